@@ -1,4 +1,4 @@
-"""`CodeRAG`: the facade that every interface uses. Loads the graphs by name."""
+"""The facade `CodeRAG` that every interface uses. It loads the graphs by name."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ from coderag.models.dense import DenseModel, ProviderDense
 from coderag.models.llms.chosen import LanguageModels
 from coderag.models.protocols import LanguageModel
 from coderag.models.providers import make_dense_model
-from coderag.models.redacting import without_secrets
+from coderag.models.redacting import redact_remote
 from coderag.question.places import parse_location_paths
 from coderag.retrieval.context.shown_lines import merge_keys
 from coderag.retrieval.filters import NO_FILTERS
@@ -70,7 +70,7 @@ Progress = Callable[[IndexProgress], None]
 
 @cache
 def load_query_graph() -> "CompiledStateGraph[QueryState, QueryContext, QueryInput, QueryOutput]":
-    """Return the compiled query graph. The only place that knows its module's name."""
+    """Load the compiled query graph. Only this function knows the name of its module."""
     graph: CompiledStateGraph[QueryState, QueryContext, QueryInput, QueryOutput]
     graph = import_module("coderag.graphs.query").graph
     return graph
@@ -78,30 +78,30 @@ def load_query_graph() -> "CompiledStateGraph[QueryState, QueryContext, QueryInp
 
 @cache
 def load_chat_graph() -> "CompiledStateGraph[ChatState, ChatContext, ChatInput, ChatOutput]":
-    """Return the compiled chat graph, likewise."""
+    """Load the compiled chat graph, likewise."""
     graph: CompiledStateGraph[ChatState, ChatContext, ChatInput, ChatOutput]
     graph = import_module("coderag.graphs.chat").graph
     return graph
 
 
 class CodeRAG:
-    """One repository: index it, search it, ask it.
+    """A repository: index it, search it, ask it.
 
     Args:
         root: Folder of the repository.
         settings: Settings to use; by default those of the repository.
-        language_model: Writes answers and summaries in place of the one that the settings name: any `LanguageModel`, or
-            an ``LLM`` of LlamaIndex.
-        trusted: Whether the files of the repository may say everything; else only what restricts (docs/trust.md). Given
-            settings say that themselves.
-        on_edited: Called with paths of files that differ from the index, from the thread that found it: that of a question, or
-            the one of `follow`, which may name files that are the same or ignored, and with an empty path says that any may
-            differ. It must be quick, and must not raise.
+        language_model: Language model that replaces the configured one: any `LanguageModel`, or an ``LLM`` of
+            LlamaIndex.
+        trusted: Whether the repository's settings files may set everything; otherwise they may only restrict
+            (docs/trust.md). Ignored if `settings` is given.
+        on_edited: Called with paths that differ from the index, in the thread of a query or of `follow`. The latter may
+            name unchanged or ignored files; an empty path means that any file may differ. It must be quick and must not
+            raise.
         arguments: Settings that win over all others, as in ``CodeRAG(".", search={"top_k": 5})``.
 
     Raises:
-        IngestionError: The folder cannot be indexed: it is missing, no folder, unreadable, a home folder or ``/``.
-        ConfigurationError: The settings cannot be used.
+        IngestionError: The folder cannot be indexed: it is missing, not a folder, unreadable, a home folder or ``/``.
+        ConfigurationError: The settings are invalid.
 
     Example:
         >>> rag = CodeRAG("path/to/repo")
@@ -117,7 +117,7 @@ class CodeRAG:
         language_model: "LanguageModel | LLM | None" = None,
         trusted: bool = True,
         on_edited: Callable[[Collection[str]], None] | None = None,
-        **arguments: Any,  # noqa: ANN401  # checked by `Settings.load`
+        **arguments: Any,  # noqa: ANN401  # validated by `Settings.load`
     ) -> None:
         self.root = check_root(Path(root))
         if settings is not None and arguments:
@@ -138,56 +138,60 @@ class CodeRAG:
         self._runs = QueryRunner(load_query_graph, build_tracer(self.settings.telemetry), counts, self._open_index)
 
     def index(self, *, full: bool = False, progress: Progress | None = None) -> IndexReport:
-        """Bring the index up to date with the files on disk: only what changed is read and embedded.
+        """Update the index from the files on disk; only changed files are read and embedded.
 
         Args:
-            full: Build everything anew. After a change of the embedding model this is not needed: all chunks get new
-                vectors, and until the last one is there, the old index stays the current one.
-            progress: Called as the run goes on.
+            full: Rebuild everything. Not needed after a change of the embedding model: all chunks get new vectors, and
+                the old index stays current until they are complete.
+            progress: Called with the progress of the run.
 
         Raises:
             IndexLockedError: Another process is writing the index.
-            ModelError: The embedding model failed; the last generation is intact, and what was paid for is kept.
+            ModelError: The embedding model failed; the last generation is intact, and vectors that were paid for are
+                kept.
             StoreError: The index cannot be written; the last generation is intact.
         """
         return self.make_indexer(progress).run(full=full)
 
     def make_indexer(self, progress: Progress | None = None) -> "Indexer":
-        """Return what makes one run of indexing, for who wants to say what has changed, as a watch can. Raises as `index`."""
+        """Make the object for one indexing run, for callers that know what has changed, such as a watch.
+
+        Raises as `index`.
+        """
         from coderag.codegraph.code_graph_builder import CodeGraphBuilder, load_imported_edges  # noqa: PLC0415  # only writers need it
-        from coderag.ingestion.indexer import Indexer  # noqa: PLC0415  # LlamaIndex takes two seconds to import
-        from coderag.ingestion.workers.worker_pool import helpers_of  # noqa: PLC0415
+        from coderag.ingestion.indexer import Indexer  # noqa: PLC0415  # importing LlamaIndex takes two seconds
+        from coderag.ingestion.workers.worker_pool import build_helpers  # noqa: PLC0415
 
         builder = CodeGraphBuilder(
-            load_imported_edges(self._store.directory), helpers_of(self.settings.ingestion.workers)
+            load_imported_edges(self._store.directory), build_helpers(self.settings.ingestion.workers)
         )
         return Indexer(self.root, self.settings, self._store, self._load_dense_model(), progress, graph_builder=builder)
 
     def watch(self, *, progress: Progress | None = None, stop: Event | None = None) -> Iterator[IndexReport]:
-        """Bring the index up to date, and again whenever files change, until told to stop; yield each run's report.
+        """Update the index now and whenever files change, until stopped; yield the report of each run.
 
         Args:
-            progress: Called as the runs go on.
+            progress: Called with the progress of the runs.
             stop: Ends it when set.
 
         Raises:
-            IngestionError: The system cannot watch the folder. Else as `index`; another writer is waited for.
+            IngestionError: The system cannot watch the folder. Otherwise as `index`, but it waits for another writer.
         """
-        from coderag.ingestion.watching import index_on_changes  # noqa: PLC0415  # only this verb needs it
+        from coderag.ingestion.watching import index_on_changes  # noqa: PLC0415  # only this method needs it
 
         return index_on_changes(self.root, partial(self.make_indexer, progress), stop)
 
     def plan(self, *, full: bool = False) -> IndexPlan:
-        """Return what `index` would do, and about how long it would take. Nothing is written, no server is asked.
+        """Plan an indexing run and estimate its duration. Nothing is written, no server is called.
 
         Args:
             full: As for `index`.
 
         Raises:
-            IndexVersionError: There is an index, but only in other formats.
+            IndexVersionError: The index exists only in other formats.
             StoreError: The index cannot be read.
         """
-        from coderag.ingestion.planning import plan_index  # noqa: PLC0415  # only this verb needs it
+        from coderag.ingestion.planning import plan_index  # noqa: PLC0415  # only this method needs it
 
         return plan_index(self.root, self.settings, self._store, full=full)
 
@@ -201,33 +205,33 @@ class CodeRAG:
         progress: "Callable[[EnrichProgress], None] | None" = None,
         stop: Event | None = None,
     ) -> "EnrichReport":
-        """Have the language model summarise the code, the most used first (docs/summaries.md).
+        """Summarise the code with the language model, most used code first (docs/summaries.md).
 
-        Searches see the summaries in small generations. Killed at any moment, it loses the requests that are under way; the
-        next run does no finished work again.
+        Searches see the summaries in small generations. A kill loses only the requests in flight; the next run
+        continues.
 
         Args:
-            budget_s: Seconds it may take.
-            max_cost: What it may cost by the prices of ``llm``; by default ``summaries.max_cost``.
-            limit: Pieces of code to summarise, at most.
-            include: Roles of files to summarise that are left out otherwise: test, generated, vendored.
-            progress: Called as the run goes on.
+            budget_s: Time budget in seconds.
+            max_cost: Cost limit by the prices of ``llm``; by default ``summaries.max_cost``.
+            limit: Maximum number of code chunks to summarise.
+            include: Roles of files to summarise in addition: test, generated, vendored.
+            progress: Called with the progress of the run.
             stop: Ends it when set.
 
         Raises:
             ConfigurationError: There is no language model, or no price for `max_cost`.
             IndexNotFoundError: Nothing is indexed yet.
-            ModelError: The language model fails at everything.
-            StoreError: What was written cannot be stored.
+            ModelError: All requests to the language model failed.
+            StoreError: The summaries cannot be stored.
         """
-        from coderag.ingestion.summaries.enriching import Limits  # noqa: PLC0415  # only this verb needs it
+        from coderag.ingestion.summaries.enriching import EnrichLimits  # noqa: PLC0415  # only this method needs it
 
-        limits = Limits(budget_s, max_cost, limit)
+        limits = EnrichLimits(budget_s, max_cost, limit)
         return self.summaries.write(limits, include=include, progress=progress, stop=stop)
 
     @property
     def summaries(self) -> "Summaries":
-        """The summaries of this repository: to plan them, to take some that were written elsewhere, to follow the edits."""
+        """Summaries of this repository: planning, import and incremental updates."""
         from coderag.engine.enrichment import Summaries  # noqa: PLC0415  # as above
 
         models, counts = self._language_models, self._runs.search_counts
@@ -236,28 +240,28 @@ class CodeRAG:
         )
 
     def search(self, query: str, *, top_k: int | None = None, filters: Filters | None = None) -> SearchHits:
-        """Return the best declarations and passages for a question, best first, and how well they answer it.
+        """Search for declarations, best first, with a verdict on how well they answer the query.
 
         Args:
             query: A name, a question or a snippet of code.
-            top_k: Number of results, at most; by default ``search.top_k``.
-            filters: What may be a result.
+            top_k: Maximum number of results; by default ``search.top_k``.
+            filters: Filters of the search.
 
         Raises:
-            InvalidQueryError: The question is empty or too long.
+            InvalidQueryError: The query is empty or too long.
             IndexNotFoundError: Nothing is indexed yet.
-            IndexModelError: The index was made with another embedding model than the configured one.
+            IndexModelError: The index was built with another embedding model.
         """
         query_input = self._make_input(query, "search", top_k=top_k, filters=filters)
         context, output = self._runs.run(self._open(), query_input)
         return SearchHits(build_hits(context.corpus, output["results"]), **verdict_fields(output))
 
     def with_search(self, search: SearchSettings) -> "CodeRAG":
-        """Return the same repository, searched with other settings. The open index is shared. Raises as `search`."""
-        self._open()  # whatever is wrong with the index is said here
+        """Return a copy that searches with other settings and shares the open index. Raises as `search`."""
+        self._open()  # errors of the index are raised here
         variant = copy(self)
         variant.settings = self.settings.model_copy(update={"search": search})
-        no_counts = SearchCounts(self._store.directory, is_enabled=False)  # a trial is no use of the results
+        no_counts = SearchCounts(self._store.directory, is_enabled=False)  # trial searches are not counted as use
         variant._runs = replace(self._runs, search_counts=no_counts)
         return variant
 
@@ -269,13 +273,13 @@ class CodeRAG:
         token_budget: int | None = None,
         filters: Filters | None = None,
     ) -> "Explanation":
-        """Return why each result is where it is, and what of it a context of `token_budget` shows. Raises as `search`."""
-        from coderag.retrieval.explanation import explain_output  # noqa: PLC0415  # only this verb needs it
+        """Explain the rank of each result, and what a context of `token_budget` shows of it. Raises as `search`."""
+        from coderag.retrieval.explanation import explain_output  # noqa: PLC0415  # only this method needs it
 
         result_count = top_k or self.settings.search.top_k
         top_k_override = (
             result_count if result_count > self.settings.search.top_k else None
-        )  # a context has candidates of its own number
+        )  # a context has its own number of candidates
         query_input = self._make_input(
             query, "context", top_k=top_k_override, token_budget=token_budget, filters=filters
         )
@@ -293,20 +297,20 @@ class CodeRAG:
         limit: int = DEFAULT_MAX_MATCHES,
         filters: Filters | None = None,
     ) -> "TextMatches":
-        """Return where a text or a regular expression stands in the indexed files, as they are on disk now.
+        """Search for a text or a regular expression in the indexed files as they are on disk.
 
         Args:
-            text: The text, of one line or several; or the pattern, in the syntax of `re` or of the package ``regex``.
-            regex: Whether it is a pattern. ``^`` and ``$`` are the ends of a line; a match may go over several lines.
-            ignore_case: Whether ``a`` is ``A`` as well.
-            context_lines: Lines around each match to return with it.
-            limit: Number of matches to return, at most; all are counted.
-            filters: Which files; of kinds and complexity, which declarations around a match.
+            text: The text, of one or more lines; or the pattern, in the syntax of `re` or of the package ``regex``.
+            regex: Whether it is a pattern. ``^`` and ``$`` match at line ends; a match may span several lines.
+            ignore_case: Whether to ignore case.
+            context_lines: Number of context lines around each match.
+            limit: Maximum number of returned matches; all are counted.
+            filters: Filters of files; `kinds` and `complexity` filter the declarations around a match.
 
         Raises:
-            InvalidQueryError: The text is empty or too long, or no regular expression.
+            InvalidQueryError: The text is empty, too long, or an invalid regular expression.
             IndexNotFoundError: Nothing is indexed yet.
-            RetrievalError: It takes too long.
+            RetrievalError: The timeout is over.
         """
         values = self._resolve_filters(filters) if filters else NO_FILTERS
         return self._open_index.open_text_search().find(
@@ -324,19 +328,20 @@ class CodeRAG:
         *,
         token_budget: int | None = None,
         filters: Filters | None = None,
-        format: ContextFormat = "markdown",  # noqa: A002  # what it is called everywhere
+        format: ContextFormat = "markdown",  # noqa: A002  # same name in all interfaces
         shown: Sequence[str] = (),
         session: str | None = None,
     ) -> AssembledContext:
-        """Return the code for a question, packed into a token budget. Raises as `search`.
+        """Assemble the code for a query within a token budget. Raises as `search`.
 
         Args:
             query: A name, a question, a bug report or a snippet of code.
-            token_budget: Size of the text, in tokens, at most; by default ``search.token_budget``.
-            filters: What may be a result.
-            format: Of the text.
-            shown: What an earlier context has as ``shown``: that code is left out, as long as it has not been edited.
-            session: Name under which what was shown is kept beside the index, for the next context of that name.
+            token_budget: Maximum tokens of the text; by default ``search.token_budget``.
+            filters: Filters of the search.
+            format: Format of the text.
+            shown: ``shown`` of an earlier context: that code is left out unless it has been edited.
+            session: Name of a session: code shown in it is recorded next to the index and left out of its next
+                contexts.
         """
         query_input = self._make_input(query, "context", token_budget=token_budget, filters=filters)
         query_input["format"] = format
@@ -348,7 +353,7 @@ class CodeRAG:
         return context
 
     def forget(self, session: str) -> bool:
-        """Forget what the contexts of a session have shown; return whether there was such a session."""
+        """Forget what the contexts of a session have shown; return whether the session existed."""
         return self._sessions.forget(session)
 
     def read(
@@ -356,17 +361,17 @@ class CodeRAG:
         places: Sequence[str],
         *,
         token_budget: int | None = None,
-        format: ContextFormat = "markdown",  # noqa: A002  # as of `context`
+        format: ContextFormat = "markdown",  # noqa: A002  # as in `context`
     ) -> AssembledContext:
-        """Return lines of indexed files, as the omissions of a context name them.
+        """Return lines of indexed files, such as the omissions of a context.
 
         Args:
-            places: Each as ``path``, ``path:10`` or ``path:10-42``, seen from the repository's root.
-            token_budget: As of `context`; longer code is elided.
-            format: Of the text.
+            places: Each as ``path``, ``path:10`` or ``path:10-42``, relative to the repository's root.
+            token_budget: As in `context`; longer code is elided.
+            format: Format of the text.
 
         Raises:
-            InvalidQueryError: A file is not in the index, is gone, or has no such lines.
+            InvalidQueryError: A file is not indexed, is gone, or lacks the lines.
         """
         from coderag.retrieval.context.packing import pack_locations  # noqa: PLC0415  # only contexts need it
 
@@ -376,11 +381,11 @@ class CodeRAG:
         return pack_locations(context.corpus, places, budget or self.settings.search.token_budget, format)
 
     def ask(self, query: str, *, token_budget: int | None = None, filters: Filters | None = None) -> Answer:
-        """Return an answer whose citations were checked against the files on disk. Raises as `search`, and `ModelError`."""
+        """Answer a question with citations checked against the files on disk. Raises as `search`, and `ModelError`."""
         return run_sync(self.aask(query, token_budget=token_budget, filters=filters))
 
     async def aask(self, query: str, *, token_budget: int | None = None, filters: Filters | None = None) -> Answer:
-        """Return an answer, without blocking the event loop while a language model writes it. Raises as `ask`."""
+        """Answer a question without blocking the event loop. Raises as `ask`."""
         query_input = await asyncio.to_thread(
             self._make_input, query, "answer", token_budget=token_budget, filters=filters
         )
@@ -390,13 +395,13 @@ class CodeRAG:
     async def astream(
         self, query: str, *, token_budget: int | None = None, filters: Filters | None = None, history: str = ""
     ) -> AsyncIterator[AnswerEvent]:
-        """Yield an answer while it is written, and last the whole of it, which is that of `aask`. Raises as `ask`.
+        """Yield the parts of an answer while it is written, and last the whole answer, as of `aask`. Raises as `ask`.
 
         Args:
-            query: As of `search`.
-            token_budget: As of `context`.
-            filters: What may be a result.
-            history: What was said before in a conversation, for the language model.
+            query: As in `search`.
+            token_budget: As in `context`.
+            filters: Filters of the search.
+            history: Earlier turns of a conversation, for the language model.
         """
         query_input = await asyncio.to_thread(
             self._make_input, query, "answer", token_budget=token_budget, filters=filters
@@ -417,33 +422,33 @@ class CodeRAG:
         return output
 
     def chat(self, thread: str | None = None) -> "Chat":
-        """Return a conversation that remembers what was asked and cited.
+        """Open a conversation.
 
         Args:
-            thread: Id of an earlier one, or a name for a new one; None begins a new one.
+            thread: Id of an existing conversation, or a name for a new one; None starts a new one.
 
         Raises:
-            InvalidQueryError: The id cannot be one.
+            InvalidQueryError: The id is invalid.
         """
         from coderag.engine.chat import Chat  # noqa: PLC0415  # loads LangGraph
 
         return Chat(thread, self._chats, self.build_chat_context, load_chat_graph)
 
     def open_chat_threads(self) -> "ChatThreads":
-        """Return the conversations of this repository: to list, to export and to delete."""
+        """Open the stored conversations of this repository, to list, export or delete them."""
         from coderag.engine.chat import ChatThreads  # noqa: PLC0415  # as above
 
         return ChatThreads(self._chats)
 
     def build_chat_context(self) -> "ChatContext":
-        """Return what the chat graph works with, for a program that runs the graph itself. Raises as `search`."""
+        """Build the context of the chat graph, for a program that runs the graph itself. Raises as `search`."""
         from coderag.engine.chat import make_chat_context  # noqa: PLC0415  # loads LangGraph
 
         query = self._open_index.open_context(self.settings.search, sweep="unless watched")
         return make_chat_context(query, self._runs.arun, self.settings)
 
     def definition(self, name: str) -> list[SearchHit]:
-        """Return where a name is declared, the best match first; empty if it is not."""
+        """Find the declarations of a name, best match first."""
         from coderag.codegraph.lookup import find_definitions  # noqa: PLC0415
 
         context = self._open()
@@ -458,9 +463,9 @@ class CodeRAG:
 
     @property
     def graph(self) -> "CodeGraph":
-        """The code graph: who calls, imports, extends, overrides and tests what.
+        """The code graph: calls, imports, inheritance, overrides and tests.
 
-        It is that of the files as they are now: edits are looked for whenever it is asked for, so ask for it anew.
+        It reflects the current files: edits are detected on every access, so do not keep it.
 
         Raises:
             IndexNotFoundError: Nothing is indexed yet.
@@ -468,28 +473,28 @@ class CodeRAG:
         return self._open_index.open_graph()
 
     def callers(self, name: str, depth: int = 1) -> list[GraphNeighbour]:
-        """Return what calls a declaration, the nearest and surest first. Raises as the methods of `CodeGraph`."""
+        """Find the callers of a declaration, nearest and most certain first. Raises as the methods of `CodeGraph`."""
         return self.graph.callers(name, depth)
 
     def callees(self, name: str, depth: int = 1) -> list[GraphNeighbour]:
-        """Return the declarations of this repository that a declaration calls."""
+        """Find the declarations of this repository that a declaration calls."""
         return self.graph.callees(name, depth)
 
     def impact(self, name: str, depth: int = 3) -> list[GraphNeighbour]:
-        """Return what may break when a declaration changes: its callers and theirs, derived types, importing files."""
+        """Find what may break when a declaration changes: transitive callers, derived types, importing files."""
         return self.graph.impact(name, depth)
 
     # Edited files
 
     def flag(self, paths: Iterable[str]) -> None:
-        """Say that files or folders may have changed, by their paths relative to the root; an empty one stands for all.
+        """Flag files or folders that may have changed, relative to the root; an empty path stands for all.
 
-        The next answer looks at them, and is made from them as they are now.
+        The next query checks them and uses their current content.
         """
-        self._open_index.live.flag(paths)
+        self._open_index.live.mark_changed(paths)
 
     def list_edited(self) -> list[str]:
-        """Return the paths of the files that are known to differ from the index: edited, new or gone.
+        """List the files that are known to differ from the index: edited, new or deleted.
 
         Raises:
             StoreError: The index cannot be read.
@@ -497,15 +502,15 @@ class CodeRAG:
         return self._open_index.list_edited_files()
 
     def follow(self) -> None:
-        """Watch the files from now on, so that every answer sees every edit that was complete before the question.
+        """Watch the files from now on, so that every query sees all earlier edits.
 
-        Without it, answers see edits of the files that they stand on at once, and other edits after some seconds. A second
-        call does nothing. Where the system cannot watch, nothing changes.
+        Without it, queries see edits of the files of their results at once, and other edits after some seconds.
+        Repeated calls and systems without file watching have no effect.
         """
-        self._open_index.live.follow()
+        self._open_index.live.start_watching()
 
     def close(self) -> None:
-        """End `follow`, as the end of a ``with`` does, and let go of what is kept for edited files. It can still be asked."""
+        """End `follow` and release the overlay of edited files. Queries still work."""
         self._open_index.close()
 
     def __enter__(self) -> Self:
@@ -515,33 +520,33 @@ class CodeRAG:
         self.close()
 
     def export_graph(self, to: "ExportFormat" = "json") -> Iterator[bytes]:
-        """Yield the code graph in a format that other tools read, piece by piece.
+        """Yield the code graph in an exchange format, in pieces.
 
         Args:
             to: ``json``, ``graphml``, or Cypher as Neo4j (``cypher``, ``neo4j``) or ``memgraph`` read it.
         """
-        from coderag.codegraph.export.formats import stream_graph  # noqa: PLC0415  # only this verb needs it
+        from coderag.codegraph.export.formats import stream_graph  # noqa: PLC0415  # only this method needs it
 
         return stream_graph(self._store.open().read_graph(), to, self._project)
 
     def send_graph(self, to: "ServerKind") -> "PropertyGraphCounts":
-        """Replace this repository's graph in the property graph of the settings.
+        """Replace this repository's graph in the configured property graph.
 
         Raises:
             ConfigurationError: ``graph.url`` is not set, or the extra for the server is not installed.
-            StoreError: The server cannot be reached, or refuses.
+            StoreError: The server is unreachable or rejects the graph.
         """
         from coderag.engine.graph_exchange import send_graph  # noqa: PLC0415  # an extra
 
         return send_graph(self._store, self._project, to, self.settings.graph)
 
     def open_property_graph(self, path: Path | None = None) -> "PropertyGraphStore":
-        """Return the property graph of the settings, to be asked in Cypher.
+        """Open the configured property graph for Cypher queries.
 
-        The embedded one gets the current graph; a server has what `send_graph` sent.
+        The embedded one holds the current graph; a server holds what `send_graph` sent.
 
         Args:
-            path: File of the embedded database, which must not be there yet; None keeps it in memory.
+            path: File of the embedded database, which must not exist yet; None keeps it in memory.
 
         Raises:
             ConfigurationError: ``graph.url`` is not set, or the extra is not installed.
@@ -552,25 +557,25 @@ class CodeRAG:
         return open_property_graph(self._store, self._project, path, self.settings.graph)
 
     def import_scip(self, path: Path) -> "ScipReport":
-        """Take the edges of a SCIP index, made by a compiler, in place of ours, as long as its files do not change.
+        """Import the edges of a SCIP index made by a compiler, valid until its files change.
 
         Raises:
-            InvalidQueryError: The file is damaged, no SCIP index, or about none of the files here.
+            InvalidQueryError: The file is damaged, not a SCIP index, or covers none of the files.
             StoreError: It cannot be read, or the index cannot be written.
         """
-        from coderag.engine.graph_exchange import import_scip  # noqa: PLC0415  # only this verb needs it
+        from coderag.engine.graph_exchange import import_scip  # noqa: PLC0415  # only this method needs it
 
         report = import_scip(self._store, self.root, path)
         self.index()
         return report
 
     def status(self) -> IndexStatus:
-        """Return what is indexed, and what on disk differs from it.
+        """Return the state of the index and the files that differ on disk.
 
         Raises:
             IndexNotFoundError: Nothing is indexed yet.
         """
-        from coderag.engine.index_status import read_index_status  # noqa: PLC0415  # only this verb needs it
+        from coderag.engine.index_status import read_index_status  # noqa: PLC0415  # only this method needs it
 
         return read_index_status(self.root, self.settings, self._store.open())
 
@@ -582,7 +587,7 @@ class CodeRAG:
             if isinstance(model, ProviderDense):
                 model.mask = self._open_index.path_mask
                 if self.settings.privacy.redact_secrets:
-                    model.send_through(without_secrets)
+                    model.wrap_model(redact_remote)
             self._loaded_dense_model = model
         return self._loaded_dense_model
 

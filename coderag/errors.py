@@ -1,4 +1,4 @@
-"""Every error CodeRAG raises on purpose.
+"""Exceptions of CodeRAG.
 
 ::
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 
 class CodeRAGError(Exception):
-    """Base of all errors of CodeRAG.
+    """Base class of all errors of CodeRAG.
 
     Attributes:
-        hint: What the reader can do about it, one sentence; empty if there is nothing.
-        retryable: Whether the same call may succeed later without any change.
+        hint: Advice, one sentence; empty if there is none.
+        retryable: Whether the same call may succeed later.
     """
 
     retryable = False
@@ -50,28 +50,28 @@ class CodeRAGError(Exception):
 
 
 def find_error_class(name: str) -> type[CodeRAGError] | None:
-    """Return the class of a name, for errors that another process has told of; None if it is none of ours."""
+    """Find an error class by name, for errors from another process; None if it is unknown."""
     candidate = globals().get(name)
     return candidate if isinstance(candidate, type) and issubclass(candidate, CodeRAGError) else None
 
 
 class ConfigurationError(CodeRAGError):
-    """Settings that cannot be used."""
+    """Invalid settings."""
 
 
 class InvalidQueryError(CodeRAGError):
-    """A question that cannot be asked."""
+    """Invalid query."""
 
 
 class UnknownNameError(InvalidQueryError):
-    """Nothing in the index has the name."""
+    """No declaration has the name."""
 
 
 class AmbiguousNameError(InvalidQueryError):
     """Several declarations have the name.
 
     Attributes:
-        candidates: Those declarations, the most used first.
+        candidates: The declarations, most used first.
     """
 
     def __init__(self, message: str, *, hint: str = "", candidates: "Sequence[GraphDeclaration]" = ()) -> None:
@@ -80,15 +80,15 @@ class AmbiguousNameError(InvalidQueryError):
 
 
 class IngestionError(CodeRAGError):
-    """A repository that cannot be indexed."""
+    """The repository cannot be indexed."""
 
 
 class ForbiddenRootError(IngestionError):
-    """A folder outside of those that may be opened."""
+    """The folder is outside the allowed ones."""
 
 
 class UnsupportedLanguageError(IngestionError):
-    """A language for which there is no query file."""
+    """The language has no query file."""
 
 
 class StoreError(CodeRAGError):
@@ -104,7 +104,7 @@ class IndexVersionError(StoreError):
 
 
 class IndexModelError(StoreError):
-    """The index was made with another embedding model than the configured one."""
+    """The index was built with another embedding model."""
 
 
 class IndexLockedError(StoreError):
@@ -118,7 +118,7 @@ class StorageFullError(StoreError):
 
 
 class RetrievalError(CodeRAGError):
-    """A query failed inside."""
+    """A query failed internally."""
 
 
 class ModelError(CodeRAGError):
@@ -130,7 +130,7 @@ class ModelAuthenticationError(ModelError):
 
 
 class ModelUnavailableError(ModelError):
-    """A model is unreachable, overloaded or not there."""
+    """A model is unreachable, overloaded or missing."""
 
     retryable = True
 

@@ -19,8 +19,8 @@ from coderag.schema.prompts import ModelPrompt
 
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n(.*)\Z", re.DOTALL)
 _VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
-_USER = re.compile(r"^<!-- user -->\s*$", re.MULTILINE)
-_LONGEST = 100_000  # bytes of a project's own prompt
+_USER_MARKER = re.compile(r"^<!-- user -->\s*$", re.MULTILINE)
+_MAX_PROMPT_BYTES = 100_000  # bytes of a project's own prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Prompt:
     @property
     def parts(self) -> tuple[str, str]:
         """The templates of the rules, empty if they are not told apart, and of the task with its data."""
-        *rules, task = _USER.split(self.template, maxsplit=1)
+        *rules, task = _USER_MARKER.split(self.template, maxsplit=1)
         return "".join(rules), task
 
     @property
@@ -59,8 +59,8 @@ class Prompt:
             ConfigurationError: A variable is missing or unknown.
         """
         if values.keys() != self.variables:
-            wrong = ", ".join(sorted(values.keys() ^ self.variables))
-            raise ConfigurationError(f"prompt {self.name!r}: missing or unknown variables: {wrong}")
+            mismatched = ", ".join(sorted(values.keys() ^ self.variables))
+            raise ConfigurationError(f"prompt {self.name!r}: missing or unknown variables: {mismatched}")
         rules, task = (_VARIABLE.sub(lambda match: values[match[1]], part).strip() for part in self.parts)
         return ModelPrompt(user=task + "\n", system=rules)
 
@@ -83,7 +83,7 @@ class Prompts:
             ConfigurationError: There is no such prompt, or the project's own cannot be used.
         """
         packaged = load_prompt(name)
-        path = self.path_of(name)
+        path = self.get_path(name)
         if path is None:
             return packaged
         try:
@@ -92,25 +92,25 @@ class Prompts:
             state = path.stat()
             written = state.st_mtime_ns, state.st_size
             if name not in self._own or self._own[name][0] != written:
-                self._own[name] = written, _own_prompt(path, packaged)
+                self._own[name] = written, _load_own_prompt(path, packaged)
         except OSError as error:
             raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from error
         return self._own[name][1]
 
-    def path_of(self, name: str) -> Path | None:
+    def get_path(self, name: str) -> Path | None:
         """Return where the project's own text of a prompt is, or would be."""
         return self.folder / f"{name}.md" if self.folder else None
 
-    def overridden(self) -> list[str]:
+    def list_overridden(self) -> list[str]:
         """Return the names of the prompts that the project has its own text of, sorted."""
-        own = self._files()
-        return [name for name in prompt_names() if name in own]
+        own_names = self._list_files()
+        return [name for name in list_prompt_names() if name in own_names]
 
-    def unknown(self) -> list[str]:
+    def list_unknown(self) -> list[str]:
         """Return the names of the project's files that are no prompt's, and so are never read; sorted."""
-        return sorted(self._files().difference(prompt_names()))
+        return sorted(self._list_files().difference(list_prompt_names()))
 
-    def _files(self) -> set[str]:
+    def _list_files(self) -> set[str]:
         if self.folder is None:
             return set()
         try:
@@ -130,20 +130,20 @@ def load_prompt(name: str) -> Prompt:
     Raises:
         ConfigurationError: There is no such prompt, or its variables are not those of its front matter.
     """
-    return _parsed(name, _read(name))
+    return _parse_prompt(name, _read_prompt_file(name))
 
 
-def prompt_text(name: str) -> str:
+def read_prompt_text(name: str) -> str:
     """Return the package's file of a prompt as it is, with its front matter. Raises as `load_prompt`."""
-    return _read(name)
+    return _read_prompt_file(name)
 
 
-def prompt_names() -> list[str]:
+def list_prompt_names() -> list[str]:
     """Return the names of all prompts of the package, sorted."""
-    return sorted(path.name.removesuffix(".md") for path in _files() if path.name.endswith(".md"))
+    return sorted(path.name.removesuffix(".md") for path in _list_prompt_files() if path.name.endswith(".md"))
 
 
-def _own_prompt(path: Path, packaged: Prompt) -> Prompt:
+def _load_own_prompt(path: Path, packaged: Prompt) -> Prompt:
     """Return a project's own text of a prompt.
 
     Raises:
@@ -151,49 +151,49 @@ def _own_prompt(path: Path, packaged: Prompt) -> Prompt:
             among the rules.
     """
     with path.open("rb") as file:
-        data = file.read(_LONGEST + 1)
-    if len(data) > _LONGEST:
-        raise ConfigurationError(f"{path} is longer than a prompt may be, {_LONGEST:,} bytes")
+        data = file.read(_MAX_PROMPT_BYTES + 1)
+    if len(data) > _MAX_PROMPT_BYTES:
+        raise ConfigurationError(f"{path} is longer than a prompt may be, {_MAX_PROMPT_BYTES:,} bytes")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{path} is not UTF-8 text") from error
-    prompt = _parsed(packaged.name, text.replace("\r\n", "\n"), str(path))
+    prompt = _parse_prompt(packaged.name, text.replace("\r\n", "\n"), str(path))
     if prompt.variables != packaged.variables:
         needed = ", ".join(sorted(packaged.variables)) or "none"
         message = f"{path}: its variables must be those of the package's prompt: {needed}"
-        raise ConfigurationError(message, hint=_packaged_hint(packaged.name))
-    if misplaced := _variables_of(prompt.parts[0]) - _variables_of(packaged.parts[0]):
+        raise ConfigurationError(message, hint=_build_packaged_hint(packaged.name))
+    if misplaced := _find_variables(prompt.parts[0]) - _find_variables(packaged.parts[0]):
         names = ", ".join(f"{{{{{name}}}}}" for name in sorted(misplaced))
         message = f"{path}: {names} must stand after the line <!-- user -->, for it is data and no rule"
-        raise ConfigurationError(message, hint=_packaged_hint(packaged.name))
+        raise ConfigurationError(message, hint=_build_packaged_hint(packaged.name))
     return prompt
 
 
-def _packaged_hint(name: str) -> str:
+def _build_packaged_hint(name: str) -> str:
     return f"`coderag prompts show {name} --packaged` shows the package's text, to compare."
 
 
-def _variables_of(template: str) -> set[str]:
+def _find_variables(template: str) -> set[str]:
     return set(_VARIABLE.findall(template))
 
 
-def _parsed(name: str, text: str, source: str = "") -> Prompt:
-    where = source or f"prompt {name!r}"
+def _parse_prompt(name: str, text: str, source: str = "") -> Prompt:
+    location = source or f"prompt {name!r}"
     match = _FRONT_MATTER.match(text)
     if match is None:
-        message = f"{where} has no front matter"
+        message = f"{location} has no front matter"
         raise ConfigurationError(message, hint="Begin the file with a line ---, version:, variables:, and a line ---.")
-    header = _header(match[1], where)
+    header = _parse_header(match[1], location)
     template = match[2].strip() + "\n"
     variables = frozenset(map(str, header["variables"]))
-    if variables != _variables_of(template):
-        wrong = ", ".join(sorted(variables ^ _variables_of(template)))
-        raise ConfigurationError(f"{where}: the text's variables are not those of its front matter: {wrong}")
+    if variables != _find_variables(template):
+        mismatched = ", ".join(sorted(variables ^ _find_variables(template)))
+        raise ConfigurationError(f"{location}: the text's variables are not those of its front matter: {mismatched}")
     return Prompt(name, header["version"], variables, template, source, str(header.get("purpose", "")))
 
 
-def _header(text: str, where: str) -> dict[str, Any]:
+def _parse_header(text: str, location: str) -> dict[str, Any]:
     """Return the front matter.
 
     Raises:
@@ -202,24 +202,24 @@ def _header(text: str, where: str) -> dict[str, Any]:
     try:
         header = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:  # the last of a date that there is not
-        raise ConfigurationError(f"{where}: its front matter is not valid YAML") from error
-    known = isinstance(header, dict)
-    if not known or type(header.get("version")) is not int or not isinstance(header.get("variables"), list):
-        message = f"{where}: its front matter must have a version and a list of variables"
+        raise ConfigurationError(f"{location}: its front matter is not valid YAML") from error
+    is_mapping = isinstance(header, dict)
+    if not is_mapping or type(header.get("version")) is not int or not isinstance(header.get("variables"), list):
+        message = f"{location}: its front matter must have a version and a list of variables"
         raise ConfigurationError(message, hint="Such as version: 1 and variables: [question, evidence].")
     fields: dict[str, Any] = header
     return fields
 
 
-def _read(name: str) -> str:
+def _read_prompt_file(name: str) -> str:
     """Return the file's text: from the installed package, or from a checkout."""
     try:
-        return next(path for path in _files() if path.name == f"{name}.md").read_text(encoding="utf-8")
+        return next(path for path in _list_prompt_files() if path.name == f"{name}.md").read_text(encoding="utf-8")
     except StopIteration:
         raise ConfigurationError(f"there is no prompt {name!r}") from None
 
 
-def _files() -> list[Path]:
+def _list_prompt_files() -> list[Path]:
     """Return the package's prompt files: those that are installed, or those of a checkout."""
     try:
         return [Path(str(path)) for path in resources.files("coderag.prompts").iterdir()]

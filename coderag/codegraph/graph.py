@@ -35,7 +35,7 @@ class CodeGraph:
     and so does a declaration with its header or stub.
 
     Results are ordered by distance; then tests, examples, generated and vendored code come last; then by confidence.
-    With ``candidates``, unresolved edges are included, with a confidence below `coderag.schema.RESOLVED`.
+    With ``candidates``, unresolved edges are included; their confidence is below `MIN_RESOLVED_CONFIDENCE`.
 
     Every method that takes a name raises `UnknownNameError` if nothing has it. It raises `AmbiguousNameError` if several
     declarations have it. `permissive` uses all of them, and returns nothing for an unknown name.

@@ -1,7 +1,7 @@
-"""Where keys may go: the files of a repository cannot send them to a server of their choice (docs/models.md).
+"""Protection of credentials: a repository's files cannot redirect them to a server of their choice (docs/models.md).
 
-A repository may come from a stranger, with its settings. What it says decides on a server, but a key, or anything else that it
-takes from the environment, goes only to the provider's own address, to this machine, or to an address that the user gave.
+A repository may come from a stranger with its settings. It may choose a server, but credentials and values from the
+environment go only to the provider's own address, to this machine, or to an address given by the user.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,13 +18,13 @@ from coderag.system.git import is_tracked
 
 
 class _Server(NamedTuple):
-    """A section of the settings with a server.
+    """A settings section with a server address.
 
     Attributes:
-        choice: The setting that says which.
-        address: The setting with its address.
-        own: Address by choice where the settings name none; what is not in it speaks to no server.
-        always: Whether its client finds passwords by itself.
+        choice: Setting of the provider.
+        address: Setting of the address.
+        own: Default address by provider; other providers use no server.
+        always: Whether its client takes credentials from elsewhere.
     """
 
     section: str
@@ -41,22 +41,22 @@ _SERVERS: Final = (
     _Server("graph", "store", "url", {"neo4j": "", "memgraph": ""}),
     _Server(
         "chat", "memory", "url", {"postgres": ""}, has_implicit_credentials=True
-    ),  # PGPASSWORD; and conversations are the user's
+    ),  # PGPASSWORD; and conversations are private
 )
 
 
 def reject_redirected_credentials(
     settings: BaseModel, files: Sequence[SettingsFile], is_given: Callable[[tuple[str, ...]], bool]
 ) -> None:
-    """Make sure that no key goes where only a file of the repository says.
+    """Reject credentials that would go to a server named only by a file of the repository.
 
     Args:
-        settings: Made of all sources.
-        files: Those of the repository, in merging order.
-        is_given: Whether a setting stands in the arguments or in the environment.
+        settings: Settings merged from all sources.
+        files: Files of the repository, in merging order.
+        is_given: Whether a setting is given in the arguments or the environment.
 
     Raises:
-        ConfigurationError: Naming the file, its line and the setting, and how to agree.
+        ConfigurationError: With file, line and setting, and how to approve the server.
     """
     for server in _SERVERS:
         keys = (server.section, server.address)
@@ -76,10 +76,13 @@ def reject_redirected_credentials(
 
 
 def _is_safe_address(address: str, own: str) -> bool:
-    """Whether an address is the provider's own or of this machine; a query can name another host to some clients."""
+    """Return whether an address is the provider's own or this machine's.
+
+    Queries are refused: some clients read another host from them.
+    """
     try:
         return not urlsplit(address).query and (is_same_server(address, own) or is_this_machine(address))
-    except ValueError:  # no address at all
+    except ValueError:  # not a URL
         return False
 
 
@@ -91,7 +94,7 @@ def _holds_credential(values: BaseModel) -> bool:
 
 
 def _interpolates_environment(files: Sequence[SettingsFile], server: _Server) -> bool:
-    """Whether something of the section is from the environment: a model's name is sent, and so is an address."""
+    """Return whether any value of the section is from the environment: model name and address are sent to the server, too."""
     return any(keys[0] == server.section for file in files for keys in file.filled_in)
 
 

@@ -6,5 +6,5 @@ ENVIRONMENT_PREFIX = "CODERAG_"
 
 
 def read_environment_key(*variables: str) -> str:
-    """Return the key in the first of some environment variables that is set; empty if none is."""
+    """Read a key from the first environment variable that is set; empty if none is."""
     return next((key for name in variables if (key := os.environ.get(name, "").strip())), "")

@@ -1,8 +1,7 @@
-"""Tell an index that this user made from one that came with the repository (docs/trust.md).
+"""Origin of an index: made by this user, or shipped with the repository (docs/trust.md).
 
-A mark in the folder says that it was, made with a key that only this user has. The folder's path is part of it, so that a mark
-which a stranger copied from elsewhere says nothing. What git tracks in the folder came with the repository in any case: git
-overwrites ignored files when it updates a working tree.
+This user's index has a mark: an HMAC of the folder's path with the user's key, so that copied marks are invalid. Files
+tracked by git came with the repository in any case: git overwrites ignored files when it updates a working tree.
 """
 
 import hashlib
@@ -22,12 +21,12 @@ MARK_FILE: Final = "owner"
 
 _SHARED_NAMES: Final = frozenset(
     {".gitignore", "prompts"}
-)  # what projects keep in git; not used unless the repository is trusted
+)  # kept in git by projects; used only in trusted repositories
 _KEY_BYTES: Final = 32
 
 
 def is_foreign_index(root: Path) -> bool:
-    """Whether the index's folder in a repository is not this user's own, or leads elsewhere; no if there is none."""
+    """Return whether a repository's index folder is a link or not this user's own; False if it is missing."""
     folder = root / INDEX_FOLDER
     if _is_link(folder):
         return True
@@ -35,15 +34,15 @@ def is_foreign_index(root: Path) -> bool:
 
 
 def find_fallback_folder(root: Path) -> Path:
-    """Return where the index of a repository is whose own folder cannot be believed: in this user's cache."""
+    """Find the cache folder for the index of a repository whose own index folder is not trusted."""
     digest = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
     return find_cache_folder() / "indexes" / f"{root.resolve().name}-{digest}"
 
 
 def mark_as_own(folder: Path) -> None:
-    """Mark an index's folder in a repository as this user's own if nothing is in it yet.
+    """Mark an empty index folder in a repository as this user's own.
 
-    Nothing is done elsewhere, where this user wanted an index to be, nor where no mark can be made.
+    Does nothing for a configured location, or if the mark cannot be written.
     """
     if folder.name != INDEX_FOLDER or _has_state(folder):
         return
@@ -52,16 +51,16 @@ def mark_as_own(folder: Path) -> None:
 
 
 def _build_state_patterns() -> list[str]:
-    """Return what to ask git for: all of the folder but what projects share."""
-    # Whatever the case: where names are not told apart by it, git puts `.CodeRAG` into the same folder.
+    """Build the git pathspecs of the index folder, without shared files."""
+    # On case-insensitive file systems git puts `.CodeRAG` into the same folder.
     return [f":(icase){INDEX_FOLDER}", *(f":(icase,exclude){INDEX_FOLDER}/{name}" for name in sorted(_SHARED_NAMES))]
 
 
 def _is_link(folder: Path) -> bool:
     try:
-        expected = folder.parent.resolve() / folder.name  # a junction of Windows is no symbolic link to Python 3.11
+        expected = folder.parent.resolve() / folder.name  # Python 3.11 does not report Windows junctions as links
         return folder.is_symlink() or os.path.normcase(folder.resolve()) != os.path.normcase(expected)
-    except (OSError, RuntimeError):  # a loop
+    except (OSError, RuntimeError):  # a link loop
         return True
 
 
@@ -76,7 +75,7 @@ def _has_state(folder: Path) -> bool:
 def _is_marked(folder: Path) -> bool:
     try:
         key = _load_key()
-    except OSError:  # this user cannot keep a key, so that there are no marks to go by
+    except OSError:  # no key can be stored, so there are no marks
         return True
     try:
         mark = (folder / MARK_FILE).read_bytes()[: 2 * hashlib.sha256().digest_size]
@@ -90,12 +89,12 @@ def _compute_mark(folder: Path, key: bytes) -> str:
 
 
 def _load_key() -> bytes:
-    """Return this user's key, made on first use; an `OSError` if it can neither be read nor made."""
+    """Load this user's key, created on first use; raise `OSError` if that fails."""
     path = find_data_folder() / "index.key"
     with suppress(FileNotFoundError):
         if len(key := path.read_bytes()) == _KEY_BYTES:
             return key
-        path.unlink()  # cut off by a crash
+        path.unlink()  # truncated by a crash
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     create_private(path, secrets.token_bytes(_KEY_BYTES))
     return path.read_bytes()

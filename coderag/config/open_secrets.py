@@ -16,10 +16,10 @@ from coderag.errors import ConfigurationError
 
 
 def reject_exposed_secrets(file: SettingsFile, model: type[BaseModel]) -> None:
-    """Refuse a key or password that stands in a file which git keeps, or which others on this machine can read.
+    """Refuse a key or password in a file that is committed to git or readable by others.
 
     Raises:
-        ConfigurationError: Naming the file, its line and the setting, never the secret.
+        ConfigurationError: With file, line and setting, never the secret.
     """
     written = next((keys for keys in _find_secret_keys(model) if file.has_written(keys)), None)
     if written is None:
@@ -35,7 +35,7 @@ def reject_exposed_secrets(file: SettingsFile, model: type[BaseModel]) -> None:
 
 
 def _find_secret_keys(model: type[BaseModel], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the settings that are secrets."""
+    """Yield the keys of secret settings."""
     for name, field in model.model_fields.items():
         if field.annotation is SecretStr:
             yield (*above, name)

@@ -1,4 +1,4 @@
-"""Which repository is meant where none is named: that of the folder one stands in. Imports nothing slow."""
+"""Search for the repository of the current folder. Imports nothing slow."""
 
 import os
 from contextlib import suppress
@@ -8,21 +8,21 @@ from typing import Final
 from coderag.errors import IngestionError
 
 INDEX_FOLDER: Final = ".coderag"
-"""What the index of a repository lies in, if nothing else is set."""
+"""Default folder of the index in a repository."""
 
 ROOT_MARKERS: Final = (INDEX_FOLDER, ".coderag.yaml")
 
 
 def find_root(explicit_root: Path | None, start: Path | None = None) -> Path:
-    """Return the repository to work on.
+    """Find the repository to work on.
 
-    Without one given: the nearest folder from the current one upwards with ``.coderag`` or ``.coderag.yaml``, else the
-    root of the git working tree, else the current folder. The home folder and the file system's root are passed over:
-    settings that lie there for other reasons would claim everything below.
+    By default: the nearest folder upwards with ``.coderag`` or ``.coderag.yaml``, else the root of the git working
+    tree, else the current folder. The home folder and file system roots are skipped, as settings there would claim
+    everything below.
 
     Args:
-        given: What the user named; it is taken as it is.
-        here: The folder to start from; by default the current one.
+        given: Folder given by the user; returned unchanged.
+        here: Folder to start from; by default the current one.
     """
     if explicit_root is not None:
         return explicit_root
@@ -34,31 +34,31 @@ def find_root(explicit_root: Path | None, start: Path | None = None) -> Path:
 
 
 def resolve_folder(path: Path) -> Path:
-    """Return the real path of a directory.
+    """Resolve a directory to its real path.
 
     Raises:
-        IngestionError: There is no such directory, or it cannot be read.
+        IngestionError: The directory does not exist or cannot be read.
     """
     try:
         folder = path.expanduser().resolve()
         with os.scandir(folder), suppress(FileNotFoundError):
-            (folder / INDEX_FOLDER).lstat()  # names may be listed where they may not be looked up
+            (folder / INDEX_FOLDER).lstat()  # a directory may be listable but not searchable
     except FileNotFoundError as error:
         raise IngestionError(f"{path}: no such directory", hint="Check the path.") from error
     except NotADirectoryError as error:
         raise IngestionError(f"{path}: not a directory", hint="Name the directory that holds the code.") from error
     except PermissionError as error:
         raise IngestionError(f"{path}: permission denied", hint="Make the directory readable for this user.") from error
-    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, an unknown ~user, a NUL
+    except (OSError, RuntimeError, ValueError) as error:  # a link loop, an unknown ~user, a NUL
         raise IngestionError(f"{path}: cannot be opened ({error})", hint="Check the path.") from error
     return folder
 
 
 def is_too_wide(folder: Path) -> bool:
-    """Whether `folder` is the home folder or the root of a file system."""
+    """Return whether `folder` is the home folder or the root of a file system."""
     try:
         home = Path.home()
-    except RuntimeError:  # no home can be determined
+    except RuntimeError:  # no home folder
         home = None
     return folder in (home, folder.parent)
 
@@ -66,5 +66,5 @@ def is_too_wide(folder: Path) -> bool:
 def _has_entry(folder: Path, name: str) -> bool:
     try:
         return (folder / name).exists()
-    except PermissionError:  # said later, of the folder that is chosen
+    except PermissionError:  # reported later for the chosen folder
         return False

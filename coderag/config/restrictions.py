@@ -1,6 +1,6 @@
-"""What the settings files of a repository that is not marked trusted may say: only what restricts (docs/trust.md).
+"""Restrictions on the settings files of untrusted repositories (docs/trust.md).
 
-One table says it for every setting, with the reason. A setting that the table lacks is left out.
+One table has the rule of every setting, with the reason. A setting without a rule is ignored.
 """
 
 from collections.abc import Mapping
@@ -18,13 +18,13 @@ _MAX_VALUE_CHARS: Final = 200
 
 
 class Restriction(NamedTuple):
-    """Something of a repository that is not used, because the repository is not marked trusted.
+    """A setting or file that is ignored because the repository is not trusted.
 
     Attributes:
-        place: The file and the line.
-        key: The setting; empty if it is the whole file or folder.
-        value: What it would be, as it is written; never a secret.
-        reason: Why it is not for the repository to say.
+        place: File and line.
+        key: The setting; empty for a whole file or folder.
+        value: Its value as written; never a secret.
+        reason: Why an untrusted repository may not set it.
     """
 
     place: str
@@ -38,13 +38,13 @@ class Restriction(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SettingRule:
-    """Which values of a setting a stranger may choose, and why no others.
+    """Rule for a setting in an untrusted repository.
 
     Attributes:
-        reason: Of what is left out; of what is allowed, why it does no harm.
-        anything: Whether every value that the setting can have is allowed.
-        up_to_default: Whether numbers up to the default are.
-        only: The values that are, if neither holds.
+        reason: Why values are ignored, or why allowed ones are harmless.
+        anything: Whether all values are allowed.
+        up_to_default: Whether numbers up to the default are allowed.
+        only: Allowed values, if neither holds.
     """
 
     reason: str
@@ -53,7 +53,7 @@ class SettingRule:
     allowed_values: tuple[object, ...] = ()
 
     def is_allowed(self, field: FieldInfo, value: object) -> bool:
-        """Whether a value may be used; one that the setting cannot have may, to be refused with the usual message."""
+        """Return whether a value may be used; invalid values may, so that validation rejects them as usual."""
         if self.allows_any or value == field.default:
             return True
         if not (self.allows_up_to_default or self.allowed_values):
@@ -124,7 +124,7 @@ RULES: Final[Mapping[str, SettingRule]] = {
     "service.tools": _allow_any("chooses how many tools an agent is shown"),
     "service": SettingRule("the service is for all repositories of this user"),
 }
-"""By setting or whole section; the longest name that fits decides."""
+"""Rules by setting or section; the longest matching name applies."""
 
 _LINK_REASON: Final = "is a link, and could lead to a file of this user"
 _DEFAULT_RULE: Final = SettingRule("is not known to be harmless")
@@ -132,19 +132,19 @@ _ENVIRONMENT_REASON: Final = "takes a value from the environment of this user"
 
 
 def find_rule(keys: tuple[str, ...]) -> SettingRule:
-    """Return the rule of a setting; what has none is not allowed."""
+    """Find the rule of a setting; without one it is not allowed."""
     names = (".".join(keys[:length]) for length in range(len(keys), 0, -1))
     return next((RULES[name] for name in names if name in RULES), _DEFAULT_RULE)
 
 
 def read_restricted(root: Path, model: type[BaseModel]) -> tuple[list[SettingsFile], tuple[Restriction, ...]]:
-    """Return the settings files of a repository without what a stranger may not say, and what that was.
+    """Read the settings files of an untrusted repository without restricted settings, and those restrictions.
 
-    Keys that there are not stay, so that they are refused as usual. Nothing is taken from the environment.
+    Unknown keys are kept, so that validation rejects them. Nothing is taken from the environment.
 
     Args:
         root: Folder of the repository.
-        model: The settings.
+        model: The settings model.
 
     Raises:
         ConfigurationError: As `coderag.config.settings_file.read_settings_files`.
@@ -173,7 +173,7 @@ def _keep_allowed(
         keys, field = (*parent_keys, name), model.model_fields.get(name)
         section = _get_section(field)
         if field is None or (section is not None and not isinstance(value, Mapping)):
-            allowed[name] = value  # refused as usual
+            allowed[name] = value  # validation rejects it
         elif section is not None:
             allowed[name] = _keep_allowed(file, value, section, keys, restrictions)
         elif reason := _find_objection(file, keys, field, value):
@@ -191,7 +191,7 @@ def _get_section(field: FieldInfo | None) -> type[BaseModel] | None:
 
 
 def _find_objection(file: SettingsFile, keys: tuple[str, ...], field: FieldInfo, value: object) -> str:
-    """Return why a value is not used; empty if it is."""
+    """Return the reason why a value is ignored; empty if it is used."""
     rule = find_rule(keys)
     if not rule.is_allowed(field, value):
         return rule.reason
@@ -204,7 +204,7 @@ def _locate_value(file: SettingsFile, keys: tuple[str, ...]) -> str:
 
 
 def _format_value(field: FieldInfo, value: object) -> str:
-    """Return a value as a person may see it: `value` is what is written, where nothing is filled in yet."""
+    """Format a value for display: as written, before environment variables are filled in."""
     if field.annotation is SecretStr and not (isinstance(value, str) and value.startswith("${")):
         return "(a secret)"
     text = str(value)
@@ -212,7 +212,7 @@ def _format_value(field: FieldInfo, value: object) -> str:
 
 
 def _drop_lines(file: SettingsFile, removed_keys: set[tuple[str, str]]) -> SettingsFile:
-    """Return the file without the lines of what is left out, so that no fault elsewhere is said to be there."""
+    """Drop the lines of ignored settings, so that errors elsewhere are not attributed to them."""
     prefixes = [keys for keys in file.lines if (_locate_value(file, keys), ".".join(keys)) in removed_keys]
     lines = {
         keys: line for keys, line in file.lines.items() if not any(keys[: len(prefix)] == prefix for prefix in prefixes)

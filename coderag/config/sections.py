@@ -20,13 +20,13 @@ MIN_TOKENS, MAX_TOKENS = 200, 1_000_000
 
 
 class Section(BaseModel):
-    """Base of the sections: frozen, and an unknown key is an error."""
+    """Base class of the sections: frozen, unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class ChunkSettings(Section):
-    """How files are cut into chunks."""
+    """Chunking of files."""
 
     strategy: ChunkStrategy = Field(
         "declaration",
@@ -49,7 +49,7 @@ class ChunkSettings(Section):
 
 
 class IngestionSettings(Section):
-    """What is indexed and how."""
+    """Selection and processing of indexed files."""
 
     max_file_bytes: int = Field(1_000_000, ge=1_000, le=100_000_000, description="Larger files are skipped, in bytes.")
     exclude: tuple[str, ...] = Field((), description="Further patterns to exclude, in gitignore syntax.")
@@ -67,7 +67,7 @@ class IngestionSettings(Section):
 
 
 class EmbeddingSettings(Section):
-    """Which dense model embeds chunks and questions (docs/models.md)."""
+    """Embedding model for chunks and questions (docs/models.md)."""
 
     provider: Literal["embedded", "ollama", "openai", "voyage", "sentence-transformers", "model2vec"] = Field(
         "embedded",
@@ -118,7 +118,7 @@ class EmbeddingSettings(Section):
 
 
 class LLMSettings(Section):
-    """Which language model writes answers and summaries (docs/models.md). Without one, answers are extracted."""
+    """Language model for answers and summaries (docs/models.md). Without one, answers are extracted."""
 
     provider: Literal["none", "ollama", "openai", "anthropic", "gemini"] = Field(
         "none",
@@ -156,7 +156,7 @@ class LLMSettings(Section):
 
 
 class ChatSettings(Section):
-    """Where conversations are kept, and when a person is asked first (docs/chat.md)."""
+    """Storage of conversations, and approval of long prompts (docs/chat.md)."""
 
     memory: Literal["sqlite", "postgres", "none"] = Field(
         "sqlite",
@@ -172,7 +172,7 @@ class ChatSettings(Section):
 
 
 class SummarySettings(Section):
-    """Summaries by the language model of 'llm', which 'coderag enrich' writes (docs/summaries.md)."""
+    """Summaries written by 'coderag enrich' with the language model of 'llm' (docs/summaries.md)."""
 
     batch: int = Field(8, ge=1, le=64, description="Pieces of code a request, at most.")
     commit_every: int = Field(200, ge=1, le=10_000, description="New summaries after which searches get to see them.")
@@ -183,7 +183,7 @@ class SummarySettings(Section):
 
 
 class RerankerSettings(Section):
-    """A model that orders the first results anew (docs/reranking.md). None is needed."""
+    """Optional reranker of the first results (docs/reranking.md)."""
 
     provider: Literal["none", "cross-encoder", "ollama"] = Field(
         "none", description="'none' leaves the order of the ranking signals; 'cross-encoder' computes in this process."
@@ -206,18 +206,18 @@ WEIGHTED_SIGNALS: Final = (
     "definition", "file_of_name", "file_name", "folder_name", "coherence", "coverage", "file_size", "centrality", "length",
     "function",
 )  # fmt: skip
-"""The channels and the ranking signals that have a weight (docs/ranking.md)."""
+"""Channels and ranking signals with a weight (docs/ranking.md)."""
 
 
 SWITCHABLE_SIGNALS: Final = (
     *WEIGHTED_SIGNALS, "role", "barrel", "declarations_only", "legacy", "data",
     "frames", "frame_files", "mentions", "mentioned_path", "dense_file", "language",
 )  # fmt: skip
-"""What can be switched off by name: those, the factors, and what only reports of problems have (docs/reports.md)."""
+"""Names that can be switched off: weighted ones, factors, and signals of bug reports (docs/reports.md)."""
 
 
 class SearchSettings(Section):
-    """How results are found and packed."""
+    """Search and context assembly."""
 
     fusion: Literal["scores", "rrf"] = Field("scores", description="How the channels' results are combined.")
     rrf_k: int = Field(60, ge=1, le=1_000, description="Constant k of reciprocal rank fusion.")
@@ -259,7 +259,7 @@ class SearchSettings(Section):
 
 
 class StorageSettings(Section):
-    """Where the index lives."""
+    """Location of the index and its cache."""
 
     directory: str = Field("", description="Folder of the index; empty means .coderag in the repository.")
     cache_bytes: int = Field(
@@ -268,7 +268,7 @@ class StorageSettings(Section):
 
 
 class GraphSettings(Section):
-    """Where the code graph can be asked in Cypher. No server is needed."""
+    """Property graph for Cypher queries. No server is needed."""
 
     store: Literal["embedded", "neo4j", "memgraph"] = Field(
         "embedded", description="'embedded' needs no server; the others are servers."
@@ -281,7 +281,7 @@ class GraphSettings(Section):
 
 
 class PrivacySettings(Section):
-    """What servers of models may see."""
+    """Data that may be sent to model servers."""
 
     obfuscate_paths: bool = Field(
         False,
@@ -297,7 +297,7 @@ class PrivacySettings(Section):
 
 
 class TelemetrySettings(Section):
-    """Whether queries are written as OpenTelemetry spans, for which the extra ``telemetry`` is needed."""
+    """OpenTelemetry spans of queries; needs the extra ``telemetry``."""
 
     traces: Literal["none", "otlp", "global"] = Field(
         "none",
@@ -307,7 +307,7 @@ class TelemetrySettings(Section):
 
 
 class ServiceSettings(Section):
-    """The warm service behind the command line, agents and programs (docs/service.md)."""
+    """Warm service for the command line, agents and programs (docs/service.md)."""
 
     autostart: bool = Field(
         False, description="Whether a command that finds no service starts one, for the commands after it."

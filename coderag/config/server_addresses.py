@@ -1,4 +1,4 @@
-"""Addresses of models' servers: which are a provider's own, which are of this machine, which are of one server."""
+"""Addresses of model servers: defaults, validation, comparison."""
 
 from ipaddress import ip_address
 from typing import Final
@@ -13,14 +13,14 @@ DEFAULT_ADDRESSES: Final = {
     "anthropic": "https://api.anthropic.com",
     "gemini": "https://generativelanguage.googleapis.com",
 }
-"""Where a provider's models are unless the settings name another address."""
+"""Default address by provider."""
 
 
 def parse_server_address(base_url: str, setting: str) -> str:
-    """Return an address, checked.
+    """Validate a server address.
 
     Raises:
-        ConfigurationError: It is none, or holds a password; `setting` is named, the address is not repeated then.
+        ConfigurationError: It is not a URL, or contains credentials; the message names `setting` but not the address.
     """
     hint = "Write it as http://localhost:11434 or https://example.org/v1."
     try:
@@ -38,12 +38,12 @@ def parse_server_address(base_url: str, setting: str) -> str:
 
 
 def is_same_server(address: str, other: str) -> bool:
-    """Whether two addresses are of one server: scheme, host and port."""
+    """Return whether two addresses have the same scheme, host and port."""
     return _parse_origin(address) == _parse_origin(other)
 
 
 def is_this_machine(address: str) -> bool:
-    """Whether an address is of the machine that CodeRAG runs on."""
+    """Return whether an address is a loopback address."""
     host = urlsplit(address).hostname or ""
     try:
         return host == "localhost" or ip_address(host).is_loopback

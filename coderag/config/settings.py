@@ -54,7 +54,7 @@ class Settings(BaseSettings):
         project: Name of the repository in results; empty takes the folder's name.
 
     Raises:
-        ConfigurationError: From `Settings.load`, when a value, key or file cannot be used.
+        ConfigurationError: From `Settings.load`, for an invalid value, key or file.
     """
 
     model_config = SettingsConfigDict(
@@ -81,17 +81,17 @@ class Settings(BaseSettings):
 
     @property
     def trusted(self) -> bool:
-        """Whether they are of a repository that may configure everything: also its own prompts are used then."""
+        """Return whether the repository is trusted to configure everything, including its own prompts."""
         return self._trusted
 
     @property
     def restrictions(self) -> tuple[Restriction, ...]:
-        """What of a repository that is not trusted is not used, in the order of its files."""
+        """Restrictions of an untrusted repository, in the order of its files."""
         return self._restrictions
 
     @property
     def restricted(self) -> tuple[str, ...]:
-        """The same, each as a line: file, line, setting and the reason."""
+        """The restrictions as texts: file, line, setting and reason."""
         return tuple(map(str, self._restrictions))
 
     @classmethod
@@ -102,17 +102,17 @@ class Settings(BaseSettings):
         trusted: bool = True,
         **arguments: Any,  # noqa: ANN401  # checked by pydantic against the fields
     ) -> "Settings":
-        """Return the settings of the repository at `root`.
+        """Load the settings of the repository at `root`.
 
         Args:
-            root: The repository's folder; ``.coderag.yaml`` and ``.coderag.local.yaml`` are looked for in it.
-            trusted: Whether its files may say everything; else only what restricts (docs/trust.md). The environment and
-                the arguments always may.
-            arguments: Values that win over all others, as in the constructor.
+            root: Folder of the repository with ``.coderag.yaml`` and ``.coderag.local.yaml``.
+            trusted: Whether its files may set everything; otherwise they may only restrict (docs/trust.md). Environment
+                and arguments are always unrestricted.
+            arguments: Values that override all others, as in the constructor.
 
         Raises:
-            ConfigurationError: A file, key or value cannot be used, or a key would go where only a file of the repository
-                says; the message says which file, line and key.
+            ConfigurationError: A file, key or value is invalid, or a credential would go to a server named only by the
+                repository. The message has file, line and key.
         """
         files, restrictions = (read_settings_files(root), ()) if trusted else read_restricted(root, cls)
         for file in files:
@@ -123,7 +123,7 @@ class Settings(BaseSettings):
             settings = _build_file_settings(merged)(**arguments)
         except ValidationError as error:
             raise ConfigurationError(explain_error(error, files, arguments), hint=suggest_fix(error, cls)) from error
-        except SettingsError as error:  # a list or a whole section given as broken JSON in the environment
+        except SettingsError as error:  # invalid JSON of a list or section in the environment
             names = " or ".join(find_broken_variables(ENVIRONMENT_PREFIX))
             hint = """Lists and sections are JSON there, such as ["*.sql", "data/"]."""
             raise ConfigurationError(f"environment variable {names}: not valid JSON", hint=hint) from error
@@ -132,7 +132,7 @@ class Settings(BaseSettings):
 
 
 def _restrict_untrusted(settings: Settings, root: Path, left_out: tuple[Restriction, ...]) -> Settings:
-    """Return the settings of a repository that is not trusted, with the index elsewhere if it brought one."""
+    """Restrict the settings of an untrusted repository; a foreign index moves the index to the user's cache."""
     if not settings.storage.directory and is_foreign_index(root):
         elsewhere = str(find_fallback_folder(root))
         reason = f"came with the repository or another installation, and is not believed; the index is in {elsewhere}"
@@ -145,7 +145,7 @@ def _restrict_untrusted(settings: Settings, root: Path, left_out: tuple[Restrict
 
 
 def _build_file_settings(values: Mapping[str, Any]) -> type[Settings]:
-    """Return Settings that read `values` below the arguments and the environment."""
+    """Make a Settings class that reads `values` with lower priority than arguments and environment."""
 
     class FileSettings(Settings):
         @classmethod

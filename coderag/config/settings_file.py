@@ -1,4 +1,4 @@
-"""Read ``.coderag.yaml`` with the line of every key, so that a fault can be shown where it is."""
+"""Parser of ``.coderag.yaml`` with the line of every key, for error messages."""
 
 import json
 import os
@@ -17,24 +17,24 @@ from coderag.config.file_names import FILE_NAMES
 from coderag.errors import ConfigurationError
 
 ALL_KEYS_HINT: Final = "`coderag init` in an empty folder writes a file that explains every key."
-"""Advice where no setting is like the one that was given."""
+"""Advice if no similar setting exists."""
 
 _PLACEHOLDER = re.compile(r"(?P<escape>\\?)\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
 
 _READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
-_MAX_BYTES = 1_000_000  # bytes; the commented one that `coderag init` writes has some 20,000
+_MAX_BYTES = 1_000_000  # bytes; the commented file of `coderag init` has about 20,000
 _NULL = "tag:yaml.org,2002:null"
 _COLLECTIONS = frozenset({"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
 
 
 @dataclass(frozen=True)
 class SettingsFile:
-    """One settings file.
+    """A parsed settings file.
 
     Attributes:
-        values: As nested sections.
-        lines: 1-based, of every key.
-        filled_in: What was written at the keys with something from the environment.
+        values: Values as nested sections.
+        lines: 1-based line of every key.
+        filled_in: Original text of keys with values from the environment.
     """
 
     path: Path
@@ -43,26 +43,26 @@ class SettingsFile:
     filled_in: Mapping[tuple[str, ...], str] = field(default_factory=dict)
 
     def find_line(self, keys: tuple[str, ...]) -> int | None:
-        """Return the 1-based line of a key, or of the nearest key above it that is in this file; None if none is."""
+        """Find the 1-based line of a key, or of its nearest parent in this file; None if there is none."""
         if keys[:1] not in self.lines:
             return None
         return next(self.lines[keys[:length]] for length in range(len(keys), 0, -1) if keys[:length] in self.lines)
 
     def has_written(self, keys: tuple[str, ...]) -> bool:
-        """Whether the text at a key stands in this file itself, and does not come from the environment."""
+        """Return whether the text of a key is written in this file and not taken from the environment."""
         value: Any = self.values
         for key in keys:
             value = value.get(key) if isinstance(value, Mapping) else None
         return isinstance(value, str) and bool(value.strip()) and keys not in self.filled_in
 
     def is_from_environment(self, keys: tuple[str, ...]) -> bool:
-        """Whether all that is at a key comes from one variable of the environment."""
+        """Return whether the value of a key is entirely one environment variable."""
         written = _PLACEHOLDER.fullmatch(self.filled_in.get(keys, "").strip())
         return written is not None and not written["escape"]
 
     @staticmethod
     def merge(files: "list[SettingsFile]") -> dict[str, Any]:
-        """Return the values of all files; later ones win key by key."""
+        """Merge the values of files; later files override key by key."""
         merged: dict[str, Any] = {}
         for file in files:
             merged = _merge(merged, file.values)
@@ -78,15 +78,15 @@ def _merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, An
 
 
 def read_settings_files(root: Path, names: Sequence[str] = FILE_NAMES, *, fill_in: bool = True) -> list[SettingsFile]:
-    """Return the settings files that are in `root`, in merging order.
+    """Read the settings files in `root`, in merging order.
 
     Args:
         root: Folder of the repository.
-        names: Of the files to read.
-        fill_in: Whether to take values from the environment; else ``${NAME}`` stays as it is written.
+        names: Names of the files to read.
+        fill_in: Whether to fill in environment variables; otherwise ``${NAME}`` is kept.
 
     Raises:
-        ConfigurationError: One cannot be read, is not YAML or not a mapping, or names an unset variable.
+        ConfigurationError: A file is unreadable, not YAML, not a mapping, or names an unset variable.
     """
     with translate_permission_error(root):
         existing = [root / name for name in names if (root / name).is_file()]
@@ -95,10 +95,10 @@ def read_settings_files(root: Path, names: Sequence[str] = FILE_NAMES, *, fill_i
 
 @contextmanager
 def translate_permission_error(root: Path) -> Iterator[None]:
-    """Say of a folder whose files may not be looked up that its settings cannot be read.
+    """Translate a `PermissionError` of a folder into a configuration error.
 
     Raises:
-        ConfigurationError: So it is.
+        ConfigurationError: The folder cannot be searched.
     """
     try:
         yield
@@ -143,7 +143,7 @@ def _parse_file(path: Path, *, fill_in: bool) -> SettingsFile:
 
 
 def _refuse_aliases(document: yaml.Node, path: Path) -> None:
-    """Refuse a list or section that is used twice: a few lines could stand for gigabytes, or contain themselves."""
+    """Refuse YAML aliases of lists and sections: a few lines could expand to gigabytes or be recursive."""
     seen: set[int] = set()
     pending = [(document, document.start_mark)]
     while pending:
@@ -161,7 +161,7 @@ def _refuse_aliases(document: yaml.Node, path: Path) -> None:
 
 
 def _find_key_lines(node: yaml.Node, parent_keys: tuple[str, ...], path: Path) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield every key and list index with its line; a key given twice is an error, not the last one's win."""
+    """Yield every key and list index with its line; duplicate keys are errors."""
     if isinstance(node, yaml.MappingNode):
         seen: dict[str, int] = {}
         for key, value in node.value:
@@ -180,7 +180,7 @@ def _find_key_lines(node: yaml.Node, parent_keys: tuple[str, ...], path: Path) -
 
 
 def _find_filled_in(node: yaml.Node, parent_keys: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the keys and list indices whose text has a ``${NAME}`` that is to be replaced, and that text."""
+    """Yield the keys and list indices whose text has a ``${NAME}`` placeholder, with that text."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             yield from _find_filled_in(value, (*parent_keys, str(key.value)))
@@ -191,7 +191,7 @@ def _find_filled_in(node: yaml.Node, parent_keys: tuple[str, ...]) -> Iterator[t
         yield parent_keys, node.value
 
 
-def _build_value(node: yaml.Node, path: Path, *, fill_in: bool) -> Any:  # noqa: ANN401  # whatever the YAML holds
+def _build_value(node: yaml.Node, path: Path, *, fill_in: bool) -> Any:  # noqa: ANN401  # any YAML value
     if not isinstance(node, yaml.ScalarNode) and node.tag not in _COLLECTIONS:
         raise ConfigurationError(f"{path.name}, line {node.start_mark.line + 1}: not a plain value: {node.tag}")
     if isinstance(node, yaml.MappingNode):
@@ -207,7 +207,7 @@ def _build_value(node: yaml.Node, path: Path, *, fill_in: bool) -> Any:  # noqa:
 
 
 def _fill_in(text: str, path: Path, line: int, *, take: bool) -> str:
-    """Replace ``${NAME}`` by the environment's value if that is to be taken; a backslash before it keeps it literal."""
+    """Replace ``${NAME}`` by the environment's value if `take` is set; a backslash keeps it literal."""
 
     def replace(match: re.Match[str]) -> str:
         if match["escape"]:
@@ -225,19 +225,19 @@ def _fill_in(text: str, path: Path, line: int, *, take: bool) -> str:
 
 
 def is_readable_by_others(path: Path) -> bool:
-    """Whether group or others may read a file; never on Windows, where a mode does not say."""
+    """Return whether group or others can read a file; always False on Windows, which has no such modes."""
     return os.name == "posix" and bool(path.stat().st_mode & _READABLE_BY_OTHERS)
 
 
 def check_environment(prefix: str, known_names: set[str]) -> None:
-    """Refuse environment variables that look like settings and are none; a misspelt one would be ignored in silence.
+    """Refuse unknown environment variables with the prefix, which would otherwise be ignored silently.
 
     Raises:
-        ConfigurationError: Naming the variable and the nearest known one.
+        ConfigurationError: With the variable and the most similar known one.
     """
     for name in sorted(os.environ):
         if name.startswith(prefix) and name not in known_names:
-            # Without the beginning that they all have: by that alone, each would be like each other.
+            # Compared without the common prefix, which would make all names similar.
             matches = get_close_matches(
                 name.removeprefix(prefix), [known_name.removeprefix(prefix) for known_name in known_names], n=1
             )
@@ -248,13 +248,13 @@ def check_environment(prefix: str, known_names: set[str]) -> None:
 
 
 def find_variable(prefix: str, keys: tuple[str, ...]) -> str:
-    """Return the environment variable that is set for a key or for a section that it is in; empty if none is."""
+    """Find the environment variable that sets a key or its section; empty if there is none."""
     names = (prefix + "__".join(keys[:length]).upper() for length in range(len(keys), 0, -1))
     return next((name for name in names if name in os.environ), "")
 
 
 def find_broken_variables(prefix: str) -> list[str]:
-    """Return the environment variables with a prefix whose values are no JSON, as those of lists and sections must be."""
+    """Find the environment variables with a prefix whose values are not valid JSON."""
     broken = []
     for name, value in sorted(os.environ.items()):
         if name.startswith(prefix):

@@ -1,4 +1,4 @@
-"""Which repositories this user trusts: marks in the user's configuration folder, never in a repository (docs/trust.md)."""
+"""Trust marks of repositories in the user's configuration folder, never in a repository (docs/trust.md)."""
 
 import json
 import logging
@@ -15,7 +15,7 @@ from coderag.errors import ConfigurationError
 from coderag.system.atomic_write import PRIVATE_MODE, atomic_write
 
 _VERSION: Final = 1
-_MAX_BYTES: Final = 10_000_000  # bytes; some hundred thousand folders
+_MAX_BYTES: Final = 10_000_000  # bytes; several hundred thousand folders
 _LOCK_S: Final = 10.0
 _WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 
@@ -23,18 +23,18 @@ _logger = logging.getLogger(__name__)
 
 
 def find_trust_file() -> Path:
-    """Return the file of the marks; it may not be there yet."""
+    """Find the file of trust marks; it may not exist yet."""
     return find_config_folder() / "trusted.json"
 
 
 def read_trusted_folders() -> list[Path]:
-    """Return the folders that are marked, sorted. A file of marks that cannot be believed is none, with a warning."""
+    """Read the trusted folders, sorted. An invalid or foreign file is ignored with a warning."""
     path = find_trust_file()
     try:
         return _read_marks(path)
     except FileNotFoundError:
         return []
-    except PermissionError as error:  # as of another user's home, of whom this process does not know what he trusts
+    except PermissionError as error:  # such as another user's home
         _logger.info("%s cannot be read: %s", path, error)
         return []
     except (OSError, ValueError) as error:
@@ -43,22 +43,22 @@ def read_trusted_folders() -> list[Path]:
 
 
 def is_trusted(root: Path) -> bool:
-    """Whether a folder, or one that it lies in, is marked as trusted; links are followed first."""
+    """Return whether a folder or one of its parents is marked as trusted; links are followed first."""
     folders = read_trusted_folders()
     return bool(folders) and _find_ancestor(_resolve(root), folders) is not None
 
 
 def find_trusted_ancestor(root: Path) -> Path | None:
-    """Return the marked folder that makes another one trusted; None if none does."""
+    """Find the marked folder that covers a folder; None if there is none."""
     return _find_ancestor(_resolve(root), read_trusted_folders())
 
 
 def trust(root: Path) -> bool:
-    """Mark a folder, and with it all that is below, as trusted; return whether it was not marked before.
+    """Mark a folder and everything below it as trusted; return whether the mark is new.
 
     Raises:
-        IngestionError: There is no such folder.
-        ConfigurationError: It is the home folder or the root of a file system, or the mark cannot be written.
+        IngestionError: The folder does not exist.
+        ConfigurationError: It is the home folder or a file system root, or the mark cannot be written.
     """
     folder = resolve_folder(root)
     if is_too_wide(folder):
@@ -68,7 +68,7 @@ def trust(root: Path) -> bool:
 
 
 def revoke_trust(root: Path) -> bool:
-    """Remove the mark of a folder; return whether it had one. A marked folder above it still covers it."""
+    """Remove the mark of a folder; return whether it had one. A marked parent still covers it."""
     folder = _resolve(root)
     return _change(lambda folders: folders - {folder})
 
@@ -76,7 +76,7 @@ def revoke_trust(root: Path) -> bool:
 def _resolve(root: Path) -> Path:
     try:
         return root.expanduser().resolve()
-    except (OSError, RuntimeError):  # a loop of links, or no home
+    except (OSError, RuntimeError):  # a link loop, or no home
         return root.absolute()
 
 
@@ -86,10 +86,10 @@ def _find_ancestor(folder: Path, folders: list[Path]) -> Path | None:
 
 
 def _read_marks(path: Path) -> list[Path]:
-    """Return the marked folders.
+    """Read the marked folders.
 
     Raises:
-        ValueError: The file is damaged, or somebody else may have written it.
+        ValueError: The file is damaged, or another user may have written it.
         OSError: It cannot be read.
     """
     with path.open("rb") as file:
@@ -108,7 +108,7 @@ def _read_marks(path: Path) -> list[Path]:
 
 
 def _change(change: Callable[[set[Path]], set[Path]]) -> bool:
-    """Write the marks as `change` makes them of the present ones; return whether they differ."""
+    """Replace the marks by the result of `change`; return whether they differ."""
     path = find_trust_file()
     try:
         with _lock_file(path):
@@ -122,7 +122,7 @@ def _change(change: Callable[[set[Path]], set[Path]]) -> bool:
 
 
 def _load_marks(path: Path) -> list[Path]:
-    """Return the marks to change; a file that cannot be believed is put aside, so that what it said can be looked up."""
+    """Load the marks to change; an invalid file is renamed as a backup."""
     try:
         return _read_marks(path)
     except FileNotFoundError:
@@ -136,7 +136,7 @@ def _load_marks(path: Path) -> list[Path]:
 
 @contextmanager
 def _lock_file(path: Path) -> Iterator[None]:
-    import filelock  # noqa: PLC0415  # 0.07 s, and only who marks needs it
+    import filelock  # noqa: PLC0415  # takes 0.07 s; only changes need it
 
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
@@ -147,6 +147,6 @@ def _lock_file(path: Path) -> Iterator[None]:
 
 
 def _write_marks(path: Path, folders: set[Path]) -> None:
-    """Replace the file at once, readable by this user alone from its first byte."""
+    """Replace the file atomically, readable by this user only."""
     content = json.dumps({"version": _VERSION, "folders": sorted(map(str, folders))}, indent=2) + "\n"
     atomic_write(path, [content.encode()], permissions=PRIVATE_MODE)

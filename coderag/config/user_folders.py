@@ -1,4 +1,4 @@
-"""Where this user's own files are, on every system: never in a repository."""
+"""Folders of the user's own files on every system, never in a repository."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,20 +10,20 @@ _APP_NAME: Final = "coderag"
 
 
 def find_config_folder() -> Path:
-    """Return the folder of what the user has decided, such as which repositories are trusted; it may be missing.
+    """Find the folder of the user's decisions, such as trust marks; it may be missing.
 
     Raises:
-        ConfigurationError: This user has no home.
+        ConfigurationError: The user has no home folder.
     """
-    from platformdirs import user_config_path  # noqa: PLC0415  # a command line that only prints help does without
+    from platformdirs import user_config_path  # noqa: PLC0415  # not needed to print help
 
     return _resolve_folder(lambda: user_config_path(_APP_NAME, appauthor=False))
 
 
 def find_data_folder() -> Path:
-    """Return the folder of what CodeRAG keeps for the user, such as the list of repositories; it may be missing.
+    """Find the folder of CodeRAG's data for the user, such as the registry; it may be missing.
 
-    Raises as `config_folder`.
+    Raises as `find_config_folder`.
     """
     from platformdirs import user_data_path  # noqa: PLC0415  # as above
 
@@ -31,24 +31,24 @@ def find_data_folder() -> Path:
 
 
 def find_cache_folder() -> Path:
-    """Return the folder of what can be made again; it may be missing. Raises as `config_folder`."""
+    """Find the folder of CodeRAG's cache; it may be missing. Raises as `find_config_folder`."""
     from platformdirs import user_cache_path  # noqa: PLC0415  # as above
 
     return _resolve_folder(lambda: user_cache_path(_APP_NAME, appauthor=False))
 
 
 def find_cache_base() -> Path:
-    """Return the folder in which the programs of this user have what can be made again. Raises as `config_folder`."""
+    """Find the folder of all caches of this user. Raises as `find_config_folder`."""
     from platformdirs import user_cache_path  # noqa: PLC0415  # as above
 
     return _resolve_folder(user_cache_path)
 
 
 def _resolve_folder(look_up: Callable[[], Path]) -> Path:
-    """Return a folder. A user without a home has none: it would be one below the current folder, a stranger's repository."""
+    """Return a folder. Without a home it would be relative to the current folder, possibly a stranger's repository."""
     try:
         folder = look_up()
-    except RuntimeError:  # so newer versions of platformdirs say it
+    except RuntimeError:  # raised by newer versions of platformdirs
         folder = Path()
     if not folder.is_absolute():
         hint = "Set HOME to a folder that only you may write to."

@@ -19,7 +19,7 @@ from coderag.config.settings_file import (
 
 
 def collect_environment_names(model: type[BaseModel], prefix: str = ENVIRONMENT_PREFIX) -> set[str]:
-    """Return every environment variable that means a setting."""
+    """List all environment variables of settings."""
     names = set()
     for name, field in model.model_fields.items():
         names.add(prefix + name.upper())
@@ -34,11 +34,11 @@ _MESSAGES: Final = {
     "dict_type": "expected a section, of lines 'key: value'",
     "tuple_type": 'expected a list, such as ["a", "b"]',
 }
-"""What is said of a fault where pydantic speaks of Python's types."""
+"""Texts that replace pydantic's messages about Python types."""
 
 
 def explain_error(error: ValidationError, files: list[SettingsFile], arguments: Mapping[str, Any]) -> str:
-    """Say for each fault where it is (argument, variable, or file and line), which key it is, and what is wrong."""
+    """Format each validation error with its source (argument, variable, or file and line), key and message."""
     faults = []
     for fault in error.errors():
         keys = tuple(str(key) for key in fault["loc"])
@@ -48,7 +48,7 @@ def explain_error(error: ValidationError, files: list[SettingsFile], arguments: 
 
 
 def suggest_fix(error: ValidationError, model: type[BaseModel]) -> str:
-    """Return the key that a misspelt one is most like, or where all are explained."""
+    """Suggest the key most similar to a misspelt one, or the file that explains all."""
     for fault in error.errors():
         *above, name = map(str, fault["loc"])
         known = _section_keys(model, above) if fault["type"] == "extra_forbidden" else ()
@@ -58,7 +58,7 @@ def suggest_fix(error: ValidationError, model: type[BaseModel]) -> str:
 
 
 def _section_keys(model: type[BaseModel], section: list[str]) -> list[str]:
-    """Return the keys that a section has; none if it is no section of fixed ones."""
+    """List the keys of a section; none if its keys are not fixed."""
     for key in section:
         field = model.model_fields.get(key)
         if field is None or not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)):
@@ -68,7 +68,7 @@ def _section_keys(model: type[BaseModel], section: list[str]) -> list[str]:
 
 
 def _locate_value(keys: tuple[str, ...], files: list[SettingsFile], arguments: Mapping[str, Any]) -> str:
-    """Return which of the sources has the value of a key: the one that wins."""
+    """Return the source that sets the value of a key, by priority."""
     name = ".".join(keys)
     if _contains(arguments, keys):
         return f"argument {name}"
@@ -79,12 +79,12 @@ def _locate_value(keys: tuple[str, ...], files: list[SettingsFile], arguments: M
 
 
 def is_given(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> bool:
-    """Whether a setting stands in the arguments or has a variable of its own."""
+    """Return whether a setting is given in the arguments or by its own variable."""
     return _contains(arguments, keys) or ENVIRONMENT_PREFIX + "__".join(keys).upper() in os.environ
 
 
-def _contains(values: Any, keys: tuple[str, ...]) -> bool:  # noqa: ANN401  # as deep as the values go
-    """Whether nested values have something at a key, or a plain value where it would be in a section."""
+def _contains(values: Any, keys: tuple[str, ...]) -> bool:  # noqa: ANN401  # nested values
+    """Return whether nested values have a value at a key, or a plain value instead of a section on the way."""
     for key in keys:
         if not isinstance(values, Mapping):
             return True

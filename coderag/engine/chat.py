@@ -1,4 +1,4 @@
-"""Conversations about a repository: each follow-up is answered with what was said and cited before (docs/chat.md)."""
+"""Conversations about a repository, with follow-up questions (docs/chat.md)."""
 
 import asyncio
 import secrets
@@ -29,7 +29,7 @@ _MAX_TITLE_CHARS = 80  # characters
 
 
 def make_chat_context(query: QueryContext, run_query: RunQuery, settings: Settings) -> ChatContext:
-    """Return what the chat graph works with."""
+    """Make the context of the chat graph."""
     return ChatContext(
         query=query,
         run_query=run_query,
@@ -42,13 +42,13 @@ def make_chat_context(query: QueryContext, run_query: RunQuery, settings: Settin
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A prompt that is sent only after a person agreed; ``astream("", approve=...)`` goes on.
+    """A prompt that needs approval before it is sent; ``astream("", approve=...)`` continues.
 
     Attributes:
         prompt_tokens: Size of the prompt.
         limit: ``chat.confirm_tokens``.
-        cost: Of the prompt, in the currency of ``llm.price_per_million_input_tokens``; None without a price.
-        reason: What it is for, a sentence.
+        cost: Cost of the prompt in the currency of ``llm.price_per_million_input_tokens``; None without a price.
+        reason: Purpose of the prompt, a sentence.
     """
 
     prompt_tokens: int
@@ -59,13 +59,13 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class ChatTurn:
-    """What one side said.
+    """One turn of a conversation.
 
     Attributes:
-        text: As the person typed it, or the answer in Markdown.
-        question: Of the person: the question that stands alone, which was searched for; empty if lines were shown.
-        cited: Of an answer: its places as ``path:10-42`` or ``path:10``; number 1 is the first.
-        created: When the question was asked, ISO 8601.
+        text: Text as typed by the user, or the answer in Markdown.
+        question: For the user: the standalone question that was searched; empty if lines were shown.
+        cited: For an answer: its citations as ``path:10-42`` or ``path:10``; number 1 is the first.
+        created: Time of the question, ISO 8601.
     """
 
     role: Literal["user", "assistant"]
@@ -77,12 +77,12 @@ class ChatTurn:
 
 @dataclass(frozen=True, slots=True)
 class ThreadInfo:
-    """A conversation that is kept.
+    """A stored conversation.
 
     Attributes:
-        title: The beginning of its first question.
-        turns: Number of questions that were answered.
-        updated: When its last question was asked, ISO 8601.
+        title: Beginning of its first question.
+        turns: Number of answered questions.
+        updated: Time of its last question, ISO 8601.
     """
 
     id: str
@@ -92,16 +92,16 @@ class ThreadInfo:
 
 
 class Chat:
-    """A conversation. It goes on where it ended, in another process as well.
+    """A conversation. It can be continued, also in another process.
 
     Args:
-        thread: Its id; None begins a new one.
-        memory: Where conversations are kept.
-        context: Returns what the graph works with; it may open the index.
+        thread: Its id; None starts a new conversation.
+        memory: Storage of conversations.
+        context: Returns the context of the graph; may open the index.
         graph: Returns the compiled chat graph.
 
     Raises:
-        InvalidQueryError: The id cannot be one.
+        InvalidQueryError: The id is invalid.
 
     Example:
         >>> chat = rag.chat()
@@ -123,18 +123,18 @@ class Chat:
         self._running: AsyncGenerator[AnswerEvent | Approval] | None = None
 
     async def astream(self, text: str, *, approve: bool | None = None) -> AsyncIterator[AnswerEvent | Approval]:
-        """Yield the steps of an answer, the whole answer last; or what has to be approved first, and nothing more.
+        """Yield the steps of an answer, the whole answer last; or only an `Approval` if one is needed.
 
         Args:
-            text: What the person typed.
-            approve: Goes on after an `Approval`, `text` being empty: True sends the prompt, False has the answer made from
-                the evidence without the language model.
+            text: Text typed by the user.
+            approve: Continues after an `Approval`, with empty `text`: True sends the prompt, False answers from the
+                evidence without the language model.
 
         Raises:
-            InvalidQueryError: There is no question, or nothing that waits for an approval.
+            InvalidQueryError: There is no question, or no prompt waits for an approval.
             IndexNotFoundError: Nothing is indexed yet.
-            ModelError: The configured language model failed; the conversation is as it was before the question.
-            StoreError: The conversation cannot be read or kept, or is going on elsewhere at the moment.
+            ModelError: The language model failed; the conversation is unchanged.
+            StoreError: The conversation cannot be read or stored, or is in use elsewhere.
         """
         self._running = self._stream_events(text, approve)
         async with aclosing(self._running) as events:
@@ -142,7 +142,7 @@ class Chat:
                 yield event
 
     async def aask(self, text: str) -> Answer:
-        """Return the answer. Raises as `astream`, and `ModelError` if the prompt needs a person's approval."""
+        """Return the answer. Raises as `astream`, and `ModelError` if the prompt needs approval."""
         answer = None
         async for event in self.astream(text):
             if isinstance(event, Approval):
@@ -154,19 +154,19 @@ class Chat:
         return answer
 
     def ask(self, text: str) -> Answer:
-        """Return the answer, also where an event loop is running already. Raises as `aask`."""
+        """Return the answer, also inside a running event loop. Raises as `aask`."""
         return run_sync(self.aask(text))
 
     async def read_turns(self) -> list[ChatTurn]:
-        """Return what was said so far, a question and its answer in turn. Raises `StoreError`."""
+        """Read the turns so far, alternating questions and answers. Raises `StoreError`."""
         return _to_turns(await self._memory.read_state(self.thread))
 
     async def find_unanswered(self) -> str:
-        """Return the last question if it has no answer, because the process was ended or the model failed; else nothing."""
+        """Return the last question if it has no answer, such as after a failure; otherwise an empty text."""
         return _find_unanswered(await self._memory.read_state(self.thread))
 
     async def aclose(self) -> None:
-        """End the answer that is being written, if there is one: nobody wants the rest of it."""
+        """Cancel the answer that is being written, if there is one."""
         if self._running is not None:
             await self._running.aclose()
 
@@ -207,26 +207,26 @@ class Chat:
 
 
 class ChatThreads:
-    """The conversations of a repository.
+    """Stored conversations of a repository.
 
     Args:
-        memory: Where they are kept.
+        memory: Storage of conversations.
     """
 
     def __init__(self, memory: ChatMemory) -> None:
         self._memory = memory
 
     def list(self) -> "list[ThreadInfo]":
-        """Return all that have a question, the one that was used last first. Raises `StoreError`."""
+        """List all conversations with a question, last used first. Raises `StoreError`."""
         states = run_sync(self._memory.list_threads())
         infos = [_to_info(thread, state) for thread, state in states.items() if state.get("text")]
         return sorted(infos, key=lambda info: (info.updated, info.id), reverse=True)
 
-    def export(self, thread: str, format: ExportFormat = "markdown") -> str:  # noqa: A002  # as of `context`
-        """Return a whole conversation as Markdown or JSON.
+    def export(self, thread: str, format: ExportFormat = "markdown") -> str:  # noqa: A002  # as in `context`
+        """Export a conversation as Markdown or JSON.
 
         Raises:
-            InvalidQueryError: There is no such conversation.
+            InvalidQueryError: The conversation does not exist.
             StoreError: It cannot be read.
         """
         state = run_sync(self._memory.read_state(validate_thread(thread)))
@@ -235,12 +235,12 @@ class ChatThreads:
         return export_conversation(thread, state.get("exchanges", []), format)
 
     def delete(self, thread: str) -> bool:
-        """Delete a conversation for good; return whether there was one. Raises `StoreError`."""
+        """Delete a conversation permanently; return whether it existed. Raises `StoreError`."""
         return run_sync(self._memory.delete(validate_thread(thread)))
 
 
 def _to_events(mode: str, chunk: Mapping[str, Any]) -> "list[AnswerEvent]":
-    """Return what one piece of the graph's stream tells."""
+    """Convert a chunk of the graph's stream to events."""
     if mode == "custom":
         return [AnswerEvent(chunk["kind"], chunk["text"])]
     return [AnswerEvent("stage", node) for node in chunk if not node.startswith("__")]
@@ -256,7 +256,7 @@ def _to_turns(state: Mapping[str, Any]) -> "list[ChatTurn]":
 
 
 def _find_unanswered(state: Mapping[str, Any]) -> str:
-    """Return the question of a state that `remember` has not seen; empty if there is none."""
+    """Return the question of a state that `remember` has not processed; empty if there is none."""
     exchanges = state.get("exchanges", ())
     if exchanges and exchanges[-1]["asked"] == state["asked"] and exchanges[-1]["text"] == state["text"]:
         return ""

@@ -95,7 +95,7 @@ def _mask_context(
     """Mask these files' paths for models on servers."""
     paths = MaskedPaths(mask, (record.path for record in files))
     if isinstance(embedder, MaskedQueries):
-        embedder = embedder.with_paths(paths)
+        embedder = embedder.replace_paths(paths)
     elif isinstance(embedder, ProviderDense):
         embedder = MaskedQueries(embedder, paths)
     return replace(context, masked_paths=paths, embedder=embedder)

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError, ModelUnavailableError
-from coderag.ingestion.cache_directory import cache_directory
-from coderag.ingestion.summaries.asking import Guard, SentenceWriter
-from coderag.ingestion.summaries.enriching import Enricher, Limits, Target
+from coderag.ingestion.cache_directory import resolve_cache_directory
+from coderag.ingestion.summaries.asking import PromptGuard, SentenceWriter
+from coderag.ingestion.summaries.enriching import EnrichContext, Enricher, EnrichLimits
 from coderag.ingestion.summaries.importing import import_summaries
 from coderag.ingestion.summaries.planning import plan_summaries
 from coderag.ingestion.summaries.results import EnrichPlan, EnrichProgress, EnrichReport
-from coderag.ingestion.summaries.work import LEFT_OUT
+from coderag.ingestion.summaries.work import EXCLUDED_ROLES
 from coderag.models.dense import DenseModel
 from coderag.models.llms.chosen import LanguageModels
-from coderag.models.llms.providers import side_by_side
+from coderag.models.llms.providers import get_max_concurrency
 from coderag.prompting import Prompts
 from coderag.stores.index_locations import find_prompts_folder
 from coderag.stores.index_store import IndexStore
@@ -31,14 +31,14 @@ from coderag.text.path_masking import MaskedPaths, PathMask
 if TYPE_CHECKING:
     from coderag.models.protocols import LanguageModel
 
-Progress = Callable[[EnrichProgress], None]
+EnrichProgressCallback = Callable[[EnrichProgress], None]
 
-_LOOK_S: Final = 2.0  # how often it is looked for a new generation
-_PAUSE_S: Final = 60.0  # before a model that failed is asked again
+_POLL_S: Final = 2.0  # how often it is looked for a new generation
+_FAILURE_PAUSE_S: Final = 60.0  # before a model that failed is asked again
 _RETRY_NS: Final = 3_600_000_000_000  # an hour, after which what failed is tried again while the repository is followed
 
 
-class Opened(Protocol):
+class EnrichableIndex(Protocol):
     """What summaries need of `coderag.engine.open_index.OpenIndex`."""
 
     @property
@@ -71,7 +71,7 @@ class Summaries:
         store: IndexStore,
         dense_model: Callable[[], DenseModel],
         language_models: LanguageModels,
-        opened: Opened,
+        index: EnrichableIndex,
         counts: SearchCounts,
     ) -> None:
         self._root = root
@@ -79,41 +79,41 @@ class Summaries:
         self._store = store
         self._dense_model = dense_model
         self._language_models = language_models
-        self._opened = opened
+        self._index = index
         self._counts = counts
 
     def write(
         self,
-        limits: Limits,
+        limits: EnrichLimits,
         *,
         include: Collection[str] = (),
-        progress: Progress | None = None,
+        progress: EnrichProgressCallback | None = None,
         stop: Event | None = None,
         failed_before_ns: int | None = None,
     ) -> EnrichReport:
         """Have summaries written until nothing is left or something is used up. See `CodeRAG.enrich`."""
         if limits.max_cost is None:
             limits = replace(limits, max_cost=self._settings.summaries.max_cost)
-        with self._target(include) as target:
+        with self._open_context(include) as context:
             run = Enricher(
-                target,
-                self._writer(self._language_models.model),
+                context,
+                self._build_writer(self._language_models.model),
                 limits,
-                side_by_side=side_by_side(self._settings.llm),
+                max_concurrency=get_max_concurrency(self._settings.llm),
                 progress=progress,
                 stop=stop,
                 failed_before_ns=failed_before_ns,
             ).run()
             report = run_sync(run)
-        self._opened.wait_for_renewal()
+        self._index.wait_for_renewal()
         return report
 
     def follow(
         self,
-        limits: Limits,
+        limits: EnrichLimits,
         *,
         include: Collection[str] = (),
-        progress: Progress | None = None,
+        progress: EnrichProgressCallback | None = None,
         stop: Event | None = None,
     ) -> Iterator[EnrichReport]:
         """Have summaries written, and again whenever the index changes; yield each run's report.
@@ -125,14 +125,14 @@ class Summaries:
             include, progress, stop: As for `write`.
         """
         stop = stop or Event()
-        ends = float("inf") if limits.budget_s is None else time.monotonic() + limits.budget_s
-        generation, is_failing, again_at, failed_before_ns = -1, False, 0.0, None
-        while not stop.is_set() and time.monotonic() < ends:
-            is_due = time.monotonic() >= again_at if is_failing else self._generation() != generation
+        deadline = float("inf") if limits.budget_s is None else time.monotonic() + limits.budget_s
+        generation, is_failing, retry_at, failed_before_ns = -1, False, 0.0, None
+        while not stop.is_set() and time.monotonic() < deadline:
+            is_due = time.monotonic() >= retry_at if is_failing else self._get_generation() != generation
             if not is_due:
-                stop.wait(_LOOK_S)
+                stop.wait(_POLL_S)
                 continue
-            again_at = time.monotonic() + _PAUSE_S
+            retry_at = time.monotonic() + _FAILURE_PAUSE_S
             try:
                 report = self.write(
                     limits, include=include, progress=progress, stop=stop, failed_before_ns=failed_before_ns
@@ -146,7 +146,7 @@ class Summaries:
             if report.stopped not in ("done", "failing"):
                 return
             generation, is_failing = report.generation, report.stopped == "failing"
-            limits = _rest(limits, report, ends)
+            limits = _subtract_usage(limits, report, deadline)
             failed_before_ns = time.time_ns() - _RETRY_NS
 
     def plan(self, *, limit: int | None = None, include: Collection[str] = ()) -> EnrichPlan:
@@ -159,54 +159,54 @@ class Summaries:
         Raises:
             IndexNotFoundError: Nothing is indexed yet.
         """
-        with self._target(include) as target:
-            return plan_summaries(target, self._writer(self._language_models.model), limit=limit)
+        with self._open_context(include) as context:
+            return plan_summaries(context, self._build_writer(self._language_models.model), limit=limit)
 
-    def take(self, path: Path) -> EnrichReport:
+    def import_file(self, path: Path) -> EnrichReport:
         """Take summaries that were written elsewhere, from a file of JSON lines (docs/summaries.md).
 
         Raises:
             InvalidQueryError: The file cannot be read, or a line is no summary; then none is taken.
             IndexNotFoundError: Nothing is indexed yet.
         """
-        with self._target(LEFT_OUT) as target:
-            report = import_summaries(target, path)
-        self._opened.wait_for_renewal()
+        with self._open_context(EXCLUDED_ROLES) as context:
+            report = import_summaries(context, path)
+        self._index.wait_for_renewal()
         return report
 
     # Inside
 
     @contextmanager
-    def _target(self, include: Collection[str]) -> Iterator[Target]:
-        if wrong := sorted(set(include) - set(LEFT_OUT)):
-            hint = f"All but {', '.join(LEFT_OUT)} is summarised anyway."
-            raise ConfigurationError(f"{wrong[0]!r} is no role that can be included", hint=hint)
+    def _open_context(self, include: Collection[str]) -> Iterator[EnrichContext]:
+        if unknown_roles := sorted(set(include) - set(EXCLUDED_ROLES)):
+            hint = f"All but {', '.join(EXCLUDED_ROLES)} is summarised anyway."
+            raise ConfigurationError(f"{unknown_roles[0]!r} is no role that can be included", hint=hint)
         model, every = self._dense_model(), self._settings.summaries.commit_every
-        with SummaryCache(cache_directory(self._root, self._store.directory)) as cache:
-            yield Target(self._store, model, cache, self._counts.read_counts, include, every)
+        with SummaryCache(resolve_cache_directory(self._root, self._store.directory)) as cache:
+            yield EnrichContext(self._store, model, cache, self._counts.read_counts, include, every)
 
-    def _writer(self, model: "LanguageModel | None") -> SentenceWriter:
+    def _build_writer(self, model: "LanguageModel | None") -> SentenceWriter:
         from coderag.answering.injection import fence_data, inspect_text  # noqa: PLC0415  # only who asks a model needs it
 
-        guard = Guard(
+        guard = PromptGuard(
             fence=lambda text, language: fence_data(inspect_text(text).text, language),
-            findings=lambda text: inspect_text(text).findings,
+            find_injections=lambda text: inspect_text(text).findings,
         )
-        mask, paths = self._opened.path_mask, None
+        mask, paths = self._index.path_mask, None
         if mask is not None:
             paths = MaskedPaths(mask, (record.path for record in self._store.open().read_files()))
         prompts = Prompts(find_prompts_folder(self._root, self._settings))
         return SentenceWriter(model, prompts, guard, self._settings.llm, self._settings.summaries.batch, paths)
 
-    def _generation(self) -> int:
+    def _get_generation(self) -> int:
         pointer = self._store.read_pointer()
         return pointer.generation if pointer else 0
 
 
-def _rest(limits: Limits, report: EnrichReport, ends: float) -> Limits:
+def _subtract_usage(limits: EnrichLimits, report: EnrichReport, deadline: float) -> EnrichLimits:
     """Return what a run has left of its limits."""
-    return Limits(
-        budget_s=None if limits.budget_s is None else max(0.0, ends - time.monotonic()),
+    return EnrichLimits(
+        budget_s=None if limits.budget_s is None else max(0.0, deadline - time.monotonic()),
         max_cost=None if limits.max_cost is None else max(0.0, limits.max_cost - (report.cost or 0.0)),
         limit=None
         if limits.limit is None

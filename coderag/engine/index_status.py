@@ -8,11 +8,11 @@ from typing import Any
 from coderag.codegraph.linking.rules.rules_table import FULLY_LINKED_LANGUAGES
 from coderag.config.settings import Settings
 from coderag.errors import StoreError
-from coderag.ingestion.cache_directory import cache_directory
+from coderag.ingestion.cache_directory import resolve_cache_directory
 from coderag.ingestion.files.changes import find_changes
 from coderag.ingestion.files.scanner import scan
-from coderag.ingestion.summaries.work import Work
-from coderag.models.providers import configured_embedding
+from coderag.ingestion.summaries.work import Worklist
+from coderag.models.providers import describe_configured_embedding
 from coderag.schema.indexing import IndexStatus
 from coderag.stores.manifest import load_manifest
 from coderag.stores.snapshot import Snapshot
@@ -56,7 +56,7 @@ def read_index_status(root: Path, settings: Settings, snapshot: Snapshot) -> Ind
         added=added,
         changed=changed,
         removed=removed,
-        configured=configured_embedding(settings.embedding, pointer.embedding),
+        configured=describe_configured_embedding(settings.embedding, pointer.embedding),
         edges=pointer.edges,
         linked=sorted(FULLY_LINKED_LANGUAGES.intersection(record.language for record in indexed)),
         restricted=settings.restricted,
@@ -66,11 +66,11 @@ def read_index_status(root: Path, settings: Settings, snapshot: Snapshot) -> Ind
 
 def _read_summary_fields(root: Path, snapshot: Snapshot) -> dict[str, Any]:
     """Read the progress of model-written summaries; the maker is omitted if there is none."""
-    with SummaryCache(cache_directory(root, snapshot.directory)) as cache:
-        work = Work(snapshot, cache)
-        share = work.share
+    with SummaryCache(resolve_cache_directory(root, snapshot.directory)) as cache:
+        work = Worklist(snapshot, cache)
+        share = work.coverage
         makers: Counter[str] = Counter()
         if share.written:
             with suppress(StoreError):  # the cache may be unreadable for this user
-                makers.update(map(parse_maker_name, work.writers().values()))
+                makers.update(map(parse_maker_name, work.list_makers().values()))
     return {"summarised": share.written, "to_summarise": share.total, "summarised_by": dict(makers.most_common())}

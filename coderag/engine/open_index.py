@@ -145,7 +145,9 @@ class OpenIndex:
             else:
                 open_part = self._open_context_part = self._get_current_part(pointer, open_part, self._build_context)
         base: QueryContext = open_part.part
-        overlay = self.live.over(cast("Snapshot", base.corpus.snapshot), wanted=wanted, hidden=hidden, sweep=sweep)
+        overlay = self.live.build_overlay(
+            cast("Snapshot", base.corpus.snapshot), required=wanted, hidden=hidden, sweep=sweep
+        )
         if overlay is None:
             self._overlay_parts = None  # release an old generation
             return replace(base, settings=search)
@@ -162,7 +164,7 @@ class OpenIndex:
             sweep: Whether to check all files.
             hide: Whether to hide changed files rather than to read them again.
         """
-        stale_paths = self.live.stale(_get_opened_snapshot(context), paths)
+        stale_paths = self.live.find_stale(_get_opened_snapshot(context), paths)
         if not (stale_paths or sweep):
             return None
         wanted, hidden = ((), stale_paths) if hide else (stale_paths, ())
@@ -182,11 +184,11 @@ class OpenIndex:
         indexed_paths = [path for path in safe_paths if path in indexed]
         new_paths = [path for path in safe_paths if path not in indexed and (self._root / path).is_file()]
         for path in safe_paths:
-            if self.live.is_gone(_get_opened_snapshot(context), path):
+            if self.live.is_deleted(_get_opened_snapshot(context), path):
                 raise InvalidQueryError(
                     f"{path} no longer exists", hint="It was deleted or moved after it was indexed."
                 )
-        if not new_paths and not self.live.stale(_get_opened_snapshot(context), indexed_paths):
+        if not new_paths and not self.live.find_stale(_get_opened_snapshot(context), indexed_paths):
             return context
         return self.open_context(context.settings, wanted=safe_paths)
 
@@ -205,7 +207,7 @@ class OpenIndex:
                 pointer, self._open_graph_part, _build_graph, Pointer.has_same_graph
             )
             stored = self._open_snapshot(pointer)
-        overlay = self.live.over(stored, sweep="unless watched")
+        overlay = self.live.build_overlay(stored, sweep="unless watched")
         return open_part.part if overlay is None else self._get_overlay_parts(overlay).graph
 
     def open_text_search(self) -> "TextSearch":
@@ -216,7 +218,7 @@ class OpenIndex:
                 pointer, self._open_text_search_part, self._build_text_search
             )
             stored = self._open_snapshot(pointer)
-        overlay = self.live.over(stored, sweep="unless watched")
+        overlay = self.live.build_overlay(stored, sweep="unless watched")
         return open_part.part if overlay is None else self._build_text_search(overlay)
 
     def list_edited_files(self) -> list[str]:
@@ -224,7 +226,7 @@ class OpenIndex:
         with self._lock:
             pointer = self._store.read_pointer()
             stored = None if pointer is None else self._open_snapshot(pointer)
-        return [] if stored is None else self.live.edited(stored)
+        return [] if stored is None else self.live.list_edited(stored)
 
     def close(self) -> None:
         """Stop tracking edits; the index can be used again."""

@@ -10,7 +10,7 @@ from typing import Protocol
 from coderag.config.settings import Settings
 from coderag.ingestion.embedded_chunks import EmbeddedChunks, embed_result
 from coderag.ingestion.pipeline_version import PIPELINE_VERSION
-from coderag.ingestion.summaries.kept import KeptSentences, SummaryColumns
+from coderag.ingestion.summaries.kept import CachedSentences, SummaryColumns
 from coderag.ingestion.workers.jobs import JobResult, RunSettings
 from coderag.ingestion.workers.vocabulary import Vocabulary
 from coderag.models.dense import DenseModel
@@ -24,8 +24,8 @@ class JobPipeline(Protocol):
         ...
 
 
-def run_settings(
-    root: Path, settings: Settings, *, isolated: bool, cache: Path | None, cached_as_isolated: bool | None = None
+def build_run_settings(
+    root: Path, settings: Settings, *, isolated: bool, cache: Path | None, isolated_cache_key: bool | None = None
 ) -> RunSettings:
     """Return what all jobs of a run have in common.
 
@@ -37,7 +37,9 @@ def run_settings(
         cached_as_isolated: Whether to look up what such processes have parsed; by default as `isolated`.
     """
     ingestion = settings.ingestion
-    looked_up = isolated if cached_as_isolated is None else cached_as_isolated  # in our own process less is parsed
+    is_cache_isolated = (
+        isolated if isolated_cache_key is None else isolated_cache_key
+    )  # in our own process less is parsed
     return RunSettings(
         run=uuid.uuid4().hex,
         root=root,
@@ -45,15 +47,15 @@ def run_settings(
         generated=ingestion.generated,
         chunking=ingestion.chunk.model_dump(),
         repository=settings.project or root.name,
-        cache_key=f"{PIPELINE_VERSION} {looked_up} {ingestion.chunk!r}",
+        cache_key=f"{PIPELINE_VERSION} {is_cache_isolated} {ingestion.chunk!r}",
         cache=cache,
         as_columns=not ingestion.transformations,
         isolated=isolated,
     )
 
 
-def chunk_embedder(
-    settings: Settings, model: DenseModel, vocabulary: Vocabulary, repository: str, sentences: KeptSentences
+def build_chunk_embedder(
+    settings: Settings, model: DenseModel, vocabulary: Vocabulary, repository: str, sentences: CachedSentences
 ) -> Callable[[JobResult], EmbeddedChunks]:
     """Return what embeds results: as columns, or through the LlamaIndex pipeline if users put something into it.
 
@@ -71,5 +73,5 @@ def chunk_embedder(
             settings.ingestion, model, vocabulary.terms, repository, sentences
         )
         return pipeline.embed_job
-    summaries = SummaryColumns(sentences, vocabulary) if sentences.may_exist else None
+    summaries = SummaryColumns(sentences, vocabulary) if sentences.is_available else None
     return partial(embed_result, vocabulary=vocabulary, model=model, summaries=summaries)

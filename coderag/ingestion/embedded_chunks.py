@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from coderag.ingestion.embedding_text import embedding_text
+from coderag.ingestion.embedding_text import build_embedding_text
 from coderag.ingestion.summaries.kept import SummaryColumns
 from coderag.ingestion.workers.jobs import JobResult
 from coderag.ingestion.workers.vocabulary import Vocabulary
-from coderag.models.dense import Batch, BatchVectors, DenseModel
+from coderag.models.dense import BatchVectors, ChunkBatch, DenseModel
 from coderag.stores.arrow import to_metadata
 from coderag.stores.field_counts import FieldCounts
 from coderag.text.path_masking import PathMask
@@ -40,8 +40,8 @@ class EmbeddedChunks:
 class LazyTexts(Sequence[str]):
     """The texts that a provider's model embeds, made only when one is asked for: the embedded model needs none."""
 
-    def __init__(self, make: Callable[[], Sequence[str]], length: int) -> None:
-        self._make = make
+    def __init__(self, make_texts: Callable[[], Sequence[str]], length: int) -> None:
+        self._make_texts = make_texts
         self._length = length
         self._texts: Sequence[str] | None = None
 
@@ -50,7 +50,7 @@ class LazyTexts(Sequence[str]):
 
     def __getitem__(self, index: Any) -> Any:  # noqa: ANN401  # an index or a slice
         if self._texts is None:
-            self._texts = self._make()
+            self._texts = self._make_texts()
         return self._texts[index]
 
 
@@ -73,18 +73,18 @@ def embed_columns(
     return embed_batch(columns, make_batch(columns, counts, path_counts, terms, texts), model)
 
 
-def embed_batch(columns: "pa.Table", batch: Batch, model: DenseModel) -> EmbeddedChunks:
+def embed_batch(columns: "pa.Table", batch: ChunkBatch, model: DenseModel) -> EmbeddedChunks:
     """Return chunks with the vectors that a model makes of their batch."""
     return EmbeddedChunks(columns, batch.counts, batch.terms, batch.paths, model.embed_batch(batch))
 
 
 def make_batch(
     columns: "pa.Table", counts: FieldCounts, path_counts: sp.csr_matrix, terms: Sequence[str], texts: Sequence[str]
-) -> Batch:
+) -> ChunkBatch:
     """Return what a model is given of chunks of some whole files. Arguments as for `embed_columns`."""
     encoded = columns["path"].combine_chunks().dictionary_encode()
-    file_of = encoded.indices.to_numpy().astype(np.intp)
-    return Batch(texts, counts, terms, encoded.dictionary.to_pylist(), file_of, path_counts)
+    file_indices = encoded.indices.to_numpy().astype(np.intp)
+    return ChunkBatch(texts, counts, terms, encoded.dictionary.to_pylist(), file_indices, path_counts)
 
 
 def embed_result(
@@ -102,13 +102,13 @@ def embed_result(
     vocabulary.learn(result.worker, result.new_terms)
     counts = vocabulary.translate(result.worker, result.counts)
     if summaries is not None:
-        columns, counts = summaries.put_into(columns, counts)
+        columns, counts = summaries.insert_sentences(columns, counts)
     path_counts = vocabulary.translate_matrix(result.worker, result.path_counts)
-    texts = LazyTexts(lambda: texts_to_embed(columns, model.mask), len(columns))
+    texts = LazyTexts(lambda: build_embedding_texts(columns, model.mask), len(columns))
     return embed_columns(columns, counts, path_counts, vocabulary.terms, texts, model)
 
 
-def texts_to_embed(columns: "pa.Table", mask: PathMask | None) -> list[str]:
+def build_embedding_texts(columns: "pa.Table", mask: PathMask | None) -> list[str]:
     """Return what a provider's model embeds of each chunk: see `embedding_text`."""
     rows = zip(to_metadata(columns), columns["text"].to_pylist(), strict=True)
-    return [embedding_text(metadata, text, mask) for metadata, text in rows]
+    return [build_embedding_text(metadata, text, mask) for metadata, text in rows]

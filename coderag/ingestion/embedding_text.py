@@ -10,10 +10,10 @@ from coderag.text.path_masking import PathMask
 EMBEDDED_KEYS: Final = frozenset({"path", "context", "qualified_name", "docstring", "summary"})
 """Keys of the metadata that are embedded with a chunk's code."""
 
-_NO_NAME: Final = "this file"  # a token is no word, and a summary takes names apart into words
+_ANONYMOUS_NAME: Final = "this file"  # a token is no word, and a summary takes names apart into words
 
 
-def embedding_text(metadata: ChunkMetadata, text: str, mask: PathMask | None) -> str:
+def build_embedding_text(metadata: ChunkMetadata, text: str, mask: PathMask | None) -> str:
     """Return what is sent of a chunk: a line for each embedded key of its metadata, an empty line, and its code.
 
     That is the text of a LlamaIndex node in ``MetadataMode.EMBED``, without LlamaIndex, which takes two seconds to import.
@@ -31,10 +31,10 @@ def embedding_text(metadata: ChunkMetadata, text: str, mask: PathMask | None) ->
 
 def _mask_paths(metadata: ChunkMetadata, mask: PathMask) -> ChunkMetadata:
     path = metadata["path"]
-    masked: ChunkMetadata = {**metadata, "path": mask.mask(path)}
+    masked: ChunkMetadata = {**metadata, "path": mask.mask_path(path)}
     if metadata["kind"] in FILE_NAMED_KINDS:
         if metadata["qualified_name"] == get_module_name(path):
-            masked["name"], masked["qualified_name"] = _NO_NAME, mask.mask_module(path)
+            masked["name"], masked["qualified_name"] = _ANONYMOUS_NAME, mask.mask_module(path)
         if metadata["summary_source"] == "derived":
             masked["summary"], _ = summarize(masked)
     return masked

@@ -9,17 +9,17 @@ from coderag.config.sections import EmbeddingSettings
 from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError, ModelError
 from coderag.ingestion import estimates
-from coderag.ingestion.cache_directory import cache_directory
+from coderag.ingestion.cache_directory import resolve_cache_directory
 from coderag.ingestion.files.candidates import Candidate
 from coderag.ingestion.files.changes import Changes, find_changes
 from coderag.ingestion.files.scanner import Scan, scan
 from coderag.ingestion.files.source import read_regular
 from coderag.ingestion.parsing.languages import LANGUAGES, TEXT, detect_language
-from coderag.ingestion.root_hash import fingerprint, fingerprint_of
-from coderag.ingestion.workers.worker_pool import number_of_workers
+from coderag.ingestion.root_hash import compute_settings_fingerprint, get_settings_fingerprint
+from coderag.ingestion.workers.worker_pool import count_workers
 from coderag.models.dense import ProviderDense
-from coderag.models.providers import configured_embedding, make_dense_model, model_name
-from coderag.models.redacting import without_secrets
+from coderag.models.providers import describe_configured_embedding, get_model_name, make_dense_model
+from coderag.models.redacting import redact_remote
 from coderag.schema.chunks import FileRecord
 from coderag.schema.index_plan import EmbeddingPlan, Exclusion, FileTotals, IndexPlan
 from coderag.stores.content_cache import FILE_NAME, ContentCache
@@ -28,11 +28,11 @@ from coderag.stores.manifest import Manifest, load_manifest
 from coderag.stores.path_key import load_path_mask
 from coderag.stores.snapshot import Snapshot
 
-FOLDERS_NAMED = 10
+MAX_FOLDERS = 10
 
-_FIRST_BYTES = 200  # for the interpreter in a first line; a file that is indexed is looked at further
-_ALMOST_ALL = 0.9  # a folder of whose bytes one folder in it has such a share says no more than that one
-_LINK_INSIDE = "symbolic link to "
+_FIRST_LINE_BYTES = 200  # for the interpreter in a first line; a file that is indexed is looked at further
+_DOMINANT_SHARE = 0.9  # a folder of whose bytes one folder in it has such a share says no more than that one
+_INTERNAL_LINK_PREFIX = "symbolic link to "
 
 
 def plan_index(root: Path, settings: Settings, store: IndexStore, *, full: bool = False) -> IndexPlan:
@@ -49,40 +49,42 @@ def plan_index(root: Path, settings: Settings, store: IndexStore, *, full: bool 
         StoreError: The index cannot be read, and `full` is not given.
     """
     ingestion = settings.ingestion
-    base = _Base() if full else _last_generation(store, settings, settings.project or root.name)
-    found = scan(root, max_file_bytes=ingestion.max_file_bytes, exclude=ingestion.exclude)
-    changes = find_changes(found, base.manifest)
-    kept = [record for record in changes.kept if record.outcome == "indexed"]
-    embedded_again = kept if base.reembed else []
-    cached = _count_cached_texts(root, settings, store, embedded_again)
-    to_read = _totals(changes.changed)
+    base = _PlanBase() if full else _load_base(store, settings, settings.project or root.name)
+    scan_result = scan(root, max_file_bytes=ingestion.max_file_bytes, exclude=ingestion.exclude)
+    changes = find_changes(scan_result, base.manifest)
+    unchanged = [record for record in changes.kept if record.outcome == "indexed"]
+    reembedded = unchanged if base.reembed else []
+    cached = _count_cached_texts(root, settings, store, reembedded)
+    to_read = _sum_sizes(changes.changed)
     changed = sum(bool(changes.known_hash(candidate.path)) for candidate in changes.changed)
-    processes = number_of_workers(ingestion.workers)
+    processes = count_workers(ingestion.workers)
     return IndexPlan(
         root=str(root),
         directory=str(store.directory),
         generation=base.generation,
         rebuild=base.rebuild,
-        total=_totals([*changes.changed, *kept]),
+        total=_sum_sizes([*changes.changed, *unchanged]),
         to_read=to_read,
         new=to_read.files - changed,
         changed=changed,
-        unchanged=len(kept),
+        unchanged=len(unchanged),
         removed=len(changes.removed),
-        languages=_languages(root, changes.changed, kept),
-        folders=_largest_folders([*changes.changed, *kept]),
-        excluded=_exclusions(found, changes),
-        failed=[(record.path, record.reason) for record in found.skipped if record.outcome == "failed"],
+        languages=_sum_languages(root, changes.changed, unchanged),
+        folders=_find_largest_folders([*changes.changed, *unchanged]),
+        excluded=_list_exclusions(scan_result, changes),
+        failed=[(record.path, record.reason) for record in scan_result.skipped if record.outcome == "failed"],
         processes=max(processes, 1),
-        chunks=estimates.chunks(to_read.bytes, sum(record.chunks for record in kept)),
-        seconds=estimates.seconds(len(found.candidates), to_read.bytes, processes, _totals(embedded_again).bytes),
-        memory=estimates.memory(to_read.bytes, processes),
-        embedding=_embedding_plan(settings.embedding, to_read, embedded_again, cached),
+        chunks=estimates.estimate_chunks(to_read.bytes, sum(record.chunks for record in unchanged)),
+        seconds=estimates.estimate_seconds(
+            len(scan_result.candidates), to_read.bytes, processes, _sum_sizes(reembedded).bytes
+        ),
+        memory=estimates.estimate_memory(to_read.bytes, processes),
+        embedding=_plan_embedding(settings.embedding, to_read, reembedded, cached),
         reembed=base.reembed,
     )
 
 
-class _Base(NamedTuple):
+class _PlanBase(NamedTuple):
     """What the run would start from: the files of the last generation, or none and the reason for that.
 
     Attributes:
@@ -95,53 +97,55 @@ class _Base(NamedTuple):
     manifest: Manifest | None = None
 
 
-def _last_generation(store: IndexStore, settings: Settings, repository: str) -> _Base:
+def _load_base(store: IndexStore, settings: Settings, repository: str) -> _PlanBase:
     pointer = store.read_pointer()
     if pointer is None:
-        return _Base()
-    configured = configured_embedding(settings.embedding, pointer.embedding)
-    is_other = configured != pointer.embedding.name
-    reembed = f"the embedding model changes from {pointer.embedding} to {configured}" if is_other else ""
+        return _PlanBase()
+    configured = describe_configured_embedding(settings.embedding, pointer.embedding)
+    is_model_changed = configured != pointer.embedding.name
+    reembed = f"the embedding model changes from {pointer.embedding} to {configured}" if is_model_changed else ""
     remote = settings.embedding.provider != "embedded"
     mask = load_path_mask(settings.privacy, store.directory, make_key=False) if remote else None
-    if fingerprint_of(pointer) != fingerprint(settings, repository, mask):
+    if get_settings_fingerprint(pointer) != compute_settings_fingerprint(settings, repository, mask):
         reason = "files are cut into chunks in another way than for the last generation"
-        return _Base(pointer.generation, reason, reembed)
-    if is_other and settings.ingestion.transformations:
-        return _Base(pointer.generation, reembed)
+        return _PlanBase(pointer.generation, reason, reembed)
+    if is_model_changed and settings.ingestion.transformations:
+        return _PlanBase(pointer.generation, reembed)
     snapshot = Snapshot(store.directory, pointer)
     snapshot.check_files()
-    return _Base(pointer.generation, "", reembed, load_manifest(snapshot))
+    return _PlanBase(pointer.generation, "", reembed, load_manifest(snapshot))
 
 
-def _totals(files: Iterable[Candidate | FileRecord]) -> FileTotals:
+def _sum_sizes(files: Iterable[Candidate | FileRecord]) -> FileTotals:
     sizes = [file.size for file in files]
     return FileTotals(len(sizes), sum(sizes))
 
 
-def _languages(root: Path, candidates: Iterable[Candidate], kept: Iterable[FileRecord]) -> Mapping[str, FileTotals]:
+def _sum_languages(
+    root: Path, candidates: Iterable[Candidate], unchanged: Iterable[FileRecord]
+) -> Mapping[str, FileTotals]:
     sizes: defaultdict[str, list[int]] = defaultdict(list)
     for candidate in candidates:
-        sizes[_language_of(root, candidate.path)].append(candidate.size)
-    for record in kept:
+        sizes[_find_language(root, candidate.path)].append(candidate.size)
+    for record in unchanged:
         sizes[record.language].append(record.size)
-    ordered = sorted(sizes.items(), key=lambda item: (-sum(item[1]), item[0]))
-    return {language: FileTotals(len(each), sum(each)) for language, each in ordered}
+    sorted_sizes = sorted(sizes.items(), key=lambda item: (-sum(item[1]), item[0]))
+    return {language: FileTotals(len(file_sizes), sum(file_sizes)) for language, file_sizes in sorted_sizes}
 
 
-def _language_of(root: Path, path: str) -> str:
+def _find_language(root: Path, path: str) -> str:
     """Return a file's language by its name; only if that says nothing, look at its first line."""
     language = detect_language(path)
     if language != TEXT or path.lower().endswith(LANGUAGES[TEXT].extensions):
         return language
     try:
-        data, _ = read_regular(root / path, _FIRST_BYTES)
+        data, _ = read_regular(root / path, _FIRST_LINE_BYTES)
     except OSError:  # it is told when it is indexed
         return TEXT
     return detect_language(path, data.decode("utf-8", "replace").partition("\n")[0])
 
 
-def _largest_folders(files: Iterable[Candidate | FileRecord]) -> Mapping[str, FileTotals]:
+def _find_largest_folders(files: Iterable[Candidate | FileRecord]) -> Mapping[str, FileTotals]:
     """Return the folders with the most bytes, without those of which one folder in them says as much."""
     files_in: Counter[str] = Counter()
     bytes_in: Counter[str] = Counter()
@@ -151,73 +155,82 @@ def _largest_folders(files: Iterable[Candidate | FileRecord]) -> Mapping[str, Fi
             files_in[folder] += 1
             bytes_in[folder] += file.size
             folder = folder.rpartition("/")[0]
-    largest_inside: dict[str, int] = {}
+    largest_children: dict[str, int] = {}
     for folder, size in bytes_in.items():
-        above = folder.rpartition("/")[0]
-        largest_inside[above] = max(size, largest_inside.get(above, 0))
-    telling = [one for one, size in bytes_in.items() if size > 0 and largest_inside.get(one, 0) < _ALMOST_ALL * size]
-    telling.sort(key=lambda folder: (-bytes_in[folder], folder))
-    return {f"{folder}/": FileTotals(files_in[folder], bytes_in[folder]) for folder in telling[:FOLDERS_NAMED]}
+        parent = folder.rpartition("/")[0]
+        largest_children[parent] = max(size, largest_children.get(parent, 0))
+    informative = [
+        candidate
+        for candidate, size in bytes_in.items()
+        if size > 0 and largest_children.get(candidate, 0) < _DOMINANT_SHARE * size
+    ]
+    informative.sort(key=lambda folder: (-bytes_in[folder], folder))
+    return {f"{folder}/": FileTotals(files_in[folder], bytes_in[folder]) for folder in informative[:MAX_FOLDERS]}
 
 
-def _exclusions(found: Scan, changes: Changes) -> list[Exclusion]:
-    left_out = [*found.ignored, *((record.path, _sort_of(record.reason)) for record in found.skipped
+def _list_exclusions(scan_result: Scan, changes: Changes) -> list[Exclusion]:
+    excluded = [*scan_result.ignored, *((record.path, _normalize_reason(record.reason)) for record in scan_result.skipped
                                   if record.outcome == "skipped")]  # fmt: skip
-    left_out += [(record.path, record.reason) for record in changes.kept if record.outcome == "skipped"]
+    excluded += [(record.path, record.reason) for record in changes.kept if record.outcome == "skipped"]
     paths: defaultdict[str, list[str]] = defaultdict(list)
-    for path, reason in left_out:
+    for path, reason in excluded:
         paths[reason].append(path)
     exclusions = []
-    for reason, each in paths.items():
-        folders = sum(path.endswith("/") for path in each)
-        exclusions.append(Exclusion(reason, len(each) - folders, folders, min(each)))
-    return sorted(exclusions, key=lambda one: (-one.files - one.folders, one.reason))
+    for reason, reason_paths in paths.items():
+        folders = sum(path.endswith("/") for path in reason_paths)
+        exclusions.append(Exclusion(reason, len(reason_paths) - folders, folders, min(reason_paths)))
+    return sorted(exclusions, key=lambda exclusion: (-exclusion.files - exclusion.folders, exclusion.reason))
 
 
-def _sort_of(reason: str) -> str:
+def _normalize_reason(reason: str) -> str:
     """Return a reason without what is different for each file."""
-    return "symbolic link inside the repository" if reason.startswith(_LINK_INSIDE) else reason
+    return "symbolic link inside the repository" if reason.startswith(_INTERNAL_LINK_PREFIX) else reason
 
 
-def _count_cached_texts(root: Path, settings: Settings, store: IndexStore, again: Sequence[FileRecord]) -> int:
+def _count_cached_texts(root: Path, settings: Settings, store: IndexStore, reembedded: Sequence[FileRecord]) -> int:
     """Return of how many texts of files that are embedded again the content cache has the vectors."""
-    directory, limit = cache_directory(root, store.directory), settings.storage.cache_bytes
-    if not (again and limit and (directory / FILE_NAME).exists()) or settings.embedding.provider == "embedded":
+    directory, limit = resolve_cache_directory(root, store.directory), settings.storage.cache_bytes
+    if not (reembedded and limit and (directory / FILE_NAME).exists()) or settings.embedding.provider == "embedded":
         return 0
-    from coderag.ingestion.reembedding import stored_batches  # noqa: PLC0415  # only a switch needs it
+    from coderag.ingestion.reembedding import read_stored_batches  # noqa: PLC0415  # only a switch needs it
 
     try:
         model = make_dense_model(settings.embedding)
         assert isinstance(model, ProviderDense)
         model.mask = load_path_mask(settings.privacy, store.directory, make_key=False)
         if settings.privacy.redact_secrets:
-            model.send_through(without_secrets)
+            model.wrap_model(redact_remote)
         snapshot = store.open()
         with ContentCache(directory, limit_bytes=limit) as model.cache:
-            batches = stored_batches(snapshot, model.mask, snapshot.read_terms(), {record.path for record in again})
-            return sum(model.count_kept(batch) for _, batch in batches)
+            batches = read_stored_batches(
+                snapshot, model.mask, snapshot.read_terms(), {record.path for record in reembedded}
+            )
+            return sum(model.count_cached(batch) for _, batch in batches)
     except (ConfigurationError, ModelError):
         return 0  # that the model cannot be used is for the run to tell
 
 
-def _embedding_plan(
-    settings: EmbeddingSettings, to_read: FileTotals, again: Sequence[FileRecord], cached: int
+def _plan_embedding(
+    settings: EmbeddingSettings, to_read: FileTotals, reembedded: Sequence[FileRecord], cached: int
 ) -> EmbeddingPlan | None:
     """Return what a model on a server would be sent of files that are read, and of files that are embedded again."""
     if settings.provider == "embedded":
         return None
-    known, n_known = _totals(again), sum(record.chunks for record in again) + len(again)
-    share = 1 - cached / n_known if n_known else 0
-    tokens = estimates.embedded_tokens(
-        to_read.files + round(share * known.files), to_read.bytes + round(share * known.bytes)
+    reembedded_totals, n_reembedded_texts = (
+        _sum_sizes(reembedded),
+        sum(record.chunks for record in reembedded) + len(reembedded),
+    )
+    share = 1 - cached / n_reembedded_texts if n_reembedded_texts else 0
+    tokens = estimates.estimate_embedded_tokens(
+        to_read.files + round(share * reembedded_totals.files), to_read.bytes + round(share * reembedded_totals.bytes)
     )
     price = settings.price_per_million_tokens
     return EmbeddingPlan(
         provider=settings.provider,
-        model=model_name(settings),
-        texts=estimates.embedded_texts(to_read.files, to_read.bytes, n_known - cached),
+        model=get_model_name(settings),
+        texts=estimates.estimate_embedded_texts(to_read.files, to_read.bytes, n_reembedded_texts - cached),
         tokens=tokens,
         price_per_million_tokens=price,
-        cost=None if price is None else estimates.cost(tokens, price),
+        cost=None if price is None else estimates.estimate_cost(tokens, price),
         cached=cached,
     )

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.errors import StoreError
-from coderag.ingestion.embedded_chunks import EmbeddedChunks, LazyTexts, embed_batch, make_batch, texts_to_embed
+from coderag.ingestion.embedded_chunks import EmbeddedChunks, LazyTexts, build_embedding_texts, embed_batch, make_batch
 from coderag.ingestion.workers.term_counter import TermCounter
-from coderag.models.dense import Batch, DenseModel
+from coderag.models.dense import ChunkBatch, DenseModel
 from coderag.stores.arrow import METADATA_COLUMNS
 from coderag.stores.snapshot import Snapshot
 from coderag.text.path_masking import PathMask
@@ -23,28 +23,28 @@ FloatArray = NDArray[np.float32]
 
 CHUNK_COLUMNS: Final = ("id", "text", *METADATA_COLUMNS)
 
-_CHUNKS_AT_ONCE = 2_000
+_CHUNKS_PER_BATCH = 2_000
 
 
-def embed_stored(
+def embed_stored_chunks(
     snapshot: Snapshot,
     model: DenseModel,
     terms: Sequence[str],
     paths: Collection[str],
     columns: Sequence[str] = CHUNK_COLUMNS,
 ) -> Iterator[EmbeddedChunks]:
-    """Yield the chunks of some files of a generation, embedded by another model. Arguments as for `stored_batches`."""
-    for chunks, batch in stored_batches(snapshot, model.mask, terms, paths, columns):
+    """Yield the chunks of some files of a generation, embedded by another model. Arguments as for `read_stored_batches`."""
+    for chunks, batch in read_stored_batches(snapshot, model.mask, terms, paths, columns):
         yield embed_batch(chunks, batch, model)
 
 
-def stored_batches(
+def read_stored_batches(
     snapshot: Snapshot,
     mask: PathMask | None,
     terms: Sequence[str],
     paths: Collection[str],
     columns: Sequence[str] = CHUNK_COLUMNS,
-) -> Iterator[tuple["pa.Table", Batch]]:
+) -> Iterator[tuple["pa.Table", ChunkBatch]]:
     """Yield the chunks of some files of a generation, and what a model is given of them.
 
     Args:
@@ -56,26 +56,26 @@ def stored_batches(
     """
     table = snapshot.read_chunks(columns)
     counts, counter = snapshot.read_counts(), TermCounter(terms)
-    for rows in _whole_files(table["path"], paths):
+    for rows in _batch_rows_by_file(table["path"], paths):
         chunks = table.take(rows)
-        names = list(dict.fromkeys(chunks["path"].to_pylist()))
-        path_counts = counter.path_counts(names)[:, : len(terms)]
-        texts = LazyTexts(partial(texts_to_embed, chunks, mask), len(rows))
+        file_paths = list(dict.fromkeys(chunks["path"].to_pylist()))
+        path_counts = counter.count_paths(file_paths)[:, : len(terms)]
+        texts = LazyTexts(partial(build_embedding_texts, chunks, mask), len(rows))
         yield chunks, make_batch(chunks, counts.select(rows), path_counts, terms, texts)
 
 
-def _whole_files(column: "pa.ChunkedArray", paths: Collection[str]) -> Iterator[NDArray[np.int64]]:
+def _batch_rows_by_file(column: "pa.ChunkedArray", paths: Collection[str]) -> Iterator[NDArray[np.int64]]:
     """Yield the rows of some files, those of a file together, about so many at a time."""
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
     import pyarrow.compute as pc  # noqa: PLC0415
 
-    wanted = pc.is_in(column, value_set=pa.array(sorted(paths), pa.string())).to_numpy()
-    rows = np.flatnonzero(wanted)
+    is_selected = pc.is_in(column, value_set=pa.array(sorted(paths), pa.string())).to_numpy()
+    rows = np.flatnonzero(is_selected)
     files = column.combine_chunks().dictionary_encode().indices.to_numpy()[rows]
     ends = np.append(np.flatnonzero(np.diff(files)) + 1, len(rows))
     start = 0
     for end in ends.tolist():
-        if end - start >= _CHUNKS_AT_ONCE or end == len(rows) > start:
+        if end - start >= _CHUNKS_PER_BATCH or end == len(rows) > start:
             yield rows[start:end]
             start = end
 
@@ -96,11 +96,11 @@ class ReembeddedSnapshot(Snapshot):
 
     def read_vectors(self) -> FloatArray:
         """Return the model's vectors: float32 (n_chunks, dimension), normalised, read-only."""
-        return self._made[0]
+        return self._reembedded_vectors[0]
 
     def read_file_vectors(self) -> tuple[FloatArray, FloatArray]:
         """Return the model's (content, path), each float32 (n_files, dimension) in the order of `files`."""
-        return self._made[1:]
+        return self._reembedded_vectors[1:]
 
     def find_nearest(self, vector: FloatArray, k: int, where: str | None = None) -> list[tuple[int, float]]:
         """Refuse: Lance searches what is stored."""
@@ -108,16 +108,16 @@ class ReembeddedSnapshot(Snapshot):
         raise StoreError("Lance has vectors of another model", hint="Run `coderag index` to store the new ones.")
 
     @cached_property
-    def _made(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _reembedded_vectors(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         dimension = self.pointer.embedding.dimension
-        row_of = {record.path: row for row, record in enumerate(self.read_files())}
-        contents = np.zeros((len(row_of), dimension), np.float32)
-        places = np.zeros_like(contents)
+        rows_by_path = {record.path: row for row, record in enumerate(self.read_files())}
+        content_vectors = np.zeros((len(rows_by_path), dimension), np.float32)
+        path_vectors = np.zeros_like(content_vectors)
         vectors = [np.zeros((0, dimension), np.float32)]
-        for chunks in embed_stored(self, self._model, self.read_terms(), row_of, ("path",)):
-            rows = [row_of[path] for path in chunks.paths]
-            contents[rows], places[rows] = chunks.vectors.files, chunks.vectors.paths
+        for chunks in embed_stored_chunks(self, self._model, self.read_terms(), rows_by_path, ("path",)):
+            rows = [rows_by_path[path] for path in chunks.paths]
+            content_vectors[rows], path_vectors[rows] = chunks.vectors.files, chunks.vectors.paths
             vectors.append(chunks.vectors.chunks)
-        made = np.concatenate(vectors), contents, places
-        made[0].setflags(write=False)
-        return made
+        arrays = np.concatenate(vectors), content_vectors, path_vectors
+        arrays[0].setflags(write=False)
+        return arrays

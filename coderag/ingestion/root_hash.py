@@ -22,7 +22,7 @@ def make_root_hash(settings_fingerprint: str, records: Sequence[FileRecord], lin
     return f"{settings_fingerprint}:{content_digest(records)}:{linking}"
 
 
-def fingerprint(settings: Settings, repository: str, mask: PathMask | None = None) -> str:
+def compute_settings_fingerprint(settings: Settings, repository: str, mask: PathMask | None = None) -> str:
     """Return what decides how a file becomes chunks and vectors, ids included; another one means to build anew."""
     ingestion = settings.ingestion
     relevant = (
@@ -33,11 +33,11 @@ def fingerprint(settings: Settings, repository: str, mask: PathMask | None = Non
     return hashlib.sha256(relevant.encode()).hexdigest()[:12]
 
 
-def fingerprint_of(pointer: Pointer) -> str:
+def get_settings_fingerprint(pointer: Pointer) -> str:
     """Return the fingerprint that a generation was made with."""
     return pointer.root_hash.partition(":")[0]
 
 
-def linking_of(pointer: Pointer) -> str:
+def get_linking_version(pointer: Pointer) -> str:
     """Return the version of what linked a generation's code graph."""
     return pointer.root_hash.rpartition(":")[2]

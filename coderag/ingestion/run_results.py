@@ -21,7 +21,7 @@ class FileOutcomes:
 
     def __init__(self, skipped: Sequence[FileRecord] = (), changes: Changes | None = None) -> None:
         changes = changes or Changes()
-        self._known = changes.known
+        self._previous_records = changes.known
         self._records = {record.path: record for record in (*skipped, *changes.kept)}
         self._added: list[FileRecord] = []
         self._changed: list[FileRecord] = []
@@ -29,15 +29,15 @@ class FileOutcomes:
         self._n_unchanged = sum(record.outcome == "indexed" for record in changes.kept)
 
     @property
-    def differ(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether anything is not as in the last generation."""
         return bool(self._added or self._changed or self._removed)
 
-    def records(self) -> list[FileRecord]:
+    def list_records(self) -> list[FileRecord]:
         """Return the record of every file, by path."""
         return sorted(self._records.values(), key=lambda record: record.path)
 
-    def note(self, records: Sequence[FileRecord], unchanged: Collection[str]) -> list[str]:
+    def record_files(self, records: Sequence[FileRecord], unchanged: Collection[str]) -> list[str]:
         """Note files that were read, and return the paths of those whose chunks in the last generation no longer hold.
 
         Args:
@@ -46,7 +46,7 @@ class FileOutcomes:
         """
         outdated = []
         for record in records:
-            old = self._known.get(record.path)
+            old = self._previous_records.get(record.path)
             if old is not None and record.path in unchanged:
                 status = {name: getattr(record, name) for name in ("size", "mtime_ns", "ctime_ns", "inode")}
                 self._records[record.path] = replace(old, **status)
@@ -63,11 +63,11 @@ class FileOutcomes:
                 self._added.append(record)
         return outdated
 
-    def report(
+    def build_report(
         self, generation: int, times: "StageTimes", *, edges: int, embedded: int, reembedded: str
     ) -> IndexReport:
         """Return what the run tells of itself. Arguments as the attributes of `IndexReport`."""
-        records = self.records()
+        records = self.list_records()
         indexed = [record for record in records if record.outcome == "indexed"]
         renamed = count_renames(self._added, self._removed)
         read = [*self._added, *self._changed]
@@ -85,8 +85,8 @@ class FileOutcomes:
             unchanged=self._n_unchanged,
             skipped=dict(Counter(record.reason for record in records if record.outcome == "skipped").most_common()),
             failed=[(record.path, record.reason) for record in records if record.outcome == "failed"],
-            seconds=times.stages(),
-            worker_seconds=times.workers(),
+            seconds=times.get_stage_seconds(),
+            worker_seconds=times.get_worker_seconds(),
             elapsed_s=times.elapsed_s,
             bytes_read=sum(record.size for record in read),
             lines_read=sum(record.lines for record in read),
@@ -109,7 +109,7 @@ class StageTimes:
         return time.perf_counter() - self._started
 
     @contextmanager
-    def timed(self, stage: str) -> Iterator[None]:
+    def measure(self, stage: str) -> Iterator[None]:
         """Count the block to a stage."""
         started = time.perf_counter()
         try:
@@ -121,7 +121,7 @@ class StageTimes:
         """Add what worker processes spent."""
         self._workers.update(seconds)
 
-    def stages(self) -> dict[str, float]:
+    def get_stage_seconds(self) -> dict[str, float]:
         """Return the stages in the order in which they first ended; the code graph is linked while the commit waits."""
         linking = self._stages.get("link", 0.0)
         return {
@@ -129,6 +129,6 @@ class StageTimes:
             for stage, seconds in self._stages.items()
         }
 
-    def workers(self) -> dict[str, float]:
+    def get_worker_seconds(self) -> dict[str, float]:
         """Return what worker processes spent, the longest first."""
         return {stage: round(seconds, 4) for stage, seconds in self._workers.most_common()}

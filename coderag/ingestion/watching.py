@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 _QUIET_MS = 30
 """Edits are gathered until there was none for so long: an editor that saves through a second file makes several."""
 
-_LONGEST_MS = 1_000  # but no longer than this, however many follow one another (a branch is switched)
-_ROUND_MS = 2_000  # how often the stop event is looked at
+_MAX_GATHER_MS = 1_000  # but no longer than this, however many follow one another (a branch is switched)
+_POLL_MS = 2_000  # how often the stop event is looked at
 _RETRY_S = 0.5
-_NEVER = frozenset({".git", ".hg", ".svn", INDEX_FOLDER})
+_IGNORED_FOLDERS = frozenset({".git", ".hg", ".svn", INDEX_FOLDER})
 
-Report = TypeVar("Report")
+ReportT = TypeVar("ReportT")
 
 
 def index_on_changes(
@@ -40,16 +40,16 @@ def index_on_changes(
         IngestionError: The system cannot watch the folder. Else as `Indexer.run`; another writer is waited for.
     """
 
-    def what_is_ignored() -> Set[str]:
+    def get_ignored() -> Set[str]:
         return ignored
 
-    found = Scan()
+    last_scan = Scan()
     ignored: frozenset[str] = frozenset()
-    for edited in chain(((),), watch_changes(root, what_is_ignored, stop)):  # what changed until it began is found too
+    for edited in chain(((),), watch_changes(root, get_ignored, stop)):  # what changed until it began is found too
         indexer = make_indexer()
-        report = when_unlocked(partial(indexer.run, since=(found, edited) if edited else None), stop)
-        found = indexer.found
-        ignored = frozenset(path for path, _ in found.ignored)
+        report = run_when_unlocked(partial(indexer.run, since=(last_scan, edited) if edited else None), stop)
+        last_scan = indexer.last_scan
+        ignored = frozenset(path for path, _ in last_scan.ignored)
         if report is None:
             return
         yield report
@@ -69,23 +69,23 @@ def watch_changes(root: Path, ignored: Callable[[], Set[str]], stop: Event | Non
     """
     from watchfiles import Change, watch  # noqa: PLC0415  # only who watches needs it
 
-    def matters(_: Change, path: str) -> bool:
-        return is_of_interest(root, path, ignored())
+    def is_relevant(_: Change, path: str) -> bool:
+        return is_watched_path(root, path, ignored())
 
     try:
-        begun = False
+        has_started = False
         for changes in watch(
             root,
-            watch_filter=matters,
-            debounce=_LONGEST_MS,
+            watch_filter=is_relevant,
+            debounce=_MAX_GATHER_MS,
             step=_QUIET_MS,
             stop_event=stop,
-            rust_timeout=_ROUND_MS,
+            rust_timeout=_POLL_MS,
             yield_on_timeout=True,
             raise_interrupt=True,
         ):
-            if changes or not begun:
-                begun = True
+            if changes or not has_started:
+                has_started = True
                 yield {
                     Path(path).relative_to(root).as_posix() for _, path in changes if Path(path).is_relative_to(root)
                 }
@@ -96,7 +96,7 @@ def watch_changes(root: Path, ignored: Callable[[], Set[str]], stop: Event | Non
         ) from error
 
 
-def is_of_interest(root: Path, path: str, ignored: Set[str]) -> bool:
+def is_watched_path(root: Path, path: str, ignored: Set[str]) -> bool:
     """Whether a path may be that of a file to index, or of what says which files are.
 
     Args:
@@ -108,16 +108,16 @@ def is_of_interest(root: Path, path: str, ignored: Set[str]) -> bool:
         parts = Path(path).relative_to(root).parts
     except ValueError:  # the root itself under another name
         return True
-    above = ("/".join(parts[:depth]) + "/" for depth in range(1, len(parts) + 1))
-    return _NEVER.isdisjoint(parts) and ignored.isdisjoint(("/".join(parts), *above))
+    parent_folders = ("/".join(parts[:depth]) + "/" for depth in range(1, len(parts) + 1))
+    return _IGNORED_FOLDERS.isdisjoint(parts) and ignored.isdisjoint(("/".join(parts), *parent_folders))
 
 
-def when_unlocked(index: Callable[[], Report], stop: Event | None = None) -> Report | None:
+def run_when_unlocked(run_index: Callable[[], ReportT], stop: Event | None = None) -> ReportT | None:
     """Return what indexing returns, waiting while another process writes the index; None if told to stop meanwhile."""
     stop = stop or Event()
     while True:
         try:
-            return index()
+            return run_index()
         except IndexLockedError:
             if stop.wait(_RETRY_S):
                 return None

@@ -1,1 +1,1 @@
-"""CodeRAG inside other agents: a node of a LangGraph graph, tools for LangChain and LlamaIndex, a LlamaIndex retriever."""
+"""Adapters for other agents: a LangGraph node, tools for LangChain and LlamaIndex, a LlamaIndex retriever."""

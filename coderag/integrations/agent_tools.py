@@ -1,4 +1,4 @@
-"""What a model may ask of a repository: the arguments that it gives, the text that it sees, the data beside it."""
+"""Framework-independent tools for models: arguments, text replies and data artifacts."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from coderag.schema.graph import GraphNeighbour
 from coderag.schema.search import Filters, SearchHit
 
 _MAX_RESULTS = 50
-_MAX_TOKENS = 100_000  # a model that asks for more has made a mistake
+_MAX_TOKENS = 100_000  # a higher value is a mistake of the model
 _MAX_PLACES = 20
 _MAX_DECLARATIONS = 3
-_MAX_NEIGHBOURS = 20  # of a kind, in a text
-_MAX_RECORDS = 200  # of a kind, in an artifact: a checkpointer keeps it
+_MAX_NEIGHBOURS = 20  # per relation, in a text
+_MAX_RECORDS = 200  # per relation, in an artifact, which checkpointers store
 
 
 class _ToolArguments(BaseModel):
@@ -61,7 +61,7 @@ class GetSymbolArguments(_ToolArguments):
 
 
 def _wrap_in_list(value: object) -> object:
-    """Return one place as a list of it: models give one text where several are meant."""
+    """Wrap a single place in a list: models send one string instead of a list."""
     return [value] if isinstance(value, str) else value
 
 
@@ -78,11 +78,11 @@ class ReadCodeArguments(_ToolArguments):
 
 @dataclass(frozen=True, slots=True)
 class ToolReply:
-    """What a tool returns.
+    """Reply of a tool.
 
     Attributes:
-        text: What the model sees.
-        artifact: The same as plain values, for the program.
+        text: Text for the model.
+        artifact: Data for the program, as plain values.
     """
 
     text: str
@@ -91,10 +91,10 @@ class ToolReply:
 
 @dataclass(frozen=True, slots=True)
 class AgentTool:
-    """A tool, whatever the framework.
+    """A tool, independent of the framework.
 
     Attributes:
-        description: When a model is to call it.
+        description: When a model should call it.
     """
 
     name: str
@@ -103,11 +103,11 @@ class AgentTool:
     run: Callable[[CodeRAG, Any], ToolReply]
 
     def reply(self, rag: CodeRAG, arguments: Mapping[str, Any]) -> ToolReply:
-        """Return the reply to a model's arguments.
+        """Validate a model's arguments and run the tool.
 
         Raises:
-            ValidationError: They are not as they must be (of pydantic; its text says why).
-            CodeRAGError: As the facade's methods.
+            ValidationError: The arguments are invalid (pydantic).
+            CodeRAGError: As the methods of the facade.
         """
         return self.run(rag, self.arguments.model_validate(arguments))
 
@@ -135,7 +135,7 @@ def _look_up_symbol(rag: CodeRAG, arguments: GetSymbolArguments) -> ToolReply:
     graph = rag.graph
     declarations = rag.definition(arguments.name)[:_MAX_DECLARATIONS]
     if not declarations:
-        graph.callers(arguments.name)  # says what is called like it
+        graph.callers(arguments.name)  # raises an error with similar names
     code = (
         _to_tool_reply(rag.read([hit.location for hit in declarations], token_budget=arguments.token_budget))
         if declarations
@@ -169,7 +169,7 @@ def _to_tool_reply(context: AssembledContext) -> ToolReply:
 
 
 def to_hit_record(hit: SearchHit) -> dict[str, Any]:
-    """Return what programs need of a result, without its text, as plain values."""
+    """Convert a hit to plain values, without its text."""
     return {
         "path": str(hit.path),
         "start_line": hit.start_line,
@@ -234,4 +234,4 @@ AGENT_TOOLS: Final = {
         _read,
     ),
 }
-"""The tools by what they are asked for."""
+"""The tools by short name."""

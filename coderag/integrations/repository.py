@@ -1,4 +1,4 @@
-"""The repository that nodes, tools and retrievers ask: opened once, indexed on the first call if that is wanted."""
+"""Repository shared by nodes, tools and retrievers, optionally indexed on the first call."""
 
 import asyncio
 import threading
@@ -14,11 +14,11 @@ RepositoryLike = CodeRAG | str | Path
 
 
 class AgentRepository:
-    """A repository as a parent program asks it. It may be used by several threads and event loops.
+    """Repository for a host program. Safe for threads and event loops.
 
     Args:
         repository: The repository, or the path of its folder.
-        index: Whether the first call brings the index up to date.
+        index: Whether the first call updates the index.
 
     Raises:
         IngestionError: The folder cannot be indexed, as of `CodeRAG`.
@@ -31,7 +31,7 @@ class AgentRepository:
         self._lock = threading.Lock()
 
     def prepare(self) -> CodeRAG:
-        """Return the repository, indexed if this call was to do it. Raises as `CodeRAG.index`."""
+        """Return the repository, indexed on the first call if configured. Raises as `CodeRAG.index`."""
         if self._needs_index:
             with self._lock:
                 if self._needs_index:
@@ -40,24 +40,24 @@ class AgentRepository:
         return self._rag
 
     async def prepare_async(self) -> CodeRAG:
-        """Return what `ready` does, without blocking the event loop."""
+        """As `prepare`, without blocking the event loop."""
         return await asyncio.to_thread(self.prepare) if self._needs_index else self._rag
 
     def redact(self, text: str) -> str:
-        """Return a text as a parent's model, which may be on a server, is to see it: without secrets, if so set."""
+        """Redact the secrets of a text for the host's model, which may be remote, if the settings say so."""
         if not self._rag.settings.privacy.redact_secrets:
             return text
-        from coderag.models.redaction import redactor  # noqa: PLC0415  # its patterns take a moment
+        from coderag.models.redaction import get_redactor  # noqa: PLC0415  # importing its patterns is slow
 
-        return redactor().redact(text).text
+        return get_redactor().redact(text).text
 
 
 @contextmanager
 def append_hints(unindexed_hint: str = "Or give `index=True`: then the first call does it.") -> Iterator[None]:
-    """Put the hint of an error of CodeRAG into its text: a parent program shows that, and knows nothing of hints.
+    """Append the hint of an error to its text, as host programs show only the text.
 
     Args:
-        unindexed: What else can be done where nothing is indexed yet.
+        unindexed: Additional advice if nothing is indexed yet.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""`as_tool` and `as_tools`: CodeRAG as tools that an agent's model calls, for LangChain or LlamaIndex."""
+"""Tools for agents of LangChain or LlamaIndex."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -40,18 +40,18 @@ def as_tool(
 def as_tool(
     repository: RepositoryLike, framework: Framework = "langchain", *, tool: ToolName = "context", index: bool = False
 ) -> "StructuredTool | FunctionTool":
-    """Return a tool that asks a repository. The model sees text; the program also gets what it says as plain data.
+    """Make a tool that queries a repository. The model sees text; the program also gets plain data.
 
     Args:
         repository: The repository, or the path of its folder.
-        framework: Whose tool it is: LangChain's (also for LangGraph), or LlamaIndex's.
-        tool: ``context``: the code for a question within a token budget. ``search``: a list of places. ``symbol``: a
+        framework: LangChain (also for LangGraph) or LlamaIndex.
+        tool: ``context``: code for a question within a token budget. ``search``: a list of places. ``symbol``: a
             declaration with its callers, callees and tests. ``read``: the lines of some places.
-        index: Whether the first call brings the index up to date; else a repository without an index is an error.
+        index: Whether the first call updates the index; otherwise a missing index is an error.
 
     Raises:
         IngestionError: The folder cannot be indexed.
-        ConfigurationError: Its settings cannot be used, or there is no such tool or framework.
+        ConfigurationError: Its settings are invalid, or the tool or framework is unknown.
     """
     if tool not in AGENT_TOOLS:
         raise ConfigurationError(f"there is no tool {tool!r}; there are {', '.join(AGENT_TOOLS)}")
@@ -76,7 +76,7 @@ def as_tools(
 def as_tools(
     repository: RepositoryLike, framework: Framework = "langchain", *, index: bool = False
 ) -> "list[StructuredTool] | list[FunctionTool]":
-    """Return all tools of `as_tool`, over one open repository. Arguments and errors are as there."""
+    """Make all tools of `as_tool` over one open repository. Arguments and errors are the same."""
     make, shared = _load_maker(framework), AgentRepository(repository, index=index)
     return [make(shared, tool) for tool in AGENT_TOOLS.values()]
 

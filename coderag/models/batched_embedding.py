@@ -17,7 +17,9 @@ FloatArray = NDArray[np.float32]
 Vectors = Sequence[Sequence[float]]
 Positions = list[int]
 
-_TOKEN_RESERVE = 0.7  # of a request's limit: tokens are estimated, and other tokenizers make up to 1.2 times as many
+_TOKEN_LIMIT_SHARE = (
+    0.7  # of a request's limit: tokens are estimated, and other tokenizers make up to 1.2 times as many
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,10 @@ class RequestLimits:
 
     texts: int
     tokens: int = 0
-    side_by_side: int = 1
+    max_concurrency: int = 1
 
 
-class Stopped(Exception):
+class RequestStoppedError(Exception):
     """A request that waits is not sent any more, because another one failed."""
 
 
@@ -66,7 +68,7 @@ class BatchedEmbedding(ABC):
         return self._identity.name
 
     @abstractmethod
-    def as_sent(self, text: str) -> str:
+    def prepare_text(self, text: str) -> str:
         """Return what the model sees of a text that is to be found: with its prefix, cut where it is too long."""
 
     @abstractmethod
@@ -83,14 +85,14 @@ class BatchedEmbedding(ABC):
         """Return the vector of a question."""
 
     @abstractmethod
-    def _described(self) -> str:
+    def _describe_source(self) -> str:
         """Return who sent vectors, for messages."""
 
     @property
     def dimension(self) -> int:
         """Number of components of a vector; asked of the model once, unless it has embedded something already."""
         if not self._dimension:
-            self._checked(self._embed_batch(["dimension"], Event()), 1)
+            self._check_vectors(self._embed_batch(["dimension"], Event()), 1)
         return self._dimension
 
     def embed_requests(self, texts: Sequence[str]) -> Iterator[tuple[Positions, FloatArray]]:
@@ -107,8 +109,8 @@ class BatchedEmbedding(ABC):
             ModelError: The model failed, or a reply is not one vector a text, all of one dimension.
         """
         blank = [position for position, text in enumerate(texts) if not text.strip()]
-        for positions, vectors in self._run(texts):
-            yield positions, self._checked(vectors, len(positions))
+        for positions, vectors in self._run_requests(texts):
+            yield positions, self._check_vectors(vectors, len(positions))
         if blank:
             yield blank, np.zeros((len(blank), self.dimension), np.float32)
 
@@ -123,23 +125,23 @@ class BatchedEmbedding(ABC):
         """
         if not query.strip():
             return np.zeros(self.dimension, np.float32)
-        return self._checked([self._embed_query(query)], 1).reshape(-1)
+        return self._check_vectors([self._embed_query(query)], 1).reshape(-1)
 
-    def _run(self, texts: Sequence[str]) -> Iterator[tuple[Positions, Vectors]]:
+    def _run_requests(self, texts: Sequence[str]) -> Iterator[tuple[Positions, Vectors]]:
         """Yield the positions and vectors of each request."""
-        waiting = deque(requests_of(texts, self._limits))
+        pending = deque(split_requests(texts, self._limits))
         stopped = Event()
-        if self._limits.side_by_side == 1:  # in this thread, so that Ctrl-C ends it at once
-            for batch in waiting:
+        if self._limits.max_concurrency == 1:  # in this thread, so that Ctrl-C ends it at once
+            for batch in pending:
                 yield batch, self._embed_batch([texts[i] for i in batch], stopped)
             return
-        executor = ThreadPoolExecutor(self._limits.side_by_side, thread_name_prefix="embedding")
+        executor = ThreadPoolExecutor(self._limits.max_concurrency, thread_name_prefix="embedding")
         running: dict[Future[Vectors], Positions] = {}
         failure: Exception | None = None
         try:
-            while running or (waiting and failure is None):
-                while waiting and failure is None and len(running) < self._limits.side_by_side:
-                    batch = waiting.popleft()
+            while running or (pending and failure is None):
+                while pending and failure is None and len(running) < self._limits.max_concurrency:
+                    batch = pending.popleft()
                     running[executor.submit(self._embed_batch, [texts[i] for i in batch], stopped)] = batch
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     positions = running.pop(future)
@@ -155,51 +157,53 @@ class BatchedEmbedding(ABC):
         if failure is not None:
             raise failure
 
-    def _checked(self, vectors: Vectors, expected: int) -> FloatArray:
+    def _check_vectors(self, vectors: Vectors, expected: int) -> FloatArray:
         """Return the vectors as an array, having made sure that they can be used."""
         try:
             sizes = {len(vector) for vector in vectors}
         except TypeError as error:
-            raise self._unusable("something else than vectors") from error
+            raise self._build_unusable_error("something else than vectors") from error
         if len(vectors) != expected or len(sizes) != 1 or 0 in sizes:
-            found = f"{len(vectors)} vectors of {', '.join(map(str, sorted(sizes))) or 'no'} components"
-            raise self._unusable(f"{found}, not {expected} of one size,")
+            received = f"{len(vectors)} vectors of {', '.join(map(str, sorted(sizes))) or 'no'} components"
+            raise self._build_unusable_error(f"{received}, not {expected} of one size,")
         dimension = sizes.pop()
-        wanted = self._identity.dimension
-        if wanted not in {None, dimension}:
-            raise self._unusable(f"vectors of {dimension} components, not embedding.dimension ({wanted}),")
+        configured = self._identity.dimension
+        if configured not in {None, dimension}:
+            raise self._build_unusable_error(
+                f"vectors of {dimension} components, not embedding.dimension ({configured}),"
+            )
         if self._dimension not in {0, dimension}:
-            raise self._unusable(f"vectors of {dimension} components after vectors of {self._dimension}")
+            raise self._build_unusable_error(f"vectors of {dimension} components after vectors of {self._dimension}")
         try:
             with np.errstate(over="ignore"):
                 array = np.asarray(vectors, np.float64).astype(np.float32)
         except (TypeError, ValueError):
             array = np.full((expected, dimension), np.nan, np.float32)
         if not np.isfinite(array).all():
-            raise self._unusable("vectors with components that are no numbers")
+            raise self._build_unusable_error("vectors with components that are no numbers")
         self._dimension = dimension
         return array
 
-    def _unusable(self, what: str) -> ModelError:
-        message = f"{self._described()} sent {what} for the model {self.name}"
+    def _build_unusable_error(self, problem: str) -> ModelError:
+        message = f"{self._describe_source()} sent {problem} for the model {self.name}"
         return ModelError(message, hint="Check that the model is one for embeddings and was not exchanged meanwhile.")
 
 
-def sendable(text: str) -> str:
+def to_valid_unicode(text: str) -> str:
     """Return a text as models can take it: valid Unicode."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def requests_of(texts: Sequence[str], limits: RequestLimits) -> Iterator[Positions]:
+def split_requests(texts: Sequence[str], limits: RequestLimits) -> Iterator[Positions]:
     """Yield the positions of the texts of each request, in order; blank texts are left out."""
     batch: Positions = []
     tokens = 0
-    most = _TOKEN_RESERVE * limits.tokens
+    max_tokens = _TOKEN_LIMIT_SHARE * limits.tokens
     for position, text in enumerate(texts):
         if not text.strip():
             continue
-        size = estimate_tokens(text.encode("utf-8", "replace")) if most else 0
-        if batch and (len(batch) == limits.texts or tokens + size > most > 0):
+        size = estimate_tokens(text.encode("utf-8", "replace")) if max_tokens else 0
+        if batch and (len(batch) == limits.texts or tokens + size > max_tokens > 0):
             yield batch
             batch, tokens = [], 0
         batch.append(position)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.errors import IndexModelError
-from coderag.models.word_vectors import Field, WordVectors
+from coderag.models.word_vectors import CountedField, WordVectors
 from coderag.stores.content_cache import ContentCache
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.pointer import EmbeddingInfo
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float32]
 
-VECTORS: Final = "vectors"
+VECTORS_NAMESPACE: Final = "vectors"
 """Where vectors lie in the content cache."""
 
-_QUERIES_KEPT = 64
+_MAX_CACHED_QUERIES = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class ChunkBatch:
     """Chunks of some whole files, counted.
 
     Attributes:
@@ -47,17 +47,17 @@ class Batch:
     counts: FieldCounts
     terms: Sequence[str]
     paths: Sequence[str]
-    file_of: NDArray[np.intp]
+    file_indices: NDArray[np.intp]
     path_counts: "sp.csr_matrix"
 
     @property
-    def chunks_of_files(self) -> "sp.csc_matrix":
+    def membership(self) -> "sp.csc_matrix":
         """float32 (n_files, n_chunks), 1 where a chunk is of a file."""
         import scipy.sparse as sp  # noqa: PLC0415  # 0.15 s, which a question's vector need not take
 
-        n_chunks = len(self.file_of)
-        ones, ends = np.ones(n_chunks, np.float32), np.arange(n_chunks + 1)
-        return sp.csc_matrix((ones, self.file_of, ends), shape=(len(self.paths), n_chunks))
+        n_chunks = len(self.file_indices)
+        weights, ends = np.ones(n_chunks, np.float32), np.arange(n_chunks + 1)
+        return sp.csc_matrix((weights, self.file_indices, ends), shape=(len(self.paths), n_chunks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class DenseModel(Protocol):
 
     mask: PathMask | None
 
-    def embed_batch(self, batch: Batch) -> BatchVectors:
+    def embed_batch(self, batch: ChunkBatch) -> BatchVectors:
         """Return the vectors of a batch."""
         ...
 
@@ -105,7 +105,7 @@ class TextEmbedder(Protocol):
         """Number of components of a vector; may cost a request."""
         ...
 
-    def as_sent(self, text: str) -> str:
+    def prepare_text(self, text: str) -> str:
         """Return what the server is sent for a text that is to be found."""
         ...
 
@@ -130,32 +130,32 @@ class EmbeddedDense:
         self._words = words
         self._terms: Sequence[str] = ()
         self._rows = np.zeros(0, np.int32)  # for each of `_terms` its row in the table, or -1
-        self._query_vector = lru_cache(_QUERIES_KEPT)(words.embed_terms)  # several nodes compare one question
+        self._query_vector = lru_cache(_MAX_CACHED_QUERIES)(words.embed_terms)  # several nodes compare one question
 
     @property
     def info(self) -> EmbeddingInfo:
         """What an index records of the model."""
         return EmbeddingInfo("embedded", f"{self._words.name}-{self._words.version}", self._words.dimension)
 
-    def embed_batch(self, batch: Batch) -> BatchVectors:
+    def embed_batch(self, batch: ChunkBatch) -> BatchVectors:
         """Return the vectors of a batch, from its counts alone."""
-        rows, weights = self._rows_of(batch.terms), self._words.field_weights
+        rows, weights = self._find_rows(batch.terms), self._words.field_weights
         body, names, _ = batch.counts.matrices
-        fields = [Field(body, weights["body"]), Field(names, weights["names"])]
-        paths = Field(batch.path_counts, weights["path"])
-        return BatchVectors(*self._words.embed_chunks(fields, paths, rows, batch.chunks_of_files))
+        fields = [CountedField(body, weights["body"]), CountedField(names, weights["names"])]
+        paths = CountedField(batch.path_counts, weights["path"])
+        return BatchVectors(*self._words.embed_chunks(fields, paths, rows, batch.membership))
 
     def embed_query(self, query: str, terms: Sequence[str]) -> FloatArray:
         """Return the vector of a question's terms."""
         del query
         return self._query_vector(tuple(terms))
 
-    def _rows_of(self, terms: Sequence[str]) -> NDArray[np.int32]:
+    def _find_rows(self, terms: Sequence[str]) -> NDArray[np.int32]:
         """Return each term's row in the table, or -1; where terms continue the last ones, only the new ones are looked up."""
-        known = len(self._rows)
-        if self._terms is not terms and list(terms[:known]) != list(self._terms[:known]):  # another index's
-            known = 0
-        self._rows = np.concatenate([self._rows[:known], self._words.rows_of(terms[known:])])
+        n_reused = len(self._rows)
+        if self._terms is not terms and list(terms[:n_reused]) != list(self._terms[:n_reused]):  # another index's
+            n_reused = 0
+        self._rows = np.concatenate([self._rows[:n_reused], self._words.find_rows(terms[n_reused:])])
         self._terms = terms
         return self._rows
 
@@ -173,27 +173,29 @@ class ProviderDense:
         self._model = model
         self._provider = provider
         self.cache: ContentCache | None = None
-        self.on_embedded: Callable[[int], None] = _tell_nobody
+        self.on_embedded: Callable[[int], None] = _ignore_progress
         self.mask: PathMask | None = None
         # One question is compared in several nodes, and again when it is widened: it is sent once.
-        self._query_vector = lru_cache(_QUERIES_KEPT)(self._ask_for_query)
+        self._query_vector = lru_cache(_MAX_CACHED_QUERIES)(self._request_query_vector)
 
-    def send_through(self, around: Callable[[TextEmbedder], TextEmbedder]) -> None:
+    def wrap_model(self, wrap: Callable[[TextEmbedder], TextEmbedder]) -> None:
         """Have the model get its texts through another one, which `around` makes of it."""
-        self._model = around(self._model)
+        self._model = wrap(self._model)
 
     @property
     def info(self) -> EmbeddingInfo:
         """What an index records of the model; the dimension is asked of the model, with one request."""
         return EmbeddingInfo(self._provider, self._model.name, self._model.dimension)
 
-    def embed_batch(self, batch: Batch) -> BatchVectors:
+    def embed_batch(self, batch: ChunkBatch) -> BatchVectors:
         """Return the vectors of a batch; a file's is the mean of its chunks'."""
-        chunks = _normalised(self._embed(batch.texts))
+        chunks = _normalize(self._embed_texts(batch.texts))
         paths = np.zeros((len(batch.paths), chunks.shape[1]), np.float32)  # what is masked is like no question
         if self.mask is None:
-            paths = self._embed(_path_texts(batch))
-        return BatchVectors(chunks=chunks, files=mean_vectors(batch.chunks_of_files, chunks), paths=_normalised(paths))
+            paths = self._embed_texts(_build_path_texts(batch))
+        return BatchVectors(
+            chunks=chunks, files=compute_mean_vectors(batch.membership, chunks), paths=_normalize(paths)
+        )
 
     def embed_changed(self, texts: Sequence[str], chunks: FloatArray, changed: NDArray[np.integer]) -> FloatArray:
         """Return the vectors of chunks of which some have other texts now; only those are embedded.
@@ -203,56 +205,58 @@ class ProviderDense:
             chunks: float32 (n_chunks, dimension), their vectors so far.
             changed: Positions of those with another text.
         """
-        made = chunks.copy()
-        made[changed] = _normalised(self._embed([texts[position] for position in changed.tolist()]))
-        return made
+        updated = chunks.copy()
+        updated[changed] = _normalize(self._embed_texts([texts[position] for position in changed.tolist()]))
+        return updated
 
     def embed_query(self, query: str, terms: Sequence[str]) -> FloatArray:
         """Return the vector of a question."""
         del terms
         return self._query_vector(query)
 
-    def _embed(self, texts: Sequence[str]) -> FloatArray:
+    def _embed_texts(self, texts: Sequence[str]) -> FloatArray:
         """Return the vectors of texts; each text that is not in the cache is sent once."""
         info = self.info
-        keys = self._keys(texts)
-        vectors = self._kept(keys, info)
+        keys = self._compute_keys(texts)
+        vectors = self._load_cached(keys, info)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors}
         self.on_embedded(len(texts) - len(missing))
         unknown = list(missing)
         for positions, part in self._model.embed_requests(list(missing.values())):
-            made = {unknown[position]: vector for position, vector in zip(positions, part, strict=True)}
+            new_vectors = {unknown[position]: vector for position, vector in zip(positions, part, strict=True)}
             if self.cache is not None:
-                self.cache.put(VECTORS, {key: vector.astype("<f4").tobytes() for key, vector in made.items()})
-            vectors.update(made)
-            self.on_embedded(len(made))
+                self.cache.put(
+                    VECTORS_NAMESPACE, {key: vector.astype("<f4").tobytes() for key, vector in new_vectors.items()}
+                )
+            vectors.update(new_vectors)
+            self.on_embedded(len(new_vectors))
         return np.array([vectors[key] for key in keys], np.float32).reshape(len(keys), info.dimension)
 
-    def count_kept(self, batch: Batch) -> int:
+    def count_cached(self, batch: ChunkBatch) -> int:
         """Return for how many texts of a batch the cache has vectors. Nothing is sent."""
         if self.cache is None:
             return 0
-        keys = self._keys(batch.texts if self.mask else [*batch.texts, *_path_texts(batch)])
-        known = self.cache.find_existing(VECTORS, keys)
-        return sum(key in known for key in keys)
+        keys = self._compute_keys(batch.texts if self.mask else [*batch.texts, *_build_path_texts(batch)])
+        cached = self.cache.find_existing(VECTORS_NAMESPACE, keys)
+        return sum(key in cached for key in keys)
 
-    def _keys(self, texts: Sequence[str]) -> list[str]:
+    def _compute_keys(self, texts: Sequence[str]) -> list[str]:
         """Return for each text what its vector is kept by: a hash of all that it depends on.
 
         That is neither the address, behind which the same model may move, nor the dimension, which the vector tells.
         """
-        parts = ((self._provider, self._model.name, self._model.as_sent(text)) for text in texts)
+        parts = ((self._provider, self._model.name, self._model.prepare_text(text)) for text in texts)
         return [sha256("\0".join(part).encode("utf-8", "surrogatepass")).hexdigest() for part in parts]
 
-    def _kept(self, keys: Sequence[str], info: EmbeddingInfo) -> dict[str, FloatArray]:
+    def _load_cached(self, keys: Sequence[str], info: EmbeddingInfo) -> dict[str, FloatArray]:
         """Return the vectors that the cache has."""
         if self.cache is None:
             return {}
-        stored = self.cache.get(VECTORS, list(dict.fromkeys(keys)))
-        return {key: vector for key, value in stored.items() if (vector := _from_bytes(value, info)) is not None}
+        stored = self.cache.get(VECTORS_NAMESPACE, list(dict.fromkeys(keys)))
+        return {key: vector for key, value in stored.items() if (vector := _vector_from_bytes(value, info)) is not None}
 
-    def _ask_for_query(self, query: str) -> FloatArray:
-        return _normalised(self._model.embed_query(query)[None]).reshape(-1)
+    def _request_query_vector(self, query: str) -> FloatArray:
+        return _normalize(self._model.embed_query(query)[None]).reshape(-1)
 
 
 class MaskedQueries:
@@ -269,28 +273,28 @@ class MaskedQueries:
 
     def embed_query(self, query: str, terms: Sequence[str]) -> FloatArray:
         """Return the vector of a question."""
-        return self._model.embed_query(self._paths.hide(query), terms)
+        return self._model.embed_query(self._paths.mask_text(query), terms)
 
-    def with_paths(self, paths: MaskedPaths) -> "MaskedQueries":
+    def replace_paths(self, paths: MaskedPaths) -> "MaskedQueries":
         """Return the same for other paths."""
         return MaskedQueries(self._model, paths)
 
 
-def mean_vectors(chunks_of_files: "sp.csc_matrix", chunks: FloatArray) -> FloatArray:
-    """Return the vector of each file of a provider's model: the mean of its chunks'. See `Batch.chunks_of_files`."""
-    return _normalised(chunks_of_files @ chunks)
+def compute_mean_vectors(membership: "sp.csc_matrix", chunks: FloatArray) -> FloatArray:
+    """Return the vector of each file of a provider's model: the mean of its chunks'. See `ChunkBatch.chunks_of_files`."""
+    return _normalize(membership @ chunks)
 
 
-def _tell_nobody(number: int) -> None:
+def _ignore_progress(number: int) -> None:
     del number
 
 
-def _path_texts(batch: Batch) -> list[str]:
+def _build_path_texts(batch: ChunkBatch) -> list[str]:
     """Return what is embedded of each path."""
     return [path.replace("/", " ").replace("_", " ") for path in batch.paths]
 
 
-def _from_bytes(value: bytes, info: EmbeddingInfo) -> FloatArray | None:
+def _vector_from_bytes(value: bytes, info: EmbeddingInfo) -> FloatArray | None:
     """Return a vector that was stored, or None if it cannot be one of the model."""
     if len(value) != 4 * info.dimension:
         return None
@@ -298,10 +302,10 @@ def _from_bytes(value: bytes, info: EmbeddingInfo) -> FloatArray | None:
     return vector if np.isfinite(vector).all() else None
 
 
-def _normalised(vectors: FloatArray) -> FloatArray:
+def _normalize(vectors: FloatArray) -> FloatArray:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    normalised: FloatArray = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
-    return normalised
+    normalized: FloatArray = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return normalized
 
 
 def check_embedding(recorded: EmbeddingInfo, model: DenseModel) -> None:

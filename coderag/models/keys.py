@@ -25,22 +25,22 @@ KEY_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
 }
 """Where the clients of a provider look for its key; the first that is set counts."""
 
-_LONGEST = 10_000  # bytes of a key file; the longest keys are tokens of some thousand letters
+_MAX_KEY_FILE_BYTES = 10_000  # bytes of a key file; the longest keys are tokens of some thousand letters
 
 
-def remote_with_key(section: str, settings: EmbeddingSettings | LLMSettings, model: str) -> Remote:
+def resolve_remote(section: str, settings: EmbeddingSettings | LLMSettings, model: str) -> Remote:
     """Return the server that a section of the settings names, with its key. Key files are read each time: keys may change.
 
     Raises:
         ConfigurationError: The address or the key cannot be used.
         ModelAuthenticationError: A provider's own address without a key.
     """
-    own, variables = DEFAULT_ADDRESSES[settings.provider], KEY_VARIABLES[settings.provider]
-    address = parse_server_address(settings.base_url.strip() or own, f"{section}.base_url")
-    key = read_key(section, settings.api_key, settings.api_key_file, address, own, *variables)
+    own_address, variables = DEFAULT_ADDRESSES[settings.provider], KEY_VARIABLES[settings.provider]
+    address = parse_server_address(settings.base_url.strip() or own_address, f"{section}.base_url")
+    key = read_key(section, settings.api_key, settings.api_key_file, address, own_address, *variables)
     remote = Remote(settings.provider, model, address, section, settings.timeout_s, key)
-    if variables and not key and is_same_server(address, own):
-        raise _missing_key(remote, *variables)
+    if variables and not key and is_same_server(address, own_address):
+        raise _build_missing_key_error(remote, *variables)
     return remote
 
 
@@ -58,16 +58,16 @@ def read_key(section: str, key: SecretStr, file: str, address: str, default_addr
     Raises:
         ConfigurationError: The key file cannot be used, or others can read it; or no header can carry the key.
     """
-    if given := key.get_secret_value().strip():
-        return _checked(given, f"{section}.api_key")
+    if configured := key.get_secret_value().strip():
+        return _check_key(configured, f"{section}.api_key")
     if file.strip():
-        return _read_file(file.strip(), f"{section}.api_key_file")
+        return _read_key_file(file.strip(), f"{section}.api_key_file")
     if is_same_server(address, default_address):
-        return _checked(read_environment_key(*variables), " or ".join(variables))
+        return _check_key(read_environment_key(*variables), " or ".join(variables))
     return ""
 
 
-def _missing_key(remote: Remote, *variables: str) -> ModelAuthenticationError:
+def _build_missing_key_error(remote: Remote, *variables: str) -> ModelAuthenticationError:
     section = remote.section
     message = f"{remote.provider} at {remote.address} needs a key, and {section}.api_key is not set"
     hint = (
@@ -77,7 +77,7 @@ def _missing_key(remote: Remote, *variables: str) -> ModelAuthenticationError:
     return ModelAuthenticationError(message, hint=hint)
 
 
-def _read_file(name: str, setting: str) -> str:
+def _read_key_file(name: str, setting: str) -> str:
     path = Path(name).expanduser()
     if not path.is_absolute():
         hint = "Give its full path, which may begin with ~ or ${HOME}."
@@ -88,17 +88,17 @@ def _read_file(name: str, setting: str) -> str:
         if is_readable_by_others(path):
             raise ConfigurationError(f"{setting} is {path}, which others can read", hint=f"Run `chmod 600 {path}`.")
         with path.open("rb") as stream:
-            content = stream.read(_LONGEST + 1)
+            content = stream.read(_MAX_KEY_FILE_BYTES + 1)
     except OSError as error:
         raise ConfigurationError(f"{setting} is {path}, which cannot be read: {error.strerror}") from error
     lines = content.decode("utf-8-sig", "replace").strip().splitlines()
-    if len(lines) != 1 or len(content) > _LONGEST:
-        what = "is empty" if not lines else "holds more than a key"
-        raise ConfigurationError(f"{setting} is {path}, which {what}", hint="Put the key into it, in one line.")
-    return _checked(lines[0].strip(), f"{setting} is {path}, which")
+    if len(lines) != 1 or len(content) > _MAX_KEY_FILE_BYTES:
+        problem = "is empty" if not lines else "holds more than a key"
+        raise ConfigurationError(f"{setting} is {path}, which {problem}", hint="Put the key into it, in one line.")
+    return _check_key(lines[0].strip(), f"{setting} is {path}, which")
 
 
-def _checked(key: str, source: str) -> str:
+def _check_key(key: str, source: str) -> str:
     if not (key.isascii() and key.isprintable()):
         raise ConfigurationError(f"{source} holds characters that no key has", hint="Copy the key again.")
     return key

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from coderag.config.sections import EmbeddingSettings
 from coderag.errors import ModelError
-from coderag.models.batched_embedding import BatchedEmbedding, ModelIdentity, RequestLimits, Vectors, sendable
-from coderag.models.model_folders import model_folder, prompts_of_folder
-from coderag.models.prefixes import Prefixes, configured_prefixes
+from coderag.models.batched_embedding import BatchedEmbedding, ModelIdentity, RequestLimits, Vectors, to_valid_unicode
+from coderag.models.model_folders import read_folder_prefixes, resolve_model_folder
+from coderag.models.prefixes import Prefixes, resolve_prefixes
 
 if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
-MOST_TEXTS = 2_048  # that LlamaIndex hands to a model at once
+MAX_TEXTS = 2_048  # that LlamaIndex hands to a model at once
 
 _TRANSFORMER_BATCH, _STATIC_BATCH = 32, 1_024
-_BATCHES_AT_ONCE = 8  # that sentence-transformers gets together: it sorts their texts by length
+_BATCHES_PER_CALL = 8  # that sentence-transformers gets together: it sorts their texts by length
 
 
 class LocalEmbedding(BatchedEmbedding):
@@ -46,9 +46,9 @@ class LocalEmbedding(BatchedEmbedding):
         self._folder = folder
         self._prefixes = prefixes
 
-    def as_sent(self, text: str) -> str:
+    def prepare_text(self, text: str) -> str:
         """Return what the model sees of a text that is to be found; it cuts texts itself, with its own tokenizer."""
-        return self._prefixes.text + sendable(text)
+        return self._prefixes.text + to_valid_unicode(text)
 
     @cached_property
     def _model(self) -> "BaseEmbedding":
@@ -61,12 +61,12 @@ class LocalEmbedding(BatchedEmbedding):
 
     def _embed_batch(self, texts: Sequence[str], stopped: Event) -> Vectors:
         del stopped
-        return self._computed(lambda: self._model.get_text_embedding_batch([sendable(text) for text in texts]))
+        return self._run_model(lambda: self._model.get_text_embedding_batch([to_valid_unicode(text) for text in texts]))
 
     def _embed_query(self, query: str) -> Sequence[float]:
-        return self._computed(lambda: [self._model.get_query_embedding(sendable(query))])[0]
+        return self._run_model(lambda: [self._model.get_query_embedding(to_valid_unicode(query))])[0]
 
-    def _computed(self, compute: Callable[[], Vectors]) -> Vectors:
+    def _run_model(self, compute: Callable[[], Vectors]) -> Vectors:
         try:
             return compute()
         except (RuntimeError, ValueError, TypeError, LookupError) as error:
@@ -75,56 +75,56 @@ class LocalEmbedding(BatchedEmbedding):
                 message, hint="Lower embedding.batch_size or embedding.max_tokens if memory ran out."
             ) from error
 
-    def _described(self) -> str:
+    def _describe_source(self) -> str:
         return str(self._folder)
 
 
-def sentence_transformers_model(settings: EmbeddingSettings, identity: ModelIdentity) -> LocalEmbedding:
+def build_sentence_transformers_model(settings: EmbeddingSettings, identity: ModelIdentity) -> LocalEmbedding:
     """Return the model of a sentence-transformers folder, not loaded yet.
 
     Raises:
         ConfigurationError: The folder is none of such a model.
     """
-    folder = model_folder("sentence-transformers", settings.model)
-    prefixes = configured_prefixes(settings, prompts_of_folder(folder))
+    folder = resolve_model_folder("sentence-transformers", settings.model)
+    prefixes = resolve_prefixes(settings, read_folder_prefixes(folder))
     batch_size = settings.batch_size or _TRANSFORMER_BATCH
 
     def load() -> "BaseEmbedding":
         from coderag.models.embeddings.sentence_transformers import SentenceTransformersEmbedding  # noqa: PLC0415
 
         return SentenceTransformersEmbedding(
-            folder, device=settings.device, inner_batch=batch_size, **_options(settings, folder, prefixes)
+            folder, device=settings.device, inner_batch=batch_size, **_build_options(settings, folder, prefixes)
         )
 
-    limits = RequestLimits(min(_BATCHES_AT_ONCE * batch_size, MOST_TEXTS))
+    limits = RequestLimits(min(_BATCHES_PER_CALL * batch_size, MAX_TEXTS))
     return LocalEmbedding(load, folder, identity, limits, prefixes=prefixes)
 
 
-def model2vec_model(settings: EmbeddingSettings, identity: ModelIdentity) -> LocalEmbedding:
+def build_model2vec_model(settings: EmbeddingSettings, identity: ModelIdentity) -> LocalEmbedding:
     """Return the model of a Model2Vec folder, not loaded yet.
 
     Raises:
         ConfigurationError: The folder is none of such a model.
     """
-    folder = model_folder("model2vec", settings.model)
-    prefixes = configured_prefixes(settings, Prefixes())
+    folder = resolve_model_folder("model2vec", settings.model)
+    prefixes = resolve_prefixes(settings, Prefixes())
 
     def load() -> "BaseEmbedding":
         from coderag.models.embeddings.model2vec import Model2VecEmbedding  # noqa: PLC0415  # an extra
 
-        return Model2VecEmbedding(folder, **_options(settings, folder, prefixes))
+        return Model2VecEmbedding(folder, **_build_options(settings, folder, prefixes))
 
     return LocalEmbedding(
         load, folder, identity, RequestLimits(settings.batch_size or _STATIC_BATCH), prefixes=prefixes
     )
 
 
-def _options(settings: EmbeddingSettings, folder: Path, prefixes: Prefixes) -> dict[str, Any]:
+def _build_options(settings: EmbeddingSettings, folder: Path, prefixes: Prefixes) -> dict[str, Any]:
     """Return what the classes of both libraries are made with."""
     return {
         "prompts": {"query": prefixes.query, "document": prefixes.text},
         "dimension": settings.dimension,
         "max_tokens": settings.max_tokens,
         "model_name": folder.name,
-        "embed_batch_size": MOST_TEXTS,
+        "embed_batch_size": MAX_TEXTS,
     }

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from coderag.errors import ModelError
-from coderag.models.providers import ollama_options
-from coderag.models.remote_errors import Remote, remote_errors
+from coderag.models.providers import build_ollama_options
+from coderag.models.remote_errors import Remote, translate_remote_errors
 
 if TYPE_CHECKING:
     import httpx
@@ -44,8 +44,8 @@ def describe_model(remote: Remote) -> OllamaModel:
     Raises:
         ModelError: The server cannot be reached or has no such model, or its reply cannot be understood.
     """
-    with remote_errors(remote), _client(remote) as client:
-        return _described(client, remote.model)
+    with translate_remote_errors(remote), _open_client(remote) as client:
+        return _request_description(client, remote.model)
 
 
 def describe_models(remote: Remote, names: Sequence[str], timeout_s: float) -> list[OllamaModel]:
@@ -58,32 +58,34 @@ def describe_models(remote: Remote, names: Sequence[str], timeout_s: float) -> l
     """
     deadline = time.monotonic() + timeout_s
     models = []
-    with _client(remote) as client:
+    with _open_client(remote) as client:
         for name in names:
-            model = OllamaModel(name, use_of(name))
-            if (left := deadline - time.monotonic()) > 0:
-                with suppress(ModelError), remote_errors(remote):
-                    model = _described(client, name, left)
+            model = OllamaModel(name, guess_use(name))
+            if (remaining_s := deadline - time.monotonic()) > 0:
+                with suppress(ModelError), translate_remote_errors(remote):
+                    model = _request_description(client, name, remaining_s)
             models.append(model)
     return models
 
 
-def use_of(name: str) -> ModelUse:
+def guess_use(name: str) -> ModelUse:
     """Return what a model is for, by its name alone."""
     return "embedding" if _EMBEDDING_NAMES.search(name) else "answers"
 
 
-def _client(remote: Remote) -> "httpx.Client":
+def _open_client(remote: Remote) -> "httpx.Client":
     import httpx  # noqa: PLC0415  # 0.2 s
 
-    return httpx.Client(base_url=remote.address, **ollama_options(remote.address, remote.timeout_s, remote.secret))
+    return httpx.Client(
+        base_url=remote.address, **build_ollama_options(remote.address, remote.timeout_s, remote.secret)
+    )
 
 
-def _described(client: "httpx.Client", name: str, timeout_s: float | None = None) -> OllamaModel:
+def _request_description(client: "httpx.Client", name: str, timeout_s: float | None = None) -> OllamaModel:
     timeout = client.timeout if timeout_s is None else timeout_s
     reply = client.post("/api/show", json={"model": name}, timeout=timeout).raise_for_status().json()
     capabilities = reply.get("capabilities")  # older servers tell none
-    use = use_of(name)
+    use = guess_use(name)
     if capabilities:
         use = "answers" if "completion" in capabilities else "embedding"
     lengths = [value for key, value in (reply.get("model_info") or {}).items() if key.endswith(".context_length")]

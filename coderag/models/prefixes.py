@@ -52,14 +52,14 @@ KNOWN_PREFIXES: dict[str, Prefixes] = {
 """By the model's name without owner, tag, version and file format. A model that is not here gets no prefix."""
 
 
-def prefixes_of(model: str) -> Prefixes:
+def find_prefixes(model: str) -> Prefixes:
     """Return the prefixes of a model by a name such as ``nomic-ai/nomic-embed-text-v1.5-GGUF`` or ``bge-large:335m``."""
     name = re.split(r"[/\\]", model.rstrip("/\\"))[-1].partition(":")[0].lower().removesuffix("-gguf")
     return KNOWN_PREFIXES.get(name) or KNOWN_PREFIXES.get(name.rpartition("-v")[0]) or Prefixes()
 
 
-def configured_prefixes(settings: EmbeddingSettings, known: Prefixes) -> Prefixes:
+def resolve_prefixes(settings: EmbeddingSettings, defaults: Prefixes) -> Prefixes:
     """Return the prefixes that the settings give, and what is known of the model where they give none."""
-    query = known.query if settings.query_prefix is None else settings.query_prefix
-    text = known.text if settings.text_prefix is None else settings.text_prefix
+    query = defaults.query if settings.query_prefix is None else settings.query_prefix
+    text = defaults.text if settings.text_prefix is None else settings.text_prefix
     return Prefixes(query, text)

@@ -18,10 +18,10 @@ from coderag.errors import ConfigurationError
 from coderag.models.batched_embedding import ModelIdentity, RequestLimits
 from coderag.models.dense import DenseModel, EmbeddedDense, ProviderDense
 from coderag.models.extras import require_extra
-from coderag.models.keys import remote_with_key
-from coderag.models.local_models import MOST_TEXTS, model2vec_model, sentence_transformers_model
-from coderag.models.model_folders import fingerprint, model_folder, model_title
-from coderag.models.prefixes import configured_prefixes, prefixes_of
+from coderag.models.keys import resolve_remote
+from coderag.models.local_models import MAX_TEXTS, build_model2vec_model, build_sentence_transformers_model
+from coderag.models.model_folders import get_model_title, hash_model_files, resolve_model_folder
+from coderag.models.prefixes import find_prefixes, resolve_prefixes
 from coderag.models.remote_embedding import RemoteEmbedding
 from coderag.models.remote_errors import Remote
 from coderag.models.text_window import MAX_TEXT_TOKENS, CountedWindow, TextWindow, TokenizerWindow
@@ -44,12 +44,12 @@ EXTRAS: Final = {
 
 _DEFAULT_MODELS = {"ollama": OLLAMA_MODEL, "voyage": VOYAGE_MODEL}
 _BATCH_SIZES = {"ollama": 32, "openai": 32, "voyage": 128}
-_VOYAGE_TEXTS, _VOYAGE_TOKENS = 1_000, 120_000  # a request. Source: docs.voyageai.com/docs/embeddings
-_VOYAGE_WINDOW = 32_000  # tokens that it reads of a text; it cuts longer ones itself
-_OPENAI_TOKENS = 300_000  # a request. Source: platform.openai.com/docs/api-reference/embeddings/create
-SIDE_BY_SIDE: Final = 4
+_MAX_VOYAGE_TEXTS, _MAX_VOYAGE_TOKENS = 1_000, 120_000  # a request. Source: docs.voyageai.com/docs/embeddings
+_VOYAGE_WINDOW_TOKENS = 32_000  # tokens that it reads of a text; it cuts longer ones itself
+_MAX_OPENAI_TOKENS = 300_000  # a request. Source: platform.openai.com/docs/api-reference/embeddings/create
+DEFAULT_CONCURRENCY: Final = 4
 """Requests at once to a server elsewhere."""
-NO_KEY: Final = "none"  # OpenAI's client insists on a key, and would take one from the environment
+PLACEHOLDER_KEY: Final = "none"  # OpenAI's client insists on a key, and would take one from the environment
 
 
 def make_dense_model(settings: EmbeddingSettings, *, sleep: Callable[[float], None] = time.sleep) -> DenseModel:
@@ -68,20 +68,22 @@ def make_dense_model(settings: EmbeddingSettings, *, sleep: Callable[[float], No
         require_extra(module, settings.provider, f"the provider '{settings.provider}'")
     match settings.provider:
         case "embedded":
-            return _embedded(settings)
+            return _make_embedded(settings)
         case "ollama":
-            return ProviderDense(_ollama(settings, sleep), settings.provider)
+            return ProviderDense(_make_ollama(settings, sleep), settings.provider)
         case "openai":
-            return ProviderDense(_openai(settings, sleep), settings.provider)
+            return ProviderDense(_make_openai(settings, sleep), settings.provider)
         case "voyage":
-            return ProviderDense(_voyage(settings, sleep), settings.provider)
+            return ProviderDense(_make_voyage(settings, sleep), settings.provider)
         case "sentence-transformers":
-            return ProviderDense(sentence_transformers_model(settings, _identity(settings)), settings.provider)
+            return ProviderDense(
+                build_sentence_transformers_model(settings, _build_identity(settings)), settings.provider
+            )
         case "model2vec":
-            return ProviderDense(model2vec_model(settings, _identity(settings)), settings.provider)
+            return ProviderDense(build_model2vec_model(settings, _build_identity(settings)), settings.provider)
 
 
-def model_name(settings: EmbeddingSettings) -> str:
+def get_model_name(settings: EmbeddingSettings) -> str:
     """Return what an index records of the model that the settings name; empty if they leave it to the embedded one.
 
     It ends in a hash where vectors depend on more than the model's name: on a folder's files, or on settings.
@@ -92,13 +94,13 @@ def model_name(settings: EmbeddingSettings) -> str:
     provider = settings.provider
     options = (settings.text_prefix, settings.max_tokens)
     if provider == "sentence-transformers" or provider == "model2vec":  # noqa: PLR1714  # so that mypy sees which
-        folder = model_folder(provider, settings.model)
-        return f"{model_title(folder)}@{_short_hash(fingerprint(folder), *options)}"
+        folder = resolve_model_folder(provider, settings.model)
+        return f"{get_model_title(folder)}@{_compute_short_hash(hash_model_files(folder), *options)}"
     model = settings.model or _DEFAULT_MODELS.get(provider, "")
-    return model if options == (None, None) else f"{model}@{_short_hash(*options)}"
+    return model if options == (None, None) else f"{model}@{_compute_short_hash(*options)}"
 
 
-def configured_embedding(settings: EmbeddingSettings, recorded: EmbeddingInfo) -> str:
+def describe_configured_embedding(settings: EmbeddingSettings, recorded: EmbeddingInfo) -> str:
     """Return the model that the settings name as ``provider/model``, without asking a server.
 
     Args:
@@ -107,25 +109,25 @@ def configured_embedding(settings: EmbeddingSettings, recorded: EmbeddingInfo) -
     """
     if settings.provider == "embedded":
         return make_dense_model(settings).info.name
-    name = f"{settings.provider}/{model_name(settings)}"
+    name = f"{settings.provider}/{get_model_name(settings)}"
     return name if settings.dimension in (None, recorded.dimension) else f"{name} ({settings.dimension} dimensions)"
 
 
-def embedding_remote(settings: EmbeddingSettings) -> Remote:
+def resolve_embedding_remote(settings: EmbeddingSettings) -> Remote:
     """Return the server of the embedding model, with its key.
 
     Raises:
-        ConfigurationError: There is no model's name; or as `remote_with_key`.
+        ConfigurationError: There is no model's name; or as `resolve_remote`.
         ModelAuthenticationError: As there.
     """
     model = settings.model or _DEFAULT_MODELS.get(settings.provider, "")
     if not model:
         message = f"embedding.model is not set, and the provider '{settings.provider}' has no default"
         raise ConfigurationError(message, hint="Set it, for example to text-embedding-3-small.")
-    return remote_with_key("embedding", settings, model)
+    return resolve_remote("embedding", settings, model)
 
 
-def ollama_options(address: str, timeout_s: float, key: str = "") -> dict[str, Any]:
+def build_ollama_options(address: str, timeout_s: float, key: str = "") -> dict[str, Any]:
     """Return how Ollama's client is to connect.
 
     An address comes from a repository's settings, so Ollama's own key in the environment is sent to ollama.com only;
@@ -133,7 +135,7 @@ def ollama_options(address: str, timeout_s: float, key: str = "") -> dict[str, A
     """
     host = urlsplit(address).hostname or ""
 
-    def authorise(request: "httpx.Request") -> "httpx.Request":
+    def authorize(request: "httpx.Request") -> "httpx.Request":
         if key:
             request.headers["Authorization"] = f"Bearer {key}"
         elif host != "ollama.com":
@@ -141,80 +143,87 @@ def ollama_options(address: str, timeout_s: float, key: str = "") -> dict[str, A
         return request
 
     local = is_this_machine(address)
-    return {"timeout": timeout_s, "auth": authorise, "headers": _connection_headers(address), "trust_env": not local}
+    return {
+        "timeout": timeout_s,
+        "auth": authorize,
+        "headers": _build_connection_headers(address),
+        "trust_env": not local,
+    }
 
 
 @cache
-def word_vectors() -> WordVectors:
+def load_word_vectors() -> WordVectors:
     """Return the shipped word vectors, read once a process however many repositories are open."""
     return WordVectors.load()
 
 
-def _embedded(settings: EmbeddingSettings) -> EmbeddedDense:
-    words = word_vectors()
+def _make_embedded(settings: EmbeddingSettings) -> EmbeddedDense:
+    words = load_word_vectors()
     if settings.model not in {"", words.name}:
         message = f"embedding.model is {settings.model}, which the provider 'embedded' does not have"
         raise ConfigurationError(message, hint="Set embedding.provider to the model's, or remove embedding.model.")
     return EmbeddedDense(words)
 
 
-def _ollama(settings: EmbeddingSettings, sleep: Callable[[float], None]) -> RemoteEmbedding:
+def _make_ollama(settings: EmbeddingSettings, sleep: Callable[[float], None]) -> RemoteEmbedding:
     from coderag.models.embeddings.ollama import OllamaEmbedding  # noqa: PLC0415  # takes seconds
 
-    remote = embedding_remote(settings)
+    remote = resolve_embedding_remote(settings)
     model = OllamaEmbedding(
         model_name=remote.model,
         base_url=remote.address,
-        embed_batch_size=MOST_TEXTS,
+        embed_batch_size=MAX_TEXTS,
         ollama_additional_kwargs={} if settings.max_tokens is None else {"num_ctx": settings.max_tokens},
-        client_kwargs=ollama_options(remote.address, settings.timeout_s, remote.secret),
+        client_kwargs=build_ollama_options(remote.address, settings.timeout_s, remote.secret),
         dimensions=settings.dimension,
     )
-    limits = RequestLimits(_batch_size(settings), side_by_side=settings.concurrency or 1)
-    return _remote_embedding(settings, model, remote, limits, sleep)
+    limits = RequestLimits(_get_batch_size(settings), max_concurrency=settings.concurrency or 1)
+    return _make_remote_embedding(settings, model, remote, limits, sleep)
 
 
-def _openai(settings: EmbeddingSettings, sleep: Callable[[float], None]) -> RemoteEmbedding:
-    remote = embedding_remote(settings)
-    own = is_same_server(remote.address, DEFAULT_ADDRESSES["openai"])
+def _make_openai(settings: EmbeddingSettings, sleep: Callable[[float], None]) -> RemoteEmbedding:
+    remote = resolve_embedding_remote(settings)
+    is_own_server = is_same_server(remote.address, DEFAULT_ADDRESSES["openai"])
     from coderag.models.embeddings.openai import OpenAICompatibleEmbedding  # noqa: PLC0415  # an extra
 
     model = OpenAICompatibleEmbedding(
         model_name=remote.model,
         api_base=remote.address,
-        api_key=remote.secret or NO_KEY,
-        embed_batch_size=MOST_TEXTS,
+        api_key=remote.secret or PLACEHOLDER_KEY,
+        embed_batch_size=MAX_TEXTS,
         timeout=settings.timeout_s,
-        default_headers=_connection_headers(remote.address),
+        default_headers=_build_connection_headers(remote.address),
         dimensions=settings.dimension,
         max_retries=0,  # one policy for all providers: RetryPolicy
     )
-    limits = RequestLimits(_batch_size(settings), _OPENAI_TOKENS if own else 0, _side_by_side(settings, remote))
-    return _remote_embedding(settings, model, remote, limits, sleep)
+    limits = RequestLimits(
+        _get_batch_size(settings), _MAX_OPENAI_TOKENS if is_own_server else 0, _get_max_concurrency(settings, remote)
+    )
+    return _make_remote_embedding(settings, model, remote, limits, sleep)
 
 
-def _voyage(settings: EmbeddingSettings, sleep: Callable[[float], None]) -> RemoteEmbedding:
+def _make_voyage(settings: EmbeddingSettings, sleep: Callable[[float], None]) -> RemoteEmbedding:
     import httpx  # noqa: PLC0415  # 0.2 s that the embedded model need not spend
 
     from coderag.models.embeddings.voyage import VoyageEmbedding  # noqa: PLC0415  # takes seconds
 
-    remote = embedding_remote(settings)
+    remote = resolve_embedding_remote(settings)
     key = {"Authorization": f"Bearer {remote.secret}"} if remote.secret else {}
     client = httpx.Client(
         base_url=remote.address,
         timeout=settings.timeout_s,
-        headers={**key, **_connection_headers(remote.address)},
+        headers={**key, **_build_connection_headers(remote.address)},
         trust_env=not is_this_machine(remote.address),
     )
     model = VoyageEmbedding(
-        client, model_name=remote.model, embed_batch_size=MOST_TEXTS, output_dimension=settings.dimension
+        client, model_name=remote.model, embed_batch_size=MAX_TEXTS, output_dimension=settings.dimension
     )
-    texts = min(_batch_size(settings), _VOYAGE_TEXTS)
-    limits = RequestLimits(texts, _VOYAGE_TOKENS, _side_by_side(settings, remote))
-    return _remote_embedding(settings, model, remote, limits, sleep)
+    texts = min(_get_batch_size(settings), _MAX_VOYAGE_TEXTS)
+    limits = RequestLimits(texts, _MAX_VOYAGE_TOKENS, _get_max_concurrency(settings, remote))
+    return _make_remote_embedding(settings, model, remote, limits, sleep)
 
 
-def _remote_embedding(
+def _make_remote_embedding(
     settings: EmbeddingSettings,
     model: "BaseEmbedding",
     remote: Remote,
@@ -224,19 +233,19 @@ def _remote_embedding(
     return RemoteEmbedding(
         model,
         remote,
-        _identity(settings),
+        _build_identity(settings),
         limits,
-        prefixes=configured_prefixes(settings, prefixes_of(remote.model)),
-        window=_window(settings),
+        prefixes=resolve_prefixes(settings, find_prefixes(remote.model)),
+        window=_build_window(settings),
         sleep=sleep,
     )
 
 
-def _identity(settings: EmbeddingSettings) -> ModelIdentity:
-    return ModelIdentity(model_name(settings), settings.dimension)
+def _build_identity(settings: EmbeddingSettings) -> ModelIdentity:
+    return ModelIdentity(get_model_name(settings), settings.dimension)
 
 
-def _window(settings: EmbeddingSettings) -> TextWindow:
+def _build_window(settings: EmbeddingSettings) -> TextWindow:
     """Return what is sent of a text. Ollama and Voyage cut the rest themselves, with the model's own tokenizer."""
     match settings.provider:
         case "openai" if settings.tokenizer:
@@ -244,23 +253,23 @@ def _window(settings: EmbeddingSettings) -> TextWindow:
         case "openai":
             return CountedWindow(settings.max_tokens or MAX_TEXT_TOKENS)
         case "voyage":
-            return CountedWindow(settings.max_tokens or _VOYAGE_WINDOW)
+            return CountedWindow(settings.max_tokens or _VOYAGE_WINDOW_TOKENS)
         case _:
             return CountedWindow(max(settings.max_tokens or 0, MAX_TEXT_TOKENS))
 
 
-def _batch_size(settings: EmbeddingSettings) -> int:
+def _get_batch_size(settings: EmbeddingSettings) -> int:
     return settings.batch_size or _BATCH_SIZES[settings.provider]
 
 
-def _side_by_side(settings: EmbeddingSettings, remote: Remote) -> int:
-    return settings.concurrency or (1 if is_this_machine(remote.address) else SIDE_BY_SIDE)
+def _get_max_concurrency(settings: EmbeddingSettings, remote: Remote) -> int:
+    return settings.concurrency or (1 if is_this_machine(remote.address) else DEFAULT_CONCURRENCY)
 
 
-def _connection_headers(address: str) -> dict[str, str]:
+def _build_connection_headers(address: str) -> dict[str, str]:
     """Have connections on this machine closed at once: LlamaIndex's models cannot be, and a new one costs nothing."""
     return {"Connection": "close"} if is_this_machine(address) else {}
 
 
-def _short_hash(*parts: object) -> str:
+def _compute_short_hash(*parts: object) -> str:
     return sha256(repr(parts).encode()).hexdigest()[:8]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from coderag.models.dense import FloatArray, TextEmbedder
 from coderag.models.protocols import Reranker, RerankScores
-from coderag.models.redaction import redactor
+from coderag.models.redaction import get_redactor
 from coderag.models.remote_embedding import RemoteEmbedding
 
 
@@ -30,17 +30,17 @@ class RedactingEmbedder:
         """Number of components of a vector; may cost a request."""
         return self._model.dimension
 
-    def as_sent(self, text: str) -> str:
+    def prepare_text(self, text: str) -> str:
         """Return what the server is sent for a text that is to be found."""
-        return self._model.as_sent(_redacted(text))
+        return self._model.prepare_text(_redact_text(text))
 
     def embed_requests(self, texts: Sequence[str]) -> Iterator[tuple[Sequence[int], FloatArray]]:
         """Yield positions of texts and their vectors, as each request brings them."""
-        yield from self._model.embed_requests([_redacted(text) for text in texts])
+        yield from self._model.embed_requests([_redact_text(text) for text in texts])
 
     def embed_query(self, query: str) -> FloatArray:
         """Return the vector of a question, shape (dimension,)."""
-        return self._model.embed_query(_redacted(query))
+        return self._model.embed_query(_redact_text(query))
 
 
 class RedactingReranker:
@@ -58,13 +58,13 @@ class RedactingReranker:
 
     def rerank(self, query: str, texts: Sequence[str]) -> RerankScores:
         """Return one score a text. Raises as the reranker."""
-        return self._model.rerank(_redacted(query), [_redacted(text) for text in texts])
+        return self._model.rerank(_redact_text(query), [_redact_text(text) for text in texts])
 
 
-def without_secrets(model: TextEmbedder) -> TextEmbedder:
+def redact_remote(model: TextEmbedder) -> TextEmbedder:
     """Return a model that gets no secrets, if it is on a server; one in this process may see them."""
     return RedactingEmbedder(model) if isinstance(model, RemoteEmbedding) else model
 
 
-def _redacted(text: str) -> str:
-    return redactor().redact(text).text
+def _redact_text(text: str) -> str:
+    return get_redactor().redact(text).text

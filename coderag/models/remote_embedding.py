@@ -6,17 +6,24 @@ from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING
 
-from coderag.models.batched_embedding import BatchedEmbedding, ModelIdentity, RequestLimits, Stopped, Vectors, sendable
+from coderag.models.batched_embedding import (
+    BatchedEmbedding,
+    ModelIdentity,
+    RequestLimits,
+    RequestStoppedError,
+    Vectors,
+    to_valid_unicode,
+)
 from coderag.models.prefixes import Prefixes
-from coderag.models.remote_errors import Remote, RetryPolicy, find_fault, remote_errors
+from coderag.models.remote_errors import Remote, RetryPolicy, find_fault, translate_remote_errors
 from coderag.models.text_window import TextWindow
 
 if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
-_INDEXING = RetryPolicy(busy_attempts=8)  # about 90 s: limits are mostly counted by the minute
-_SEARCHING = RetryPolicy()
-_SHORTEST_CUT = 32  # characters; a server that refuses less refuses something else
+_INDEXING_POLICY = RetryPolicy(busy_attempts=8)  # about 90 s: limits are mostly counted by the minute
+_SEARCH_POLICY = RetryPolicy()
+_MIN_CUT_CHARS = 32  # characters; a server that refuses less refuses something else
 
 
 class RemoteEmbedding(BatchedEmbedding):
@@ -50,21 +57,21 @@ class RemoteEmbedding(BatchedEmbedding):
         self._window = window
         self._sleep = sleep
 
-    def as_sent(self, text: str) -> str:
+    def prepare_text(self, text: str) -> str:
         """Return what the server is sent for a text that is to be found: with the model's prefix, cut where too long."""
-        return self._window.cut(self._prefixes.text + sendable(text))
+        return self._window.cut(self._prefixes.text + to_valid_unicode(text))
 
     def _embed_batch(self, texts: Sequence[str], stopped: Event) -> Vectors:
-        sent = [self.as_sent(text) for text in texts]
-        with remote_errors(self._remote):
+        sent = [self.prepare_text(text) for text in texts]
+        with translate_remote_errors(self._remote):
             return self._send(sent, stopped)
 
     def _embed_query(self, query: str) -> Sequence[float]:
-        sent = self._window.cut(self._prefixes.query + sendable(query))
-        with remote_errors(self._remote):
+        sent = self._window.cut(self._prefixes.query + to_valid_unicode(query))
+        with translate_remote_errors(self._remote):
             return self._send_query(sent)
 
-    def _described(self) -> str:
+    def _describe_source(self) -> str:
         return f"{self._remote.provider} at {self._remote.address}"
 
     def _send(self, sent: list[str], stopped: Event) -> Vectors:
@@ -72,38 +79,38 @@ class RemoteEmbedding(BatchedEmbedding):
 
         def request() -> Vectors:
             if stopped.is_set():
-                raise Stopped
+                raise RequestStoppedError
             return self._model.get_text_embedding_batch(sent)
 
         try:
-            return _INDEXING.call(request, self._sleep)
+            return _INDEXING_POLICY.call(request, self._sleep)
         except Exception as error:
             if not _is_too_long(error) or (len(sent) == 1 and _is_short(sent[0], self._prefixes.text)):
                 raise
         # Not within the handler: what is raised from here on has nothing to do with the refusal.
         if len(sent) == 1:
-            return self._send([_half_of(sent[0], self._prefixes.text)], stopped)
+            return self._send([_cut_in_half(sent[0], self._prefixes.text)], stopped)
         half = len(sent) // 2
         return [*self._send(sent[:half], stopped), *self._send(sent[half:], stopped)]
 
     def _send_query(self, sent: str) -> Sequence[float]:
         try:
-            return _SEARCHING.call(partial(self._model.get_query_embedding, sent), self._sleep)
+            return _SEARCH_POLICY.call(partial(self._model.get_query_embedding, sent), self._sleep)
         except Exception as error:
             if not _is_too_long(error) or _is_short(sent, self._prefixes.query):
                 raise
-        return self._send_query(_half_of(sent, self._prefixes.query))
+        return self._send_query(_cut_in_half(sent, self._prefixes.query))
 
 
 def _is_too_long(error: Exception) -> bool:
     fault = find_fault(error)
-    return fault is not None and fault.too_long
+    return fault is not None and fault.is_too_long
 
 
 def _is_short(sent: str, prefix: str) -> bool:
-    return len(sent) - len(prefix) <= _SHORTEST_CUT
+    return len(sent) - len(prefix) <= _MIN_CUT_CHARS
 
 
-def _half_of(sent: str, prefix: str) -> str:
+def _cut_in_half(sent: str, prefix: str) -> str:
     """Return a text with half of what follows its prefix."""
     return sent[: len(prefix) + (len(sent) - len(prefix)) // 2]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MAX_TEXT_TOKENS = 8_000
 """Longer texts are cut: 8,192 is the most that nomic-embed-text and OpenAI's models read, special tokens included."""
 
-_LONGEST_TOKEN = 32  # characters; tokens of text worth embedding are shorter on average
+_MAX_TOKEN_CHARS = 32  # characters; tokens of text worth embedding are shorter on average
 
 
 class TextWindow(Protocol):
@@ -33,7 +33,7 @@ class CountedWindow:
 
     def cut(self, text: str) -> str:
         """Return the beginning of a text that fits."""
-        text = text[: _LONGEST_TOKEN * self._max_tokens]
+        text = text[: _MAX_TOKEN_CHARS * self._max_tokens]
         if len(text.encode()) <= self._max_tokens:
             return text  # a token is at least a byte
         while (tokens := count_tokens(text)) > self._max_tokens:
@@ -61,15 +61,15 @@ class TokenizerWindow:
 
     def cut(self, text: str) -> str:
         """Return the beginning of a text that fits."""
-        text = text[: _LONGEST_TOKEN * self._max_tokens]
-        most = max(1, self._max_tokens - self._tokenizer.num_special_tokens_to_add(is_pair=False))
-        if len(text.encode()) <= most:
+        text = text[: _MAX_TOKEN_CHARS * self._max_tokens]
+        max_text_tokens = max(1, self._max_tokens - self._tokenizer.num_special_tokens_to_add(is_pair=False))
+        if len(text.encode()) <= max_text_tokens:
             return text
-        while len(ends := self._ends_of_tokens(text)) > most:
-            text = text[: min(ends[most - 1], len(text) - 1)]  # what is cut may count differently at its end
+        while len(ends := self._find_token_ends(text)) > max_text_tokens:
+            text = text[: min(ends[max_text_tokens - 1], len(text) - 1)]  # what is cut may count differently at its end
         return text
 
-    def _ends_of_tokens(self, text: str) -> list[int]:
+    def _find_token_ends(self, text: str) -> list[int]:
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         return [end for _, end in encoding.offsets]
 

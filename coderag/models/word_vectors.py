@@ -23,7 +23,7 @@ from coderag.text.tokenizer import TOKENIZER_VERSION
 if TYPE_CHECKING:
     from scipy import sparse
 
-ASSET = Path(__file__).with_name("assets") / "words-v1"
+DEFAULT_FOLDER = Path(__file__).with_name("assets") / "words-v1"
 """The word vectors of this release."""
 
 FloatArray = NDArray[np.float32]
@@ -33,18 +33,20 @@ UNIT = 1 << 15
 """What a component of 1 is in whole numbers."""
 
 _FIELD_UNIT = 64  # a field weight of 1
-_LARGEST_COUNT = 1 << 12  # more of a term say no more
-_DAMPENED = np.rint(np.log1p(np.arange(_LARGEST_COUNT + 1)) * 256)
-_SPARE = 1 << 20  # of a weight of 16 bits times a logarithm of 12 times a field's of 8: 16 are kept; sums are small
-_LARGEST_ROW = 1 << 7  # of a component in the table
-_LARGEST_SINGLE = 1 << 24  # up to which a float32 holds every whole number
+_MAX_COUNT = 1 << 12  # more of a term say no more
+_DAMPENED = np.rint(np.log1p(np.arange(_MAX_COUNT + 1)) * 256)
+_WEIGHT_DIVISOR = (
+    1 << 20
+)  # of a weight of 16 bits times a logarithm of 12 times a field's of 8: 16 are kept; sums are small
+_MAX_ROW_COMPONENT = 1 << 7  # of a component in the table
+_MAX_EXACT_FLOAT32 = 1 << 24  # up to which a float32 holds every whole number
 _COMPONENT_BITS = 22  # so that the squares of up to 512 components have an exact sum in doubles
 
-_Exact = NDArray[np.float32] | NDArray[np.float64]
+_ExactArray = NDArray[np.float32] | NDArray[np.float64]
 """Whole numbers, exact ones."""
 
 
-class Field(NamedTuple):
+class CountedField(NamedTuple):
     """Counted terms of one field of some texts.
 
     Attributes:
@@ -80,9 +82,9 @@ class WordVectors:
             card: The model card, with ``name``, ``version``, ``field_weights`` and ``context_share``.
         """
         self._rows = np.asarray(rows)  # a memory map itself is slow to index
-        known = np.pad(weights.astype(np.float64), [(0, 0), (0, 1)])  # the last, which -1 takes, is 0
-        self._weights: dict[Side, NDArray[np.float64]] = {"code": known[0], "question": known[1]}
-        self._row_of = {term: row for row, term in enumerate(terms)}
+        padded_weights = np.pad(weights.astype(np.float64), [(0, 0), (0, 1)])  # the last, which -1 takes, is 0
+        self._weights: dict[Side, NDArray[np.float64]] = {"code": padded_weights[0], "question": padded_weights[1]}
+        self._rows_by_term = {term: row for row, term in enumerate(terms)}
         self.card = card
         self.name = str(card["name"])
         self.version = str(card["version"])
@@ -91,7 +93,7 @@ class WordVectors:
         self.context_share = float(card["context_share"])
 
     @classmethod
-    def load(cls, folder: Path = ASSET) -> Self:
+    def load(cls, folder: Path = DEFAULT_FOLDER) -> Self:
         """Load a table that ``tools/embedding`` wrote; the rows stay on disk until used.
 
         Raises:
@@ -109,22 +111,22 @@ class WordVectors:
             message = f"word vectors in {folder} do not fit their vocabulary: {len(terms)} terms, {rows.shape[0]} rows"
             raise ModelError(message, hint="Reinstall the package: its data files are of different versions.")
         if card["tokenizer_version"] != TOKENIZER_VERSION:
-            made_for = card["tokenizer_version"]
-            message = f"word vectors in {folder} are for tokenizer version {made_for}, not {TOKENIZER_VERSION}"
+            asset_version = card["tokenizer_version"]
+            message = f"word vectors in {folder} are for tokenizer version {asset_version}, not {TOKENIZER_VERSION}"
             raise ModelError(message, hint="Make the vectors anew with tools/embedding.")
         return cls(terms, rows, weights, card)
 
     def __contains__(self, term: str) -> bool:
-        return term in self._row_of
+        return term in self._rows_by_term
 
     def __len__(self) -> int:
-        return len(self._row_of)
+        return len(self._rows_by_term)
 
-    def rows_of(self, terms: Sequence[str]) -> NDArray[np.int32]:
+    def find_rows(self, terms: Sequence[str]) -> NDArray[np.int32]:
         """Return the row of each term in the table, -1 where a term is unknown."""
-        return np.fromiter(map(self._row_of.get, terms, repeat(-1)), np.int32, len(terms))
+        return np.fromiter(map(self._rows_by_term.get, terms, repeat(-1)), np.int32, len(terms))
 
-    def embed(self, fields: Sequence[Field], rows: NDArray[np.integer], side: Side = "code") -> FloatArray:
+    def embed(self, fields: Sequence[CountedField], rows: NDArray[np.integer], side: Side = "code") -> FloatArray:
         """Embed texts given by the counted terms of their fields.
 
         Args:
@@ -135,17 +137,17 @@ class WordVectors:
         Returns:
             float32 array, shape (n_texts, dim), each row of length 1, or zeros if no term is known.
         """
-        first, *others = self._sums(fields, rows, side)
-        for sums in others:
+        first, *remaining = self._sum_fields(fields, rows, side)
+        for sums in remaining:
             first += sums
-        return unit_vectors(first)
+        return to_unit_vectors(first)
 
     def embed_chunks(
         self,
-        fields: Sequence[Field],
-        paths: Field,
+        fields: Sequence[CountedField],
+        paths: CountedField,
         rows: NDArray[np.integer],
-        chunks_of_files: "sparse.csc_matrix[np.float32]",
+        membership: "sparse.csc_matrix[np.float32]",
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Embed the chunks of some whole files, each with a share of what its file is about.
 
@@ -159,19 +161,19 @@ class WordVectors:
             float32 arrays, rows of length 1 or zero: the chunks (n_chunks, dim), and the files and the paths
             (n_files, dim), a file being the sum of its chunks.
         """
-        file_of = chunks_of_files.indices
-        path_sums, own, *others = self._sums([paths, *fields], rows, "code")
-        for sums in (path_sums[file_of], *others):
-            own += sums
-        chunks = unit_vectors(own)
+        file_indices = membership.indices
+        path_sums, chunk_sums, *remaining = self._sum_fields([paths, *fields], rows, "code")
+        for sums in (path_sums[file_indices], *remaining):
+            chunk_sums += sums
+        chunks = to_unit_vectors(chunk_sums)
         chunks *= UNIT
         np.rint(chunks, out=chunks)
-        exact = _exact_type(UNIT * int(np.bincount(file_of).max(initial=0)))
-        files = unit_vectors(np.asarray(chunks_of_files.astype(exact) @ chunks))
-        says_nothing = ~chunks.any(axis=1)  # what says nothing is like no question
-        chunks += np.rint(files * np.float32(self.context_share * UNIT))[file_of]
-        chunks[says_nothing] = 0
-        return _of_length_one(chunks), files, unit_vectors(path_sums)
+        exact = _choose_exact_type(UNIT * int(np.bincount(file_indices).max(initial=0)))
+        files = to_unit_vectors(np.asarray(membership.astype(exact) @ chunks))
+        is_empty = ~chunks.any(axis=1)  # what says nothing is like no question
+        chunks += np.rint(files * np.float32(self.context_share * UNIT))[file_indices]
+        chunks[is_empty] = 0
+        return _normalize_in_place(chunks), files, to_unit_vectors(path_sums)
 
     def embed_terms(self, terms: Sequence[str], side: Side = "question") -> FloatArray:
         """Embed one text given as its terms.
@@ -179,10 +181,12 @@ class WordVectors:
         Returns:
             float32 array, shape (dim,), of length 1, or zeros if no term is known.
         """
-        known = [(self._row_of[term], count) for term, count in Counter(terms).items() if term in self._row_of]
-        rows, counts = np.array(known, np.intp).reshape(-1, 2).T
-        scaled = self._scaled(rows, counts, self.field_weights["body"], side)
-        vector: FloatArray = unit_vectors((scaled @ self._rows[rows])[None])[0]
+        row_counts = [
+            (self._rows_by_term[term], count) for term, count in Counter(terms).items() if term in self._rows_by_term
+        ]
+        rows, counts = np.array(row_counts, np.intp).reshape(-1, 2).T
+        scaled = self._scale_counts(rows, counts, self.field_weights["body"], side)
+        vector: FloatArray = to_unit_vectors((scaled @ self._rows[rows])[None])[0]
         return vector
 
     def embed_term_lists(self, texts: Sequence[Sequence[str]], side: Side = "code") -> FloatArray:
@@ -193,16 +197,18 @@ class WordVectors:
         """
         from scipy import sparse  # noqa: PLC0415  # 0.15 s, which a question's vector need not take
 
-        column_of: dict[str, int] = {}
+        columns_by_term: dict[str, int] = {}
         counted = [Counter(terms) for terms in texts]
-        columns = [column_of.setdefault(term, len(column_of)) for counts in counted for term in counts]
+        columns = [columns_by_term.setdefault(term, len(columns_by_term)) for counts in counted for term in counts]
         values = np.array([count for counts in counted for count in counts.values()], np.float32)
         ends = np.cumsum([0, *(len(counts) for counts in counted)])
-        shape = (len(texts), len(column_of))
+        shape = (len(texts), len(columns_by_term))
         counts: sparse.csr_matrix[np.float32] = sparse.csr_matrix((values, columns, ends), shape=shape)
-        return self.embed([Field(counts, self.field_weights["body"])], self.rows_of(list(column_of)), side)
+        return self.embed(
+            [CountedField(counts, self.field_weights["body"])], self.find_rows(list(columns_by_term)), side
+        )
 
-    def _sums(self, fields: Sequence[Field], rows: NDArray[np.integer], side: Side) -> list[_Exact]:
+    def _sum_fields(self, fields: Sequence[CountedField], rows: NDArray[np.integer], side: Side) -> list[_ExactArray]:
         """Return for each field the weighted sums of its texts' rows: so small that all fields may be added up.
 
         One product makes them all, so that a row which several fields use is taken from the table once.
@@ -210,55 +216,55 @@ class WordVectors:
         from scipy import sparse  # noqa: PLC0415  # as above
 
         stacked = [field.counts for field in fields]
-        taken = rows[np.concatenate([counts.indices for counts in stacked])]
+        term_rows = rows[np.concatenate([counts.indices for counts in stacked])]
         values = np.concatenate([counts.data for counts in stacked])
         weights = np.repeat([field.weight for field in fields], [counts.nnz for counts in stacked])
         lengths = np.concatenate([np.diff(counts.indptr) for counts in stacked])
         ends = np.zeros(len(lengths) + 1, np.int32)
         np.cumsum(lengths, out=ends[1:])
         is_used = np.zeros(len(self), np.bool_)  # unknown terms, at -1, take the last row, and none of it
-        is_used[taken] = True
-        used = np.flatnonzero(is_used)
-        place = np.empty(len(self), np.int32)
-        place[used] = np.arange(len(used))
-        scaled = self._scaled(taken, values, weights, side)
+        is_used[term_rows] = True
+        used_rows = np.flatnonzero(is_used)
+        compact_index = np.empty(len(self), np.int32)
+        compact_index[used_rows] = np.arange(len(used_rows))
+        scaled = self._scale_counts(term_rows, values, weights, side)
         totals = np.diff(np.concatenate([[0], np.cumsum(scaled)])[ends])
-        exact = _exact_type(len(fields) * _LARGEST_ROW * float(totals.max(initial=0)))
-        shape = (len(lengths), len(used))
-        matrix = sparse.csr_matrix((scaled.astype(exact), place[taken], ends), shape=shape)
+        exact = _choose_exact_type(len(fields) * _MAX_ROW_COMPONENT * float(totals.max(initial=0)))
+        shape = (len(lengths), len(used_rows))
+        matrix = sparse.csr_matrix((scaled.astype(exact), compact_index[term_rows], ends), shape=shape)
         matrix.eliminate_zeros()
-        sums = np.asarray(matrix @ self._rows[used].astype(exact))
+        sums = np.asarray(matrix @ self._rows[used_rows].astype(exact))
         return np.split(sums, np.cumsum([counts.shape[0] for counts in stacked[:-1]]))
 
-    def _scaled(
+    def _scale_counts(
         self, rows: NDArray[np.integer], counts: NDArray[np.number], weights: NDArray[np.integer] | int, side: Side
     ) -> NDArray[np.float64]:
         """Return how often each row of the table is added: whole numbers, 0 for the row -1."""
-        dampened = _DAMPENED[np.minimum(counts, _LARGEST_COUNT).astype(np.intp)]
-        scaled: NDArray[np.float64] = np.rint(self._weights[side][rows] * dampened * (weights / _SPARE))
+        dampened = _DAMPENED[np.minimum(counts, _MAX_COUNT).astype(np.intp)]
+        scaled: NDArray[np.float64] = np.rint(self._weights[side][rows] * dampened * (weights / _WEIGHT_DIVISOR))
         return scaled
 
 
-def unit_vectors(sums: _Exact) -> FloatArray:
+def to_unit_vectors(sums: _ExactArray) -> FloatArray:
     """Return vectors of whole numbers with length 1, or zero; the same on every platform.
 
     Only exact sums are made, and one square root and one division, which IEEE 754 rounds in one way. What is given is
     overwritten: a second array of the size would cost more than the arithmetic.
     """
-    largest = np.maximum(sums.max(axis=1, initial=0), -sums.min(axis=1, initial=0))
-    shifts = np.minimum(0, _COMPONENT_BITS - np.frexp(largest)[1])
+    magnitudes = np.maximum(sums.max(axis=1, initial=0), -sums.min(axis=1, initial=0))
+    shifts = np.minimum(0, _COMPONENT_BITS - np.frexp(magnitudes)[1])
     sums *= np.ldexp(sums.dtype.type(1), shifts)[:, None]
-    return _of_length_one(np.rint(sums, out=sums).astype(np.float32, copy=False))
+    return _normalize_in_place(np.rint(sums, out=sums).astype(np.float32, copy=False))
 
 
-def _of_length_one(whole: FloatArray) -> FloatArray:
+def _normalize_in_place(vectors: FloatArray) -> FloatArray:
     """Divide rows of whole numbers, of at most `_COMPONENT_BITS` each, by their length, in place."""
-    lengths = np.sqrt(np.vecdot(whole, whole, dtype=np.float64))
+    lengths = np.sqrt(np.vecdot(vectors, vectors, dtype=np.float64))
     lengths[lengths == 0] = 1
-    whole /= lengths.astype(np.float32)[:, None]
-    return whole
+    vectors /= lengths.astype(np.float32)[:, None]
+    return vectors
 
 
-def _exact_type(largest: float) -> type[np.float32] | type[np.float64]:
+def _choose_exact_type(max_value: float) -> type[np.float32] | type[np.float64]:
     """Return the type that holds whole numbers up to some size exactly: the smaller one is twice as fast."""
-    return np.float32 if largest <= _LARGEST_SINGLE else np.float64
+    return np.float32 if max_value <= _MAX_EXACT_FLOAT32 else np.float64

@@ -21,7 +21,7 @@ async def rewrite(state: ChatState, runtime: Runtime[ChatContext]) -> ChatUpdate
         return {}
     reply = (await query.language_model.complete(prompt)).text
     if query.masked_paths:
-        reply = query.masked_paths.unmask(reply)
+        reply = query.masked_paths.unmask_text(reply)
     return {"question": usable(reply, state["text"], state["exchanges"]) or state["question"]}
 
 

@@ -41,11 +41,11 @@ def rewrite(
         ModelError: The model failed.
     """
     shown = question.encode()[:_MOST_QUESTION_BYTES].decode(errors="ignore")
-    prompt = prompts.load(f"rewrite_{way}").render(question=paths.hide(shown) if paths else shown)
+    prompt = prompts.load(f"rewrite_{way}").render(question=paths.mask_text(shown) if paths else shown)
     with ThreadPoolExecutor(1) as pool:  # an event loop may run in this thread already
         reply = pool.submit(asyncio.run, _written(model, prompt)).result()
     if paths:
-        reply = paths.unmask(reply)
+        reply = paths.unmask_text(reply)
     plain = _FENCE.sub("", reply).strip()
     if way == "hypothetical":
         return [plain] if plain else []

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from coderag.models.providers import word_vectors
+from coderag.models.providers import load_word_vectors
 from coderag.schema.query import Analysis
 from coderag.stores.corpus import Corpus
 from coderag.text.tokenizer import content_words, expand
@@ -30,7 +30,7 @@ def _meant(corpus: Corpus, analysis: Analysis) -> Iterator[tuple[str, str]]:
     for word in dict.fromkeys(content_words(analysis["text"])):
         terms = expand(word)
         is_plain = word.isalpha() and word.islower() and len(word) >= _SHORTEST and len(terms) == 1
-        if is_plain and terms[0] not in corpus.term_ids and terms[0] not in word_vectors():
+        if is_plain and terms[0] not in corpus.term_ids and terms[0] not in load_word_vectors():
             most = 1 + (len(word) >= _LONG)
             near = (other for other in corpus.suggest_terms(terms[0]) if is_slip(terms[0], other, most))
             if (other := next(near, None)) is not None:

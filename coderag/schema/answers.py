@@ -11,13 +11,13 @@ from coderag.schema.vocabulary import AnswerShape, ClaimStatus, Evidence, Intent
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A place that an answer relies on, checked against the bytes on disk.
+    """A location that an answer relies on, checked against the bytes on disk.
 
     Attributes:
         hash: SHA-256 of the cited lines as indexed.
-        verified: Whether the lines on disk still are those.
-        reason: Why it is not verified; empty if it is.
-        moved_from: The start line in the index, where the lines were found elsewhere in the file.
+        verified: Whether the lines on disk are unchanged.
+        reason: Reason for a failed check; empty if verified.
+        moved_from: Indexed start line, if the lines have moved within the file.
     """
 
     path: str
@@ -30,7 +30,7 @@ class Citation:
 
     @property
     def location(self) -> str:
-        """The place as ``path:10-42``, of one line as ``path:10``."""
+        """Location as ``path:10-42``, of one line as ``path:10``."""
         return format_location(self.path, self.start_line, self.end_line)
 
 
@@ -39,10 +39,10 @@ class AnswerClaim:
     """A statement of an answer.
 
     Attributes:
-        text: As the writer put it.
+        text: Text of the claim.
         citations: Positions in the answer's ``citations``, from 0.
-        reason: Why it is not verified; empty if it is.
-        shown: Whether it stands in the answer's text; what was not verified is left out, or marked.
+        reason: Reason for a failed check; empty if verified.
+        shown: Whether it is in the answer's text; unverified claims are omitted or marked.
     """
 
     text: str
@@ -57,12 +57,12 @@ class Answer:
     """An answer in Markdown, its claims and their citations.
 
     Attributes:
-        verified: Number of claims that hold; ``total`` is the number of all that were made.
-        generator: ``extractive``, or the provider and model of the LLM.
-        confidence, not_indexed: As of `SearchHits`.
-        missing: What was asked for and not found, a sentence each.
-        flagged: Places of evidence whose text addresses a language model, as ``path:start-end: what it does``.
-        redacted: Number of secrets that the language model was not shown.
+        verified: Number of verified claims; ``total`` is the number of all claims.
+        generator: ``extractive``, or provider and model of the LLM.
+        confidence, not_indexed: As in `SearchHits`.
+        missing: Requested facts that were not found, a sentence each.
+        flagged: Locations of evidence whose text addresses a language model, as ``path:start-end: description``.
+        redacted: Number of secrets redacted for the language model.
     """
 
     query: str
@@ -85,12 +85,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class AnswerEvent:
-    """A step of an answer that is being written.
+    """An event while an answer is written.
 
     Attributes:
-        kind: ``stage``: a node of the query graph has ended, ``text`` is its name. ``draft``: the language model's words as
-            they come, not checked yet. ``text``: the next part of the checked answer, which replaces the drafts since the
-            last one; all of them joined are the answer's text. ``answer``: the whole answer, which comes last.
+        kind: ``stage``: a node of the query graph has ended, ``text`` is its name. ``draft``: unchecked output of the
+            language model. ``text``: the next part of the checked answer, which replaces the drafts since the last one;
+            all parts joined are the answer's text. ``answer``: the whole answer, always last.
     """
 
     kind: Literal["stage", "draft", "text", "answer"]

@@ -7,13 +7,13 @@ from coderag.schema.vocabulary import Outcome
 
 
 def get_module_name(path: str) -> str:
-    """Return what the code of a file is named that is in no declaration: its path without the last extension."""
+    """Return the name of module-level code: its path without the last extension."""
     dot = path.rfind(".")
     return path[:dot] if path.rfind("/") + 1 < dot < len(path) - 1 else path
 
 
 class SymbolRecord(TypedDict):
-    """A declared name inside a chunk, with the lines of its declaration."""
+    """A declaration inside a chunk, with its lines."""
 
     name: str
     qualified_name: str
@@ -23,7 +23,7 @@ class SymbolRecord(TypedDict):
 
 
 class ChunkMetadata(TypedDict):
-    """The metadata of a chunk (its ``TextNode.metadata``)."""
+    """Metadata of a chunk (its ``TextNode.metadata``)."""
 
     path: str
     language: str
@@ -51,15 +51,15 @@ class ChunkMetadata(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """What became of one candidate file.
+    """Indexing outcome of a candidate file.
 
     Attributes:
-        hash: SHA-256 of the bytes on disk; empty if they were never read.
+        hash: SHA-256 of the bytes on disk; empty if never read.
         size: Bytes on disk.
         mtime_ns: Modification time in nanoseconds.
-        ctime_ns, inode: Time of the last change of its status, and its number on disk; 0 where the system has none.
-        reason: Why it was skipped, or the error; empty if indexed.
-        note: What an indexed file's reader should know, such as a syntax error.
+        ctime_ns, inode: Status change time and inode; 0 where the system has none.
+        reason: Reason for skipping, or the error; empty if indexed.
+        note: Remark on an indexed file, such as a syntax error.
     """
 
     path: str
@@ -80,5 +80,5 @@ class FileRecord:
 
 
 def format_location(path: str, start_line: int, end_line: int) -> str:
-    """Return lines of a file as ``path:10-42``, one line as ``path:10``."""
+    """Format lines of a file as ``path:10-42``, one line as ``path:10``."""
     return f"{path}:{start_line}" if start_line == end_line else f"{path}:{start_line}-{end_line}"

@@ -9,14 +9,14 @@ from coderag.schema.vocabulary import ContextFormat, Detail, Evidence, Intent, R
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """One piece of an assembled context.
+    """An item of an assembled context.
 
     Attributes:
-        detail: How much of the chunk is shown: all, an elided body, signature with docstring, or one line.
-        relation: How it is related to a primary result; None for a primary result.
-        related_to: ``qualified_name`` or place of that primary result.
+        detail: Shown part of the chunk: all, an elided body, signature with docstring, or one line.
+        relation: Relation to a primary result; None for a primary result.
+        related_to: ``qualified_name`` or location of that primary result.
         name: Qualified name.
-        kind: Of the declaration.
+        kind: Kind of the declaration.
     """
 
     chunk_id: str
@@ -36,7 +36,7 @@ class ContextItem:
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """A result that did not fit the budget; ``fetch`` is the command that shows exactly its lines."""
+    """A result that did not fit the budget; ``fetch`` is the command that shows its lines."""
 
     path: str
     start_line: int
@@ -60,10 +60,10 @@ class AssembledContext:
     """Code for a question within a token budget.
 
     Attributes:
-        text: In ``format``; it has exactly ``tokens`` tokens.
-        shown: Keys of all code that this context and those before it showed, to be given to the next one.
-        shown_before: Places of results that were left out because earlier contexts showed them.
-        confidence, not_indexed: As of `SearchHits`.
+        text: Text in ``format``; it has exactly ``tokens`` tokens.
+        shown: Keys of all code shown by this and earlier contexts, to pass to the next one.
+        shown_before: Locations of results omitted because earlier contexts showed them.
+        confidence, not_indexed: As in `SearchHits`.
     """
 
     query: str

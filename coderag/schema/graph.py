@@ -11,17 +11,15 @@ class GraphNeighbour:
     """A declaration, file or external package at the other end of a relation.
 
     Attributes:
-        path: Its file; empty for what is outside the repository, whose lines are 0.
-        evidence: The file with the evidence, such as the call: that of the neighbour or of the declaration that it is
-            reached from.
-        line: The line of evidence, in that file.
+        path: Its file; empty for external symbols, whose lines are 0.
+        evidence: File of the evidence, such as the call: that of the neighbour or of the previous declaration.
+        line: Line of the evidence in that file.
         kind: One of `Kind`, or ``file`` or ``external``.
-        resolver: Who resolved it.
-        confidence: 0 to 1: of the least sure step from the declaration that was asked for; below `MIN_RESOLVED_CONFIDENCE` it is one of
-            several candidates.
-        depth: Number of steps from the declaration that was asked for.
-        via: Qualified name of what it is related to: the declaration one step nearer, or one that stands for it, such as
-            the method that it overrides.
+        resolver: Name of the resolver.
+        confidence: 0 to 1: minimum over the steps from the queried declaration; below `MIN_RESOLVED_CONFIDENCE` it is
+            one of several candidates.
+        depth: Number of steps from the queried declaration.
+        via: Qualified name of the declaration one step nearer, or of an equivalent, such as the overridden method.
     """
 
     relation: GraphRelation

@@ -1,4 +1,4 @@
-"""What indexing would do, and what it would cost. Imports nothing of the project."""
+"""Plan of an indexing run with its costs. Imports nothing of the project."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A quantity that is not known exactly: for most repositories it is between the two bounds."""
+    """An estimated quantity: for most repositories it is between the two bounds."""
 
     low: float
     high: float
@@ -14,7 +14,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class FileTotals:
-    """Some files together: how many there are, and their bytes on disk."""
+    """Number of files and their bytes on disk."""
 
     files: int = 0
     bytes: int = 0
@@ -22,12 +22,12 @@ class FileTotals:
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """What is left out for one reason.
+    """Files excluded for one reason.
 
     Attributes:
-        reason: For a pattern, the file that has it and the pattern itself.
-        files, folders: Number of each; a folder counts once, whatever is in it.
-        example: Path of one of them, a folder's with a trailing ``/``.
+        reason: The reason; for a pattern, its file and the pattern itself.
+        files, folders: Number of each; a folder counts once.
+        example: Path of an example, a folder's with a trailing ``/``.
     """
 
     reason: str
@@ -38,14 +38,14 @@ class Exclusion:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingPlan:
-    """What a provider's embedding model would be sent.
+    """Requests to a provider's embedding model.
 
     Attributes:
-        texts: Number of texts: one for each chunk that is embedded, and one for each of their files.
-        tokens: Of all texts, counted as OpenAI's ``cl100k_base`` does; other models count otherwise.
-        price_per_million_tokens: As the settings have it; None if they do not.
-        cost: In the currency of the price; None without one.
-        cached: Number of further texts, of files that have not changed, whose vectors are kept from an earlier run.
+        texts: Number of texts: one per embedded chunk and one per file.
+        tokens: Tokens of all texts as counted by OpenAI's ``cl100k_base``; other models differ.
+        price_per_million_tokens: Price of the settings; None without one.
+        cost: Cost in the currency of the price; None without a price.
+        cached: Number of further texts of unchanged files whose vectors are cached.
     """
 
     provider: str
@@ -59,31 +59,30 @@ class EmbeddingPlan:
 
 @dataclass(frozen=True, slots=True)
 class IndexPlan:
-    """What indexing would do, told from the names, sizes and times of files.
+    """Plan of an indexing run, estimated from the names, sizes and times of files.
 
-    Files that turn out to be generated, minified or binary when they are read are still counted here, unless the last
-    generation knows of them.
+    Generated, minified or binary files are included unless the last generation has recorded them.
 
     Attributes:
-        root: Of the repository.
-        directory: Where the index is, or would be.
-        generation: The last one; 0 if there is none.
-        rebuild: Why every file is indexed anew; empty if only what changed is.
-        reembed: Why all vectors are made anew; empty if only those of files that are read are.
-        total: The files that the index would hold.
-        to_read: Those of them that are read: `new` and `changed` ones.
-        new, changed, unchanged, removed: Number of files against the last generation. A changed one differs in size, time
-            or number on disk, or was written too shortly before the last run; it is kept if its content is the same.
-        languages: Files by language, the most bytes first.
-        folders: The ten folders with the most bytes, what is in their own folders included; a folder is left out if one
-            folder in it has almost all of its bytes.
-        excluded: What is left out, by reason, the most frequent first.
-        failed: ``(path, error)`` of what cannot be looked at.
-        processes: That would read and parse.
-        chunks: That the index would hold.
-        seconds: For the run on this machine, without the time of an embedding model's server.
-        memory: Bytes that all processes together would take at most.
-        embedding: None if the embedded model is used, which sends nothing.
+        root: Folder of the repository.
+        directory: Folder of the index.
+        generation: The last generation; 0 for none.
+        rebuild: Reason for a full rebuild; empty for an incremental run.
+        reembed: Reason for recomputing all vectors; empty if only those of changed files are computed.
+        total: Files that the index would hold.
+        to_read: Files that are read: `new` and `changed` ones.
+        new, changed, unchanged, removed: Number of files compared to the last generation. A changed one differs in
+            size, time or inode, or was written just before the last run; it is kept if its content is equal.
+        languages: Files by language, most bytes first.
+        folders: The ten folders with the most bytes, including subfolders; a folder is skipped if one subfolder has
+            almost all of its bytes.
+        excluded: Exclusions by reason, most frequent first.
+        failed: ``(path, error)`` of inaccessible files and folders.
+        processes: Number of parser processes.
+        chunks: Chunks that the index would hold.
+        seconds: Duration on this machine, without the time of an embedding server.
+        memory: Peak memory of all processes together in bytes.
+        embedding: Requests to a provider; None for the embedded model.
     """
 
     root: str
@@ -109,5 +108,5 @@ class IndexPlan:
 
     @property
     def is_up_to_date(self) -> bool:
-        """Whether the index would stay as it is."""
+        """Return whether the index would stay unchanged."""
         return bool(self.generation) and not (self.rebuild or self.reembed or self.to_read.files or self.removed)

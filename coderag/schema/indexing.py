@@ -7,19 +7,19 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What one run of indexing did.
+    """Report of an indexing run.
 
     Attributes:
-        files: Number of files by outcome, over the whole repository.
-        added, changed, removed, renamed, unchanged: Files against the last generation.
+        files: Number of files by outcome in the whole repository.
+        added, changed, removed, renamed, unchanged: Number of files compared to the last generation.
         skipped: Skipped files by reason.
-        failed: ``(path, error)`` of files that could not be read or parsed at all.
+        failed: ``(path, error)`` of files that could not be read or parsed.
         seconds: Wall clock by stage.
-        worker_seconds: Time of the worker processes by stage, added up over them.
+        worker_seconds: Total time of the worker processes by stage.
         elapsed_s: Wall clock of the run.
         bytes_read, lines_read: Size of the files that were added or changed.
-        embedded: Number of chunks that got their vectors in this run.
-        reembedded: Why all chunks did, as after a change of the model; empty if only those of changed files did.
+        embedded: Number of chunks embedded in this run.
+        reembedded: Reason for reembedding all chunks, such as a change of the model; empty for an incremental run.
     """
 
     generation: int
@@ -46,10 +46,10 @@ class IndexReport:
 
 @dataclass(frozen=True, slots=True)
 class IndexProgress:
-    """How far an indexing run is. ``total`` is 0 where it is not known yet.
+    """Progress of an indexing run. ``total`` is 0 while unknown.
 
     Attributes:
-        stage: ``chunk`` counts files, ``embed`` the texts that have got their vectors.
+        stage: ``chunk`` counts files, ``embed`` embedded texts.
     """
 
     stage: Literal["scan", "chunk", "embed", "commit"]
@@ -59,22 +59,22 @@ class IndexProgress:
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
-    """What is indexed, and what would have to be done to be up to date.
+    """Status of the index and of changes on disk.
 
     Attributes:
-        created: When this generation was committed, ISO 8601.
-        embedding: The model of its vectors, as ``provider/model``.
-        configured: The model that the settings name, likewise; another one takes the next run of indexing to switch to.
+        created: Commit time of this generation, ISO 8601.
+        embedding: Model of its vectors, as ``provider/model``.
+        configured: Configured model, likewise; the next indexing run switches to it.
         languages: Indexed files by language.
-        edges: Of the code graph, candidates among them, as in `IndexReport`.
-        linked: Those languages of which the code graph follows imports, types and receivers; of the others it binds names
-            only within a file and what it imports.
-        outcomes: Files by outcome; ``skipped`` and ``failed`` say why.
-        notes: ``(path, note)`` of indexed files with something to know, such as syntax errors.
+        edges: Edges of the code graph, including candidates, as in `IndexReport`.
+        linked: Languages for which the code graph resolves imports, types and receivers; for others it binds names only
+            within a file and its imports.
+        outcomes: Files by outcome; ``skipped`` and ``failed`` have the reasons.
+        notes: ``(path, note)`` of indexed files with remarks, such as syntax errors.
         added, changed, removed: Paths that differ on disk from this generation.
-        summarised, to_summarise: Chunks with a sentence of a language model, and all that are to have one.
-        summarised_by: How many of those sentences each model wrote, as far as that is still known.
-        restricted: What of the repository's settings is not used, as nobody marked it trusted: file, line, setting, reason.
+        summarised, to_summarise: Chunks with a summary of a language model, and all that should have one.
+        summarised_by: Number of summaries by model, as far as recorded.
+        restricted: Ignored settings of an untrusted repository: file, line, setting, reason.
     """
 
     root: str
@@ -104,10 +104,10 @@ class IndexStatus:
 
     @property
     def other_model(self) -> bool:
-        """Whether the settings name another embedding model than that of the vectors."""
+        """Return whether the configured embedding model differs from that of the vectors."""
         return self.configured not in ("", self.embedding)
 
     @property
     def fresh(self) -> bool:
-        """Whether indexing would leave the index as it is."""
+        """Return whether indexing would leave the index unchanged."""
         return not (self.added or self.changed or self.removed or self.other_model)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ModelPrompt:
-    """What a language model is asked.
+    """Prompt of a language model.
 
     Attributes:
-        system: Rules, in the role ``system``; empty if there are none.
-        user: The task with its data.
+        system: Rules in the role ``system``; empty for none.
+        user: Task with its data.
     """
 
     user: str
@@ -17,17 +17,17 @@ class ModelPrompt:
 
     @property
     def text(self) -> str:
-        """All of it, to count or compare."""
+        """The whole text, for counting or comparing."""
         return f"{self.system}\n\n{self.user}" if self.system else self.user
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The whole reply of a language model.
+    """Complete reply of a language model.
 
     Attributes:
-        input_tokens, output_tokens: As the server counted them, else as CodeRAG does.
-        cut: Whether the reply reached the limit of its length and just ends there.
+        input_tokens, output_tokens: As counted by the server, else by CodeRAG.
+        cut: Whether the reply was cut off at its length limit.
     """
 
     text: str
@@ -37,6 +37,6 @@ class Completion:
 
 
 class CutOff(str):
-    """The last piece of a streamed reply that reached the limit of its length; it has no text."""
+    """Empty last part of a streamed reply that was cut off at its length limit."""
 
     __slots__ = ()

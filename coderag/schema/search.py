@@ -9,14 +9,14 @@ from coderag.schema.vocabulary import Evidence
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which chunks may be results. Empty means any; several values of one kind are alternatives.
+    """Filters of chunks. Empty means any; several values of one filter are alternatives.
 
     Attributes:
-        kinds: Of the chunk, or of a declaration in it.
-        paths: Glob patterns over the whole path (``*`` within a folder, ``**`` across), or folder prefixes; what matches a
-            pattern that begins with ``!`` is left out.
-        complexity: Cyclomatic complexity of the chunk: at least so much, or ``(least, most)``, both included.
-        changed_since: A revision of git: only files that differ from it on disk, untracked ones included.
+        kinds: Kinds of the chunk, or of a declaration in it.
+        paths: Globs over the whole path (``*`` within a folder, ``**`` across), or folder prefixes; a leading ``!``
+            excludes.
+        complexity: Cyclomatic complexity of the chunk: a minimum, or an inclusive range ``(min, max)``.
+        changed_since: A git revision: only files that differ from it on disk, including untracked ones.
     """
 
     languages: tuple[str, ...] = ()
@@ -33,14 +33,14 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """One result: a declaration or a part of a file.
+    """A search result: a declaration or a part of a file.
 
     Attributes:
-        score: Higher is better; comparable within one query only.
-        text: The lines ``start_line`` to ``end_line`` as indexed.
-        signals: What each named signal added to the score.
-        channels: Score in each channel that found it, 0 to 1 of that channel's best.
-        duplicates: Other places that have the same text but for white space, as ``path:start-end``.
+        score: Higher is better; comparable only within one query.
+        text: Lines ``start_line`` to ``end_line`` as indexed.
+        signals: Contribution of each signal to the score.
+        channels: Score in each channel, relative to the channel's best.
+        duplicates: Other locations with the same text apart from white space, as ``path:start-end``.
     """
 
     chunk_id: str
@@ -62,17 +62,17 @@ class SearchHit:
 
     @property
     def location(self) -> str:
-        """The place as ``path:start-end``."""
+        """Location as ``path:start-end``."""
         return f"{self.path}:{self.start_line}-{self.end_line}"
 
 
 class SearchHits(list[SearchHit]):
-    """Results, best first, and how well they answer the question.
+    """Results, best first, with the verdict.
 
     Attributes:
         evidence: The verdict.
-        confidence: Probability that the repository answers the question, were half of all questions answerable.
-        not_indexed: Files that the question may be about and that are not in the index, as ``path: reason``.
+        confidence: Probability that the repository answers the question, for a prior of one half.
+        not_indexed: Possibly relevant files that are not in the index, as ``path: reason``.
     """
 
     def __init__(

@@ -6,25 +6,29 @@ Kind = Literal[
     "function", "method", "class", "interface", "struct", "trait", "enum", "union", "type_alias", "impl", "namespace",
     "constant", "variable", "field", "macro", "table", "resource", "rule", "key", "module", "section", "block",
 ]  # fmt: skip
-"""What a chunk or symbol is. ``table`` is a table or view of a database, ``resource`` a block of infrastructure (Terraform),
-``rule`` of a style sheet or a build (CSS, make), ``key`` an entry of structured data (YAML, TOML, JSON), ``module``
-module-level code, ``section`` a part of a document, ``block`` plain lines."""
+"""Kind of a chunk or symbol.
+
+``table`` is a table or view of a database, ``resource`` a block of infrastructure (Terraform), ``rule`` of a style
+sheet or a build (CSS, make), ``key`` an entry of structured data (YAML, TOML, JSON), ``module`` module-level code,
+``section`` a part of a document, ``block`` plain lines."""
 
 
 ChunkStrategy = Literal["declaration", "cast", "window"]
-"""How files are cut into chunks: at declarations, at the joints of the syntax tree, or into overlapping windows."""
+"""Chunking strategies: at declarations, at nodes of the syntax tree, or in overlapping windows."""
 
 
 VALUE_KINDS: Final = frozenset({"variable", "constant", "field", "key"})
-"""Kinds of declarations that hold a value: who reads and writes them, the code graph does not know."""
+"""Kinds of declarations that hold a value; the code graph has no reads or writes of them."""
 
 
 FILE_NAMED_KINDS: Final = frozenset({"module", "section", "block"})
-"""Kinds of chunks that are no declarations; one without a name of its own has that of its file, see `get_module_name`."""
+"""Kinds of chunks that are not declarations; without a name of their own they have that of the file, see
+`get_module_name`.
+"""
 
 
 Role = Literal["source", "test", "docs", "config", "example", "generated", "vendored"]
-"""What a file is for."""
+"""Role of a file."""
 
 
 Outcome = Literal["indexed", "skipped", "failed"]
@@ -63,32 +67,31 @@ type, a decorator or a value."""
 EdgeRelation = Literal[
     "imports", "calls", "instantiates", "references", "inherits", "implements", "overrides", "tests", "documents",
 ]  # fmt: skip
-"""What an edge of the code graph says, read as "the source … the target". That a file defines a declaration and one contains
-another follows from the nodes."""
+"""Relations of edges, read as "the source … the target". Definition and containment follow from the nodes."""
 
 
 MIN_RESOLVED_CONFIDENCE: Final = 0.5
-"""Confidence from which on an edge is one; below, its target is one of several candidates."""
+"""Minimum confidence of a resolved edge; below it, the target is one of several candidates."""
 
 
 MODULE_RESOLVER: Final = "module"
-"""Resolver of an import by which a file says that another one is a module of its own: ``mod name;`` in Rust."""
+"""Resolver of an import that declares another file as a submodule: ``mod name;`` in Rust."""
 
 
 Evidence = Literal["found", "weak", "not_found", "unknown"]
-"""How well results answer a question; ``unknown``: not well, and files that it may be about are not in the index."""
+"""Verdict on results; ``unknown``: they do not answer, but relevant files may be missing from the index."""
 
 
 Detail = Literal["full", "elided", "signature", "line"]
 
 
 ContextFormat = Literal["markdown", "xml", "json"]
-"""How the text of a context is written."""
+"""Formats of the text of a context."""
 
 
 AnswerShape = Literal["explanation", "definition", "usages", "flow", "comparison", "not_found"]
-"""How an answer is built: ``usages`` lists places, ``flow`` has a diagram, ``not_found`` says what was looked for."""
+"""Shapes of answers: ``usages`` lists locations, ``flow`` has a diagram, ``not_found`` names what was searched."""
 
 
 ClaimStatus = Literal["verified", "unsupported", "uncited"]
-"""``unsupported``: what it names or quotes is not in the lines that it cites; ``uncited``: it cites nothing."""
+"""``unsupported``: names or quotes are not in the cited lines; ``uncited``: it cites nothing."""

@@ -1,1 +1,1 @@
-"""The warm service from the outside: where it is found, how it is asked. Imports nothing slow."""
+"""Client side of the warm service: discovery, requests, start and stop. Imports nothing slow."""

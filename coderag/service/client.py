@@ -1,4 +1,4 @@
-"""Requests to the running service, and its errors as the classes that they were. Imports nothing slow."""
+"""Client of the running service, which restores error classes. Imports nothing slow."""
 
 import hashlib
 import hmac
@@ -22,19 +22,19 @@ REPOSITORY_PATH: Final = "/service/repository"
 API_PREFIX: Final = "/api/v1"
 
 _HEALTH_TIMEOUT_S: Final = 2.0
-"""Seconds in which a service must prove that it lives; one that is stopped takes connections, and never answers."""
+"""Timeout of the health check: a stopped process accepts connections and never replies."""
 
 _EXTRA_TIMEOUT_S: Final = 10.0
-"""Seconds by which a client waits longer than the service lets a request take."""
+"""Seconds that a client waits beyond the service's own timeout."""
 
 
 def compute_proof(token: str, challenge: str) -> str:
-    """Return what only a service with the token can answer to a challenge."""
+    """Compute the HMAC of a challenge, which only a service with the token can know."""
     return hmac.digest(token.encode(), challenge.encode(), hashlib.sha256).hex()
 
 
 def is_authentic(address: ServiceAddress) -> bool:
-    """Whether the service answers, and has the token: another program may have got its port. The token is not sent."""
+    """Return whether the service replies and has the token: another program may have its port. The token is not sent."""
     challenge = os.urandom(16).hex()
     try:
         reply = send_request(
@@ -43,34 +43,34 @@ def is_authentic(address: ServiceAddress) -> bool:
     except ServiceError:
         return False
     reply.close()
-    given_proof = reply.headers.get(PROOF_HEADER, "").encode()  # texts are compared only if they are ASCII
+    given_proof = reply.headers.get(PROOF_HEADER, "").encode()  # compare_digest accepts only ASCII strings
     return hmac.compare_digest(given_proof, compute_proof(address.token, challenge).encode())
 
 
 @dataclass(frozen=True, slots=True)
 class ServerEvent:
-    """A server-sent event: its name, and its data as JSON has it."""
+    """A server-sent event: its name and its decoded data."""
 
     name: str
     data: Any
 
 
 class ServiceClient:
-    """Asks the service.
+    """Client of the service.
 
     Args:
-        address: Where it is.
+        address: Address of the service.
     """
 
     def __init__(self, address: ServiceAddress) -> None:
         self.address = address
 
     def call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:  # noqa: ANN401  # JSON
-        """Return what the service replies, as JSON has it.
+        """Send a request and return the decoded JSON reply.
 
         Raises:
-            ServiceError: It cannot be reached, broke off, or did not understand.
-            CodeRAGError: What it says that went wrong.
+            ServiceError: The service is unreachable, broke off, or rejected the request.
+            CodeRAGError: The error that the service reports.
         """
         with closing(self._send(method, path, body, {})) as reply:
             content = reply.read_content()
@@ -80,7 +80,7 @@ class ServiceClient:
             raise ServiceError(f"the service sent no JSON: {error}") from error
 
     def stream_events(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Iterator[ServerEvent]:
-        """Yield what the service tells while it goes on. Raises as `call`; an event ``error`` is raised, too."""
+        """Yield the server-sent events of a request. Raises as `call`; an ``error`` event is raised, too."""
         with closing(self._send(method, path, body, {"Accept": "text/event-stream"})) as reply:
             name, data = "", ""
             for line in reply.stream_lines():
@@ -100,7 +100,7 @@ class ServiceClient:
         reply = send_request(
             self.address.http, method, path, sent_headers, content, timeout_s=self.address.request_s + _EXTRA_TIMEOUT_S
         )
-        if reply.status < 300:  # a success of HTTP
+        if reply.status < 300:  # HTTP success
             return reply
         with closing(reply):
             raise _parse_refusal(reply.status, reply.read_content())
@@ -127,7 +127,7 @@ def _parse_refusal(status: int, content: bytes) -> CodeRAGError:
 
 
 def to_error(problem: Mapping[str, Any]) -> CodeRAGError:
-    """Return the error that a reply tells of, as the class that it was; a `ServiceError` if it is none of ours."""
+    """Convert a problem to an error of its class; a `ServiceError` if the class is unknown."""
     error_type = find_error_class(str(problem.get("type", "")))
     message, hint = str(problem.get("detail") or "the service failed"), str(problem.get("hint") or "")
     if error_type is AmbiguousNameError:

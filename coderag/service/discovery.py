@@ -1,4 +1,4 @@
-"""Where the warm service of this user is: a file in the runtime directory that names its addresses and its token."""
+"""Discovery of this user's service by an address file in the runtime folder."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from coderag.service.runtime_folder import find_runtime_folder, write_private_fi
 from coderag.service.service_address import ServiceAddress
 
 SHORT_PREFIX: Final = "coderag-"
-"""Begins the name of a folder of sockets whose paths would be too long in the runtime directory."""
+"""Name prefix of a socket folder that is used if paths in the runtime folder are too long."""
 
 
 _ADDRESS_FILE: Final = "service.json"
@@ -24,21 +24,21 @@ _LOG_FILE: Final = "service.log"
 
 
 def ensure_runtime_folder() -> Path:
-    """Return the folder of the file, of the sockets and of the log, which only this user may enter; it is made if missing.
+    """Return the private folder of address file, sockets and log; create it if missing.
 
     Raises:
-        ServiceError: It cannot be made, or it belongs to somebody else.
+        ServiceError: It cannot be created, or belongs to another user.
     """
     return find_runtime_folder(create=True)
 
 
 def get_log_file() -> Path:
-    """Return where a service in the background says what it does. Raises as `ensure_runtime_folder`."""
+    """Return the log file of a background service. Raises as `ensure_runtime_folder`."""
     return ensure_runtime_folder() / _LOG_FILE
 
 
 def find_service() -> ServiceAddress | None:
-    """Return the service that this process can use: one that runs, of this version and environment; else None."""
+    """Find a running service of this version and environment; None if there is none."""
     address = read_address()
     if address is None or address.version != __version__ or address.environment != compute_fingerprint():
         return None
@@ -46,14 +46,14 @@ def find_service() -> ServiceAddress | None:
 
 
 def is_service_alive(address: ServiceAddress) -> bool:
-    """Whether a service lives at the address, and is the one that has its token."""
-    from coderag.service.client import is_authentic  # noqa: PLC0415  # not needed where there is no file
+    """Return whether the service at an address is running and has the token."""
+    from coderag.service.client import is_authentic  # noqa: PLC0415  # not needed without an address file
 
     return is_alive(address.pid) and is_authentic(address)
 
 
 def read_address() -> ServiceAddress | None:
-    """Return what the file says, also of a service that is gone or of another version; None without a usable file."""
+    """Read the address file, also of a dead or different service; None without a valid file."""
     try:
         record = json.loads((find_runtime_folder(create=False) / _ADDRESS_FILE).read_bytes())
     except (OSError, ValueError, ServiceError):
@@ -68,12 +68,12 @@ def _parse_address(record: dict[str, Any]) -> ServiceAddress | None:
         return None
     try:
         return ServiceAddress(**values)
-    except TypeError:  # what every version writes is missing
+    except TypeError:  # a required field is missing
         return None
 
 
 def write_address(address: ServiceAddress) -> None:
-    """Make a service known to the commands of this user.
+    """Publish the address of a service for the commands of this user.
 
     Raises:
         ServiceError: The file cannot be written.
@@ -82,17 +82,17 @@ def write_address(address: ServiceAddress) -> None:
 
 
 def remove_address(pid: int) -> None:
-    """Remove the file if it is about a process; that of another one stays."""
+    """Remove the address file if it belongs to a process."""
     address = read_address()
     if address is not None and address.pid == pid:
         (find_runtime_folder(create=False) / _ADDRESS_FILE).unlink(missing_ok=True)
 
 
 def remove_stale() -> None:
-    """Remove what a killed service has left. Only who holds the start lock may do so.
+    """Remove the files of a killed service. The caller must hold the service lock.
 
     Raises:
-        ServiceError: There is no runtime directory.
+        ServiceError: There is no runtime folder.
     """
     address = read_address()
     folder = ensure_runtime_folder()
@@ -103,9 +103,9 @@ def remove_stale() -> None:
 
 
 def remove_socket(path: Path) -> None:
-    """Remove a Unix socket of a service, and the folder if it was made only for it."""
+    """Remove a Unix socket of a service, and its folder if it was created only for the socket."""
     if not path.is_socket():
         return
     path.unlink(missing_ok=True)
-    if path.parent.name.startswith(SHORT_PREFIX) and not os.listdir(path.parent):  # noqa: PTH208  # no need of paths
+    if path.parent.name.startswith(SHORT_PREFIX) and not os.listdir(path.parent):  # noqa: PTH208  # names suffice
         path.parent.rmdir()

@@ -1,4 +1,4 @@
-"""A request over HTTP/1.1 to the service on this machine. The standard library's client takes four times as long to import."""
+"""Minimal HTTP/1.1 client for the local service: `http.client` takes four times as long to import."""
 
 import os
 import socket
@@ -16,10 +16,10 @@ _READ_BYTES: Final = 65_536
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """What came back. It is to be closed.
+    """An HTTP reply. It must be closed.
 
     Attributes:
-        headers: By name in lower case.
+        headers: Headers by lower-case name.
     """
 
     status: int
@@ -28,7 +28,7 @@ class HttpReply:
     reader: BufferedReader
 
     def read_content(self) -> bytes:
-        """Return the whole body.
+        """Read the whole body.
 
         Raises:
             ServiceError: The connection broke off.
@@ -36,7 +36,7 @@ class HttpReply:
         return b"".join(self.stream_body())
 
     def stream_body(self) -> Iterator[bytes]:
-        """Yield the body as it comes. Raises as `content`."""
+        """Yield the body as it arrives. Raises as `read_content`."""
         try:
             if self.headers.get("transfer-encoding", "").lower() == "chunked":
                 yield from self._read_chunks()
@@ -49,7 +49,7 @@ class HttpReply:
             raise _make_broken_error(error) from error
 
     def stream_lines(self) -> Iterator[str]:
-        """Yield the lines of the body as they come, without their ends. Raises as `content`."""
+        """Yield the lines of the body as they arrive, without line ends. Raises as `read_content`."""
         rest = b""
         for data in self.stream_body():
             *lines, rest = (rest + data).split(b"\n")
@@ -59,7 +59,7 @@ class HttpReply:
             yield rest.decode("utf-8", "replace")
 
     def close(self) -> None:
-        """End the connection, whatever still comes."""
+        """Close the connection."""
         self.reader.close()
         self.connection.close()
 
@@ -74,18 +74,18 @@ class HttpReply:
 def send_request(
     address: str, method: str, path: str, headers: Mapping[str, str], body: bytes = b"", *, timeout_s: float | None
 ) -> HttpReply:
-    """Send a request, and return the reply as soon as its headers are there.
+    """Send a request, and return the reply once its headers have arrived.
 
     Args:
         address: ``unix:/path`` or ``http://host:port``.
-        method: Of HTTP.
-        path: With its query.
-        headers: Beside those that every request has.
-        body: Empty for none.
-        timeout_s: Seconds to wait for each part of the reply; None waits for ever.
+        method: HTTP method.
+        path: Path with query.
+        headers: Additional headers.
+        body: Body; empty for none.
+        timeout_s: Timeout for each part of the reply in seconds; None for none.
 
     Raises:
-        ServiceError: Nobody is there, or the connection broke off.
+        ServiceError: The service is unreachable, or the connection broke off.
     """
     all_headers = {"Host": "localhost", "Connection": "close", **headers, "Content-Length": str(len(body))}
     head = "".join(
@@ -108,14 +108,14 @@ def send_request(
 
 
 def connect(address: str, timeout_s: float | None) -> socket.socket:
-    """Return a connection to the service, whatever is spoken on it.
+    """Connect to the service, for any protocol.
 
     Args:
         address: ``unix:/path``, ``http://host:port`` or ``tcp:host:port``.
-        timeout_s: Seconds that connecting, and each step after it, may take; None waits for ever.
+        timeout_s: Timeout of connecting and of each later operation in seconds; None for none.
 
     Raises:
-        ServiceError: Nobody is there.
+        ServiceError: The service is unreachable.
     """
     try:
         if address.startswith("unix:"):
@@ -129,7 +129,7 @@ def connect(address: str, timeout_s: float | None) -> socket.socket:
             return connection
         host, _, port = address.removeprefix("http://").removeprefix("tcp:").rpartition(":")
         return socket.create_connection((host.strip("[]"), int(port)), timeout_s)
-    except (OSError, ValueError, AttributeError) as error:  # AttributeError: a system without Unix sockets
+    except (OSError, ValueError, AttributeError) as error:  # AttributeError: no Unix sockets on this system
         raise ServiceError(f"the service cannot be reached at {address}: {error}") from error
 
 

@@ -1,4 +1,4 @@
-"""Starts the service in the background, and ends it."""
+"""Start and stop of the background service."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ from coderag.service.processes import is_alive
 from coderag.service.service_address import ServiceAddress
 
 BACKGROUND_OPTION: Final = "--as-background"
-"""Says that a process is the background, and not who starts it."""
+"""Marks the background process itself, as opposed to its launcher."""
 
 _LOCK_FILE: Final = "service.lock"
 _START_TIMEOUT_S: Final = 120.0
@@ -39,24 +39,24 @@ _POLL_INTERVAL_S: Final = 0.05
 
 
 def make_service_lock() -> BaseFileLock:
-    """Return the lock that a service holds as long as it lives: whoever has it is the only one.
+    """Make the lock that a service holds while it runs, so that there is only one.
 
     Raises:
-        ServiceError: There is no runtime directory.
+        ServiceError: There is no runtime folder.
     """
     return FileLock(ensure_runtime_folder() / _LOCK_FILE, mode=0o600)
 
 
 def start_in_background(options: Sequence[str] = ()) -> tuple[ServiceAddress, bool]:
-    """Return the service that this process can use, started if there is none, and whether it was started.
+    """Return a service that this process can use, and whether it had to be started.
 
-    One of another version is asked to end first: what it is doing is finished.
+    A service of another version is stopped first, gracefully.
 
     Args:
-        options: Of ``coderag serve``.
+        options: Options of ``coderag serve``.
 
     Raises:
-        ServiceError: It cannot be started, or one runs that has other settings in its environment.
+        ServiceError: It cannot be started, or a service with another environment is running.
     """
     if service := find_service():
         return service, False
@@ -78,11 +78,11 @@ def _refuse_other_environment(running: ServiceAddress) -> None:
 
 
 def start_detached(options: Sequence[str], log: Path) -> "subprocess.Popen[bytes]":
-    """Start a service as a process that outlives this one and is tied to no terminal. It is not waited for.
+    """Start a service as a detached process that outlives this one, without waiting for it.
 
     Args:
-        options: Of ``coderag serve``.
-        log: File that its output is appended to.
+        options: Options of ``coderag serve``.
+        log: File to append its output to.
     """
     process_options: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
@@ -90,7 +90,7 @@ def start_detached(options: Sequence[str], log: Path) -> "subprocess.Popen[bytes
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         return subprocess.Popen(
-            # Without -P a module of the folder that it works in could be imported.
+            # -P prevents imports from the working directory.
             [sys.executable, "-P", "-m", "coderag", "serve", BACKGROUND_OPTION, *options],
             stdin=subprocess.DEVNULL,
             stdout=descriptor,
@@ -103,13 +103,13 @@ def start_detached(options: Sequence[str], log: Path) -> "subprocess.Popen[bytes
 
 
 def start_for_later() -> None:
-    """Start a service for the commands after this one, if none lives; nothing is waited for, and no failure is told."""
+    """Start a service for later commands if none is running, without waiting; failures are ignored."""
     running = read_address()
     if running and is_service_alive(running):
         return
     with suppress(OSError, ServiceError):
         child = start_detached((), get_log_file())
-        child.returncode = 0  # it is not ours to wait for, and Python need not warn of that
+        child.returncode = 0  # suppresses Python's warning about an unawaited child
 
 
 def _wait_for_service(child: "subprocess.Popen[bytes]", log: Path, log_offset: int) -> ServiceAddress:
@@ -117,9 +117,9 @@ def _wait_for_service(child: "subprocess.Popen[bytes]", log: Path, log_offset: i
     while time.monotonic() < deadline:
         exit_code = child.poll()
         if service := find_service():
-            child.returncode = 0  # it goes on, and Python need not warn of that
+            child.returncode = 0  # suppresses Python's warning about an unawaited child
             return service
-        if exit_code == 0:  # another one was quicker, and answers soon
+        if exit_code == 0:  # another service was faster and will reply soon
             deadline = min(deadline, time.monotonic() + _STOP_TIMEOUT_S)
         elif exit_code:
             raise ServiceError(f"the service ended at once: {_read_last_error(log, log_offset)}", hint=f"See {log}.")
@@ -131,7 +131,7 @@ def _wait_for_service(child: "subprocess.Popen[bytes]", log: Path, log_offset: i
 
 
 def _read_last_error(log: Path, log_offset: int) -> str:
-    """Return what the log says since it had a size: its last line about an error, else the last one."""
+    """Read the last error line of the log after an offset, else its last line."""
     with log.open("rb") as file:
         file.seek(log_offset)
         lines = [line for line in file.read().decode("utf-8", "replace").splitlines() if line.strip()]
@@ -140,12 +140,12 @@ def _read_last_error(log: Path, log_offset: int) -> str:
 
 
 def stop_service() -> ServiceAddress | None:
-    """End the service of this user, of whatever version, and return where it was; None if none ran.
+    """Stop the service of this user, of any version; return its address, or None if none was running.
 
-    It finishes what it does, for some seconds; one that hangs is killed. What a killed one has left is removed.
+    It may finish its requests for some seconds; a hanging service is killed and its files are removed.
 
     Raises:
-        ServiceError: It cannot be ended.
+        ServiceError: It cannot be stopped.
     """
     address, lock = read_address(), make_service_lock()
     try:
@@ -154,7 +154,7 @@ def stop_service() -> ServiceAddress | None:
             return None
     except Timeout:
         pass
-    if address is None:  # it starts, or ends, right now
+    if address is None:  # it is just starting or ending
         _wait_until_free(lock, _STOP_TIMEOUT_S)
         return None
     _ask_to_stop(address, lock)
@@ -170,20 +170,20 @@ def _ask_to_stop(address: ServiceAddress, lock: BaseFileLock) -> None:
         with suppress(CodeRAGError):
             ServiceClient(address).call("POST", STOP_PATH)
             return
-    # Whoever has the lock may have begun just now, and takes the file of a killed one away in a moment.
+    # The lock holder may have just started and will replace the file of a killed service.
     if not _wait_until_free(lock, _SETTLE_TIMEOUT_S):
         _send_signal(address, signal.SIGTERM)
 
 
 def _send_signal(address: ServiceAddress, number: int) -> None:
-    """Send a signal to a service; its number may be another process's by now if the file does not name it any more."""
+    """Send a signal to a service, unless its address file names another one: its process id may be reused."""
     if is_alive(address.pid) and read_address() in (address, None):
         with suppress(ProcessLookupError):
             os.kill(address.pid, number)
 
 
 def _wait_until_free(lock: BaseFileLock, seconds: float) -> bool:
-    """Whether the service has ended in time; what it left is removed."""
+    """Return whether the service has ended in time; its files are removed then."""
     try:
         with lock.acquire(timeout=seconds, poll_interval=_POLL_INTERVAL_S):
             remove_stale()

@@ -1,4 +1,4 @@
-"""Open a repository through the running service. Imports nothing slow."""
+"""Opening of repositories through the running service. Imports nothing slow."""
 
 import logging
 import re
@@ -26,12 +26,12 @@ _log = logging.getLogger(__name__)
 def open_remote(
     root: Path, open_local: "Callable[[], CodeRAG]", warn: Callable[[list[dict[str, Any]]], None]
 ) -> RemoteCodeRAG | None:
-    """Return the repository as the running service has it open; None if it has to be opened in this process.
+    """Open a repository through the running service; None if it must be opened in this process.
 
     Args:
         root: Folder of the repository.
-        open_here: Opens it in this process, should the service not be able to do something.
-        warn: Told what of the repository's settings is not used: key and place.
+        open_here: Opens it in this process if the service cannot serve a request.
+        warn: Called with the restricted settings: key and place.
     """
     address = find_service()
     if address is None:
@@ -39,7 +39,7 @@ def open_remote(
     try:
         real_root = root.expanduser().resolve()
         names = set(_find_variables(real_root))
-    except (OSError, RuntimeError, ValueError):  # whatever is wrong with it, the engine says so
+    except (OSError, RuntimeError, ValueError):  # the engine reports the error
         return None
     client = ServiceClient(address)
     try:
@@ -55,7 +55,7 @@ def open_remote(
 
 
 def _find_variables(root: Path) -> Iterator[str]:
-    """Yield the variables of the environment that the settings of a repository may take values from."""
+    """Yield the environment variables named by a repository's settings files."""
     for name in FILE_NAMES:
         with suppress(FileNotFoundError):
             text = (root / name).read_text(encoding="utf-8", errors="replace")

@@ -1,4 +1,4 @@
-"""Whether a process lives, on every system. Imports nothing slow."""
+"""Portable check for living processes. Imports nothing slow."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ _STILL_RUNNING: Final = 0x102
 
 
 def is_alive(pid: int) -> bool:
-    """Whether there is a process with this number; it may be another one than the one that was meant."""
+    """Return whether a process with this id is running; ids may be reused."""
     if pid <= 0:
         return False
     if sys.platform == "win32":
@@ -19,16 +19,16 @@ def is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except (PermissionError, OverflowError):
-        return False  # somebody else's, or no number of a process: no service of this user
+        return False  # another user's process or an invalid id
     return True
 
 
 def _is_alive_on_windows(pid: int) -> bool:
-    # `os.kill` has no signal 0 there: it would send Ctrl-C.
+    # `os.kill(pid, 0)` would send Ctrl-C on Windows.
     import ctypes  # noqa: PLC0415  # only on Windows
 
     kernel = ctypes.windll.kernel32  # type: ignore[attr-defined,unused-ignore]
-    handle = kernel.OpenProcess(_SYNCHRONIZE, False, pid)  # as the system calls it
+    handle = kernel.OpenProcess(_SYNCHRONIZE, False, pid)  # positional argument of the system call
     if not handle:
         return False
     try:

@@ -1,4 +1,4 @@
-"""`RemoteCodeRAG`: what commands ask of a repository, answered by the running service. Imports nothing slow."""
+"""Facade of a repository that is served by the running service. Imports nothing slow."""
 
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from coderag.retrieval.text_search.text_matches import TextMatches
 
 FALLBACK_ERRORS: Final = (ServiceError, ConfigurationError, ModelAuthenticationError, IngestionError)
-"""Errors of the service that may be its own: it cannot be reached or has too much to do, it may not open the folder, lacks a
-key, or takes a request for invalid. The engine in this process knows the truth."""
+"""Errors that the service itself may cause.
+
+It may be unreachable or busy, may not open the folder, lack a key, or reject a valid request. The engine in this
+process decides."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,15 +40,17 @@ _Result = TypeVar("_Result")
 
 
 class RemoteCodeRAG:
-    """One repository, as `coderag.app.CodeRAG`, asked through the service. Results and errors are the same.
+    """A repository with the interface of `coderag.app.CodeRAG`, queried through the service.
 
-    What the service cannot do is done in this process, and then everything else is, too.
+    Results and errors are the same.
+
+    Once the service fails, this and all later calls run in this process.
 
     Args:
-        root: Folder of the repository, absolute.
-        client: Asks the service.
-        open_here: Returns the engine in this process. It takes seconds.
-        on_served: Called once, when the service has answered for the first time.
+        root: Absolute path of the repository.
+        client: Client of the service.
+        open_here: Opens the engine in this process; takes seconds.
+        on_served: Called once, on the first reply of the service.
     """
 
     def __init__(
@@ -147,7 +151,7 @@ class RemoteCodeRAG:
     async def astream(
         self, query: str, *, token_budget: int | None = None, filters: Filters | None = None
     ) -> AsyncIterator[AnswerEvent]:
-        """As `CodeRAG.astream`. Once checked text was yielded, a service that breaks off is an error."""
+        """As `CodeRAG.astream`. A service that breaks off after checked text was yielded is an error."""
         body = {
             "query": query,
             "token_budget": token_budget,
@@ -189,7 +193,7 @@ class RemoteCodeRAG:
         return RemoteGraph(self._ask, self._post)
 
     def index(self, *, full: bool = False, progress: Callable[[IndexProgress], None] | None = None) -> IndexReport:
-        """As `CodeRAG.index`; joins a run that is under way. If this is interrupted, so is the run."""
+        """As `CodeRAG.index`; joins a running job. An interrupt cancels the job."""
         return self._ask(
             lambda: self._index(progress, full=full), lambda engine: engine.index(full=full, progress=progress)
         )
@@ -197,7 +201,7 @@ class RemoteCodeRAG:
     # Inside
 
     def _ask(self, remote: Callable[[], _Result], local: "Callable[[CodeRAG], _Result]") -> _Result:
-        """Return what the service says; if it cannot say it, what the engine in this process does."""
+        """Call the service; fall back to the engine in this process."""
         if self._local_engine is None:
             try:
                 result = remote()
@@ -221,7 +225,7 @@ class RemoteCodeRAG:
         return self._client.call("POST", API_PREFIX + path, {"root": str(self.root), **fields})
 
     async def _stream_events(self, body: Mapping[str, object]) -> AsyncIterator[AnswerEvent]:
-        import asyncio  # noqa: PLC0415  # slow, and who streams has it already
+        import asyncio  # noqa: PLC0415  # slow; callers that stream have imported it
 
         fields = {name: value for name, value in body.items() if value is not None}
         events = self._client.stream_events("POST", f"{API_PREFIX}/ask", fields)

@@ -1,4 +1,4 @@
-"""The code graph, asked through the service. Imports nothing slow."""
+"""Code graph that is queried through the service. Imports nothing slow."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from coderag.app import CodeRAG
 
 _MAX_RESULTS: Final = 100_000
-"""Results that a request may ask for, at most."""
+"""Maximum results of a request."""
 
 _Result = TypeVar("_Result")
 
 
 class RemoteOrLocal(Protocol):
-    """Returns what the service says; if it cannot say it, what the engine in this process does."""
+    """Call of the service with a fallback to the engine in this process."""
 
     def __call__(self, remote: Callable[[], _Result], local: "Callable[[CodeRAG], _Result]") -> _Result:
         """Ask."""
@@ -26,11 +26,11 @@ class RemoteOrLocal(Protocol):
 
 
 class RemoteGraph:
-    """The code graph of a repository; it answers as `coderag.codegraph.graph.CodeGraph`.
+    """Code graph of a repository with the interface of `coderag.codegraph.graph.CodeGraph`.
 
     Args:
-        ask: Chooses between the service and the engine in this process.
-        post: Sends a question to the service and returns its reply, as JSON has it.
+        ask: Calls the service, or falls back to the engine in this process.
+        post: Posts a query to the service and returns the decoded reply.
     """
 
     def __init__(self, ask: RemoteOrLocal, post: Callable[[str, Mapping[str, object]], Any]) -> None:
@@ -130,10 +130,10 @@ class RemoteGraph:
         )
 
     def _fetch_results(self, question: str, body: Mapping[str, object]) -> Sequence[Mapping[str, Any]]:
-        """Return the results of a question.
+        """Fetch the results of a query.
 
         Raises:
-            ServiceError: There are more than a reply may have.
+            ServiceError: There are more results than a reply can hold.
         """
         reply = self._post(f"/graph/{question}", body)
         results: Sequence[Mapping[str, Any]] = reply["results"]

@@ -1,4 +1,4 @@
-"""What the service sends, as the dataclasses that it was. Imports nothing slow."""
+"""Parsers of service replies into dataclasses. Imports nothing slow."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -23,24 +23,24 @@ def _list_field_names(record_type: Any) -> frozenset[str]:  # noqa: ANN401  # a 
 
 
 def from_record(record_type: type[_Parsed], record: Record, **converted: object) -> _Parsed:
-    """Return a dataclass from its fields; what it has no field for is left out.
+    """Build a dataclass from a record; unknown fields are dropped.
 
     Args:
-        kind: The class.
-        record: Its fields, as JSON has them.
-        changes: Those that JSON has in another form.
+        kind: The dataclass.
+        record: Its fields as decoded JSON.
+        changes: Fields that JSON represents differently.
     """
     field_names = _list_field_names(record_type)
     return record_type(**{**{name: value for name, value in record.items() if name in field_names}, **converted})
 
 
 def parse_hit(record: Record) -> SearchHit:
-    """Return one result."""
+    """Parse a search hit."""
     return from_record(SearchHit, record, path=PurePosixPath(record["path"]))
 
 
 def parse_hits(record: Record) -> SearchHits:
-    """Return the results of a search, with the verdict."""
+    """Parse the results of a search with the verdict."""
     hits = map(parse_hit, record["hits"])
     return SearchHits(
         hits, evidence=record["evidence"], confidence=record["confidence"], not_indexed=record["not_indexed"]
@@ -48,56 +48,56 @@ def parse_hits(record: Record) -> SearchHits:
 
 
 def parse_context(record: Record) -> AssembledContext:
-    """Return a context."""
+    """Parse a context."""
     field_names = _list_field_names(AssembledContext)
     return to_context({name: value for name, value in record.items() if name in field_names})
 
 
 def parse_answer(record: Record) -> Answer:
-    """Return an answer."""
+    """Parse an answer."""
     field_names = _list_field_names(Answer)
     values = {name: value for name, value in record.items() if name in field_names}
     return to_answer(values, [parse_hit(hit) for hit in record["hits"]])
 
 
 def parse_matches(record: Record) -> TextMatches:
-    """Return the places where a text stands."""
+    """Parse the matches of a text search."""
     matches = [from_record(TextMatch, match, path=PurePosixPath(match["path"])) for match in record["matches"]]
     return from_record(TextMatches, record, matches=matches, unread=_to_pairs(record["unread"]))
 
 
 def parse_status(record: Record) -> IndexStatus:
-    """Return how the index stands."""
+    """Parse an index status."""
     return from_record(IndexStatus, record, failed=_to_pairs(record["failed"]), notes=_to_pairs(record["notes"]))
 
 
 def parse_report(record: Record) -> IndexReport:
-    """Return what a run of indexing did."""
+    """Parse the report of an indexing run."""
     return from_record(IndexReport, record, failed=_to_pairs(record["failed"]))
 
 
 def parse_progress(record: Record) -> IndexProgress:
-    """Return how far a run of indexing is."""
+    """Parse the progress of an indexing run."""
     return from_record(IndexProgress, record)
 
 
 def parse_neighbours(records: Sequence[Record]) -> list[GraphNeighbour]:
-    """Return what the code graph answers about a declaration."""
+    """Parse neighbours in the code graph."""
     return [from_record(GraphNeighbour, record) for record in records]
 
 
 def parse_cycles(records: Sequence[Record]) -> list[GraphCycle]:
-    """Return what needs one another in circles."""
+    """Parse cycles."""
     return [from_record(GraphCycle, record, steps=parse_neighbours(record["steps"])) for record in records]
 
 
 def parse_hotspots(records: Sequence[Record]) -> list[Hotspot]:
-    """Return what much depends on."""
+    """Parse hotspots."""
     return [from_record(Hotspot, record) for record in records]
 
 
 def parse_outline(records: Sequence[Record]) -> list[OutlineEntry]:
-    """Return the declarations of a file, nested."""
+    """Parse the nested declarations of a file."""
     return [from_record(OutlineEntry, record, children=parse_outline(record["children"])) for record in records]
 
 

@@ -1,4 +1,4 @@
-"""The folder for files of a running service, which only its user may enter. Imports nothing slow."""
+"""The private folder for files of a running service. Imports nothing slow."""
 
 import os
 import stat
@@ -15,13 +15,13 @@ _HINT: Final = "Set XDG_RUNTIME_DIR to a folder that only you may enter."
 
 
 def find_runtime_folder(*, create: bool) -> Path:
-    """Return the folder, which belongs to this user and is closed to others.
+    """Find the folder, which belongs to this user and is closed to others.
 
     Args:
-        make: Whether it is made if it is missing; else it may be missing.
+        make: Whether to create a missing folder; otherwise it may be missing.
 
     Raises:
-        ServiceError: It cannot be made, or it belongs to somebody else.
+        ServiceError: It cannot be created, or belongs to another user.
     """
     folder = _find_base() / _FOLDER_NAME
     try:
@@ -38,10 +38,9 @@ def find_runtime_folder(*, create: bool) -> Path:
 
 
 def _find_base() -> Path:
-    """Return the system's folder for such files, else the user's cache.
+    """Find the system's folder for runtime files, else the user's cache.
 
-    Programs that start others with few variables, as agents do with servers, drop ``XDG_RUNTIME_DIR``; so its usual
-    place is looked at, too.
+    Agents often start servers without ``XDG_RUNTIME_DIR``, so its usual location is checked, too.
     """
     if sys.platform.startswith("linux"):
         configured = os.environ.get("XDG_RUNTIME_DIR", "")
@@ -64,7 +63,7 @@ def _is_own(folder: Path) -> bool:
 
 
 def _check_access(folder: Path, status: os.stat_result) -> None:
-    if sys.platform == "win32":  # the user's own folder there is closed to others
+    if sys.platform == "win32":  # user folders are private on Windows
         return
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
         raise ServiceError(f"{folder}: is no folder of this user, so the service cannot use it", hint=_HINT)
@@ -76,7 +75,7 @@ def _check_access(folder: Path, status: os.stat_result) -> None:
 
 
 def write_private_file(path: Path, content: bytes) -> None:
-    """Write a file that only this user may read; whoever reads it meanwhile gets the old one or the new one.
+    """Write a file atomically, readable by this user only.
 
     Raises:
         ServiceError: It cannot be written.

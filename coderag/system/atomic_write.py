@@ -1,4 +1,4 @@
-"""Files that are written as a whole: who reads one meanwhile gets the old content or the new one. Imports nothing slow."""
+"""Atomic file writes: readers see the old or the new content. Imports nothing slow."""
 
 import os
 import threading
@@ -8,23 +8,23 @@ from pathlib import Path
 from typing import Final
 
 PRIVATE_MODE: Final = 0o600
-"""Permissions of a file that only this user may read."""
+"""Permissions of a file that only this user can read."""
 
 
 def atomic_write(path: Path, parts: Iterable[bytes], *, permissions: int | None = None, is_durable: bool = True) -> int:
-    """Replace a file's content, or make the file.
+    """Replace or create a file atomically.
 
     Args:
-        path: The file, in a folder that is there.
-        pieces: The content.
-        permissions: Of the file, nobody having more from its first byte on; None for the usual ones.
-        is_durable: Whether the content is forced to the disk, which takes some milliseconds, to survive a power cut.
+        path: The file, in an existing folder.
+        pieces: Parts of the content.
+        permissions: Permissions of the file, never wider during the write; None for the default.
+        is_durable: Whether to fsync, which takes some milliseconds, to survive a power failure.
 
     Returns:
         Number of bytes.
 
     Raises:
-        OSError: It cannot be written; what was there is as it was.
+        OSError: It cannot be written; the old content is intact.
     """
     with _reserve_temporary(path) as temporary:
         size = _write(temporary, parts, permissions, is_durable=is_durable)
@@ -35,7 +35,7 @@ def atomic_write(path: Path, parts: Iterable[bytes], *, permissions: int | None 
 
 
 def create_private(path: Path, content: bytes) -> None:
-    """Make a file that only this user may read, unless there is one: of several at a time, one wins, and it is all's.
+    """Create a file that only this user can read, unless it exists. Of concurrent callers one wins.
 
     Raises:
         OSError: It cannot be written.
@@ -43,20 +43,20 @@ def create_private(path: Path, content: bytes) -> None:
     with _reserve_temporary(path) as temporary:
         _write(temporary, [content], PRIVATE_MODE, is_durable=True)
         try:
-            os.link(temporary, path)  # unlike a rename, it never replaces one
+            os.link(temporary, path)  # unlike a rename, a link never replaces a file
         except FileExistsError:
             pass
-        except OSError:  # a file system without links
+        except OSError:  # a file system without hard links
             if not path.exists():
                 temporary.replace(path)
 
 
 @contextmanager
 def _reserve_temporary(path: Path) -> Iterator[Path]:
-    """Yield a name beside a file that no other thread uses; what has it afterwards is removed."""
+    """Yield a temporary path next to a file, unique to this thread; remove it afterwards."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
-        temporary.unlink(missing_ok=True)  # left by a process that had the same number
+        temporary.unlink(missing_ok=True)  # left by a process with the same id
         yield temporary
     finally:
         with suppress(OSError):
@@ -64,7 +64,7 @@ def _reserve_temporary(path: Path) -> Iterator[Path]:
 
 
 def _write(path: Path, parts: Iterable[bytes], permissions: int | None, *, is_durable: bool) -> int:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # else Windows writes other line ends
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # otherwise Windows converts line ends
     descriptor = os.open(path, flags, 0o666 if permissions is None else PRIVATE_MODE)
     size = 0
     with os.fdopen(descriptor, "wb") as file:

@@ -1,4 +1,4 @@
-"""Run a coroutine from code that is not asynchronous."""
+"""Running of coroutines from synchronous code."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -9,7 +9,7 @@ Result = TypeVar("Result")
 
 
 def run_sync(coroutine: Coroutine[Any, Any, Result]) -> Result:
-    """Run a coroutine to its end, also where an event loop is running already, as in a notebook."""
+    """Run a coroutine to completion, also inside a running event loop, such as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""The cyclic garbage collector, paused where much is made that lives on, and seldom run in a process that soon ends."""
+"""Tuning of the cyclic garbage collector."""
 
 import atexit
 import gc
@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from typing import Final
 
 _RELAXED_THRESHOLD: Final = 20_000
-"""New objects after which it looks for garbage, instead of 700: what a search imports would have it look 330 times."""
+"""Collection threshold instead of 700: the imports of a search would trigger 330 collections."""
 
 
 @contextmanager
 def pause_gc() -> Iterator[None]:
-    """Pause the collector for work that makes many objects at once, which are kept or freed by counting.
+    """Pause the collector for work that creates many long-lived or reference-counted objects.
 
-    It would search everything alive again and again: 40 % of the time of parsing a file or of opening an index.
+    It would scan all live objects repeatedly: 40 % of the time of parsing a file or opening an index.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -26,10 +26,10 @@ def pause_gc() -> Iterator[None]:
 
 
 def relax_gc() -> None:
-    """Have the collector look more seldom, and not at the end of the process, for a process that does one thing and ends.
+    """Collect rarely, and not at exit, in a process that does one thing and ends.
 
-    What was imported lives to the end, and then the system takes it back at once. It is a third of the time of a search on
-    a small repository, and half of that is spent after its output. Files and processes are closed as ever.
+    Imported objects live until the end, and the system frees them at once. Collection takes a third of the time of a
+    search on a small repository, half of that after its output. Files and processes are closed as usual.
     """
     gc.set_threshold(_RELAXED_THRESHOLD, *gc.get_threshold()[1:])
     atexit.register(gc.freeze)

@@ -1,4 +1,4 @@
-"""The turns of threads, shorter where work goes on that nobody waits for."""
+"""GIL switch interval during background work."""
 
 import sys
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ _SWITCH_INTERVAL_S: Final = 0.0005
 
 @contextmanager
 def yield_gil_sooner() -> Iterator[None]:
-    """Have other threads get their turn sooner than usual, for work that nobody waits for.
+    """Lower the GIL switch interval during background work so that queries stay responsive.
 
-    With the usual five milliseconds at each of its turns, a search beside it takes three times as long.
+    With the default of 5 ms, a concurrent search takes three times as long.
     """
     previous = sys.getswitchinterval()
     sys.setswitchinterval(min(previous, _SWITCH_INTERVAL_S))
     try:
         yield
     finally:
-        if previous > _SWITCH_INTERVAL_S:  # else somebody else sets it back
+        if previous > _SWITCH_INTERVAL_S:  # otherwise an outer block restores it
             sys.setswitchinterval(previous)

@@ -55,7 +55,7 @@ def ask_git(
 
 
 def is_tracked(directory: Path, paths: Sequence[str]) -> bool:
-    """Whether git tracks anything at some paths of a directory, so that it came with the repository; no without git.
+    """Return whether git tracks anything at some paths of a directory, so that it came with the repository; no without git.
 
     Args:
         directory: Where git is asked.

@@ -1,4 +1,4 @@
-"""How a process that lives long takes memory from the system, and gives it back. Where there is no glibc, nothing happens."""
+"""Memory management of long-lived processes with glibc; a no-op elsewhere."""
 
 import ctypes
 import sys
@@ -11,16 +11,18 @@ _MAX_ARENAS: Final = 2
 
 
 def limit_heaps() -> None:
-    """Have glibc keep few heaps. By default each of many threads has its own, and what was freed in one fills no other.
+    """Limit the number of glibc heaps.
 
-    It must be called before there are threads.
+    By default each thread has its own, and memory freed in one is not reused by others.
+
+    It must be called before threads start.
     """
     if (mallopt := _find_glibc_function("mallopt")) is not None:
         mallopt(_ARENA_MAX, _MAX_ARENAS)
 
 
 def trim_heap() -> None:
-    """Give the system what was freed: after much work most of it lies between what is still used. It takes some 5 ms."""
+    """Return freed memory to the system: after much work most of it is fragmented. Takes about 5 ms."""
     if (arrow := sys.modules.get("pyarrow")) is not None:
         arrow.default_memory_pool().release_unused()
     if (malloc_trim := _find_glibc_function("malloc_trim")) is not None:

@@ -1,4 +1,4 @@
-"""Standard input and output, taken for messages that nothing else in the process may disturb. Imports nothing slow."""
+"""Reservation of standard input and output for messages. Imports nothing slow."""
 
 import os
 import sys
@@ -12,16 +12,16 @@ _STDERR: Final = 2
 
 
 def take_streams() -> tuple[int, int]:
-    """Return other descriptors of what standard input and standard output are, which children do not inherit.
+    """Move standard input and output to new descriptors, which children do not inherit.
 
-    From now on descriptor 0 is empty and descriptor 1 is standard error, for this process and for its children: a ``print`` of
-    a library, or a program that reads its input, as git may, does not disturb what is said over the other ones.
+    From now on descriptor 0 is empty and descriptor 1 is standard error, for this process and its children. So a
+    ``print`` of a library, or a program that reads its input, such as git, cannot disturb the messages.
 
     Raises:
-        OSError: Standard output is closed, or there are no more descriptors.
+        OSError: Standard output is closed, or no descriptor is free.
     """
     os.fstat(STDOUT)
-    for descriptor in (_STDIN, _STDERR):  # else a duplicate could become one of them
+    for descriptor in (_STDIN, _STDERR):  # otherwise a duplicate could get one of these numbers
         if not is_open(descriptor):
             os.open(os.devnull, os.O_RDWR)
     output = _replace_descriptor(STDOUT, os.dup(_STDERR))
@@ -29,7 +29,7 @@ def take_streams() -> tuple[int, int]:
 
 
 def is_open(descriptor: int) -> bool:
-    """Whether there is anything behind a descriptor."""
+    """Return whether a descriptor is open."""
     try:
         os.fstat(descriptor)
     except OSError:
@@ -38,7 +38,7 @@ def is_open(descriptor: int) -> bool:
 
 
 def _replace_descriptor(descriptor: int, replacement: int) -> int:
-    """Return another descriptor of what `descriptor` is, which becomes `instead`."""
+    """Duplicate a descriptor and let the original refer to `replacement`; return the duplicate."""
     try:
         duplicate = os.dup(descriptor)
         os.dup2(replacement, descriptor)
@@ -53,9 +53,9 @@ def _replace_descriptor(descriptor: int, replacement: int) -> int:
 
 
 def _update_windows_handle(descriptor: int) -> None:
-    """Make the standard handle, which children inherit, what the descriptor is now."""
+    """Update the standard handle, which children inherit, to the descriptor."""
     if sys.platform == "win32":
-        import ctypes  # noqa: PLC0415  # only there
-        import msvcrt  # noqa: PLC0415  # only there
+        import ctypes  # noqa: PLC0415  # Windows only
+        import msvcrt  # noqa: PLC0415  # Windows only
 
         ctypes.windll.kernel32.SetStdHandle(-10 - descriptor, msvcrt.get_osfhandle(descriptor))

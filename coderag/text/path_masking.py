@@ -40,21 +40,21 @@ class PathMask:
         """What tells the key from others and gives nothing of it away."""
         return self._hash(_FINGERPRINT)
 
-    def mask(self, path: str) -> str:
+    def mask_path(self, path: str) -> str:
         """Return a file's path, masked."""
         folder, slash, name = path.rpartition("/")
-        dots, stem, extension = _parts(name)
-        return f"{self.mask_whole(folder)}{slash}{dots}{self.token(stem)}{extension}"
+        dots, stem, extension = _split_name(name)
+        return f"{self.mask_folder(folder)}{slash}{dots}{self.get_token(stem)}{extension}"
 
-    def mask_whole(self, path: str) -> str:
+    def mask_folder(self, path: str) -> str:
         """Return a folder's path, masked, or that of a file without its extension: no part of it is one."""
-        return "/".join(_dots(name) + self.token(name.lstrip(".")) for name in path.split("/"))
+        return "/".join(_get_leading_dots(name) + self.get_token(name.lstrip(".")) for name in path.split("/"))
 
     def mask_module(self, path: str) -> str:
         """Return what `get_module_name` gives for a file, masked."""
-        return self.mask_whole(get_module_name(path))
+        return self.mask_folder(get_module_name(path))
 
-    def token(self, name: str) -> str:
+    def get_token(self, name: str) -> str:
         """Return what stands for a name that has no leading dots and no extension."""
         token = self._tokens.get(name)
         if token is None:
@@ -77,36 +77,38 @@ class MaskedPaths:
         self.mask = mask
         self._paths = tuple(paths)
 
-    def hide(self, text: str) -> str:
+    def mask_text(self, text: str) -> str:
         """Return a text with names of the repository masked where they are part of a path, or a file's with its extension."""
-        for name in self._odd_names:
-            text = text.replace(name, self._files.get(name) or self._wholes[name])
-        return _PATH_LIKE.sub(lambda match: self._hidden(match[0]), text)
+        for name in self._irregular_names:
+            text = text.replace(name, self._masked_files.get(name) or self._masked_stems[name])
+        return _PATH_LIKE.sub(lambda match: self._mask_match(match[0]), text)
 
-    def unmask(self, text: str) -> str:
+    def unmask_text(self, text: str) -> str:
         """Return a text with the real names of masked paths, parts of paths, and files without their extension.
 
         What stands for no place of the repository stays as it is.
         """
-        return _MASKED_PATH.sub(lambda match: self._real(match[0]), text)
+        return _MASKED_PATH.sub(lambda match: self._unmask_match(match[0]), text)
 
-    def _hidden(self, words: str) -> str:
-        path = words.rstrip(".")  # of the sentence
+    def _mask_match(self, match_text: str) -> str:
+        path = match_text.rstrip(".")  # of the sentence
         folder, slash, name = path.rpartition("/")
         if slash:
-            above = "/".join(self._wholes.get(part, part) for part in folder.split("/"))
-            path = above + slash + (self._files.get(name) or self._wholes.get(name, name))
+            masked_folder = "/".join(self._masked_stems.get(part, part) for part in folder.split("/"))
+            path = masked_folder + slash + (self._masked_files.get(name) or self._masked_stems.get(name, name))
         elif "." in name:
-            path = self._files.get(name, name)
-        return path + words[len(words.rstrip(".")) :]
+            path = self._masked_files.get(name, name)
+        return path + match_text[len(match_text.rstrip(".")) :]
 
-    def _real(self, masked: str) -> str:
+    def _unmask_match(self, masked: str) -> str:
         parts = masked.split("/")
         tokens = [part.lstrip(".") for part in parts]
-        if not all(token in self._names for token in tokens):
+        if not all(token in self._names_by_token for token in tokens):
             return masked
-        real = "/".join(_dots(part) + self._names[token] for part, token in zip(parts, tokens, strict=True))
-        is_place = any(f"{before}{real}{after}" in self._listing for before in "/." for after in "/.\n")
+        real = "/".join(
+            _get_leading_dots(part) + self._names_by_token[token] for part, token in zip(parts, tokens, strict=True)
+        )
+        is_place = any(f"{prefix}{real}{suffix}" in self._listing for prefix in "/." for suffix in "/.\n")
         return real if is_place else masked
 
     @cached_property
@@ -114,39 +116,39 @@ class MaskedPaths:
         return "".join(f"/{path}\n" for path in self._paths)
 
     @cached_property
-    def _files(self) -> dict[str, str]:
+    def _masked_files(self) -> dict[str, str]:
         """Each file's name, masked."""
-        return {name: self.mask.mask(name) for name in {path.rpartition("/")[2] for path in self._paths}}
+        return {name: self.mask.mask_path(name) for name in {path.rpartition("/")[2] for path in self._paths}}
 
     @cached_property
-    def _wholes(self) -> dict[str, str]:
+    def _masked_stems(self) -> dict[str, str]:
         """Each folder's name and each file's without its extension, masked."""
         folders = {name for path in self._paths for name in path.split("/")[:-1]}
-        return {name: self.mask.mask_whole(name) for name in folders | set(map(get_module_name, self._files))}
+        return {name: self.mask.mask_folder(name) for name in folders | set(map(get_module_name, self._masked_files))}
 
     @cached_property
-    def _odd_names(self) -> list[str]:
+    def _irregular_names(self) -> list[str]:
         """Names that no pattern of paths matches, such as those with blanks, the longest first."""
-        odd = (name for name in {*self._files, *self._wholes} if not re.fullmatch(_PLAIN_NAME, name))
+        odd = (name for name in {*self._masked_files, *self._masked_stems} if not re.fullmatch(_PLAIN_NAME, name))
         return sorted(odd, key=len, reverse=True)
 
     @cached_property
-    def _names(self) -> dict[str, str]:
+    def _names_by_token(self) -> dict[str, str]:
         """The name that each token stands for."""
         names: dict[str, str] = {}
-        stems = (_parts(name)[1] for name in self._files)
-        for name in (*(name.lstrip(".") for name in self._wholes), *stems):
-            known = names.setdefault(self.mask.token(name), name)
-            assert known == name, "two names share a token: set another privacy.key"
+        stems = (_split_name(name)[1] for name in self._masked_files)
+        for name in (*(name.lstrip(".") for name in self._masked_stems), *stems):
+            registered = names.setdefault(self.mask.get_token(name), name)
+            assert registered == name, "two names share a token: set another privacy.key"
         return names
 
 
-def _parts(name: str) -> tuple[str, str, str]:
+def _split_name(name: str) -> tuple[str, str, str]:
     """Return the leading dots, the stem and the extension of a file's name; a long extension belongs to the stem."""
     match = _FILE_NAME.fullmatch(name)
     assert match is not None
     return match[1], match[2], match[3] or ""
 
 
-def _dots(name: str) -> str:
+def _get_leading_dots(name: str) -> str:
     return name[: len(name) - len(name.lstrip("."))]

@@ -1,1 +1,1 @@
-"""Many repositories open at once, with the jobs that index them: what every server of CodeRAG serves."""
+"""Workspace: many open repositories and their indexing jobs, the core of every server."""

@@ -1,4 +1,4 @@
-"""Which folders a workspace may open."""
+"""Check of the folders that a workspace may open."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,16 +10,16 @@ from coderag.ingestion.files.scanner import check_root
 def check_allowed(path: Path, allowed: Sequence[Path]) -> Path:
     """Return a repository's real path, if it may be opened.
 
-    Links are followed first: what lies outside stays outside, however it is reached; and of what lies there, not even
-    that it exists is told.
+    Links are followed first, so that a link cannot lead outside. For a folder outside, the error does not reveal
+    whether it exists.
 
     Args:
-        path: Its folder, as it was named.
-        allowed: Folders in or below which it must lie; none means anywhere.
+        path: Its folder as given.
+        allowed: Folders in or below which it must lie; empty allows any.
 
     Raises:
-        ForbiddenRootError: It lies outside of these.
-        IngestionError: There is no such folder, or it is one that is never indexed.
+        ForbiddenRootError: It lies outside the allowed folders.
+        IngestionError: The folder does not exist, or is never indexed.
     """
     if allowed and not _is_inside(path, allowed):
         allowed_list = ", ".join(str(folder) for folder in allowed)
@@ -32,5 +32,5 @@ def _is_inside(path: Path, allowed: Sequence[Path]) -> bool:
     try:
         real_path = path.expanduser().resolve()
         return any(real_path.is_relative_to(folder.expanduser().resolve()) for folder in allowed)
-    except (OSError, RuntimeError, ValueError):  # a loop of links, an unknown ~user, a NUL
+    except (OSError, RuntimeError, ValueError):  # a link loop, an unknown ~user, a NUL
         return False

@@ -1,4 +1,4 @@
-"""Edits of one repository, gathered until there is a quiet moment: a branch that is switched is one run of indexing."""
+"""Debouncing of edits: switching a branch causes one indexing run."""
 
 import threading
 import time
@@ -6,19 +6,19 @@ from collections.abc import Callable, Collection
 from typing import Final
 
 DEFAULT_QUIET_S: Final = 0.5
-"""Usual length of a quiet moment."""
+"""Default debounce interval in seconds."""
 
 DEFAULT_MAX_DELAY_S: Final = 5.0
-"""How long edits usually wait for one, at most."""
+"""Default maximum delay of an edit in seconds."""
 
 
 class EditDebouncer:
-    """Paths that were edited, and the moment to do something about them. Any thread may use it.
+    """Debouncer of edited paths. Thread-safe.
 
     Args:
-        act: Called, in a thread of its own, when nothing was edited for a moment.
-        quiet_s: How long that is.
-        longest_s: After so long it is called anyway, however many edits follow one another.
+        act: Called in a separate thread after a quiet interval.
+        quiet_s: Length of the quiet interval in seconds.
+        longest_s: Maximum delay in seconds while edits continue.
     """
 
     def __init__(self, on_quiet: Callable[[], None], *, quiet_s: float, max_delay_s: float) -> None:
@@ -27,13 +27,13 @@ class EditDebouncer:
         self._max_delay_s = max_delay_s
         self._lock = threading.Lock()
         self._paths: set[str] = set()
-        self._first_edit_at = self._last_edit_at = 0.0  # when the edits that are waiting began, and the last of them
+        self._first_edit_at = self._last_edit_at = 0.0  # times of the first and the last pending edit
         self._not_before = 0.0
         self._timer: threading.Timer | None = None
         self._is_closed = False
 
     def note(self, paths: Collection[str]) -> None:
-        """Add what was edited; nothing of it need be known by name."""
+        """Record an edit; `paths` may be empty if they are unknown."""
         now = time.monotonic()
         with self._lock:
             self._paths.update(paths)
@@ -43,18 +43,18 @@ class EditDebouncer:
                 self._start_timer(max(self._quiet_s, self._not_before - now))
 
     def hold(self, seconds: float) -> None:
-        """Do nothing about edits for some time, as what was done failed."""
+        """Delay the next call, such as after a failure."""
         with self._lock:
             self._not_before = time.monotonic() + seconds
 
     def take(self) -> set[str]:
-        """Return the paths that were noted since the last time."""
+        """Return the paths recorded since the last call."""
         with self._lock:
             paths, self._paths = self._paths, set()
         return paths
 
     def close(self) -> None:
-        """Do nothing any more; return when nothing is being done."""
+        """Stop; return when no call is running."""
         with self._lock:
             self._is_closed = True
             timer, self._timer = self._timer, None

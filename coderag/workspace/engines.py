@@ -1,4 +1,4 @@
-"""Open a repository's engine as the workspace and its writer process do: with what the user trusts it to decide."""
+"""Opening of engines by the workspace and its writer process, and detection of changed settings."""
 
 import time
 from dataclasses import dataclass
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
     from coderag.ingestion.live.live_index import OnEdited
 
 _RECHECK_INTERVAL_S: Final = (
-    10.0  # where git's index is elsewhere, as in a worktree, nothing else tells that it has changed
+    10.0  # in a git worktree, a change of git's index goes unnoticed otherwise
 )
 
 
 class EngineOpener(Protocol):
-    """Opens a repository, as `open_engine` does."""
+    """Function that opens an engine, such as `open_engine`."""
 
     def __call__(self, root: Path, *, trusted: bool, on_edited: "OnEdited | None" = None) -> "CodeRAG":
-        """Return its engine."""
+        """Open the engine."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class EngineStamp:
-    """What an engine's settings were made of; another stamp means that it is to be opened again.
+    """Fingerprint of the inputs of an engine's settings; if it changes, the engine is reopened.
 
     Attributes:
-        trusted: Whether the user trusted the repository.
-        files: Size, time and number of each of its settings files; None for one that is not there.
-        has_foreign_index: Whether the folder for its index came with it, or leads elsewhere, which decides where
-            the index of one that is not trusted is; git may bring one at any time.
+        trusted: Whether the user trusts the repository.
+        files: Size, time and inode of each settings file; None for a missing one.
+        has_foreign_index: Whether its index folder came with the repository or is a link. It decides where the index of
+            an untrusted repository is; git may bring one at any time.
     """
 
     trusted: bool
@@ -45,7 +45,7 @@ class EngineStamp:
 
     @classmethod
     def from_repository(cls, root: Path, *, trusted: bool) -> "EngineStamp":
-        """Return what it is now. Takes some microseconds; git is asked again when its own index has changed, and at times."""
+        """Compute the current stamp in microseconds; git runs only if its index has changed, or periodically."""
         files = tuple(_read_file_stamp(root / name) for name in FILE_NAMES)
         cache_key = (
             _read_identity(root / INDEX_FOLDER),
@@ -56,15 +56,15 @@ class EngineStamp:
 
 
 def open_engine(root: Path, *, trusted: bool, on_edited: "OnEdited | None" = None) -> "CodeRAG":
-    """Return the engine of a repository.
+    """Open the engine of a repository.
 
     Args:
         root: Its folder.
         trusted: Whether its settings may do more than restrict.
-        on_edited: Called with paths that are found to differ from the index.
+        on_edited: Called with paths that differ from the index.
 
     Raises:
-        IngestionError: It is no folder that may be indexed.
+        IngestionError: The folder cannot be indexed.
         ConfigurationError: Its settings cannot be used.
     """
     from coderag.app import CodeRAG  # noqa: PLC0415  # 1.5 s
@@ -73,19 +73,19 @@ def open_engine(root: Path, *, trusted: bool, on_edited: "OnEdited | None" = Non
 
 
 def get_index_folder(engine: "CodeRAG") -> Path:
-    """Return the folder of the index of an engine's repository."""
+    """Return the index folder of an engine."""
     return find_index_folder(engine.root, engine.settings.storage)
 
 
 @lru_cache(128)
 def _is_foreign_index(root: Path, cache_key: tuple[object, ...]) -> bool:
-    """Whether the index's folder is not this user's own. `seen` tells what may have changed since the last time."""
+    """Return whether the index folder is not this user's own; `cache_key` invalidates the cache."""
     del cache_key
     return is_foreign_index(root)
 
 
 def _read_identity(folder: Path) -> tuple[int, int, int] | None:
-    """Return what tells a folder from a link, or from another one, in its place."""
+    """Return the identity of a folder, to detect a link or another folder in its place."""
     try:
         status = folder.lstat()
     except OSError:

@@ -1,4 +1,4 @@
-"""A question to several repositories at once (docs/repositories.md says why the results are in this order)."""
+"""Federated search over several repositories (docs/repositories.md explains the order of results)."""
 
 import threading
 import time
@@ -12,19 +12,19 @@ from coderag.schema.search import SearchHits
 from coderag.workspace.results import RepositoryHit, RepositoryVerdict
 
 TIMEOUT_S: Final = 30.0
-"""One that has not answered by then is told as an error."""
+"""Seconds after which a repository without a reply is reported as an error."""
 
 _MAX_PARALLEL: Final = 4
 _TIERS: Final = {"found": 0, "weak": 1, "unknown": 1, "not_found": 2}
 
 
 class RepositoryReply(NamedTuple):
-    """What a repository answered.
+    """Reply of a repository.
 
     Attributes:
-        name: Of the repository.
+        name: Name of the repository.
         root: Its folder.
-        top_k: How many results it was asked for.
+        top_k: Requested number of results.
     """
 
     name: str
@@ -36,12 +36,12 @@ class RepositoryReply(NamedTuple):
 def query_repositories(
     places: Sequence[str | Path], ask: Callable[[str | Path], RepositoryReply], *, timeout_s: float = TIMEOUT_S
 ) -> tuple[list[RepositoryReply], list[RepositoryVerdict]]:
-    """Ask repositories side by side; return what was answered, and a verdict on each, in their order.
+    """Query repositories in parallel; return their replies and a verdict for each, in their order.
 
     Args:
         places: Folders or names of the repositories.
-        ask: Asks one; may raise `CodeRAGError`.
-        limit_s: Seconds to wait for all of them.
+        ask: Queries one repository; may raise `CodeRAGError`.
+        limit_s: Total timeout in seconds.
     """
     outcomes: list[RepositoryReply | CodeRAGError | None] = [None] * len(places)
     slots = threading.Semaphore(_MAX_PARALLEL)
@@ -66,10 +66,10 @@ def query_repositories(
 
 
 def merge_hits(replies: Sequence[RepositoryReply], top_k: int) -> list[RepositoryHit]:
-    """Return the best results of all, best first.
+    """Merge the results of all repositories, best first.
 
-    Scores of different repositories are not comparable. What is: the verdict, then the rank within the repository, then
-    the repository's confidence. So those that clearly have an answer come first and take turns, the surest begins.
+    Scores of different repositories are not comparable; verdicts, ranks and confidences are. Repositories with the best
+    verdict come first and are interleaved by rank, the most confident one leading.
     """
     hits: list[RepositoryHit] = []
     for tier in sorted(set(_TIERS.values())):

@@ -1,4 +1,4 @@
-"""The jobs of a workspace: one queue for all repositories, one process that works it off."""
+"""Queue of indexing jobs of all repositories, processed by one writer process."""
 
 import logging
 import threading
@@ -15,22 +15,22 @@ from coderag.workspace.writer import IndexTaskRunner, WriterProcess
 from coderag.workspace.writer_messages import IndexTask
 
 DEFAULT_IDLE_S: Final = 60.0
-"""The process is ended when it had nothing to do for so long; starting one takes about two seconds."""
+"""Seconds without work after which the process is ended; starting one takes about two seconds."""
 
 _RETRY_S: Final = 0.5  # while another process writes the index
-_MAX_ENDED_JOBS: Final = 100  # jobs that have ended and are still known
+_MAX_ENDED_JOBS: Final = 100  # ended jobs that are remembered
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class IndexRequest:
-    """What a repository wants to be done.
+    """A request to index a repository.
 
     Attributes:
         root: Its folder.
         trusted: Whether the user trusts it.
-        take_edits: Returns all that may have been edited since the last job began; None if that is not known. Asked when
+        take_edits: Returns all paths that may have been edited since the last job began; None if unknown. Called when
             the job begins.
     """
 
@@ -49,12 +49,12 @@ class _QueueEntry:
 
 
 class IndexQueue:
-    """Runs of indexing, one at a time, in their order. Any thread may use it.
+    """FIFO queue of indexing jobs, one at a time. Thread-safe.
 
     Args:
-        on_change: Called when a job has changed, from any thread.
-        start_writer: Starts what does the work; by default a process.
-        idle_s: Seconds without work after which that is ended.
+        on_change: Called from any thread when a job has changed.
+        start_writer: Starts the runner of tasks; by default a process.
+        idle_s: Seconds without work after which the runner is ended.
     """
 
     def __init__(
@@ -75,12 +75,12 @@ class IndexQueue:
         self._is_closed = False
 
     def submit(self, request: IndexRequest, *, full: bool = False, for_edits: bool = False) -> IndexJob:
-        """Return the job that does it: one that waits, the one that is under way, or a new one.
+        """Return the job of a request: a queued one, the running one, or a new one.
 
         Args:
-            full: Whether everything is to be built anew. A job that is not so is not joined when it has begun.
-            for_edits: Whether it is only for the edits that are known, so that no walk is needed; a job that is under way
-                may have begun too early for them.
+            full: Whether to rebuild everything. A running job that does not is not joined.
+            for_edits: Whether only known edits are indexed, without a scan; the running job is not joined, as it may
+                have begun before them.
 
         Raises:
             ServiceError: The workspace is closed.
@@ -103,26 +103,26 @@ class IndexQueue:
         return entry.job
 
     def find_current_job(self, root: str) -> IndexJob | None:
-        """Return the job of a repository that is under way, else the one that waits, else the last one."""
+        """Find the running job of a repository, else the queued one, else the last one."""
         with self._changed:
             active = [self._running] if self._running else []
             jobs = [entry.job for entry in (*active, *self._waiting)] + list(reversed(self._ended))
         return next((job for job in jobs if job.view.root == root), None)
 
     def list_jobs(self) -> list[IndexJob]:
-        """Return all jobs that are known, the last asked for first."""
+        """List all known jobs, the last requested first."""
         with self._changed:
             active = [self._running] if self._running else []
             return [entry.job for entry in reversed((*active, *self._waiting))] + list(reversed(self._ended))
 
     def is_active(self, root: str) -> bool:
-        """Whether a job of a repository waits or is under way."""
+        """Return whether a job of a repository is queued or running."""
         job = self.find_current_job(root)
         return job is not None and job.view.state not in ENDED_STATES
 
     @property
     def writer(self) -> IndexTaskRunner | None:
-        """What does the work, if it has been started."""
+        """The runner of tasks, if it has been started."""
         return self._writer
 
     def cancel_all(self, root: str) -> None:
@@ -132,7 +132,7 @@ class IndexQueue:
                 job.cancel()
 
     def close(self) -> None:
-        """Cancel all jobs, and return when the process and the thread have ended."""
+        """Cancel all jobs; return when the process and the thread have ended."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
@@ -150,7 +150,7 @@ class IndexQueue:
         return entry
 
     def _wake_worker(self) -> None:
-        """Have the thread look for work; to be called with the lock held."""
+        """Start or wake the worker thread; the lock must be held."""
         if self._thread is None and not self._is_closed:
             self._thread = threading.Thread(target=self._run_worker, name="index jobs", daemon=True)
             self._thread.start()
@@ -178,7 +178,7 @@ class IndexQueue:
         self._end_writer()
 
     def _wait_for_entry(self) -> _QueueEntry | None:
-        """Return the next one to do; None when there was nothing to do for long, or nothing is to be done any more."""
+        """Wait for the next entry; None after the idle time or when the queue is closed."""
         idle_at = time.monotonic() + self._idle_s
         with self._changed:
             while not self._is_closed:
@@ -202,7 +202,7 @@ class IndexQueue:
             report = self._index_entry(entry)
         except CodeRAGError as error:
             self._fail(entry, error)
-        except Exception as error:  # a fault of ours ends one job, not all that follow
+        except Exception as error:  # an internal error ends one job, not the queue
             _logger.exception("Indexing %s failed", entry.request.root)
             self._fail(entry, IngestionError(f"{entry.request.root}: {error!r}", hint="This is a fault of CodeRAG."))
         else:
@@ -214,7 +214,7 @@ class IndexQueue:
         edits = request.take_edits()
         edited_paths = None if edits is None or entry.needs_scan else sorted(edits)
         task = IndexTask(request.root, request.trusted, entry.job.view.full, edited_paths)
-        if entry.is_cancelled:  # while the process was started; from now on it is killed
+        if entry.is_cancelled:  # cancelled while the process was starting; later cancels kill it
             raise IngestionError("cancelled")
         return writer.run_task(task, lambda progress: entry.job.update({"progress": progress}))
 
@@ -229,7 +229,7 @@ class IndexQueue:
             self._end(entry, {"state": "failed", "error": str(error), "hint": error.hint})
 
     def _put_back(self, entry: _QueueEntry, error: IndexLockedError) -> None:
-        """Have a job wait, and others go first, while another process writes its index."""
+        """Requeue a job while another process writes its index; others go first."""
         entry.not_before = time.monotonic() + _RETRY_S
         entry.job.update({"state": "queued", "error": str(error), "hint": error.hint})
         with self._changed:

@@ -1,4 +1,4 @@
-"""Runs of indexing in the background: begun by anyone, watched by anyone, one at a time for each repository."""
+"""Indexing jobs in the background, one at a time per repository."""
 
 import threading
 import uuid
@@ -17,16 +17,16 @@ ENDED_STATES: frozenset[JobState] = frozenset({"done", "failed", "cancelled"})
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """How a job stands.
+    """State of a job.
 
     Attributes:
-        id: Names it in the workspace.
+        id: Id in the workspace.
         root: Folder of the repository.
-        full: Whether everything is built anew.
-        progress: How far it is; None before it has begun.
-        report: What it did; None before it is done.
-        error, hint: What went wrong, and what can be done about it; empty if nothing did. Of a job that is queued: why it
-            is again, which is that another process writes the index.
+        full: Whether everything is rebuilt.
+        progress: Its progress; None before it starts.
+        report: Its report; None before it is done.
+        error, hint: The error and advice; empty without an error. For a requeued job: the reason, that another process
+            writes the index.
     """
 
     id: str
@@ -40,18 +40,18 @@ class JobView:
 
 
 class IndexJob:
-    """One run of indexing. It may be watched and cancelled by several threads.
+    """An indexing job. It may be watched and cancelled by several threads.
 
     Args:
         root: Folder of the repository.
-        full: Whether everything is built anew.
-        cancel: Ends the run; the index stays what it was.
+        full: Whether everything is rebuilt.
+        cancel: Cancels the run; the index stays unchanged.
     """
 
     def __init__(self, root: str, *, full: bool, cancel: Callable[[], None]) -> None:
         self.id = uuid.uuid4().hex[:12]
         self.error: CodeRAGError | None = None
-        """What went wrong, to be raised to who waits."""
+        """The error, for waiting callers to raise."""
         self._view = JobView(self.id, root, full, "queued")
         self._cancel = cancel
         self._changed = threading.Condition()
@@ -59,28 +59,28 @@ class IndexJob:
 
     @property
     def view(self) -> JobView:
-        """How it stands now."""
+        """Current state."""
         return self._view
 
     def wait(self, timeout_s: float | None = None) -> JobView:
-        """Return how it stands when it has ended, or when the time is over."""
+        """Wait until it has ended or the timeout is over; return its state."""
         with self._changed:
             self._changed.wait_for(lambda: self._view.state in ENDED_STATES, timeout_s)
         return self._view
 
     def cancel(self) -> None:
-        """End it; nothing happens if it has ended."""
+        """Cancel it, unless it has ended."""
         if self._view.state not in ENDED_STATES:
             self._cancel()
 
     def watch(self, watcher: Callable[[JobView], None]) -> Callable[[], None]:
-        """Have a function called with how it stands now, and whenever that changes; return what ends that."""
+        """Call a function with the current state and on every change; return a function that ends that."""
         remove = self._watchers.add(watcher)
         watcher(self._view)
         return remove
 
     def update(self, changes: Mapping[str, Any]) -> None:
-        """Note how it stands; only who runs it does that. A job that has ended stays as it is.
+        """Update its state; for its runner only. An ended job does not change.
 
         Args:
             changes: Attributes of the view.

@@ -1,4 +1,4 @@
-"""Functions that are told what happens, from whichever thread it happens in."""
+"""Thread-safe list of event listeners."""
 
 import logging
 import threading
@@ -11,14 +11,14 @@ Event = TypeVar("Event")
 
 
 class Listeners(Generic[Event]):
-    """Functions to be told. They may be added and removed by any thread, also while others are told."""
+    """Event listeners. Any thread may add and remove them, also during a notification."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._listeners: list[Callable[[Event], None]] = []
 
     def add(self, listener: Callable[[Event], None]) -> Callable[[], None]:
-        """Have a function told from now on; return what ends that, once or more often."""
+        """Add a listener; return a function that removes it and may be called repeatedly."""
         with self._lock:
             self._listeners.append(listener)
 
@@ -30,11 +30,11 @@ class Listeners(Generic[Event]):
         return remove
 
     def notify(self, event: Event) -> None:
-        """Call each of them. One that fails is logged: who tells must not suffer for who listens."""
+        """Call all listeners. An exception is logged and does not reach the caller."""
         with self._lock:
             listeners = list(self._listeners)
         for listener in listeners:
             try:
                 listener(event)
-            except Exception:  # the boundary to code that we do not know
+            except Exception:  # boundary to foreign code
                 _logger.exception("A listener failed")

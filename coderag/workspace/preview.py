@@ -1,7 +1,7 @@
-"""What a quick look at the files of a repository finds, for the first question to one that is not indexed yet.
+"""Preview search: a quick keyword scan of a repository that is not indexed yet.
 
-It takes about a second and a half at most, however large the repository is: files whose place has words of the question
-are read first, and where the time ends, the rest is left to the index.
+It takes at most about 1.5 s for any size: files whose path has query terms are read first, and files beyond the time
+budget are skipped.
 """
 
 import time
@@ -35,14 +35,14 @@ from coderag.workspace.preview_terms import (
 
 DEFAULT_BUDGET_S: Final = 1.5
 
-_SCAN_SHARE, _READ_SHARE = 0.4, 0.7  # of the budget, when it is over with looking for files, and with reading them
+_SCAN_SHARE, _READ_SHARE = 0.4, 0.7  # shares of the budget at which scanning and reading stop
 _PARSE_SHARE: Final = 1.1
-_MAX_FILE_BYTES: Final = 300_000  # bytes; larger files are seldom code, and take the time of many others
+_MAX_FILE_BYTES: Final = 300_000  # bytes; larger files are seldom code and cost the time of many others
 _MAX_PARSED_BYTES: Final = 100_000  # bytes: 0.1 s
 _FILES_PER_RESULT: Final = 2
 _MAX_FILES: Final = 30
 _MAX_HITS_PER_FILE: Final = 2
-_MODULE_FACTOR: Final = 0.7  # imports and the like, against declarations
+_MODULE_FACTOR: Final = 0.7  # weight of module chunks, such as imports, against declarations
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class _File:
     """A file that was read.
 
     Attributes:
-        counts: How often it has each word of the question, in its place and its content.
+        counts: Weighted occurrences of each query term in its path and content.
     """
 
     candidate: Candidate
@@ -61,17 +61,17 @@ class _File:
 def find_preview_hits(
     root: Path, settings: IngestionSettings, query: str, top_k: int, *, budget_s: float = DEFAULT_BUDGET_S
 ) -> list[SearchHit]:
-    """Return the declarations and blocks of lines that have the words of a question, best first, as they are on disk.
+    """Find the declarations and line blocks on disk that have the terms of a query, best first.
 
     Args:
         root: Folder of the repository.
-        settings: Which of its files are indexed.
-        query: The question.
-        top_k: Number of results, at most.
-        budget_s: Seconds to look, about.
+        settings: Settings that select its files.
+        query: The query.
+        top_k: Maximum number of results.
+        budget_s: Approximate time budget in seconds.
 
     Raises:
-        InvalidQueryError: The question is empty or too long.
+        InvalidQueryError: The query is empty or too long.
     """
     check_question(query)
     top_k = check_range("top_k", top_k, 1, MAX_RESULTS)
@@ -96,7 +96,7 @@ def find_preview_hits(
 def _read_files(
     root: Path, candidates: Sequence[Candidate], terms: Sequence[QueryTerm], *, until: float
 ) -> list[_File]:
-    """Read files until the time is over, the most promising first."""
+    """Read files, most promising first, until the time is over."""
     promising = []
     for candidate in candidates:
         if candidate.size <= _MAX_FILE_BYTES:
@@ -110,7 +110,7 @@ def _read_files(
             break
         try:
             content, _ = read_regular(root / candidate.path, _MAX_FILE_BYTES)
-        except OSError:  # it is gone, or may not be read: indexing says so
+        except OSError:  # it is gone or unreadable; indexing reports that
             continue
         counts = [sum(pair) for pair in zip(path_weights, count_in_content(content, terms), strict=True)]
         files.append(_File(candidate, role, counts))
@@ -118,7 +118,7 @@ def _read_files(
 
 
 def _rank_files(files: Sequence[_File], idf: Sequence[float]) -> list[_File]:
-    """Return the files that have words of the question, best first."""
+    """Rank the files that have query terms, best first."""
     average = sum(file.candidate.size for file in files) / max(1, len(files)) or 1.0
     scored = [
         (score_bm25(file.counts, idf, file.candidate.size / average) * ROLE_FACTORS.get(file.role, OTHER_ROLE), file)
@@ -131,7 +131,7 @@ def _rank_files(files: Sequence[_File], idf: Sequence[float]) -> list[_File]:
 def _find_file_hits(
     path: str, source: Source, terms: Sequence[QueryTerm], idf: Sequence[float], *, parse: bool
 ) -> list[SearchHit]:
-    """Return the best pieces of a file: declarations, or blocks of lines if there is no time to parse it."""
+    """Find the best hits in a file: declarations, or line blocks if there is no time to parse it."""
     language, role = detect_language(path, source.text), source.role
     parsed = place_file(parse_file(path, source.text, language if parse else TEXT, role), path, role)
     average = max(1.0, sum(len(chunk.text) for chunk in parsed.chunks) / max(1, len(parsed.chunks)))

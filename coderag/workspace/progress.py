@@ -1,4 +1,4 @@
-"""Follow a run of indexing from an event loop, while threads carry it on."""
+"""Progress of an indexing job as an async stream."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -8,15 +8,15 @@ from coderag.workspace.jobs import ENDED_STATES, IndexJob, JobView
 
 
 async def stream_views(job: IndexJob) -> AsyncGenerator[JobView]:
-    """Yield how a job stands, and again when that has changed, until it has ended; of several changes at once, the last.
+    """Yield the view of a job now and after each change until it ends; quick changes are merged.
 
-    The job goes on if nobody listens any more: others may wait for it. Close the generator where it is left early.
+    The job continues without listeners: others may wait for it. Close the generator if you leave it early.
     """
     loop, changed = asyncio.get_running_loop(), asyncio.Event()
 
     def notify_change(_: JobView) -> None:
         if not changed.is_set():
-            with suppress(RuntimeError):  # the loop has ended, and with it who listens
+            with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(changed.set)
 
     stop_watching = job.watch(notify_change)

@@ -1,6 +1,6 @@
-"""The repositories that were indexed or opened on this machine, by name: a small file in the user's data directory.
+"""Registry of the repositories indexed or opened on this machine: a small file in the user's data folder.
 
-Light to import, so that a command line may look into it.
+Light to import, for the command line.
 """
 
 import json
@@ -21,12 +21,12 @@ from coderag.stores.pointer import read_pointer
 from coderag.system.atomic_write import atomic_write
 
 MAX_ENTRIES: Final = 500
-"""More repositories than that are not kept: those that are gone are forgotten first, then the least recently used."""
+"""Maximum number of entries: missing folders are dropped first, then the least recently used."""
 
 _FILE_NAME: Final = "repositories.json"
 _VERSION: Final = 1
-_MIN_NOTE_INTERVAL: Final = timedelta(minutes=5)  # an entry of that age is not written again
-_LOCK_S: Final = 2.0  # it is held for a millisecond; without it the note is left out
+_MIN_NOTE_INTERVAL: Final = timedelta(minutes=5)  # a younger entry is not rewritten
+_LOCK_S: Final = 2.0  # it is held for a millisecond; after a timeout the entry is not written
 
 _logger = logging.getLogger(__name__)
 
@@ -35,13 +35,13 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class RegistryEntry:
-    """A repository that is known.
+    """An entry of the registry.
 
     Attributes:
-        name: To call it by; no other has it.
+        name: Unique name.
         root: Its folder.
         index: Folder of its index.
-        used: When it was last opened or indexed, ISO 8601 in UTC.
+        used: Time of last use, ISO 8601 in UTC.
     """
 
     name: str
@@ -51,7 +51,7 @@ class RegistryEntry:
 
     @property
     def is_there(self) -> bool:
-        """Whether its folder still exists."""
+        """Return whether its folder still exists."""
         try:
             return Path(self.root).is_dir()
         except OSError:
@@ -59,7 +59,7 @@ class RegistryEntry:
 
     @property
     def is_indexed(self) -> bool:
-        """Whether it has an index that this version reads."""
+        """Return whether it has an index that this version reads."""
         try:
             return read_pointer(Path(self.index)) is not None
         except StoreError:
@@ -67,16 +67,16 @@ class RegistryEntry:
 
 
 def get_registry_file() -> Path:
-    """Return where the registry of this user is; it may not be there yet."""
+    """Return the registry file of this user; it may not exist yet."""
     return find_data_folder() / _FILE_NAME
 
 
 def note_repository(root: Path, index: Path | None = None) -> None:
-    """Note that a repository was used. Takes some milliseconds at most; what goes wrong is logged and nothing else.
+    """Record the use of a repository, within milliseconds; errors are only logged.
 
     Args:
-        root: Its folder, as `check_root` returned it.
-        index: Folder of its index; by default ``.coderag`` in it.
+        root: Its folder as returned by `check_root`.
+        index: Folder of its index; by default its ``.coderag``.
     """
     try:
         Registry().note(root, index)
@@ -85,7 +85,7 @@ def note_repository(root: Path, index: Path | None = None) -> None:
 
 
 class Registry:
-    """The known repositories. Any number of threads and processes may use one file.
+    """Registry of known repositories. Safe for threads and processes.
 
     Args:
         path: The file; by default that of this user.
@@ -95,9 +95,9 @@ class Registry:
         self._path = path or get_registry_file()
 
     def read_entries(self) -> list[RegistryEntry]:
-        """Return all of them, the last used first; none if the file cannot be read.
+        """Read all entries, last used first; none if the file cannot be read.
 
-        A file that makes no sense is moved aside, with a warning.
+        A damaged file is moved aside with a warning.
         """
         try:
             content = self._path.read_bytes()
@@ -114,11 +114,11 @@ class Registry:
         return sorted(entries, key=lambda entry: entry.used, reverse=True)
 
     def note(self, root: Path, index: Path | None = None) -> RegistryEntry:
-        """Note that a repository was used just now, and return its entry.
+        """Record the use of a repository and return its entry.
 
         Args:
-            root: Its folder, as `check_root` returned it.
-            index: Folder of its index; by default ``.coderag`` in it.
+            root: Its folder as returned by `check_root`.
+            index: Folder of its index; by default its ``.coderag``.
 
         Raises:
             StoreError: The file cannot be written.
@@ -130,14 +130,14 @@ class Registry:
         return self._change(lambda entries: _note_use(entries, root, index))
 
     def find(self, name: str) -> RegistryEntry | None:
-        """Return the one with a name: exactly that, or else the only one that differs in capitals alone."""
+        """Find the entry with a name: an exact match, or else the only case-insensitive match."""
         entries = self.read_entries()
         exact = next((entry for entry in entries if entry.name == name), None)
         similar = [entry for entry in entries if entry.name.casefold() == name.casefold()]
         return exact or (similar[0] if len(similar) == 1 else None)
 
     def forget(self, root: str) -> bool:
-        """Strike a repository by its folder; return whether it was known.
+        """Remove a repository by its folder; return whether it was known.
 
         Raises:
             StoreError: The file cannot be written.
@@ -150,7 +150,7 @@ class Registry:
         return self._change(drop_root)
 
     def _change(self, change: Callable[[list[RegistryEntry]], tuple[Result, list[RegistryEntry]]]) -> Result:
-        """Replace the entries by what a function makes of them, while nobody else does."""
+        """Replace the entries by the result of a function, under the file lock."""
         import filelock  # noqa: PLC0415  # 0.07 s
 
         with map_storage_errors(f"write {self._path}"):
@@ -164,7 +164,7 @@ class Registry:
         return result
 
     def _write(self, entries: Sequence[RegistryEntry]) -> None:
-        """Replace the file atomically. It is not forced to the disk, which takes longer than all the rest together."""
+        """Replace the file atomically, without fsync, which would take longer than the rest."""
         record = {"version": _VERSION, "repositories": [asdict(entry) for entry in entries]}
         atomic_write(self._path, [json.dumps(record, indent=1).encode()], is_durable=False)
 
@@ -176,7 +176,7 @@ class Registry:
 
 
 def choose_unique_name(root: Path, taken_names: Sequence[str]) -> str:
-    """Return a name for a repository: that of its folder, if it is taken with the one above, or with a number."""
+    """Choose a unique name: the folder's name, with its parent's if taken, or with a number."""
     used_names = {name.casefold() for name in taken_names}
     candidates = [root.name, f"{root.parent.name}/{root.name}"]
     numbered = (f"{root.name}-{number}" for number in range(2, len(taken_names) + 3))
@@ -195,7 +195,7 @@ def _parse(content: bytes) -> list[RegistryEntry]:
 def _is_recent(used: str) -> bool:
     try:
         return abs(datetime.now(UTC) - datetime.fromisoformat(used)) < _MIN_NOTE_INTERVAL
-    except (TypeError, ValueError):  # written by somebody else
+    except (TypeError, ValueError):  # written by another program
         return False
 
 

@@ -1,4 +1,4 @@
-"""One repository of a workspace: its engine, the job that indexes it, and what follows its edits."""
+"""An open repository of a workspace: its engine, its indexing job and its file watch."""
 
 import logging
 import threading
@@ -19,10 +19,10 @@ from coderag.workspace.index_queue import IndexQueue, IndexRequest
 from coderag.workspace.jobs import IndexJob, JobView
 from coderag.workspace.results import RepositoryEvent
 
-_FIRST_RUN_DELAY_S: Final = 2.0  # the first questions go before the run that looks what has changed meanwhile
-_RETRY_S: Final = 10.0  # after a run that failed, doubled each time
+_FIRST_RUN_DELAY_S: Final = 2.0  # the first queries go before the run that catches up
+_RETRY_S: Final = 10.0  # delay after a failed run, doubled each time
 _MAX_RETRIES: Final = 5
-_WARM_WINDOW_S: Final = 600.0  # a repository that was used within that time is opened again when its index has changed
+_WARM_WINDOW_S: Final = 600.0  # a repository used within this time opens a new index at once
 
 _ANY_PATH: Final = ""  # stands for any path, see `CodeRAG`
 
@@ -30,17 +30,17 @@ _logger = logging.getLogger(__name__)
 
 
 class OpenRepository:
-    """A repository that is open. It may be used by several threads.
+    """An open repository. Thread-safe.
 
-    Its engine goes on answering when the repository has been closed; only its edits are not followed any more.
+    Its engine still answers after the repository is closed, but edits are no longer followed.
 
     Args:
-        engine: Answers its questions.
-        name: In results over several repositories, and to call it by; no other repository of the workspace has it.
-        stamp: Of the engine.
-        queue: Runs its jobs.
-        tell: Is told what happens.
-        watch: Whether edits are followed, and the index is brought up to date after them.
+        engine: Engine of the repository.
+        name: Unique name, in federated results and as an alias of the folder.
+        stamp: Stamp of the engine's settings.
+        queue: Queue of its jobs.
+        tell: Called with its events.
+        watch: Whether edits are followed and indexed.
     """
 
     def __init__(
@@ -67,8 +67,8 @@ class OpenRepository:
         self._use_count = 0
         self._failure_count = 0
         self._is_followed = False
-        self._was_followed_at_start = False  # whether the run under way began when edits were followed already
-        self._has_all_edits = False  # whether the gathered edits are all since the last run's walk
+        self._was_followed_at_start = False  # whether edits were followed when the current run began
+        self._has_all_edits = False  # whether the pending edits are complete since the last scan
         self._generation = self._read_generation()
 
     @property
@@ -78,23 +78,23 @@ class OpenRepository:
 
     @property
     def is_indexed(self) -> bool:
-        """Whether there is an index that searches can use; what is wrong with a broken one is said by `index`."""
+        """Return whether there is a usable index; errors of a broken one are reported by `index`."""
         pointer = self._read_pointer()
         return pointer is not None and pointer.tokenizer == TOKENIZER_VERSION
 
     @property
     def job(self) -> IndexJob | None:
-        """The run of indexing that is under way, or the last one of this process."""
+        """The running indexing job, or the last one of this process."""
         return self._queue.find_current_job(str(self.root))
 
     @property
     def is_busy(self) -> bool:
-        """Whether somebody uses it, or a job of it waits or is under way."""
+        """Return whether it is in use, or has a queued or running job."""
         return self._use_count > 0 or self._queue.is_active(str(self.root))
 
     @contextmanager
     def keep_open(self) -> Iterator["OpenRepository"]:
-        """Within the block, keep it from being closed as the least recently used one."""
+        """Protect it from LRU eviction within the block."""
         with self._lock:
             self._use_count += 1
         try:
@@ -104,7 +104,7 @@ class OpenRepository:
                 self._use_count -= 1
 
     def index(self, *, full: bool = False) -> IndexJob:
-        """Begin to bring the index up to date, and return the job; the one that is under way, if there is one.
+        """Start to update the index and return the job; a running job is joined.
 
         Raises:
             ServiceError: The workspace is closed.
@@ -112,34 +112,34 @@ class OpenRepository:
         return self._queue.submit(self._request, full=full)
 
     def find_preview_hits(self, query: str, top_k: int) -> list[SearchHit]:
-        """Return what a quick pass over the files finds by their words, for a repository that is not indexed yet.
+        """Find hits by a quick keyword scan, for a repository that is not indexed yet.
 
         Raises:
-            InvalidQueryError: The question is empty or too long.
+            InvalidQueryError: The query is empty or too long.
         """
         from coderag.workspace.preview import find_preview_hits  # noqa: PLC0415  # loads the parser
 
         return find_preview_hits(self.root, self.engine.settings.ingestion, query, top_k)
 
     def start_following(self) -> None:
-        """Follow its edits, and have what changed while nobody did so indexed in a moment."""
+        """Follow its edits, and schedule a run that catches up with missed ones."""
         if self._watch and self.is_indexed:
             self._follow()
             self._edits.hold(_FIRST_RUN_DELAY_S)
             self._edits.note(())
 
     def note_edits(self, paths: Collection[str]) -> None:
-        """Note that files may differ from the index: they are indexed when there is a quiet moment.
+        """Record files that may differ from the index; they are indexed after a quiet interval.
 
         Args:
-            paths: Relative to the root; an empty one stands for all.
+            paths: Paths relative to the root; an empty one stands for all.
         """
         self._notify(RepositoryEvent("edited", str(self.root)))
         if self._watch:
             self._edits.note(paths)
 
     def note_end(self, view: JobView) -> None:
-        """Note that a job of it has ended."""
+        """Handle the end of one of its jobs."""
         if view.state == "done":
             self._failure_count = 0
             self._has_all_edits = self._was_followed_at_start
@@ -153,7 +153,7 @@ class OpenRepository:
             self._edits.note(())
 
     def check_generation(self) -> bool:
-        """Whether the index has another generation than when this was last asked; then it is told. Takes 0.1 ms."""
+        """Check for a new generation of the index and send an event for it. Takes 0.1 ms."""
         current = self._read_generation()
         with self._lock:
             has_changed, self._generation = current != self._generation, current
@@ -162,13 +162,13 @@ class OpenRepository:
         return has_changed
 
     def release(self) -> None:
-        """Follow its edits no more; a job that is under way goes on."""
+        """Stop following its edits; a running job continues."""
         self._edits.close()
         self.engine.close()
         self._notify(RepositoryEvent("closed", str(self.root)))
 
     def close(self) -> None:
-        """End what runs for it; its job, too."""
+        """Release it and cancel its jobs."""
         self._queue.cancel_all(str(self.root))
         self.release()
 
@@ -177,11 +177,11 @@ class OpenRepository:
         self._is_followed = True
 
     def _update_index(self) -> None:
-        """Have the edits indexed; a run that is under way may have passed them already."""
+        """Index pending edits with a new job: the running one may have passed them already."""
         try:
             if self.is_indexed:
                 self._queue.submit(self._request, for_edits=True)
-        except ServiceError:  # closed meanwhile
+        except ServiceError:  # the workspace was closed
             _logger.debug("%s is not indexed any more", self.root)
 
     def _take_edits(self) -> Collection[str] | None:
@@ -191,10 +191,10 @@ class OpenRepository:
         return edits if has_all_edits and _ANY_PATH not in edits else None
 
     def _warm(self) -> None:
-        """Have the engine open the new generation, so that the next question need not wait for it."""
+        """Open the new generation ahead of the next query."""
         try:
             self.engine.with_search(self.engine.settings.search)
-        except CodeRAGError as error:  # the next question says it to who asks
+        except CodeRAGError as error:  # the next query reports it
             _logger.info("The new index of %s was not opened: %s", self.root, error)
 
     def _read_pointer(self) -> Pointer | None:

@@ -1,4 +1,4 @@
-"""What a workspace tells: known repositories, events, and results of several repositories."""
+"""Result types of a workspace: known repositories, events, federated results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ class KnownRepository:
     """A repository that was indexed or opened on this machine.
 
     Attributes:
-        name: To call it by.
+        name: Unique name.
         root: Its folder.
-        used: When it was last opened, ISO 8601.
-        is_open: Whether this workspace has it open.
+        used: Time of last use, ISO 8601.
+        is_open: Whether it is open in this workspace.
         is_indexed: Whether it has an index.
         is_there: Whether its folder still exists.
     """
@@ -31,7 +31,7 @@ class KnownRepository:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryHit:
-    """A result, and the repository that it is of."""
+    """A search hit with its repository."""
 
     repository: str
     root: str
@@ -40,7 +40,7 @@ class RepositoryHit:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryVerdict:
-    """How well one of several repositories answers a question; an error instead if it cannot be asked."""
+    """Verdict of one repository in a federated search, or its error."""
 
     repository: str
     root: str
@@ -52,7 +52,7 @@ class RepositoryVerdict:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceHits:
-    """Results of several repositories, best first."""
+    """Results of a federated search, best first."""
 
     hits: Sequence[RepositoryHit]
     verdicts: Sequence[RepositoryVerdict]
@@ -60,7 +60,7 @@ class WorkspaceHits:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryEvent:
-    """Something that happened to a repository: another generation of its index, a job that changed, edits."""
+    """An event of a repository: a new generation, a changed job, edits, or its closing."""
 
     kind: Literal["generation", "job", "edited", "closed"]
     root: str

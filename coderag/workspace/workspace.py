@@ -1,4 +1,4 @@
-"""`Workspace`: the repositories that one process has open."""
+"""The workspace: open repositories of one process."""
 
 import gc
 import logging
@@ -42,19 +42,19 @@ __all__ = [
     "WorkspaceOptions",
 ]
 
-_NOTE_INTERVAL_S: Final = 300.0  # how often it is noted that a repository is in use
+_NOTE_INTERVAL_S: Final = 300.0  # interval at which the use of a repository is recorded
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceOptions:
-    """What a workspace may do.
+    """Options of a workspace.
 
     Attributes:
-        allowed_roots: Folders in or below which repositories may lie; none means anywhere but where nothing is indexed.
-        max_repositories: Repositories kept open; beyond, the least recently used one is closed.
-        watch: Whether edits are followed, and the index is brought up to date after them.
+        allowed_roots: Folders in or below which repositories may lie; empty allows any folder that may be indexed.
+        max_repositories: Maximum open repositories; the least recently used one is closed.
+        watch: Whether edits are followed and indexed.
     """
 
     allowed_roots: tuple[Path, ...] = ()
@@ -63,13 +63,13 @@ class WorkspaceOptions:
 
 
 class Workspace:
-    """The repositories that one process has open. It may be used by several threads.
+    """Open repositories of one process. Thread-safe.
 
     Args:
-        options: What it may do.
-        registry: The known repositories; by default those of this user.
-        start_writer: Starts what writes the indexes; by default a process.
-        open_engine: Opens a repository.
+        options: Options of the workspace.
+        registry: Registry of known repositories; by default that of this user.
+        start_writer: Starts the runner of indexing tasks; by default a process.
+        open_engine: Opens the engine of a repository.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Workspace:
         self._registry = registry or Registry()
         self._open_engine = open_engine
         self._lock = threading.Lock()
-        self._open_repositories: dict[Path, OpenRepository] = {}  # the least recently used first
+        self._open_repositories: dict[Path, OpenRepository] = {}  # least recently used first
         self._listeners: Listeners[RepositoryEvent] = Listeners()
         self._queue = IndexQueue(self._note_job, start_writer)
         self._is_closed = False
@@ -98,14 +98,14 @@ class Workspace:
         self.close()
 
     def open_repository(self, root: str | Path) -> OpenRepository:
-        """Return a repository, opened if it is not.
+        """Return a repository, opening it if necessary.
 
         Args:
-            root: Its folder, or the name of a known one.
+            root: Its folder, or the name of a known repository.
 
         Raises:
             ForbiddenRootError: It lies outside the allowed folders.
-            IngestionError: There is no such folder, or it is one that is never indexed.
+            IngestionError: The folder does not exist, or is never indexed.
             ConfigurationError: Its settings cannot be used.
             ServiceError: The workspace is closed.
         """
@@ -129,9 +129,9 @@ class Workspace:
         return repository
 
     def list_repositories(self) -> list[KnownRepository]:
-        """Return the repositories that were opened or indexed on this machine, the last used first.
+        """List the repositories opened or indexed on this machine, last used first.
 
-        Those outside of the allowed folders are left out.
+        Folders outside the allowed ones are left out.
         """
         with self._lock:
             open_by_root = {str(path): repository for path, repository in self._open_repositories.items()}
@@ -155,15 +155,15 @@ class Workspace:
         ]
 
     def forget(self, root: str | Path) -> bool:
-        """Strike a repository from the known ones, and close it; its index stays. Return whether it was known.
+        """Close a repository and remove it from the registry; its index stays. Return whether it was known.
 
         Raises:
-            StoreError: The list of known ones cannot be written.
+            StoreError: The registry cannot be written.
         """
         entry = self._find_named(root)
         try:
             path = Path(entry.root) if entry else Path(root).expanduser().resolve()
-        except (OSError, RuntimeError, ValueError):  # no folder at all
+        except (OSError, RuntimeError, ValueError):  # not a path
             return False
         with self._lock:
             repository = self._open_repositories.pop(path, None)
@@ -179,10 +179,10 @@ class Workspace:
         top_k: int | None = None,
         filters: Filters | None = None,
     ) -> WorkspaceHits:
-        """Return the best results of several repositories. One that cannot be asked is told, and holds up no other.
+        """Search several repositories. The error of one is in its verdict and does not affect the others.
 
         Raises:
-            InvalidQueryError: The question is empty or too long.
+            InvalidQueryError: The query is empty or too long.
         """
         build_query_input(query, "search", top_k=top_k, filters=to_filter_values(filters) if filters else None)
 
@@ -197,19 +197,19 @@ class Workspace:
         return WorkspaceHits(merge_hits(replies, max((reply.top_k for reply in replies), default=0)), verdicts)
 
     def find_job(self, job_id: str) -> IndexJob | None:
-        """Return a job of this workspace by its id; None if there is none."""
+        """Find a job by its id; None if there is none."""
         return next((job for job in self.list_jobs() if job.id == job_id), None)
 
     def list_jobs(self) -> list[IndexJob]:
-        """Return the jobs of this workspace, the last begun first."""
+        """List the jobs of this workspace, newest first."""
         return self._queue.list_jobs()
 
     def listen(self, listener: Callable[[RepositoryEvent], None]) -> Callable[[], None]:
-        """Have a function called, from any thread, whenever something happens to a repository; return what ends that."""
+        """Add a listener of repository events, called from any thread; return a function that removes it."""
         return self._listeners.add(listener)
 
     def close(self) -> None:
-        """End all that runs: jobs, watches, the process that writes."""
+        """End all jobs, file watches and the writer process."""
         with self._lock:
             self._is_closed = True
             open_repositories = list(self._open_repositories.values())
@@ -219,7 +219,7 @@ class Workspace:
             repository.release()
 
     def _resolve_path(self, place: str | Path) -> Path:
-        """Return the folder of a repository, if it may be opened."""
+        """Resolve a folder or name to a folder that may be opened."""
         if not str(place):
             raise IngestionError("no repository is named", hint="Give its folder, or the name of a known one.")
         entry = self._find_named(place)
@@ -233,7 +233,7 @@ class Workspace:
             raise type(error)(str(error), hint=hint) from error
 
     def _find_named(self, place: str | Path) -> RegistryEntry | None:
-        """Return the known repository of a name; None for what is a folder."""
+        """Find the known repository with a name; None for a folder."""
         if not isinstance(place, str) or not _may_be_name(place):
             return None
         with self._lock:
@@ -245,7 +245,7 @@ class Workspace:
         return self._registry.find(place)
 
     def _deduplicate(self, places: Sequence[str | Path]) -> list[str | Path]:
-        """Return places without those that are folders of an earlier one."""
+        """Deduplicate places by folder."""
         folders: dict[str, str | Path] = {}
         for place in places:
             entry = self._find_named(place)
@@ -253,7 +253,7 @@ class Workspace:
         return list(folders.values())
 
     def _create_repository(self, path: Path, stamp: EngineStamp) -> OpenRepository:
-        """Return a repository that was not open; to be called with the lock held."""
+        """Open a new repository; the lock must be held."""
         engine = self._open_engine(path, trusted=stamp.trusted, on_edited=lambda paths: self._note_edits(path, paths))
         name = self._register(path, get_index_folder(engine))
         return OpenRepository(engine, name, stamp, self._queue, self._listeners.notify, watch=self.options.watch)
@@ -273,7 +273,7 @@ class Workspace:
         repository.check_generation()
 
     def _evict_surplus(self, requested: OpenRepository) -> list[OpenRepository]:
-        """Take out the least recently used repositories beyond the limit, but none that has something to do."""
+        """Remove and return the least recently used repositories beyond the limit, except busy ones."""
         excess = len(self._open_repositories) - self.options.max_repositories
         idle = [
             path
@@ -307,13 +307,13 @@ class Workspace:
 
 
 def _close_all(repositories: list[OpenRepository]) -> None:
-    """Close repositories, and give their memory back; the list is emptied."""
+    """Release repositories and collect their memory; the list is emptied."""
     if repositories:
         while repositories:
             repositories.pop().release()
-        gc.collect()  # an engine is a cycle of objects, and the collector's own time comes late: there are few of them
+        gc.collect()  # an engine is a reference cycle of few objects, which the collector would reach late
 
 
 def _may_be_name(place: str) -> bool:
-    """Whether a text is no path for certain."""
+    """Return whether a text is certainly not a path."""
     return not (place.startswith((".", "~")) or Path(place).is_absolute() or "\0" in place)

@@ -1,4 +1,4 @@
-"""The workspace's side of the process that writes indexes: start it, give it tasks, notice how it ends."""
+"""Client of the writer process: starting it, sending tasks, detecting its end."""
 
 import subprocess
 from collections.abc import Callable
@@ -18,40 +18,40 @@ _WINDOWS_FLAGS: Final = getattr(subprocess, "CREATE_NO_WINDOW", 0) | getattr(
 
 
 class WriterDiedError(IngestionError):
-    """The process ended in the middle of a task."""
+    """The process died during a task."""
 
 
 class IndexTaskRunner(Protocol):
-    """Does tasks, one at a time."""
+    """Runner of indexing tasks, one at a time."""
 
     @property
     def is_alive(self) -> bool:
-        """Whether it takes tasks."""
+        """Return whether it accepts tasks."""
         ...
 
     def run_task(self, task: IndexTask, progress: Callable[[IndexProgress], None]) -> IndexReport:
-        """Return what a task did.
+        """Run a task and return its report.
 
         Raises:
-            WriterDiedError: It ended meanwhile.
-            CodeRAGError: What indexing raised.
+            WriterDiedError: It died meanwhile.
+            CodeRAGError: The error of indexing.
         """
         ...
 
     def kill(self) -> None:
-        """End it, whatever it is doing; any thread may do that."""
+        """Kill it at once. May be called from any thread."""
         ...
 
     def close(self) -> None:
-        """End it, when it has nothing to do, and return when it has ended."""
+        """End it while idle; return when it has ended."""
         ...
 
 
 class WriterProcess:
-    """A process that indexes repositories. It ends when this one does, however that is.
+    """Process that indexes repositories. It ends with this process, even on a crash.
 
     Raises:
-        IngestionError: The system starts no process.
+        IngestionError: The process cannot be started.
     """
 
     def __init__(self) -> None:
@@ -71,23 +71,23 @@ class WriterProcess:
 
     @property
     def pid(self) -> int:
-        """Its number."""
+        """Process id."""
         return self._process.pid
 
     @property
     def is_alive(self) -> bool:
-        """Whether it has not ended."""
+        """Return whether it is running."""
         return self._process.poll() is None
 
     def run_task(self, task: IndexTask, progress: Callable[[IndexProgress], None]) -> IndexReport:
-        """Return what a task did.
+        """Run a task and return its report.
 
         Args:
-            progress: Called as it goes on.
+            progress: Called with its progress.
 
         Raises:
-            WriterDiedError: The process ended meanwhile; the index is what it was, or has the new generation.
-            CodeRAGError: What indexing raised.
+            WriterDiedError: The process died; the index is unchanged or has the new generation.
+            CodeRAGError: The error of indexing.
         """
         try:
             write_task(self._tasks, task)
@@ -99,19 +99,19 @@ class WriterProcess:
                         return report
                     case CodeRAGError() as error:
                         raise error
-        except (OSError, ValueError) as error:  # it is gone, or talks nonsense as its last words may be
+        except (OSError, ValueError) as error:  # it is gone, or its last line is incomplete
             raise self._make_death_error(task) from error
         raise self._make_death_error(task)
 
     def kill(self) -> None:
-        """End it, whatever it is doing. An index survives that."""
+        """Kill it at once. The index survives."""
         with suppress(OSError):
             self._process.kill()
 
     def close(self) -> None:
-        """Have it end, and return when it has."""
+        """End it and wait."""
         with suppress(OSError):
-            self._tasks.close()  # that tells it
+            self._tasks.close()  # end of input
         try:
             self._process.wait(_EXIT_TIMEOUT_S)
         except subprocess.TimeoutExpired:

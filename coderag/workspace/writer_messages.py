@@ -1,6 +1,6 @@
-"""What the workspace and its writer process say to one another: a JSON object a line.
+"""Messages between the workspace and its writer process: one JSON object per line.
 
-To the writer go tasks, one at a time; from it come, for the task under way, how far it is and last its report or its error.
+The workspace sends tasks, one at a time. The writer sends progress, then a report or an error.
 """
 
 import json
@@ -18,10 +18,10 @@ class IndexTask:
 
     Attributes:
         root: Folder of the repository.
-        trusted: Whether the user trusts it, which decides on its settings.
-        full: Whether everything is built anew.
-        edited: All that may have been edited since the last run of this process, relative to the root; None if that is
-            not known, so that only a walk can tell.
+        trusted: Whether the user trusts it, which affects its settings.
+        full: Whether everything is rebuilt.
+        edited: Paths that may have been edited since the last run of this process, relative to the root; None if
+            unknown, which requires a scan.
     """
 
     root: str
@@ -34,17 +34,17 @@ WriterReply = IndexProgress | IndexReport | CodeRAGError
 
 
 def write_task(stream: IO[bytes], task: IndexTask) -> None:
-    """Write a task. Raises `OSError` if nobody reads it."""
+    """Write a task. Raises `OSError` if the other side is gone."""
     _write_line(stream, asdict(task))
 
 
 def parse_task(line: bytes) -> IndexTask:
-    """Return the task of a line."""
+    """Parse a task."""
     return IndexTask(**json.loads(line))
 
 
 def write_reply(stream: IO[bytes], reply: WriterReply) -> None:
-    """Write a reply. Raises `OSError` if nobody reads it."""
+    """Write a reply. Raises `OSError` if the other side is gone."""
     match reply:
         case IndexProgress():
             _write_line(stream, {"progress": asdict(reply)})
@@ -56,10 +56,10 @@ def write_reply(stream: IO[bytes], reply: WriterReply) -> None:
 
 
 def parse_reply(line: bytes) -> WriterReply:
-    """Return the reply of a line.
+    """Parse a reply.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The line is not a reply.
     """
     record: Mapping[str, Any] = json.loads(line)
     match record:

@@ -1,7 +1,7 @@
-"""The process that writes indexes, so that searches keep their speed, and a crash of indexing is one failed job.
+"""The writer process: indexing does not slow searches down, and a crash is one failed job.
 
-It reads tasks from its standard input and writes replies to what was its standard output. When the input ends it ends at
-once, whatever it is doing: whoever started it is gone, and an index survives that. Its own worker processes do the same.
+It reads tasks from standard input and writes replies to the original standard output. It exits at once when the input
+ends: its parent is gone, and the index survives. Its worker processes do the same.
 """
 
 import logging
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from coderag.ingestion.files.scanner import Scan
 
 _PROGRESS_S: Final = 0.1
-_NICENESS: Final = 2  # of niceness: searches come first, but a busy machine must not stop indexing
+_NICENESS: Final = 2  # searches come first, but a busy machine must not stop indexing
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class _IndexedRepository:
-    """A repository that was indexed, and what the last walk through it found."""
+    """An indexed repository and the result of its last scan."""
 
     engine: "CodeRAG"
     stamp: EngineStamp
@@ -44,10 +44,10 @@ class _IndexedRepository:
 
 
 class IndexingLoop:
-    """Does tasks, and remembers what it needs to do the next one of the same repository sooner.
+    """Runner of tasks; it keeps engines and scans for the next task of the same repository.
 
     Args:
-        reply: Takes how far a task is, and what came of it.
+        reply: Sends progress and results.
     """
 
     def __init__(self, reply: Callable[[WriterReply], None]) -> None:
@@ -55,12 +55,12 @@ class IndexingLoop:
         self._repositories: dict[str, _IndexedRepository] = {}
 
     def run_task(self, task: IndexTask) -> None:
-        """Do a task; its report or its error is the last reply."""
+        """Run a task; the last reply is its report or its error."""
         try:
             result: WriterReply = self._index(task)
         except CodeRAGError as error:
             result = error
-        except Exception as error:  # the top of this process: the workspace says what it was
+        except Exception as error:  # top of the process: the workspace reports it
             _logger.exception("Indexing %s failed", task.root)
             result = IngestionError(
                 f"{task.root}: indexing failed inside: {error!r}", hint="This is a fault of CodeRAG."
@@ -73,19 +73,19 @@ class IndexingLoop:
         since = None
         if task.edited is not None and repository.last_scan is not None and not task.full:
             since = repository.last_scan, task.edited
-        repository.last_scan = None  # until this run has ended well
+        repository.last_scan = None  # until this run has succeeded
         indexer = repository.engine.make_indexer(_ProgressThrottle(self._reply))
         report = indexer.run(full=task.full, since=since)
-        repository.last_scan = indexer.found
+        repository.last_scan = indexer.last_scan
         return report
 
     def _open_repository(self, task: IndexTask) -> _IndexedRepository:
-        """Return a repository with its settings as they are now."""
+        """Open a repository with its current settings."""
         root = Path(task.root)
         stamp = EngineStamp.from_repository(root, trusted=task.trusted)
         existing = self._repositories.get(task.root)
         if existing is None or existing.stamp != stamp:
-            self._repositories.pop(task.root, None)  # also if the settings cannot be used
+            self._repositories.pop(task.root, None)  # even if the new settings are invalid
             existing = self._repositories[task.root] = _IndexedRepository(
                 open_engine(root, trusted=task.trusted), stamp
             )
@@ -93,7 +93,7 @@ class IndexingLoop:
 
 
 class _ProgressThrottle:
-    """Passes on how far a run is, some times a second and whenever another stage begins."""
+    """Rate limit for progress: a few replies per second, and one for every new stage."""
 
     def __init__(self, reply: Callable[[WriterReply], None]) -> None:
         self._reply = reply
@@ -109,8 +109,8 @@ class _ProgressThrottle:
 
 
 def main() -> None:
-    """Do tasks until the input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started us
+    """Run tasks until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent
     limit_heaps()
     task_descriptor, reply_descriptor = take_streams()
     if hasattr(os, "nice"):
@@ -130,14 +130,14 @@ def main() -> None:
 def _send_reply(stream: IO[bytes], reply: WriterReply) -> None:
     try:
         write_reply(stream, reply)
-    except OSError:  # nobody is there any more
+    except OSError:  # the parent is gone
         os._exit(0)
 
 
 def _read_tasks(stream: IO[bytes], tasks: "queue.SimpleQueue[IndexTask]") -> None:
     for line in stream:
         tasks.put(parse_task(line))
-    os._exit(0)  # in the middle of a run, too: nobody waits for what comes of it
+    os._exit(0)  # even during a run: nobody needs its result
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from coderag.errors import (
     ModelError,
     ModelUnavailableError,
 )
-from coderag.ingestion.summaries.enriching import Limits
+from coderag.ingestion.summaries.enriching import EnrichLimits
 from coderag.models.llms.scripted import ScriptedModel
 from coderag.text.tokenizer import query_terms
 from tests.loopback.ollama_server import OllamaServer
@@ -411,7 +411,7 @@ def test_no_time_at_all_asks_for_nothing(root):
 
 
 def test_while_another_process_writes_the_index_the_model_goes_on_and_the_sentences_come_in_later(root, monkeypatch):
-    monkeypatch.setattr("coderag.ingestion.summaries.enriching._WAIT_S", 0.1)
+    monkeypatch.setattr("coderag.ingestion.summaries.enriching._LOCK_TIMEOUT_S", 0.1)
     rag = indexed(root, writing_model())
     with rag._store.open_writer():
         assert rag.enrich().written == {"chunk": 7}
@@ -450,10 +450,10 @@ def test_progress_tells_pieces_tokens_and_cost(root):
 
 
 def test_following_writes_again_when_the_index_changed(root, monkeypatch):
-    monkeypatch.setattr("coderag.engine.enrichment._LOOK_S", 0.01)
+    monkeypatch.setattr("coderag.engine.enrichment._POLL_S", 0.01)
     rag = indexed(root, model := writing_model())
     stop = threading.Event()
-    reports = rag.summaries.follow(Limits(), stop=stop)
+    reports = rag.summaries.follow(EnrichLimits(), stop=stop)
     assert next(reports).written["chunk"] == 7
     append(root, "shop/cart.py", "\n\ndef refund(cart):\n    return -total(cart)\n")
     CodeRAG(root).index()
@@ -465,8 +465,8 @@ def test_following_writes_again_when_the_index_changed(root, monkeypatch):
 
 
 def test_following_waits_for_a_model_that_became_unreachable(root, monkeypatch):
-    monkeypatch.setattr("coderag.engine.enrichment._LOOK_S", 0.01)
-    monkeypatch.setattr("coderag.engine.enrichment._PAUSE_S", 0.01)
+    monkeypatch.setattr("coderag.engine.enrichment._POLL_S", 0.01)
+    monkeypatch.setattr("coderag.engine.enrichment._FAILURE_PAUSE_S", 0.01)
 
     def reply(prompt):
         if len(model.prompts) in (5, 6, 7):  # of the second run
@@ -475,7 +475,7 @@ def test_following_waits_for_a_model_that_became_unreachable(root, monkeypatch):
 
     rag = indexed(root, model := ScriptedModel(reply))
     stop = threading.Event()
-    reports = rag.summaries.follow(Limits(), stop=stop)
+    reports = rag.summaries.follow(EnrichLimits(), stop=stop)
     assert next(reports).written == {"chunk": 7, "file": 3, "folder": 2}
     append(root, "shop/cart.py", "\n\ndef refund(cart):\n    return -total(cart)\n")
     CodeRAG(root).index()
@@ -487,7 +487,7 @@ def test_following_waits_for_a_model_that_became_unreachable(root, monkeypatch):
 def test_following_a_model_that_was_never_reachable_is_an_error(root):
     rag = indexed(root, ScriptedModel(*[ModelUnavailableError("nobody there")] * 9))
     with pytest.raises(ModelUnavailableError):
-        next(rag.summaries.follow(Limits()))
+        next(rag.summaries.follow(EnrichLimits()))
 
 
 # Plans and imports
@@ -518,7 +518,7 @@ def test_a_plan_counts_what_failed_before_within_its_limit(root):
 
 def test_summaries_from_a_file_come_in_by_id_and_by_place_and_stay(root, tmp_path):
     rag = indexed(root, model := writing_model())
-    pieces = {piece["place"]: piece["id"] for batch in rag.summaries.plan().batches for piece in batch.pieces}
+    pieces = {piece["place"]: piece["id"] for batch in rag.summaries.plan().batches for piece in batch.targets}
     lines = [
         {"place": "shop/cart.py:1-4", "sentence": "Adds up prices."},
         {"id": pieces["shop/cart.py:5-6"], "sentence": "Begins a purchase.", "model": "someone/1"},
@@ -527,7 +527,7 @@ def test_summaries_from_a_file_come_in_by_id_and_by_place_and_stay(root, tmp_pat
     ]
     path = tmp_path / "given.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)) + "\n")
-    report = rag.summaries.take(path)
+    report = rag.summaries.import_file(path)
     assert (report.written, report.unknown) == ({"chunk": 2, "file": 1}, ["nowhere.py:1-2"])
     assert summaries_of(rag) == {"total": "Adds up prices.", "checkout": "Begins a purchase."}
     assert overviews_of(rag) == {"shop/cart.py": "The shopping basket."}
@@ -539,11 +539,11 @@ def test_summaries_from_a_file_come_in_by_id_and_by_place_and_stay(root, tmp_pat
 
 def test_folders_inside_one_another_come_in_at_once(root, tmp_path):
     rag = indexed(root)
-    places = [piece["place"] for batch in rag.summaries.plan().batches for piece in batch.pieces]
+    places = [piece["place"] for batch in rag.summaries.plan().batches for piece in batch.targets]
     places += ["auth/session.py", "auth/tokens.py", "shop/cart.py", "auth/", "./"]
     path = tmp_path / "given.jsonl"
     path.write_text("\n".join(json.dumps({"place": place, "sentence": f"All about {place}."}) for place in places))
-    report = rag.summaries.take(path)
+    report = rag.summaries.import_file(path)
     assert report.unknown == []
     assert {"auth/", "./"} <= overviews_of(rag).keys()
 
@@ -563,7 +563,7 @@ def test_a_file_with_a_line_that_is_none_is_refused_as_a_whole(root, tmp_path, l
     path = tmp_path / "given.jsonl"
     path.write_text('{"place": "shop/cart.py:1-4", "sentence": "Adds up prices."}\n' + line)
     with pytest.raises(InvalidQueryError, match=message):
-        rag.summaries.take(path)
+        rag.summaries.import_file(path)
     assert not summaries_of(rag)
 
 

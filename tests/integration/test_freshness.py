@@ -52,9 +52,9 @@ def unswept(rag):
 
 @pytest.fixture
 def followed(rag, monkeypatch):
-    monkeypatch.setattr(file_watch, "_SETTLE_S", 5.0)  # the machine may be busy
+    monkeypatch.setattr(file_watch, "_SETTLE_TIMEOUT_S", 5.0)  # the machine may be busy
     rag.follow()
-    assert rag._open_index.live._watch.wait_until_begun(DEADLINE_S)
+    assert rag._open_index.live._watch.wait_until_started(DEADLINE_S)
     rag.search("pay")
     return rag
 
@@ -215,7 +215,7 @@ def test_an_ignored_file_stays_out_and_a_new_rule_takes_files_out(followed, root
 
 
 def test_a_folder_that_is_ignored_no_longer_is_followed_from_then_on(followed, root):
-    followed._opened.live._next_sweep = float("inf")
+    followed._index.live._next_sweep = float("inf")
     (root / ".coderagignore").write_text("build/\n")
     (root / "build").mkdir()
     (root / "build" / "made.py").write_text("def made_thing(): ...\n")
@@ -292,9 +292,9 @@ def test_what_was_changed_and_changed_back_is_no_edit(rag, root):
 
 def test_an_edited_file_is_chunked_once_however_often_it_is_asked_about(rag, root, monkeypatch):
     chunked = []
-    original = rechunking.Rechunker._chunked
+    original = rechunking.Rechunker._chunk_file
     monkeypatch.setattr(
-        rechunking.Rechunker, "_chunked", lambda self, one: chunked.append(one.path) or original(self, one)
+        rechunking.Rechunker, "_chunk_file", lambda self, one: chunked.append(one.path) or original(self, one)
     )
     rag.search("pay")
     assert chunked == []
@@ -308,7 +308,7 @@ def test_an_edited_file_is_chunked_once_however_often_it_is_asked_about(rag, roo
 
 
 def test_of_many_edits_those_that_an_answer_stands_on_come_first_and_the_rest_is_told(rag, root, monkeypatch, caplog):
-    monkeypatch.setattr(rechunking, "MOST_FILES", 0)
+    monkeypatch.setattr(rechunking, "MAX_RECHUNKED_FILES", 0)
     rag._open_index.live._next_sweep = float("inf")
     for path in ("shop/pay.py", "shop/cart.py", "shop/stock.py"):
         edit_elsewhere(root, path, "# moved down\n" + FILES[path])
@@ -363,14 +363,14 @@ def test_when_the_embedding_model_fails_edited_code_is_found_by_its_words(rag, r
 
 
 def test_a_file_that_never_stops_changing_is_left_out_rather_than_cited_stale(unswept, root, monkeypatch):
-    refreshed = unswept._opened.refresh_context
+    refreshed = unswept._index.refresh_context
 
     def edited_meanwhile(*arguments, **options):
         (root / "shop/pay.py").write_text(FILES["shop/pay.py"] + f"# {time.monotonic_ns()}\n")
         return refreshed(*arguments, **options)
 
     monkeypatch.setattr(
-        type(unswept._opened), "refresh_context", lambda _, *args, **options: edited_meanwhile(*args, **options)
+        type(unswept._index), "refresh_context", lambda _, *args, **options: edited_meanwhile(*args, **options)
     )
     assert "shop/pay.py" not in [path for path, _ in places(unswept.search("pay"))]
 

@@ -7,7 +7,7 @@ import pytest
 
 from coderag.config.sections import EmbeddingSettings
 from coderag.config.settings import Settings
-from coderag.ingestion.cache_directory import cache_directory
+from coderag.ingestion.cache_directory import resolve_cache_directory
 from coderag.ingestion.indexer import Indexer
 from coderag.models.providers import make_dense_model
 from coderag.stores.content_cache import ContentCache
@@ -52,7 +52,7 @@ def index(root, server, *, full=False, **embedding):
     dense = make_dense_model(settings.embedding, sleep=lambda seconds: None)
     store = IndexStore(root / ".coderag")
     server.requests.clear()
-    with ContentCache(cache_directory(root, store.directory), limit_bytes=1_000_000) as cache:
+    with ContentCache(resolve_cache_directory(root, store.directory), limit_bytes=1_000_000) as cache:
         dense.cache = cache
         Indexer(root, settings, store, dense).run(full=full)
     return [text for text in texts_of(server) if PROBE not in text.split()]

@@ -56,7 +56,7 @@ def root(tmp_path):
 
 @pytest.fixture
 def watcher(root, monkeypatch):
-    monkeypatch.setattr(watching, "_ROUND_MS", 50)
+    monkeypatch.setattr(watching, "_POLL_MS", 50)
     watcher = Watcher(root)
     yield watcher
     watcher.stop.set()
@@ -110,7 +110,7 @@ def test_several_quick_edits_are_gathered(following, root):
 
 def test_another_writer_is_waited_for(watcher, root, monkeypatch):
     tried = Event()
-    when_unlocked = watching.when_unlocked
+    when_unlocked = watching.run_when_unlocked
 
     def told(index, stop=None):
         def attempt():
@@ -121,7 +121,7 @@ def test_another_writer_is_waited_for(watcher, root, monkeypatch):
 
         return when_unlocked(attempt, stop)
 
-    monkeypatch.setattr(watching, "when_unlocked", told)
+    monkeypatch.setattr(watching, "run_when_unlocked", told)
     with IndexStore(root / ".coderag").open_writer():
         watcher.thread.start()
         assert tried.wait(DEADLINE_S)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coderag.prompting import prompt_names, prompt_text
+from coderag.prompting import list_prompt_names, read_prompt_text
 
 
 @pytest.fixture
@@ -19,13 +19,13 @@ def own(tmp_path: Path) -> Path:
 def test_list_names_all_prompts_with_their_variables(coderag) -> None:
     result = coderag("prompts", "list")
     assert result.exit_code == 0
-    assert all(name in result.stdout for name in prompt_names())
+    assert all(name in result.stdout for name in list_prompt_names())
     assert "version 2; variables: passages, question" in result.stdout
     assert "own text:" not in result.stdout
 
 
 def test_list_says_which_are_the_projects_own(coderag, own) -> None:
-    own.write_text(prompt_text("rewrite_queries"), encoding="utf-8")
+    own.write_text(read_prompt_text("rewrite_queries"), encoding="utf-8")
     (own.parent / "rewrit.md").write_text("", encoding="utf-8")
     assert f"own text: {own}" in coderag("prompts", "list").stdout
     told = json.loads(coderag("prompts", "list", "--json").stdout)
@@ -42,12 +42,12 @@ def test_list_shows_an_own_text_that_cannot_be_used(coderag, own) -> None:
 
 
 def test_show_prints_the_text_in_force(coderag, own) -> None:
-    assert coderag("prompts", "show", "rewrite_queries").stdout == prompt_text("rewrite_queries")
-    changed = prompt_text("rewrite_queries").replace("Ten words", "Five words")
+    assert coderag("prompts", "show", "rewrite_queries").stdout == read_prompt_text("rewrite_queries")
+    changed = read_prompt_text("rewrite_queries").replace("Ten words", "Five words")
     own.write_text(changed, encoding="utf-8")
     assert coderag("prompts", "show", "rewrite_queries").stdout == changed
     packaged = coderag("prompts", "show", "rewrite_queries", "--packaged")
-    assert packaged.stdout == prompt_text("rewrite_queries")
+    assert packaged.stdout == read_prompt_text("rewrite_queries")
 
 
 def test_show_as_json_tells_rules_and_task_apart(coderag) -> None:
@@ -65,7 +65,7 @@ def test_an_unknown_name_is_wrong_usage_with_the_nearest(coderag) -> None:
 def test_copy_writes_the_packages_text_once(coderag, own) -> None:
     result = coderag("prompts", "copy", "rewrite_queries")
     assert result.stdout == f"{own}\n"
-    assert own.read_text(encoding="utf-8") == prompt_text("rewrite_queries")
+    assert own.read_text(encoding="utf-8") == read_prompt_text("rewrite_queries")
     own.write_text("mine", encoding="utf-8")
     again = coderag("prompts", "copy", "rewrite_queries")
     assert again.exit_code == 3
@@ -73,7 +73,7 @@ def test_copy_writes_the_packages_text_once(coderag, own) -> None:
     assert own.read_text(encoding="utf-8") == "mine"
     told = json.loads(coderag("prompts", "copy", "rewrite_queries", "--force", "--json").stdout)
     assert told == {"path": own.as_posix(), "overwritten": True}
-    assert own.read_text(encoding="utf-8") == prompt_text("rewrite_queries")
+    assert own.read_text(encoding="utf-8") == read_prompt_text("rewrite_queries")
 
 
 def test_copy_makes_the_folder_where_the_settings_say(coderag, tmp_path: Path) -> None:
@@ -88,13 +88,13 @@ def test_check_passes_what_can_be_used(coderag, own) -> None:
     none = coderag("prompts", "check")
     assert (none.exit_code, none.stdout) == (0, "")
     assert "no own texts" in none.stderr
-    own.write_text(prompt_text("rewrite_queries"), encoding="utf-8")
+    own.write_text(read_prompt_text("rewrite_queries"), encoding="utf-8")
     result = coderag("prompts", "check")
     assert (result.exit_code, result.stdout) == (0, "rewrite_queries: version 2, can be used\n")
 
 
 def test_check_fails_for_what_cannot_be_used(coderag, own) -> None:
-    own.write_text(prompt_text("rewrite_queries").replace("question", "query"), encoding="utf-8")
+    own.write_text(read_prompt_text("rewrite_queries").replace("question", "query"), encoding="utf-8")
     result = coderag("prompts", "check")
     assert result.exit_code == 3
     assert "its variables must be those of the package's prompt: question" in result.stdout

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from coderag.config.sections import EmbeddingSettings
-from coderag.models.dense import Batch, ProviderDense
+from coderag.models.dense import ChunkBatch, ProviderDense
 from coderag.models.providers import make_dense_model
 from coderag.stores.field_counts import FieldCounts
 from tests.loopback import LoopbackServer, Reply
@@ -43,15 +43,15 @@ class Case:
         return [body["input"] for body in self.server.bodies]
 
 
-def batch_of(texts: list[str], paths: tuple[str, ...] = ("src/a.py",)) -> Batch:
+def batch_of(texts: list[str], paths: tuple[str, ...] = ("src/a.py",)) -> ChunkBatch:
     """Return chunks of one file, or none."""
     empty = sp.csr_matrix((len(texts), 1), dtype=np.float32)
-    return Batch(
+    return ChunkBatch(
         texts=texts,
         counts=FieldCounts(empty, empty, empty),
         terms=["x"],
         paths=paths,
-        file_of=np.zeros(len(texts), np.intp),
+        file_indices=np.zeros(len(texts), np.intp),
         path_counts=sp.csr_matrix((len(paths), 1), dtype=np.float32),
     )
 

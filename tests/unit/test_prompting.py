@@ -6,7 +6,7 @@ import pytest
 
 from coderag import prompting
 from coderag.errors import ConfigurationError
-from coderag.prompting import Prompt, Prompts, load_prompt, prompt_names, prompt_text
+from coderag.prompting import Prompt, Prompts, list_prompt_names, load_prompt, read_prompt_text
 
 FOLDER = Path(__file__).parents[2] / "prompts"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.md"))
@@ -19,7 +19,7 @@ def written(monkeypatch):
     """Load a prompt from a text instead of a file."""
 
     def load(text):
-        monkeypatch.setattr(prompting, "_read", lambda name: text)
+        monkeypatch.setattr(prompting, "_read_prompt_file", lambda name: text)
         load_prompt.cache_clear()
         return load_prompt("written")
 
@@ -125,7 +125,7 @@ def own(tmp_path):
     prompts = Prompts(tmp_path / "prompts")
 
     def write(text, name="rewrite_queries"):
-        path = prompts.path_of(name)
+        path = prompts.get_path(name)
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return prompts
@@ -136,7 +136,7 @@ def own(tmp_path):
 def test_without_a_folder_the_packages_prompts_are_used(tmp_path):
     for prompts in (Prompts(), Prompts(tmp_path / "nowhere")):
         assert prompts.load("rewrite_queries") == load_prompt("rewrite_queries")
-        assert prompts.overridden() == prompts.unknown() == []
+        assert prompts.list_overridden() == prompts.list_unknown() == []
 
 
 def test_a_projects_own_text_is_used(own):
@@ -145,8 +145,8 @@ def test_a_projects_own_text_is_used(own):
     asked = prompt.render(question="where is login")
     assert (asked.system, asked.user) == ("Short words.", "Asked: where is login\n")
     assert prompt.version == 7
-    assert prompt.source == str(prompts.path_of("rewrite_queries"))
-    assert prompts.overridden() == ["rewrite_queries"]
+    assert prompt.source == str(prompts.get_path("rewrite_queries"))
+    assert prompts.list_overridden() == ["rewrite_queries"]
     assert prompts.load("rerank_listwise") == load_prompt("rerank_listwise")
 
 
@@ -160,14 +160,14 @@ def test_a_changed_file_is_read_again(own):
     prompts = own(OWN)
     assert prompts.load("rewrite_queries").version == 7
     own(OWN.replace("7", "8"))
-    path = prompts.path_of("rewrite_queries")
+    path = prompts.get_path("rewrite_queries")
     os.utime(path, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns + 1))
     assert prompts.load("rewrite_queries").version == 8
 
 
 def test_a_change_of_size_within_one_tick_of_the_clock_is_seen(own):
     prompts = own(OWN)
-    path = prompts.path_of("rewrite_queries")
+    path = prompts.get_path("rewrite_queries")
     before = path.stat().st_mtime_ns
     prompts.load("rewrite_queries")
     own(OWN.replace("7", "17"))
@@ -178,7 +178,7 @@ def test_a_change_of_size_within_one_tick_of_the_clock_is_seen(own):
 def test_a_deleted_file_gives_the_packages_text_back(own):
     prompts = own(OWN)
     prompts.load("rewrite_queries")
-    prompts.path_of("rewrite_queries").unlink()
+    prompts.get_path("rewrite_queries").unlink()
     assert prompts.load("rewrite_queries") == load_prompt("rewrite_queries")
 
 
@@ -215,23 +215,23 @@ def test_an_own_text_that_cannot_be_used_is_an_error_that_names_its_file(own, te
     prompts = own(text)
     with pytest.raises(ConfigurationError, match=fault) as caught:
         prompts.load("rewrite_queries")
-    assert str(prompts.path_of("rewrite_queries")) in str(caught.value)
+    assert str(prompts.get_path("rewrite_queries")) in str(caught.value)
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs a user whom permissions stop")
 def test_a_file_that_may_not_be_read_is_a_clear_error(own):
     prompts = own(OWN)
-    prompts.path_of("rewrite_queries").chmod(0)
+    prompts.get_path("rewrite_queries").chmod(0)
     with pytest.raises(ConfigurationError, match="cannot be read"):
         prompts.load("rewrite_queries")
 
 
 def test_a_file_of_another_name_is_told(own):
     prompts = own(OWN, "rewrite_querys")
-    assert prompts.unknown() == ["rewrite_querys"]
-    assert prompts.overridden() == []
+    assert prompts.list_unknown() == ["rewrite_querys"]
+    assert prompts.list_overridden() == []
 
 
 def test_the_text_of_a_prompt_can_be_copied_and_used(own):
-    for name in prompt_names():
-        assert own(prompt_text(name), name).load(name).key == load_prompt(name).key
+    for name in list_prompt_names():
+        assert own(read_prompt_text(name), name).load(name).key == load_prompt(name).key

@@ -29,7 +29,7 @@ import numpy as np
 from coderag import CodeRAG
 from coderag.ingestion.reembedding import ReembeddedSnapshot
 from coderag.models.dense import EmbeddedDense
-from coderag.models.word_vectors import ASSET, WordVectors
+from coderag.models.word_vectors import DEFAULT_FOLDER, WordVectors
 from coderag.stores.corpus import Corpus
 from coderag.stores.index_store import IndexStore
 from coderag.text.tokenizer import query_terms
@@ -143,7 +143,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--trees", type=Path, required=True)
-    parser.add_argument("--model", type=Path, default=ASSET)
+    parser.add_argument("--model", type=Path, default=DEFAULT_FOLDER)
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--compare", type=Path)

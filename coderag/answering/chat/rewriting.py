@@ -30,7 +30,7 @@ _NAME: Final = re.compile(
 def rewriting_prompt(context: QueryContext, question: str, history: str) -> ModelPrompt:
     """Return what the model is asked, with paths as it may see them."""
     if context.masked_paths:
-        question, history = context.masked_paths.hide(question), context.masked_paths.hide(history)
+        question, history = context.masked_paths.mask_text(question), context.masked_paths.mask_text(history)
     return context.prompts.load("standalone").render(question=question, history=history)
 
 

@@ -103,7 +103,7 @@ async def generate_text(
 
 
 def _build_prompt(context: QueryContext, state: QueryState, shape: AnswerShape, evidence: str) -> ModelPrompt:
-    hide = context.masked_paths.hide if context.masked_paths else str
+    hide = context.masked_paths.mask_text if context.masked_paths else str
     load, history = context.prompts.load, state.get("history", "")
     return load("answer").render(
         shape=load(f"answer_{shape}").render().user.strip(),

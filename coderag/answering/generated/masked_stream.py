@@ -14,7 +14,7 @@ async def unmask_stream(deltas: AsyncIterator[str], paths: MaskedPaths) -> Async
     buffer = ""
     async for delta in deltas:
         if isinstance(delta, CutOff):
-            yield paths.unmask(buffer)
+            yield paths.unmask_text(buffer)
             yield delta
             return
         buffer += delta
@@ -22,5 +22,5 @@ async def unmask_stream(deltas: AsyncIterator[str], paths: MaskedPaths) -> Async
         complete = buffer[: match.start()] if match else buffer
         if complete:
             buffer = buffer[len(complete) :]
-            yield paths.unmask(complete)
-    yield paths.unmask(buffer)
+            yield paths.unmask_text(complete)
+    yield paths.unmask_text(buffer)

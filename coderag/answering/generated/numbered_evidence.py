@@ -67,7 +67,7 @@ def _build_evidence(number: int, item: ItemRecord, snippet: Snippet) -> Numbered
 
 def _mask_item(item: ItemRecord, snippet: Snippet, mask: PathMask) -> ItemRecord:
     """Mask the path in an item, and titles and summaries derived from it; code and docstrings are unchanged."""
-    masked = {**item, "path": mask.mask(snippet.path)}
+    masked = {**item, "path": mask.mask_path(snippet.path)}
     if snippet.kind not in FILE_NAMED_KINDS:
         return masked
     if snippet.name == get_module_name(snippet.path):

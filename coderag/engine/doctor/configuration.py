@@ -117,10 +117,10 @@ def _needed_extras(settings: Settings) -> Iterator[tuple[str, str, str]]:
 
 def _prompts(setup: Setup) -> Finding:
     prompts = setup.prompts
-    names = prompts.overridden()
+    names = prompts.list_overridden()
     for name in names:
         prompts.load(name)
-    if unknown := prompts.unknown():
+    if unknown := prompts.list_unknown():
         message = f"{prompts.folder} has files that are no prompt's, so that nothing reads them: {', '.join(unknown)}"
         return Finding(message, "`coderag prompts list` names the prompts.", "note")
     older = [name for name in names if prompts.load(name).version < load_prompt(name).version]

@@ -97,12 +97,12 @@ def _freshness(setup: Setup) -> Finding:
 
 
 def _embedding(setup: Setup) -> Finding:
-    from coderag.models.providers import configured_embedding  # noqa: PLC0415  # takes a while
+    from coderag.models.providers import describe_configured_embedding  # noqa: PLC0415  # takes a while
 
     pointer = setup.store.read_pointer()
     if pointer is None:
         return Finding("nothing is indexed yet", status="skipped")
-    configured = configured_embedding(setup.settings.embedding, pointer.embedding)
+    configured = describe_configured_embedding(setup.settings.embedding, pointer.embedding)
     if configured == pointer.embedding.name:
         return Finding(f"vectors of {pointer.embedding}, as configured")
     message = f"the index has vectors of {pointer.embedding}; configured is {configured}"

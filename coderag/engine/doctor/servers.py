@@ -9,10 +9,10 @@ from coderag.config.server_addresses import parse_server_address
 from coderag.engine.doctor.probes import Finding, Probe
 from coderag.engine.doctor.setup import Setup
 from coderag.errors import ConfigurationError, ModelUnavailableError
-from coderag.models.llms.listing import is_listed, models_at
-from coderag.models.llms.servers import OLLAMA_MODEL, model_of, remote_of
-from coderag.models.ollama_models import describe_model, use_of
-from coderag.models.providers import embedding_remote
+from coderag.models.llms.listing import is_listed, list_server_models
+from coderag.models.llms.servers import OLLAMA_MODEL, get_model_name, resolve_llm_remote
+from coderag.models.ollama_models import describe_model, guess_use
+from coderag.models.providers import resolve_embedding_remote
 from coderag.models.remote_errors import Remote
 
 LISTING_S: Final = 10.0
@@ -45,14 +45,16 @@ def embedding_server(setup: Setup) -> Served | None:
     if settings.provider not in _LIST_EMBEDDING_MODELS:
         return None
     limited = settings.model_copy(update={"timeout_s": setup.limit_s(LISTING_S)})
-    return Served(lambda: embedding_remote(limited), settings.provider, embeds=True)
+    return Served(lambda: resolve_embedding_remote(limited), settings.provider, embeds=True)
 
 
 def llm_server(setup: Setup) -> Served:
     """Return the server of the language model."""
     settings = setup.settings.llm
     limited = settings.model_copy(update={"timeout_s": setup.limit_s(LISTING_S)})
-    return Served(lambda: remote_of(limited, model_of(settings)), settings.provider, window=settings.context_window)
+    return Served(
+        lambda: resolve_llm_remote(limited, get_model_name(settings)), settings.provider, window=settings.context_window
+    )
 
 
 def reranker_server(setup: Setup) -> Served | None:
@@ -72,7 +74,7 @@ def reranker_server(setup: Setup) -> Served | None:
 def server_probes(section: str, served: Served) -> Iterator[Probe]:
     """Yield what is checked of a server before it is asked for anything."""
     server, model = f"{section}.server", f"{section}.model"
-    listed = cache(lambda: models_at(served.remote()))  # asked for once; the second probe runs after the first
+    listed = cache(lambda: list_server_models(served.remote()))  # asked for once; the second probe runs after the first
     limit = 2 * LISTING_S
     yield Probe(server, partial(_server, served, listed), connects=True, timeout_s=limit, overdue=ModelUnavailableError)
     yield Probe(
@@ -104,7 +106,7 @@ def _model(served: Served, listed: Callable[[], list[str]]) -> Finding:
     remote, names = served.remote(), listed()
     if is_listed(remote.model, names):
         return Finding(f"{remote.model} is there")
-    near = [name for name in names if (use_of(name) == "embedding") == served.embeds]
+    near = [name for name in names if (guess_use(name) == "embedding") == served.embeds]
     others = f", which has {', '.join(near[:_NAMES_SHOWN])}" if near else ""
     message = f"{remote.provider} at {remote.address}{others}, has no model {remote.model}"
     if remote.provider == "ollama":

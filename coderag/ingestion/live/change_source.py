@@ -4,21 +4,21 @@ from collections.abc import Callable, Collection
 from typing import Final, Protocol
 
 QUIET_S: Final = 0.05
-LONGEST_S: Final = 1.0  # however many edits follow one another
+MAX_GATHER_S: Final = 1.0  # however many edits follow one another
 
-Note = Callable[[Collection[str]], None]
+ChangeCallback = Callable[[Collection[str]], None]
 """Takes absolute paths that may have changed, in the order of the changes; that of the root stands for all."""
 
 
 class ChangeSource(Protocol):
-    """Tells each change below a folder, and in the folder for cookies, to a `Note`. It may be used by several threads."""
+    """Tells each change below a folder, and in the folder for cookies, to a `ChangeCallback`. It may be used by several threads."""
 
-    def take(self, timeout_s: float, *, gather: bool = False) -> None:
+    def poll(self, timeout_s: float, *, gather: bool = False) -> None:
         """Note what has changed, after waiting for something if nothing has.
 
         Args:
             timeout_s: How long to wait at most, seconds.
-            gather: Whether to wait on until it was quiet for `QUIET_S`, but no longer than `LONGEST_S`.
+            gather: Whether to wait on until it was quiet for `QUIET_S`, but no longer than `MAX_GATHER_S`.
 
         Raises:
             OSError: The system cannot tell all changes any more: the folder is gone, or a limit is reached.
@@ -43,7 +43,7 @@ class ChangeSource(Protocol):
         ...
 
 
-def is_text(path: str) -> bool:
+def is_valid_unicode(path: str) -> bool:
     """Whether a path is valid Unicode: bytes that are not UTF-8 are lone surrogates in it. The scanner leaves out others."""
     try:
         path.encode()

@@ -15,14 +15,14 @@ from coderag.ingestion.files.scanner import candidate_of
 from coderag.ingestion.files.source import read_regular
 from coderag.schema.chunks import FileRecord
 
-_LONGEST_RUN_NS: Final = 24 * 3600 * 10**9
+_MAX_RUN_NS: Final = 24 * 3600 * 10**9
 """No run of indexing reads a file longer than this before it commits."""
 
-Status = tuple[int, int, int, int]
+FileStatus = tuple[int, int, int, int]
 """Size, times and number on disk: one that is another means that the file may be another."""
 
 
-def status_of(file: Candidate | FileRecord) -> Status:
+def get_file_status(file: Candidate | FileRecord) -> FileStatus:
     """Return the status of a file."""
     return file.size, file.mtime_ns, file.ctime_ns, file.inode
 
@@ -42,9 +42,9 @@ class DiskFiles:
         self._root = root
         self._prefix = f"{root}{os.sep}"
         self._max_file_bytes = max_file_bytes
-        self._hashes: dict[str, tuple[Status, str]] = {}
+        self._hashes: dict[str, tuple[FileStatus, str]] = {}
 
-    def candidate(self, path: str) -> Candidate | None:
+    def find_candidate(self, path: str) -> Candidate | None:
         """Return a file with its status; None if there is no regular file of that path."""
         try:
             status = os.lstat(self._prefix + path)
@@ -52,7 +52,7 @@ class DiskFiles:
             return None
         return candidate_of(path, status) if stat.S_ISREG(status.st_mode) else None
 
-    def is_same(self, candidate: Candidate, record: FileRecord, checked_ns: int) -> bool:
+    def is_unchanged(self, candidate: Candidate, record: FileRecord, checked_ns: int) -> bool:
         """Whether a file still has the content that is recorded.
 
         Args:
@@ -61,32 +61,34 @@ class DiskFiles:
             checked_ns: When files were last looked at before they were read for these records, nanoseconds of the epoch; an
                 earlier time costs but a look at more files.
         """
-        is_proved = record.outcome == "failed" or not proves_nothing(record, checked_ns)
-        if is_proved and status_of(candidate) == status_of(record):
+        is_status_conclusive = record.outcome == "failed" or not proves_nothing(record, checked_ns)
+        if is_status_conclusive and get_file_status(candidate) == get_file_status(record):
             return True
-        return bool(record.hash) and self.hash_of(candidate) == record.hash
+        return bool(record.hash) and self.compute_hash(candidate) == record.hash
 
-    def hash_of(self, candidate: Candidate) -> str:
+    def compute_hash(self, candidate: Candidate) -> str:
         """Return the SHA-256 of a file's content; empty if it cannot be read or is too large."""
-        status = status_of(candidate)
-        known = self._hashes.get(candidate.path)
-        if known is not None and known[0] == status:
-            return known[1]
-        looked_ns = time.time_ns()
+        status = get_file_status(candidate)
+        cached = self._hashes.get(candidate.path)
+        if cached is not None and cached[0] == status:
+            return cached[1]
+        read_ns = time.time_ns()
         try:
-            data, read = read_regular(self._root / candidate.path, self._max_file_bytes)
+            data, read_status = read_regular(self._root / candidate.path, self._max_file_bytes)
         except (OSError, ValueError):
             return ""
         if len(data) > self._max_file_bytes:
             return ""
         digest = hashlib.sha256(data).hexdigest()
-        found = candidate_of(candidate.path, read)
-        settled = FileRecord(found.path, "indexed", mtime_ns=found.mtime_ns, ctime_ns=found.ctime_ns)
-        if not proves_nothing(settled, looked_ns):  # else it may change once more within the same time stamp
-            self._hashes[candidate.path] = status_of(found), digest
+        read_candidate = candidate_of(candidate.path, read_status)
+        probe = FileRecord(
+            read_candidate.path, "indexed", mtime_ns=read_candidate.mtime_ns, ctime_ns=read_candidate.ctime_ns
+        )
+        if not proves_nothing(probe, read_ns):  # else it may change once more within the same time stamp
+            self._hashes[candidate.path] = get_file_status(read_candidate), digest
         return digest
 
-    def folder_times(self, folders: Iterable[str]) -> dict[str, int]:
+    def read_folder_times(self, folders: Iterable[str]) -> dict[str, int]:
         """Return when something last came to or went from folders, in nanoseconds; 0 for those that are gone."""
         times = {}
         for folder in folders:
@@ -97,10 +99,10 @@ class DiskFiles:
         return times
 
 
-def earliest_look_ns(created: str) -> int:
+def compute_earliest_check_ns(created: str) -> int:
     """Return a time before which no file was read for a generation.
 
     Args:
         created: When it was committed, ISO 8601.
     """
-    return int(datetime.fromisoformat(created).timestamp() * 10**9) - _LONGEST_RUN_NS
+    return int(datetime.fromisoformat(created).timestamp() * 10**9) - _MAX_RUN_NS

@@ -18,8 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from coderag.ingestion.live.change_source import LONGEST_S, QUIET_S, Note, is_text
-from coderag.ingestion.watching import is_of_interest
+from coderag.ingestion.live.change_source import MAX_GATHER_S, QUIET_S, ChangeCallback, is_valid_unicode
+from coderag.ingestion.watching import is_watched_path
 
 _ATTRIB: Final = 0x4
 _MOVED_FROM: Final = 0x40
@@ -41,15 +41,15 @@ _MASK: Final = (
 _ROOT_MASK: Final = _MASK | 0x400 | 0x800  # IN_DELETE_SELF, IN_MOVE_SELF
 _COOKIES_MASK: Final = _ONLY_FOLDERS | _CREATE | 0x2000_0000  # IN_MASK_ADD: the folder may have a watch already
 
-_EVENT: Final = struct.Struct("iIII")
-_SIZE: Final = struct.Struct("i")
-_LARGE_BYTES: Final = 1 << 17
+_EVENT_STRUCT: Final = struct.Struct("iIII")
+_SIZE_STRUCT: Final = struct.Struct("i")
+_QUEUE_DRAIN_BYTES: Final = 1 << 17
 """So much in the queue is taken without waiting for quiet: some 4,000 of the 16,384 changes that have room."""
 
-_LIMITS: Final = frozenset((errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.ENFILE))
+_LIMIT_ERRNOS: Final = frozenset((errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.ENFILE))
 
 
-def is_there() -> bool:
+def is_available() -> bool:
     """Whether Python and its C library can ask for it; a library that is linked in cannot be asked by name."""
     try:
         return hasattr(ctypes.CDLL(None), "inotify_init1") and hasattr(os, "eventfd")
@@ -57,36 +57,36 @@ def is_there() -> bool:
         return False
 
 
-class Inotify:
+class InotifySource:
     """A `ChangeSource` that stands on the system's own calls.
 
     Args:
         root: Folder of the repository.
         cookies: The folder for cookies; it need not be there.
-        ignored: Returns what needs no watch: see `is_of_interest`. Folders that are in it no longer are told.
+        ignored: Returns what needs no watch: see `is_watched_path`. Folders that are in it no longer are told.
         note: Given the changes, under a lock: it must not ask back.
 
     Raises:
         OSError: The system cannot watch the folder; ENOSPC or EMFILE if a limit is reached.
     """
 
-    def __init__(self, root: Path, cookies: Path, ignored: Callable[[], Set[str]], note: Note) -> None:
+    def __init__(self, root: Path, cookies: Path, ignored: Callable[[], Set[str]], on_change: ChangeCallback) -> None:
         self._root = str(root)
         self._root_path = root
         self._cookies = str(cookies)
         self._ignored = ignored
-        self._note = note
+        self._on_change = on_change
         self._lock = threading.Lock()
-        self._left_out = ignored()
+        self._active_ignored = ignored()
         self._folders: dict[int, str] = {}  # by watch
         self._watches: dict[str, int] = {}  # by folder
         self._cookies_watch = -1
         self._libc = ctypes.CDLL(None, use_errno=True)
-        self._queue = self._checked(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
-        self._stopped = -1
+        self._queue = self._check_result(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+        self._stop_descriptor = -1
         try:
-            self._stopped = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-            self._sync(self._root)
+            self._stop_descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+            self._sync_watches(self._root)
             self._check_root()
             with suppress(FileNotFoundError):
                 self.watch_cookies()
@@ -94,7 +94,7 @@ class Inotify:
             self.close()
             raise
 
-    def take(self, timeout_s: float, *, gather: bool = False) -> None:
+    def poll(self, timeout_s: float, *, gather: bool = False) -> None:
         """See `ChangeSource`."""
         if timeout_s > 0:
             self._wait(timeout_s, gather=gather)
@@ -102,141 +102,144 @@ class Inotify:
             if self._queue < 0:
                 return
             try:
-                told = [*self._no_longer_ignored(), *self._read()]
+                changes = [*self._update_ignored(), *self._read_paths()]
                 self._check_root()
             except OSError:
-                self._note([self._root])
+                self._on_change([self._root])
                 raise
-            if told:
-                self._note(told)
+            if changes:
+                self._on_change(changes)
 
     def watch_cookies(self) -> None:
         """See `ChangeSource`."""
         with self._lock:
             if self._queue >= 0:
-                self._cookies_watch = self._add(self._cookies, _COOKIES_MASK)
+                self._cookies_watch = self._add_watch(self._cookies, _COOKIES_MASK)
 
     def stop(self) -> None:
         """See `ChangeSource`."""
         with self._lock:
-            if self._stopped >= 0:
-                os.eventfd_write(self._stopped, 1)
+            if self._stop_descriptor >= 0:
+                os.eventfd_write(self._stop_descriptor, 1)
 
     def close(self) -> None:
         """See `ChangeSource`."""
         with self._lock:
-            for descriptor in (self._queue, self._stopped):
+            for descriptor in (self._queue, self._stop_descriptor):
                 if descriptor >= 0:
                     os.close(descriptor)
-            self._queue = self._stopped = -1
+            self._queue = self._stop_descriptor = -1
 
     # The queue
 
     def _wait(self, timeout_s: float, *, gather: bool) -> None:
-        queue, stopped = self._queue, self._stopped
+        queue, stop_descriptor = self._queue, self._stop_descriptor
         if queue < 0:
             return
         poll = select.poll()
-        poll.register(stopped, select.POLLIN)
+        poll.register(stop_descriptor, select.POLLIN)
         poll.register(queue, select.POLLIN)
         if not poll.poll(timeout_s * 1_000) or not gather:
             return
         poll.unregister(queue)
-        deadline, before = time.monotonic() + LONGEST_S, -1
-        while before < (queued := self._queued()) < _LARGE_BYTES and time.monotonic() < deadline:
-            before = queued
+        deadline, previous_bytes = time.monotonic() + MAX_GATHER_S, -1
+        while (
+            previous_bytes < (queued_bytes := self._count_queued_bytes()) < _QUEUE_DRAIN_BYTES
+            and time.monotonic() < deadline
+        ):
+            previous_bytes = queued_bytes
             if poll.poll(QUIET_S * 1_000):
                 return
 
-    def _queued(self) -> int:
+    def _count_queued_bytes(self) -> int:
         """Return how many bytes are in the queue."""
-        size = bytearray(_SIZE.size)
+        size = bytearray(_SIZE_STRUCT.size)
         fcntl.ioctl(self._queue, termios.FIONREAD, size)
-        return int(_SIZE.unpack(size)[0])
+        return int(_SIZE_STRUCT.unpack(size)[0])
 
-    def _read(self) -> Iterator[str]:
+    def _read_paths(self) -> Iterator[str]:
         """Yield the paths of all changes that are in the queue."""
-        queued = self._queued()
-        data = os.read(self._queue, queued) if queued else b""
+        queued_bytes = self._count_queued_bytes()
+        data = os.read(self._queue, queued_bytes) if queued_bytes else b""
         start = 0
         while start < len(data):
-            watch, what, _, length = _EVENT.unpack_from(data, start)
-            start += _EVENT.size + length
+            watch, event_mask, _, length = _EVENT_STRUCT.unpack_from(data, start)
+            start += _EVENT_STRUCT.size + length
             name = data[start - length : start].rstrip(b"\0")
-            if what & _OVERFLOW:
-                self._sync(self._root)
+            if event_mask & _OVERFLOW:
+                self._sync_watches(self._root)
                 yield self._root
             elif watch in self._folders:  # else it was removed, and its folder told then
-                yield from self._one(watch, what, os.fsdecode(name))
+                yield from self._handle_event(watch, event_mask, os.fsdecode(name))
 
-    def _one(self, watch: int, what: int, name: str) -> Iterator[str]:
+    def _handle_event(self, watch: int, event_mask: int, name: str) -> Iterator[str]:
         folder = self._folders[watch]
-        if what & _IGNORED:  # the folder is gone
-            self._forget(watch)
+        if event_mask & _IGNORED:  # the folder is gone
+            self._forget_watch(watch)
             return
         path = f"{folder}/{name}" if name else folder
-        if what & _IS_FOLDER and name:
-            if what & _DELETE:  # nothing was in it any more; if there is a new one, that is told next
-                self._forget(self._watches.get(path, -1))
-            elif not (what & _ATTRIB and path in self._watches):
-                self._sync(path)
+        if event_mask & _IS_FOLDER and name:
+            if event_mask & _DELETE:  # nothing was in it any more; if there is a new one, that is told next
+                self._forget_watch(self._watches.get(path, -1))
+            elif not (event_mask & _ATTRIB and path in self._watches):
+                self._sync_watches(path)
         yield path
 
     # The watches
 
-    def _sync(self, top: str) -> None:
+    def _sync_watches(self, top: str) -> None:
         """Have watches at a folder and at all below it that matter, and at nothing that was there before.
 
         Raises:
             OSError: A limit is reached.
         """
-        before = set(self._below(top)) if top in self._watches else set()
-        pending = [top] if self._matters(top) else []
+        old_watches = set(self._iterate_watches(top)) if top in self._watches else set()
+        pending = [top] if self._is_relevant(top) else []
         while pending:
             path = pending.pop()
             try:
-                before.discard(self._add(path, _ROOT_MASK if path == self._root else _MASK))
+                old_watches.discard(self._add_watch(path, _ROOT_MASK if path == self._root else _MASK))
                 with os.scandir(path) as entries:  # what comes from now on is told
                     folders = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
             except OSError as error:
-                if error.errno in _LIMITS:
+                if error.errno in _LIMIT_ERRNOS:
                     raise
                 continue  # it is gone, or may not be read
-            pending += filter(self._matters, folders)
-        for watch in before - {self._cookies_watch}:
-            self._forget(watch)
+            pending += filter(self._is_relevant, folders)
+        for watch in old_watches - {self._cookies_watch}:
+            self._forget_watch(watch)
             self._libc.inotify_rm_watch(self._queue, watch)  # fails if the folder is gone
 
-    def _below(self, top: str) -> Iterator[int]:
-        inside = f"{top}/"
-        return (watch for path, watch in self._watches.items() if path == top or path.startswith(inside))
+    def _iterate_watches(self, top: str) -> Iterator[int]:
+        prefix = f"{top}/"
+        return (watch for path, watch in self._watches.items() if path == top or path.startswith(prefix))
 
-    def _matters(self, path: str) -> bool:
-        return is_text(path) and is_of_interest(self._root_path, path, self._left_out)
+    def _is_relevant(self, path: str) -> bool:
+        return is_valid_unicode(path) and is_watched_path(self._root_path, path, self._active_ignored)
 
-    def _add(self, path: str, mask: int) -> int:
-        watch = self._checked(self._libc.inotify_add_watch(self._queue, os.fsencode(path), mask), path)
+    def _add_watch(self, path: str, mask: int) -> int:
+        watch = self._check_result(self._libc.inotify_add_watch(self._queue, os.fsencode(path), mask), path)
         if self._folders.get(watch) != path:  # it is new, or was elsewhere
-            self._forget(watch)
+            self._forget_watch(watch)
             self._folders.pop(self._watches.get(path, -1), None)
             self._folders[watch], self._watches[path] = path, watch
         return watch
 
-    def _forget(self, watch: int) -> None:
+    def _forget_watch(self, watch: int) -> None:
         path = self._folders.pop(watch, None)
         if path is not None and self._watches.get(path) == watch:
             del self._watches[path]
 
-    def _no_longer_ignored(self) -> Iterator[str]:
+    def _update_ignored(self) -> Iterator[str]:
         """Have watches by the rules as they are now; yield the folders that were left out until now."""
-        ignored, before = self._ignored(), self._left_out
-        if ignored is before:
+        ignored, previous = self._ignored(), self._active_ignored
+        if ignored is previous:
             return
-        self._left_out = ignored
-        for path in ignored ^ before:
+        self._active_ignored = ignored
+        for path in ignored ^ previous:
             folder = f"{self._root}/{path[:-1]}"
-            if path.endswith("/") and (path in before or folder in self._watches):
-                self._sync(folder)
+            if path.endswith("/") and (path in previous or folder in self._watches):
+                self._sync_watches(folder)
                 if folder in self._watches:
                     yield folder
 
@@ -245,7 +248,7 @@ class Inotify:
         if self._root not in self._watches:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self._root)
 
-    def _checked(self, result: int, path: str = "") -> int:
+    def _check_result(self, result: int, path: str = "") -> int:
         if result < 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number), path or None)

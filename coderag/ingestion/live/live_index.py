@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from coderag.config.settings import Settings
 from coderag.ingestion.files.scanner import scan
-from coderag.ingestion.live.disk_files import DiskFiles, Status, status_of
-from coderag.ingestion.live.edits import Edits, Generation
+from coderag.ingestion.live.disk_files import DiskFiles, FileStatus, get_file_status
+from coderag.ingestion.live.edits import EditTracker, GenerationFiles
 from coderag.models.dense import DenseModel
 from coderag.schema.chunks import FileRecord
 from coderag.stores.overlay import FreshFile, OverlaySnapshot
@@ -27,14 +27,14 @@ OnEdited = Callable[[Collection[str]], None]
 
 Sweep = Literal["when due", "unless watched", "now"]
 
-_BETWEEN_SWEEPS_S: Final = 2.0
-_BETWEEN_SWEEPS_WATCHED_S: Final = 10.0
+_SWEEP_INTERVAL_S: Final = 2.0
+_WATCHED_SWEEP_INTERVAL_S: Final = 10.0
 """A watch is not told what other machines edit on a network file system, and loses edits where there is no inotify."""
 
-_SHARE_OF_SWEEPS: Final = 50
+_SWEEP_BACKOFF_FACTOR: Final = 50
 """Looking at all files takes no more than one part in so many of the time."""
 
-_FOLDER: Final = "watch"
+_COOKIE_FOLDER: Final = "watch"
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class _Overlay:
     """
 
     base: Snapshot
-    generation: Generation
+    generation: GenerationFiles
     rechunker: "Rechunker | None" = None
     snapshot: OverlaySnapshot | None = None
     state: tuple[Mapping[str, FreshFile], Set[str]] | None = None
@@ -80,42 +80,42 @@ class LiveIndex:
         self._builder = builder
         self._on_edited = on_edited
         self._disk = DiskFiles(root, settings.ingestion.max_file_bytes)
-        self._edits = Edits(root, settings.ingestion, self._disk)
+        self._edits = EditTracker(root, settings.ingestion, self._disk)
         self._lock = threading.RLock()
-        self._telling = threading.Lock()
-        self._told: set[str] = set()
-        self._announced: dict[str, Status | None] = {}
-        self._generations: weakref.WeakKeyDictionary[Snapshot, Generation] = weakref.WeakKeyDictionary()
+        self._changed_lock = threading.Lock()
+        self._changed_paths: set[str] = set()
+        self._announced: dict[str, FileStatus | None] = {}
+        self._generations: weakref.WeakKeyDictionary[Snapshot, GenerationFiles] = weakref.WeakKeyDictionary()
         self._overlay: _Overlay | None = None
         self._watch: FileWatch | None = None
-        self._ignored_at_first: frozenset[str] | None = None
+        self._initial_ignored: frozenset[str] | None = None
         self._next_sweep = 0.0
-        self._swept = -_BETWEEN_SWEEPS_WATCHED_S
+        self._last_sweep = -_WATCHED_SWEEP_INTERVAL_S
 
-    def flag(self, paths: Iterable[str]) -> None:
+    def mark_changed(self, paths: Iterable[str]) -> None:
         """Note paths, relative to the root, that may have changed: files or folders, whether the index has them or not."""
-        with self._telling:
-            self._told.update(paths)
+        with self._changed_lock:
+            self._changed_paths.update(paths)
 
-    def edited(self, base: Snapshot) -> list[str]:
+    def list_edited(self, base: Snapshot) -> list[str]:
         """Return the paths of the files that are known to differ from a generation."""
-        self._take_watched()
+        self._sync_watch()
         with self._lock:
-            self._compare(self._overlay_of(base).generation, (), "when due")
-            return sorted(self._edits.known)
+            self._update_edits(self._get_overlay(base).generation, (), "when due")
+            return sorted(self._edits.edited)
 
-    def follow(self) -> None:
+    def start_watching(self) -> None:
         """Watch the repository from now on; a second call does nothing."""
         from coderag.ingestion.live.file_watch import FileWatch  # noqa: PLC0415  # only who follows needs it
 
-        with self._telling:
+        with self._changed_lock:
             if self._watch is None:
-                cookies = self._directory / _FOLDER
-                self._watch = FileWatch(self._root, self._what_is_ignored, self.flag, cookies, self._on_edited)
+                cookies = self._directory / _COOKIE_FOLDER
+                self._watch = FileWatch(self._root, self._get_ignored, self.mark_changed, cookies, self._on_edited)
 
     def close(self) -> None:
         """End watching, and let go of what is kept for edited files; it can be used again."""
-        with self._telling:
+        with self._changed_lock:
             watch, self._watch = self._watch, None
         if watch is not None:
             watch.close()
@@ -124,8 +124,8 @@ class LiveIndex:
             if overlay is not None and overlay.rechunker is not None:
                 overlay.rechunker.close()
 
-    def over(
-        self, base: Snapshot, *, wanted: Sequence[str] = (), hidden: Sequence[str] = (), sweep: Sweep = "when due"
+    def build_overlay(
+        self, base: Snapshot, *, required: Sequence[str] = (), hidden: Sequence[str] = (), sweep: Sweep = "when due"
     ) -> OverlaySnapshot | None:
         """Return a generation with the edited files as they are now; None if none is known to be edited.
 
@@ -135,28 +135,28 @@ class LiveIndex:
             hidden: Files that are left out, because they are edited too fast to keep up.
             sweep: When to look at all files.
         """
-        is_watched = self._take_watched()
+        is_watched = self._sync_watch()
         if sweep == "unless watched":
             sweep = "when due" if is_watched else "now"
         with self._lock:
-            overlay = self._overlay_of(base)
-            self._compare(overlay.generation, wanted, sweep)
-            made = self._made(overlay, wanted, hidden) if self._edits.known or hidden else None
-            if made is None:
+            overlay = self._get_overlay(base)
+            self._update_edits(overlay.generation, required, sweep)
+            overlaid = self._build_snapshot(overlay, required, hidden) if self._edits.edited or hidden else None
+            if overlaid is None:
                 overlay.snapshot = overlay.state = None
-            news = self._news()
-        if news and self._on_edited is not None:
-            self._on_edited(news)
-        return made
+            new_edits = self._take_new_edits()
+        if new_edits and self._on_edited is not None:
+            self._on_edited(new_edits)
+        return overlaid
 
-    def stale(self, snapshot: Snapshot | OverlaySnapshot, paths: Iterable[str]) -> list[str]:
+    def find_stale(self, snapshot: Snapshot | OverlaySnapshot, paths: Iterable[str]) -> list[str]:
         """Return those of some indexed files that are no longer what a snapshot says."""
         return [path for path in paths if self._is_stale(snapshot, path)]
 
-    def is_gone(self, snapshot: Snapshot | OverlaySnapshot, path: str) -> bool:
+    def is_deleted(self, snapshot: Snapshot | OverlaySnapshot, path: str) -> bool:
         """Whether there was a file when it was indexed, and is none now."""
         base = snapshot.base if isinstance(snapshot, OverlaySnapshot) else snapshot
-        return self._generation_of(base).is_indexed(path) and self._disk.candidate(path) is None
+        return self._get_generation(base).is_indexed(path) and self._disk.find_candidate(path) is None
 
     # Inside
 
@@ -164,54 +164,54 @@ class LiveIndex:
         if isinstance(snapshot, OverlaySnapshot):
             fresh = snapshot.fresh.files.get(path)
             if fresh is not None:
-                return self._differs(path, fresh.record, 0)
+                return self._is_different(path, fresh.record, 0)
             snapshot = snapshot.base
-        generation = self._generation_of(snapshot)
+        generation = self._get_generation(snapshot)
         record = generation.records.get(path)
-        return record is not None and self._differs(path, record, generation.checked_ns)
+        return record is not None and self._is_different(path, record, generation.checked_ns)
 
-    def _differs(self, path: str, record: FileRecord, checked_ns: int) -> bool:
-        candidate = self._disk.candidate(path)
+    def _is_different(self, path: str, record: FileRecord, checked_ns: int) -> bool:
+        candidate = self._disk.find_candidate(path)
         if candidate is None:
             return record.outcome == "indexed"
-        return not self._disk.is_same(candidate, record, checked_ns)
+        return not self._disk.is_unchanged(candidate, record, checked_ns)
 
-    def _generation_of(self, base: Snapshot) -> Generation:
+    def _get_generation(self, base: Snapshot) -> GenerationFiles:
         generation = self._generations.get(base)
         if generation is None:
-            generation = self._generations.setdefault(base, Generation.of(base))
+            generation = self._generations.setdefault(base, GenerationFiles.from_snapshot(base))
         return generation
 
-    def _overlay_of(self, base: Snapshot) -> _Overlay:
+    def _get_overlay(self, base: Snapshot) -> _Overlay:
         overlay = self._overlay
         if overlay is None or overlay.base is not base:
             if overlay is not None and overlay.rechunker is not None:
                 overlay.rechunker.close()
             self._announced = {}
-            overlay = self._overlay = _Overlay(base, self._generation_of(base))
+            overlay = self._overlay = _Overlay(base, self._get_generation(base))
         return overlay
 
-    def _take_watched(self) -> bool:
+    def _sync_watch(self) -> bool:
         """Note what the watch tells; return whether it does."""
         watch = self._watch
-        changed = None if watch is None else watch.settled()
+        changed = None if watch is None else watch.take_changes()
         if changed is None:
             return False
-        self._next_sweep = max(self._next_sweep, self._swept + _BETWEEN_SWEEPS_WATCHED_S)
+        self._next_sweep = max(self._next_sweep, self._last_sweep + _WATCHED_SWEEP_INTERVAL_S)
         return True
 
-    def _compare(self, generation: Generation, wanted: Sequence[str], sweep: Sweep) -> None:
+    def _update_edits(self, generation: GenerationFiles, required: Sequence[str], sweep: Sweep) -> None:
         """Find out which files differ."""
-        with self._telling:
-            told, self._told = self._told, set()
-        self._edits.compare(generation, {*told, *wanted})
+        with self._changed_lock:
+            changed_paths, self._changed_paths = self._changed_paths, set()
+        self._edits.compare(generation, {*changed_paths, *required})
         started = time.monotonic()
         if sweep == "now" or started >= self._next_sweep:
-            self._edits.sweep(generation)
-            self._swept = ended = time.monotonic()
-            self._next_sweep = ended + max(_BETWEEN_SWEEPS_S, _SHARE_OF_SWEEPS * (ended - started))
+            self._edits.check_all(generation)
+            self._last_sweep = ended = time.monotonic()
+            self._next_sweep = ended + max(_SWEEP_INTERVAL_S, _SWEEP_BACKOFF_FACTOR * (ended - started))
 
-    def _made(self, overlay: _Overlay, wanted: Sequence[str], hidden: Sequence[str]) -> OverlaySnapshot:
+    def _build_snapshot(self, overlay: _Overlay, required: Sequence[str], hidden: Sequence[str]) -> OverlaySnapshot:
         """Return the overlaid snapshot: the last one, if the edited files are as they were."""
         from coderag.ingestion.live.rechunking import Rechunker  # noqa: PLC0415  # parsers; only edited files need them
 
@@ -219,22 +219,25 @@ class LiveIndex:
             base = overlay.base
             if overlay.rechunker is None:
                 overlay.rechunker = Rechunker(self._root, self._settings, self._dense_model, base, self._disk)
-            fresh = overlay.rechunker.fresh_files(self._edits, wanted, hidden)
+            fresh = overlay.rechunker.build_fresh_files(self._edits, required, hidden)
             state = (fresh.files, fresh.removed)
             if overlay.snapshot is None or overlay.state != state:
                 overlay.snapshot, overlay.state = OverlaySnapshot(base, fresh, self._builder()), state
             return overlay.snapshot
 
-    def _news(self) -> list[str]:
+    def _take_new_edits(self) -> list[str]:
         """Return the files that differ and of which that was not told yet."""
-        known = {path: None if one is None else status_of(one) for path, one in self._edits.known.items()}
-        news = [path for path in known if path not in self._announced]
-        self._announced = known
-        return sorted(news)
+        statuses = {
+            path: None if candidate is None else get_file_status(candidate)
+            for path, candidate in self._edits.edited.items()
+        }
+        new_edits = [path for path in statuses if path not in self._announced]
+        self._announced = statuses
+        return sorted(new_edits)
 
-    def _what_is_ignored(self) -> Set[str]:
+    def _get_ignored(self) -> Set[str]:
         """Return what the rules leave out: as the last walk for an answer found it, or one that is for this only."""
-        if not self._edits.ignored and self._ignored_at_first is None:  # not after a walk: our own folder is left out
-            found = scan(self._root, exclude=self._settings.ingestion.exclude)
-            self._ignored_at_first = frozenset(path for path, _ in found.ignored)
-        return self._edits.ignored or self._ignored_at_first or frozenset()
+        if not self._edits.ignored and self._initial_ignored is None:  # not after a walk: our own folder is left out
+            scan_result = scan(self._root, exclude=self._settings.ingestion.exclude)
+            self._initial_ignored = frozenset(path for path, _ in scan_result.ignored)
+        return self._edits.ignored or self._initial_ignored or frozenset()

@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 
 from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError, ModelError
-from coderag.ingestion.cache_directory import cache_directory
-from coderag.ingestion.chunk_runs import chunk_embedder, run_settings
+from coderag.ingestion.cache_directory import resolve_cache_directory
+from coderag.ingestion.chunk_runs import build_chunk_embedder, build_run_settings
 from coderag.ingestion.embedded_chunks import EmbeddedChunks
 from coderag.ingestion.files.candidates import Candidate
-from coderag.ingestion.live.disk_files import DiskFiles, status_of
-from coderag.ingestion.live.edits import Edits
-from coderag.ingestion.summaries.kept import KeptSentences
+from coderag.ingestion.live.disk_files import DiskFiles, get_file_status
+from coderag.ingestion.live.edits import EditTracker
+from coderag.ingestion.summaries.kept import CachedSentences
 from coderag.ingestion.summaries.overviews import Overviews
-from coderag.ingestion.workers.jobs import FileTask, Job, JobRunner
+from coderag.ingestion.workers.jobs import FileTask, JobRunner, ParseJob
 from coderag.ingestion.workers.vocabulary import Vocabulary
-from coderag.ingestion.workers.worker_pool import number_of_workers
-from coderag.models.dense import Batch, BatchVectors, DenseModel, ProviderDense
+from coderag.ingestion.workers.worker_pool import count_workers
+from coderag.models.dense import BatchVectors, ChunkBatch, DenseModel, ProviderDense
 from coderag.stores.content_cache import FILE_NAME, ContentCache
 from coderag.stores.overlay import FreshChunks, FreshFile, FreshFiles
 from coderag.stores.pointer import EmbeddingInfo
@@ -31,10 +31,10 @@ from coderag.stores.snapshot import Snapshot
 from coderag.stores.summary_cache import SummaryCache
 from coderag.text.path_masking import PathMask
 
-MOST_FILES: Final = 40
+MAX_RECHUNKED_FILES: Final = 40
 """Files that are chunked anew for one question, those apart that are among its results: 40 take about half a second."""
 
-MOST_BYTES: Final = 300_000
+MAX_RECHUNKED_BYTES: Final = 300_000
 """Of these files. Parsing, counting and embedding take about 2 s a megabyte."""
 
 _logger = logging.getLogger(__name__)
@@ -56,23 +56,23 @@ class Rechunker:
     ) -> None:
         self._disk = disk
         self._base = base
-        self._cache_directory = cache_directory(root, base.directory)
+        self._cache_directory = resolve_cache_directory(root, base.directory)
         self._vocabulary: Vocabulary = Vocabulary(base.read_terms())
         self._terms: Sequence[str] = self._vocabulary.terms
         self._summaries = SummaryCache(self._cache_directory)
-        self._sentences = KeptSentences(self._summaries)
-        self._model = _OwnModel(make_model, base.pointer.embedding)
+        self._sentences = CachedSentences(self._summaries)
+        self._model = _FaultTolerantModel(make_model, base.pointer.embedding)
         repository = settings.project or root.name
-        self._embed = chunk_embedder(settings, self._model, self._vocabulary, repository, self._sentences)
+        self._embed = build_chunk_embedder(settings, self._model, self._vocabulary, repository, self._sentences)
         has_cache = bool(settings.storage.cache_bytes) and (self._cache_directory / FILE_NAME).exists()
-        by_workers = number_of_workers(settings.ingestion.workers) > 0
+        by_workers = count_workers(settings.ingestion.workers) > 0
         self._cache_bytes = settings.storage.cache_bytes if has_cache else 0
         cache = self._cache_directory if has_cache else None
         self._runner = JobRunner(
-            run_settings(root, settings, isolated=False, cache=cache, cached_as_isolated=by_workers)
+            build_run_settings(root, settings, isolated=False, cache=cache, isolated_cache_key=by_workers)
         )
-        self._made: dict[str, tuple[Candidate, FreshFile]] = {}
-        self._reasons: dict[str, FreshFile] = {}
+        self._chunked_files: dict[str, tuple[Candidate, FreshFile]] = {}
+        self._skipped_files: dict[str, FreshFile] = {}
         self._is_behind = False
 
     def close(self) -> None:
@@ -80,7 +80,7 @@ class Rechunker:
         self._runner.close()
         self._summaries.close()
 
-    def fresh_files(self, edits: Edits, wanted: Sequence[str], hidden: Sequence[str]) -> FreshFiles:
+    def build_fresh_files(self, edits: EditTracker, required: Sequence[str], hidden: Sequence[str]) -> FreshFiles:
         """Return what is to stand in place of a generation's files.
 
         Args:
@@ -88,77 +88,85 @@ class Rechunker:
             wanted: Those that are chunked however many there are; of the others, as many as a question can wait for.
             hidden: Those that are left out, because they cannot be kept up with.
         """
-        known = edits.known
-        self._made = {path: one for path, one in self._made.items() if known.get(path) is not None}
-        gone = {path for path, candidate in known.items() if candidate is None} | set(hidden)
-        self._make([candidate for path in wanted if (candidate := known.get(path)) is not None and path not in gone])
-        left = [candidate for path, candidate in sorted(known.items()) if candidate is not None and path not in gone]
-        self._make(_affordable([candidate for candidate in left if not self._is_made(candidate)]))
-        self._tell_of([candidate for candidate in left if not self._is_made(candidate)])
-        files = {path: fresh for path, (_, fresh) in self._made.items() if path not in gone}
-        files |= self._skipped(edits)
+        edited = edits.edited
+        self._chunked_files = {
+            path: chunked for path, chunked in self._chunked_files.items() if edited.get(path) is not None
+        }
+        gone = {path for path, candidate in edited.items() if candidate is None} | set(hidden)
+        self._chunk_files(
+            [candidate for path in required if (candidate := edited.get(path)) is not None and path not in gone]
+        )
+        remaining = [
+            candidate for path, candidate in sorted(edited.items()) if candidate is not None and path not in gone
+        ]
+        self._chunk_files(_select_affordable([candidate for candidate in remaining if not self._is_current(candidate)]))
+        self._warn_unread([candidate for candidate in remaining if not self._is_current(candidate)])
+        files = {path: fresh for path, (_, fresh) in self._chunked_files.items() if path not in gone}
+        files |= self._build_skipped(edits)
         gone -= edits.skipped.keys()
-        overviews = self._overviews(files, gone)
-        terms = list(dict.fromkeys([*self._terms, *overviews.terms()])) if overviews.files else list(self._terms)
-        return FreshFiles(files, frozenset(gone), terms, {**self._base.read_arrays(), **overviews.arrays()})
+        overviews = self._build_overviews(files, gone)
+        terms = (
+            list(dict.fromkeys([*self._terms, *overviews.iterate_terms()])) if overviews.files else list(self._terms)
+        )
+        return FreshFiles(files, frozenset(gone), terms, {**self._base.read_arrays(), **overviews.to_arrays()})
 
-    def _tell_of(self, left: Sequence[Candidate]) -> None:
+    def _warn_unread(self, unread: Sequence[Candidate]) -> None:
         """Say that some edits are not seen yet, once until they are: as after a switch to another branch."""
-        if left and not self._is_behind:
+        if unread and not self._is_behind:
             message = (
                 "%d files that changed are not read yet, and answers know them as they were: `coderag index` reads all."
             )
-            _logger.warning(message, len(left))
-        self._is_behind = bool(left)
+            _logger.warning(message, len(unread))
+        self._is_behind = bool(unread)
 
-    def _skipped(self, edits: Edits) -> dict[str, FreshFile]:
+    def _build_skipped(self, edits: EditTracker) -> dict[str, FreshFile]:
         """Return the files that are left out now, with the reason; each an object that stays the same while it does."""
-        self._reasons = {
-            path: old if (old := self._reasons.get(path)) and old.record == record else FreshFile(record)
+        self._skipped_files = {
+            path: old if (old := self._skipped_files.get(path)) and old.record == record else FreshFile(record)
             for path, record in edits.skipped.items()
         }
-        return self._reasons
+        return self._skipped_files
 
-    def _is_made(self, candidate: Candidate) -> bool:
+    def _is_current(self, candidate: Candidate) -> bool:
         """Whether a file was chunked as it is now."""
-        made = self._made.get(candidate.path)
-        if made is None:
+        chunked = self._chunked_files.get(candidate.path)
+        if chunked is None:
             return False
-        before, fresh = made
-        return status_of(before) == status_of(candidate) or bool(
-            fresh.record.hash and fresh.record.hash == self._disk.hash_of(candidate)
+        chunked_candidate, fresh = chunked
+        return get_file_status(chunked_candidate) == get_file_status(candidate) or bool(
+            fresh.record.hash and fresh.record.hash == self._disk.compute_hash(candidate)
         )
 
-    def _make(self, candidates: Sequence[Candidate]) -> None:
-        todo = [candidate for candidate in candidates if not self._is_made(candidate)]
-        if not todo:
+    def _chunk_files(self, candidates: Sequence[Candidate]) -> None:
+        outdated = [candidate for candidate in candidates if not self._is_current(candidate)]
+        if not outdated:
             return
-        with self._model.cached(self._cache_directory, self._cache_bytes):
-            for candidate in todo:
-                self._made[candidate.path] = candidate, self._chunked(candidate)
+        with self._model.use_cache(self._cache_directory, self._cache_bytes):
+            for candidate in outdated:
+                self._chunked_files[candidate.path] = candidate, self._chunk_file(candidate)
 
-    def _chunked(self, candidate: Candidate) -> FreshFile:
-        result = self._runner.run(Job([FileTask(candidate)]))
+    def _chunk_file(self, candidate: Candidate) -> FreshFile:
+        result = self._runner.run(ParseJob([FileTask(candidate)]))
         chunks = None
         if result.columns is not None or result.parsed:
             embedded = self._embed(result)
             self._terms = embedded.terms
-            chunks = _fresh_chunks(embedded) if len(embedded.columns) else None
+            chunks = _to_fresh_chunks(embedded) if len(embedded.columns) else None
         return FreshFile(result.records[0], chunks, result.facts.get(candidate.path))
 
-    def _overviews(self, files: Mapping[str, FreshFile], gone: Collection[str]) -> Overviews:
+    def _build_overviews(self, files: Mapping[str, FreshFile], gone: Collection[str]) -> Overviews:
         """Return what a language model wrote of files and folders, as far as it holds for the files as they are now."""
-        overviews = Overviews.of_arrays(self._base.read_arrays())
+        overviews = Overviews.from_arrays(self._base.read_arrays())
         overviews.drop([*files, *gone])
-        if self._sentences.may_exist:
-            for one in files.values():
-                if one.chunks is not None:
-                    overviews.renew_files(one.chunks.table, self._sentences)
+        if self._sentences.is_available:
+            for fresh in files.values():
+                if fresh.chunks is not None:
+                    overviews.renew_files(fresh.chunks.table, self._sentences)
             overviews.renew_folders(self._sentences)
         return overviews
 
 
-class _OwnModel:
+class _FaultTolerantModel:
     """A model for chunks of edited files. While its server fails they get no vectors, and are found by their words.
 
     Args:
@@ -177,7 +185,7 @@ class _OwnModel:
         except (ConfigurationError, ModelError) as error:
             _logger.warning("Edited files have no vectors until they are indexed: %s", error)
 
-    def embed_batch(self, batch: Batch) -> BatchVectors:
+    def embed_batch(self, batch: ChunkBatch) -> BatchVectors:
         """Return the vectors of a batch; zeros if the model cannot be reached."""
         if self._model is not None:
             try:
@@ -195,7 +203,7 @@ class _OwnModel:
         return self._model.embed_query(query, terms)
 
     @contextmanager
-    def cached(self, directory: Path, limit_bytes: int) -> Iterator[None]:
+    def use_cache(self, directory: Path, limit_bytes: int) -> Iterator[None]:
         """Within the block, have a provider's model look up and keep its vectors by content."""
         model = self._model
         if not (isinstance(model, ProviderDense) and limit_bytes):
@@ -210,19 +218,19 @@ class _OwnModel:
                 model.cache = None
 
 
-def _affordable(candidates: Sequence[Candidate]) -> list[Candidate]:
+def _select_affordable(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the first of some files, as many as a question can wait for."""
-    taken: list[Candidate] = []
+    selected: list[Candidate] = []
     size = 0
-    for candidate in candidates[:MOST_FILES]:
+    for candidate in candidates[:MAX_RECHUNKED_FILES]:
         size += candidate.size
-        if taken and size > MOST_BYTES:
+        if selected and size > MAX_RECHUNKED_BYTES:
             break
-        taken.append(candidate)
-    return taken
+        selected.append(candidate)
+    return selected
 
 
-def _fresh_chunks(embedded: EmbeddedChunks) -> FreshChunks:
+def _to_fresh_chunks(embedded: EmbeddedChunks) -> FreshChunks:
     """Return the chunks of one file."""
     vectors = embedded.vectors
     return FreshChunks(embedded.columns, embedded.counts, vectors.chunks, vectors.files[0], vectors.paths[0])

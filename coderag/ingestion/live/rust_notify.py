@@ -11,10 +11,10 @@ from typing import Final
 
 from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
-from coderag.ingestion.live.change_source import LONGEST_S, QUIET_S, Note
+from coderag.ingestion.live.change_source import MAX_GATHER_S, QUIET_S, ChangeCallback
 
-_SPIN_S: Final = 0.002  # most cookies are told within a fifth of it
-_LIKELY_OVERFLOW: Final = 8_000
+_MIN_POLL_S: Final = 0.002  # most cookies are told within a fifth of it
+_OVERFLOW_CHANGES: Final = 8_000
 """Changes at once, from which on some may be lost."""
 
 _logger = logging.getLogger(__name__)
@@ -32,32 +32,32 @@ class RustNotifySource:
         OSError: The system cannot watch the folder.
     """
 
-    def __init__(self, root: Path, cookies: Path, note: Note) -> None:
+    def __init__(self, root: Path, cookies: Path, on_change: ChangeCallback) -> None:
         self._root = root
-        self._note = note
+        self._on_change = on_change
         self._stop = threading.Event()
-        places = [str(root)]
+        watched_folders = [str(root)]
         if not cookies.is_relative_to(root) and cookies.is_dir():
-            places.append(str(cookies))
-        self._notify = RustNotify(places, False, False, 300, True, True)  # no debugging, no polling
+            watched_folders.append(str(cookies))
+        self._notify = RustNotify(watched_folders, False, False, 300, True, True)  # no debugging, no polling
 
-    def take(self, timeout_s: float, *, gather: bool = False) -> None:
+    def poll(self, timeout_s: float, *, gather: bool = False) -> None:
         """See `ChangeSource`."""
-        step_s = QUIET_S if gather else 0 if timeout_s <= _SPIN_S else 0.001
-        timeout_ms = round(max(timeout_s, _SPIN_S) * 1_000)  # 0 would be for ever
+        step_s = QUIET_S if gather else 0 if timeout_s <= _MIN_POLL_S else 0.001
+        timeout_ms = round(max(timeout_s, _MIN_POLL_S) * 1_000)  # 0 would be for ever
         try:
-            found = self._notify.watch(
-                round(LONGEST_S * 1_000) if gather else 0, round(step_s * 1_000), timeout_ms, self._stop
+            changes = self._notify.watch(
+                round(MAX_GATHER_S * 1_000) if gather else 0, round(step_s * 1_000), timeout_ms, self._stop
             )
         except (WatchfilesRustInternalError, RuntimeError) as error:  # such as a name that is no text; or it was closed
             _logger.debug("watching %s: %s", self._root, error)
-            self._note([str(self._root)])
+            self._on_change([str(self._root)])
             return
-        if found == "signal":
+        if changes == "signal":
             raise KeyboardInterrupt
-        if isinstance(found, set):
-            paths = [path for _, path in found]
-            self._note([*paths, str(self._root)] if len(paths) >= _LIKELY_OVERFLOW else paths)
+        if isinstance(changes, set):
+            paths = [path for _, path in changes]
+            self._on_change([*paths, str(self._root)] if len(paths) >= _OVERFLOW_CHANGES else paths)
 
     def watch_cookies(self) -> None:
         """See `ChangeSource`: what is below the root is watched; else it is only from the next beginning on."""

@@ -6,8 +6,8 @@ from typing import Final
 
 from coderag.config.sections import LLMSettings
 from coderag.errors import ConfigurationError, ModelError
-from coderag.ingestion.summaries.replies import read_reply
-from coderag.ingestion.summaries.subjects import Level, Piece
+from coderag.ingestion.summaries.replies import parse_reply
+from coderag.ingestion.summaries.subjects import Level, SummaryTarget
 from coderag.models.protocols import LanguageModel
 from coderag.prompting import Prompt, Prompts
 from coderag.schema.prompts import ModelPrompt
@@ -15,7 +15,7 @@ from coderag.stores.summary_cache import SummaryEntry
 from coderag.text.path_masking import MaskedPaths
 from coderag.text.token_counts import estimate_tokens
 
-REPLY_TOKENS: Final = 45
+TOKENS_PER_SENTENCE: Final = 45
 """About what a line of a reply takes."""
 
 _PROMPTS: Final[Mapping[Level, str]] = {
@@ -23,15 +23,15 @@ _PROMPTS: Final[Mapping[Level, str]] = {
     "file": "summarize_file",
     "folder": "summarize_folder",
 }
-_LONGEST: Final = 6_000  # characters of a piece that are shown: a large chunk's beginning and end
-_END: Final = 0.2  # share of that which is its end
-_CHARACTERS_A_TOKEN: Final = 2  # at least, of nearly all code: so a piece fits a small context window
-_MARGIN: Final = 0.8  # of the context window, because tokens are only estimated
+_MAX_TARGET_CHARS: Final = 6_000  # characters of a piece that are shown: a large chunk's beginning and end
+_TAIL_SHARE: Final = 0.2  # share of that which is its end
+_MIN_CHARS_PER_TOKEN: Final = 2  # at least, of nearly all code: so a piece fits a small context window
+_WINDOW_SHARE: Final = 0.8  # of the context window, because tokens are only estimated
 _MILLION: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class PromptGuard:
     """What keeps the text of a repository from steering the model.
 
     Attributes:
@@ -40,20 +40,20 @@ class Guard:
     """
 
     fence: Callable[[str, str], str]
-    findings: Callable[[str], Sequence[str]]
+    find_injections: Callable[[str], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class SummaryBatch:
     """Pieces of one level that are asked for together, and the prompt that does."""
 
-    pieces: Sequence[Piece]
+    targets: Sequence[SummaryTarget]
     prompt: ModelPrompt
     tokens: int
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BatchOutcome:
     """What came of a batch.
 
     Attributes:
@@ -61,7 +61,7 @@ class Outcome:
         error: Why there was no reply at all, if that is so.
     """
 
-    written: Sequence[SummaryEntry] = ()
+    sentences: Sequence[SummaryEntry] = ()
     faults: Mapping[str, str] = field(default_factory=dict)
     input_tokens: int = 0
     output_tokens: int = 0
@@ -84,9 +84,9 @@ class SentenceWriter:
         self,
         model: LanguageModel | None,
         prompts: Prompts,
-        guard: Guard,
+        guard: PromptGuard,
         settings: LLMSettings,
-        most: int,
+        max_batch_size: int,
         paths: MaskedPaths | None = None,
     ) -> None:
         self._model = model
@@ -95,58 +95,60 @@ class SentenceWriter:
         self._settings = settings
         self._paths = paths
         window = model.context_window if model else settings.context_window
-        self._most = max(1, min(most, settings.max_output_tokens // REPLY_TOKENS))
-        self._room = max(256, int(_MARGIN * window) - self._most * REPLY_TOKENS)
-        self._longest = min(_LONGEST, self._room * _CHARACTERS_A_TOKEN)
+        self._max_batch_size = max(1, min(max_batch_size, settings.max_output_tokens // TOKENS_PER_SENTENCE))
+        self._max_prompt_tokens = max(256, int(_WINDOW_SHARE * window) - self._max_batch_size * TOKENS_PER_SENTENCE)
+        self._max_target_chars = min(_MAX_TARGET_CHARS, self._max_prompt_tokens * _MIN_CHARS_PER_TOKEN)
 
     @property
     def model_name(self) -> str:
         """Name of the model; empty without one."""
         return self._model.name if self._model else ""
 
-    def maker(self, level: Level) -> str:
+    def get_maker_key(self, level: Level) -> str:
         """Return who the sentences of a level are kept as made by: the prompt and the model."""
-        return f"{self.prompt_key(level)} {self.model_name}"
+        return f"{self.get_prompt_key(level)} {self.model_name}"
 
-    def prompt_key(self, level: Level) -> str:
+    def get_prompt_key(self, level: Level) -> str:
         """Return what tells the prompt of a level from all others."""
-        return self._prompt(level).key
+        return self._load_prompt(level).key
 
-    def batches(self, pieces: Iterable[Piece]) -> Iterator[Batch]:
+    def build_batches(self, targets: Iterable[SummaryTarget]) -> Iterator[SummaryBatch]:
         """Yield pieces of one level in batches that the model can read."""
-        some: list[Piece] = []
+        batch_targets: list[SummaryTarget] = []
         tokens = 0
-        for piece in pieces:
-            more = estimate_tokens(self._rendered(1, piece).encode("utf-8", "replace"))
-            if some and (len(some) >= self._most or tokens + more > self._room):
-                yield self.batch(some)
-                some, tokens = [], 0
-            some.append(piece)
-            tokens += more
-        if some:
-            yield self.batch(some)
+        for target in targets:
+            target_tokens = estimate_tokens(self._render_target(1, target).encode("utf-8", "replace"))
+            if batch_targets and (
+                len(batch_targets) >= self._max_batch_size or tokens + target_tokens > self._max_prompt_tokens
+            ):
+                yield self.build_batch(batch_targets)
+                batch_targets, tokens = [], 0
+            batch_targets.append(target)
+            tokens += target_tokens
+        if batch_targets:
+            yield self.build_batch(batch_targets)
 
-    def batch(self, pieces: Sequence[Piece]) -> Batch:
+    def build_batch(self, targets: Sequence[SummaryTarget]) -> SummaryBatch:
         """Return pieces of one level with their prompt."""
-        shown = "\n\n".join(self._rendered(number, piece) for number, piece in enumerate(pieces, 1))
-        prompt = self._prompt(pieces[0].level).render(pieces=shown)
-        return Batch(pieces, prompt, estimate_tokens(prompt.text.encode("utf-8", "replace")))
+        rendered = "\n\n".join(self._render_target(number, target) for number, target in enumerate(targets, 1))
+        prompt = self._load_prompt(targets[0].level).render(pieces=rendered)
+        return SummaryBatch(targets, prompt, estimate_tokens(prompt.text.encode("utf-8", "replace")))
 
-    async def write(self, batch: Batch) -> Outcome:
+    async def write(self, batch: SummaryBatch) -> BatchOutcome:
         """Return what the model wrote of a batch; an error of the model is part of what came of it."""
         if self._model is None:
             raise ConfigurationError("no language model is configured", hint=NO_MODEL_HINT)
         try:
             completion = await self._model.complete(batch.prompt)
         except ModelError as error:
-            return Outcome(faults={piece.subject: str(error) for piece in batch.pieces}, error=error)
-        rules = self._prompt(batch.pieces[0].level).template
-        reply = read_reply(completion.text, len(batch.pieces), rules, self._guard.findings)
-        shares = completion.input_tokens // len(batch.pieces), completion.output_tokens // len(batch.pieces)
-        subjects = {number: piece.subject for number, piece in enumerate(batch.pieces, 1)}
-        return Outcome(
-            written=[
-                SummaryEntry(subjects[number], self._unmasked(sentence), *shares)
+            return BatchOutcome(faults={target.subject: str(error) for target in batch.targets}, error=error)
+        rules = self._load_prompt(batch.targets[0].level).template
+        reply = parse_reply(completion.text, len(batch.targets), rules, self._guard.find_injections)
+        token_shares = completion.input_tokens // len(batch.targets), completion.output_tokens // len(batch.targets)
+        subjects = {number: target.subject for number, target in enumerate(batch.targets, 1)}
+        return BatchOutcome(
+            sentences=[
+                SummaryEntry(subjects[number], self._unmask_sentence(sentence), *token_shares)
                 for number, sentence in reply.sentences.items()
             ],
             faults={subjects[number]: fault for number, fault in reply.faults.items()},
@@ -154,33 +156,33 @@ class SentenceWriter:
             output_tokens=completion.output_tokens,
         )
 
-    def expected_cost(self, batch: Batch) -> float | None:
+    def estimate_cost(self, batch: SummaryBatch) -> float | None:
         """Return about what a request will cost, as `cost`."""
-        return self.cost(batch.tokens, REPLY_TOKENS * len(batch.pieces))
+        return self.compute_cost(batch.tokens, TOKENS_PER_SENTENCE * len(batch.targets))
 
-    def cost(self, input_tokens: int, output_tokens: int) -> float | None:
+    def compute_cost(self, input_tokens: int, output_tokens: int) -> float | None:
         """Return what so many tokens cost by the prices of the settings; None if those do not tell."""
         prices = self._settings.price_per_million_input_tokens, self._settings.price_per_million_output_tokens
         if prices == (None, None):
             return None
         return (input_tokens * (prices[0] or 0.0) + output_tokens * (prices[1] or 0.0)) / _MILLION
 
-    def _prompt(self, level: Level) -> Prompt:
+    def _load_prompt(self, level: Level) -> Prompt:
         return self._prompts.load(_PROMPTS[level])
 
-    def _rendered(self, number: int, piece: Piece) -> str:
-        piece = self._masked(piece)
-        return f"{number}. {piece.title}\n{self._guard.fence(_shortened(piece.text, self._longest), piece.language)}"
+    def _render_target(self, number: int, target: SummaryTarget) -> str:
+        target = self._mask_target(target)
+        return f"{number}. {target.title}\n{self._guard.fence(_shorten_text(target.text, self._max_target_chars), target.language)}"
 
-    def _masked(self, piece: Piece) -> Piece:
+    def _mask_target(self, target: SummaryTarget) -> SummaryTarget:
         """Return a piece whose paths are masked; code stays as it is."""
         if self._paths is None:
-            return piece
-        text = piece.text if piece.level == "chunk" else self._paths.hide(piece.text)
-        return replace(piece, title=self._paths.hide(piece.title), text=text)
+            return target
+        text = target.text if target.level == "chunk" else self._paths.mask_text(target.text)
+        return replace(target, title=self._paths.mask_text(target.title), text=text)
 
-    def _unmasked(self, sentence: str) -> str:
-        return self._paths.unmask(sentence) if self._paths else sentence
+    def _unmask_sentence(self, sentence: str) -> str:
+        return self._paths.unmask_text(sentence) if self._paths else sentence
 
 
 NO_MODEL_HINT: Final = (
@@ -188,11 +190,11 @@ NO_MODEL_HINT: Final = (
 )
 
 
-def _shortened(text: str, longest: int) -> str:
+def _shorten_text(text: str, max_chars: int) -> str:
     """Return a text of at most about so many characters: its beginning, and a little of its end."""
-    if len(text) <= longest:
+    if len(text) <= max_chars:
         return text
-    end = int(longest * _END)
-    head, tail = text[: longest - end].rpartition("\n")[0], text[-end:].partition("\n")[2]
-    left_out = text.count("\n") - head.count("\n") - tail.count("\n") - 1
-    return f"{head or text[: longest - end]}\n[... {max(left_out, 1)} lines left out ...]\n{tail or text[-end:]}"
+    tail_chars = int(max_chars * _TAIL_SHARE)
+    head, tail = text[: max_chars - tail_chars].rpartition("\n")[0], text[-tail_chars:].partition("\n")[2]
+    n_omitted_lines = text.count("\n") - head.count("\n") - tail.count("\n") - 1
+    return f"{head or text[: max_chars - tail_chars]}\n[... {max(n_omitted_lines, 1)} lines left out ...]\n{tail or text[-tail_chars:]}"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.errors import StoreError
-from coderag.ingestion.summaries.subjects import chunk_subjects
+from coderag.ingestion.summaries.subjects import compute_chunk_subjects
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.summary_cache import SummaryCache
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
     from coderag.ingestion.workers.vocabulary import Vocabulary
 
-SOURCE: Final = "llm"
+LLM_SOURCE: Final = "llm"
 """The ``summary_source`` of a sentence that was kept."""
 
-_COUNTED_BY: Final = "summaries"  # among the workers, whose names are numbers
+_COUNTER_NAME: Final = "summaries"  # among the workers, whose names are numbers
 
 _logger = logging.getLogger(__name__)
 
 
-class KeptSentences:
+class CachedSentences:
     """The sentences of a cache, as one run of indexing sees them: trouble with the file is told once, and then there are none.
 
     Args:
@@ -37,7 +37,7 @@ class KeptSentences:
         self._is_usable = cache.exists
 
     @property
-    def may_exist(self) -> bool:
+    def is_available(self) -> bool:
         """Whether there may be any; where there are none, nothing need be looked up."""
         return self._is_usable
 
@@ -70,7 +70,7 @@ class SummaryColumns:
         vocabulary: Of the index; it learns the terms of the sentences.
     """
 
-    def __init__(self, sentences: KeptSentences, vocabulary: "Vocabulary") -> None:
+    def __init__(self, sentences: CachedSentences, vocabulary: "Vocabulary") -> None:
         from coderag.ingestion.workers.term_counter import TermCounter  # noqa: PLC0415  # loads scipy
 
         self._sentences = sentences
@@ -78,39 +78,43 @@ class SummaryColumns:
         self._counter = TermCounter()
         self._terms_sent = 0
 
-    def put_into(self, columns: "pa.Table", counts: FieldCounts) -> "tuple[pa.Table, FieldCounts]":
+    def insert_sentences(self, columns: "pa.Table", counts: FieldCounts) -> "tuple[pa.Table, FieldCounts]":
         """Return chunks and their counts with the sentences that there are in place of their summaries."""
-        columns, counts, _ = self.replace(columns, counts)
+        columns, counts, _ = self.replace_summaries(columns, counts)
         return columns, counts
 
-    def replace(self, columns: "pa.Table", counts: FieldCounts) -> "tuple[pa.Table, FieldCounts, NDArray[np.bool_]]":
-        """Return what `put_into` does, and for each chunk whether it is another one now."""
-        subjects = chunk_subjects(columns)
-        kept = self._sentences(subjects)
+    def replace_summaries(
+        self, columns: "pa.Table", counts: FieldCounts
+    ) -> "tuple[pa.Table, FieldCounts, NDArray[np.bool_]]":
+        """Return what `insert_sentences` does, and for each chunk whether it is another one now."""
+        subjects = compute_chunk_subjects(columns)
+        sentences = self._sentences(subjects)
         changed = np.zeros(len(subjects), bool)
-        if not kept:
+        if not sentences:
             return columns, counts, changed
         summaries, sources = columns["summary"].to_pylist(), columns["summary_source"].to_pylist()
         for row, subject in enumerate(subjects):
-            sentence = kept.get(subject)
-            if sentence is not None and (sentence, SOURCE) != (summaries[row], sources[row]):
-                summaries[row], sources[row], changed[row] = sentence, SOURCE, True
+            sentence = sentences.get(subject)
+            if sentence is not None and (sentence, LLM_SOURCE) != (summaries[row], sources[row]):
+                summaries[row], sources[row], changed[row] = sentence, LLM_SOURCE, True
         if changed.any():
             columns = set_summaries(columns, summaries, sources)
-            counts = self._recounted(columns, counts, changed)
+            counts = self._recount_docs(columns, counts, changed)
         return columns, counts, changed
 
-    def _recounted(self, columns: "pa.Table", counts: FieldCounts, changed: NDArray[np.bool_]) -> FieldCounts:
+    def _recount_docs(self, columns: "pa.Table", counts: FieldCounts, changed: NDArray[np.bool_]) -> FieldCounts:
         """Return the counts with the documentation of the changed chunks counted anew."""
         import scipy.sparse as sp  # noqa: PLC0415  # 0.15 s
 
         rows = np.flatnonzero(changed)
         documented = columns.select(["summary", "docstring"]).take(rows).to_pylist()
-        docs = self._counter.count_texts([f"{one['summary']}\n{one['docstring']}" for one in documented])
-        new_terms = self._counter.terms_from(self._terms_sent)
+        docs = self._counter.count_texts(
+            [f"{row_texts['summary']}\n{row_texts['docstring']}" for row_texts in documented]
+        )
+        new_terms = self._counter.get_terms_from(self._terms_sent)
         self._terms_sent += len(new_terms)
-        self._vocabulary.learn(_COUNTED_BY, new_terms)
-        docs = self._vocabulary.translate_matrix(_COUNTED_BY, docs)
+        self._vocabulary.learn(_COUNTER_NAME, new_terms)
+        docs = self._vocabulary.translate_matrix(_COUNTER_NAME, docs)
         wide = FieldCounts.concat([counts], len(self._vocabulary.terms))
         order = np.arange(len(changed))
         order[rows] = len(changed) + np.arange(len(rows))

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from coderag.ingestion.summaries.kept import SOURCE
-from coderag.ingestion.summaries.subjects import Level, overview_subject
+from coderag.ingestion.summaries.kept import LLM_SOURCE
+from coderag.ingestion.summaries.subjects import Level, compute_overview_subject
 from coderag.stores.overviews import OVERVIEWS_ARRAY, pack_overviews, unpack_overviews
 from coderag.text.tokenizer import text_terms
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 OVERVIEW_COLUMNS = ("path", "qualified_name", "summary", "summary_source")
 """What of a chunk an overview is made from."""
 
-MOST_LINES = 60
+MAX_OVERVIEW_LINES = 60
 """Sentences that a model is shown of one file or folder; the others say little more."""
 
-_NO_FOLDER = "."
+_ROOT_FOLDER = "."
 
-Sentences = Callable[[Sequence[str]], Mapping[str, str]]
+SentenceLookup = Callable[[Sequence[str]], Mapping[str, str]]
 """Returns the kept sentences of those subjects that have one."""
 
 
@@ -49,7 +49,7 @@ class Overview:
     @property
     def subject(self) -> str:
         """What its sentence is kept by."""
-        return overview_subject(self.level, self.place, self.lines)
+        return compute_overview_subject(self.level, self.place, self.lines)
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class Overviews:
     folders: dict[str, str] = field(default_factory=dict)
 
     @staticmethod
-    def of_arrays(arrays: Mapping[str, NDArray[np.uint8]]) -> "Overviews":
+    def from_arrays(arrays: Mapping[str, NDArray[np.uint8]]) -> "Overviews":
         """Return what a generation carries."""
         stored = unpack_overviews(arrays)
         return Overviews(
@@ -74,12 +74,12 @@ class Overviews:
             folders={place: sentence for place, sentence in stored.items() if place.endswith("/")},
         )
 
-    def arrays(self) -> dict[str, NDArray[np.uint8]]:
+    def to_arrays(self) -> dict[str, NDArray[np.uint8]]:
         """Return what a generation is to carry; nothing if there is nothing."""
         stored = {**self.files, **self.folders}
         return {OVERVIEWS_ARRAY: pack_overviews(stored)} if stored else {}
 
-    def terms(self) -> Iterator[str]:
+    def iterate_terms(self) -> Iterator[str]:
         """Yield the words of all sentences as terms: the index has to know them, or searches do not count them."""
         for sentence in (*self.files.values(), *self.folders.values()):
             yield from text_terms(sentence)
@@ -89,54 +89,57 @@ class Overviews:
         for path in paths:
             self.files.pop(path, None)
 
-    def renew_files(self, columns: "pa.Table", sentences: Sentences) -> None:
+    def renew_files(self, columns: "pa.Table", sentences: SentenceLookup) -> None:
         """Take the sentences on files anew, from all chunks of these files."""
-        overviews, singles = file_overviews(columns)
+        overviews, singles = build_file_overviews(columns)
         self.drop(dict.fromkeys(columns["path"].to_pylist()))
         subjects = {overview.place: overview.subject for overview in overviews}
-        kept = sentences(list(subjects.values()))
+        by_subject = sentences(list(subjects.values()))
         self.files |= singles
-        self.files |= {path: kept.get(subject, "") for path, subject in subjects.items()}
+        self.files |= {path: by_subject.get(subject, "") for path, subject in subjects.items()}
 
-    def renew_folders(self, sentences: Sentences) -> None:
+    def renew_folders(self, sentences: SentenceLookup) -> None:
         """Take the sentences on folders anew, the innermost first: each is part of what the next is made from."""
         self.folders.clear()
-        for overviews in self.folder_overviews():
-            self.take_folders(overviews, sentences)
+        for overviews in self.build_folder_overviews():
+            self.add_folders(overviews, sentences)
 
-    def take_folders(self, overviews: Sequence[Overview], sentences: Sentences) -> None:
+    def add_folders(self, overviews: Sequence[Overview], sentences: SentenceLookup) -> None:
         """Add the sentences that there are on some folders."""
         subjects = {overview.place: overview.subject for overview in overviews}
-        kept = sentences(list(subjects.values()))
-        self.folders |= {place: kept[subject] for place, subject in subjects.items() if subject in kept}
+        by_subject = sentences(list(subjects.values()))
+        self.folders |= {place: by_subject[subject] for place, subject in subjects.items() if subject in by_subject}
 
-    def folder_overviews(self) -> Iterator[Sequence[Overview]]:
+    def build_folder_overviews(self) -> Iterator[Sequence[Overview]]:
         """Yield the folders that a sentence can be written of, those of one depth at a time, the innermost first.
 
         One with a single sentence in it needs none.
         """
-        inside: dict[str, dict[str, str]] = defaultdict(dict)  # by folder: what has a sentence
+        sentences_by_folder: dict[str, dict[str, str]] = defaultdict(dict)  # by folder: what has a sentence
         for path, sentence in self.files.items():
             if sentence:
-                inside[_folder_of(path)][path] = sentence
+                sentences_by_folder[_get_parent(path)][path] = sentence
         by_depth: dict[int, set[str]] = defaultdict(set)
         for path in self.files:
-            for folder in _folders_of(path):
-                by_depth[_depth(folder)].add(folder)
+            for folder in _iterate_parents(path):
+                by_depth[_compute_depth(folder)].add(folder)
         for depth in sorted(by_depth, reverse=True):
             level = []
             for folder in sorted(by_depth[depth]):
-                lines = [f"{PurePosixPath(place).name}: {inside[folder][place]}" for place in sorted(inside[folder])]
+                lines = [
+                    f"{PurePosixPath(place).name}: {sentences_by_folder[folder][place]}"
+                    for place in sorted(sentences_by_folder[folder])
+                ]
                 if len(lines) > 1:
-                    level.append(Overview("folder", f"{folder}/", lines[:MOST_LINES]))
+                    level.append(Overview("folder", f"{folder}/", lines[:MAX_OVERVIEW_LINES]))
             yield level
-            for folder in by_depth[depth] - {_NO_FOLDER}:
+            for folder in by_depth[depth] - {_ROOT_FOLDER}:
                 place = f"{folder}/"
                 if place in self.folders:
-                    inside[_folder_of(folder)][place] = self.folders[place]
+                    sentences_by_folder[_get_parent(folder)][place] = self.folders[place]
 
 
-def file_overviews(columns: "pa.Table") -> tuple[list[Overview], dict[str, str]]:
+def build_file_overviews(columns: "pa.Table") -> tuple[list[Overview], dict[str, str]]:
     """Return the files that a sentence can be written of; and of those with one chunk, which need none, that chunk's.
 
     Only files of which a language model wrote something are among them.
@@ -148,7 +151,7 @@ def file_overviews(columns: "pa.Table") -> tuple[list[Overview], dict[str, str]]
     written = set()
     for path, name, summary, source in zip(*(columns[name].to_pylist() for name in OVERVIEW_COLUMNS), strict=True):
         chunks[path].append((name, summary))
-        if source == SOURCE:
+        if source == LLM_SOURCE:
             written.add(path)
     overviews, singles = [], {}
     for path, entries in chunks.items():
@@ -158,20 +161,20 @@ def file_overviews(columns: "pa.Table") -> tuple[list[Overview], dict[str, str]]
             singles[path] = entries[0][1]
         else:
             lines = list(dict.fromkeys(f"{name}: {summary}" for name, summary in entries))
-            overviews.append(Overview("file", path, lines[:MOST_LINES]))
+            overviews.append(Overview("file", path, lines[:MAX_OVERVIEW_LINES]))
     return overviews, singles
 
 
-def _folder_of(path: str) -> str:
-    return path.rpartition("/")[0] or _NO_FOLDER
+def _get_parent(path: str) -> str:
+    return path.rpartition("/")[0] or _ROOT_FOLDER
 
 
-def _folders_of(path: str) -> Iterator[str]:
+def _iterate_parents(path: str) -> Iterator[str]:
     """Yield the folders that a file is in, the innermost first; the last one is the repository."""
-    while path != _NO_FOLDER:
-        path = _folder_of(path)
+    while path != _ROOT_FOLDER:
+        path = _get_parent(path)
         yield path
 
 
-def _depth(folder: str) -> int:
-    return 0 if folder == _NO_FOLDER else folder.count("/") + 1
+def _compute_depth(folder: str) -> int:
+    return 0 if folder == _ROOT_FOLDER else folder.count("/") + 1

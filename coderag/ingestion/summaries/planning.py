@@ -4,15 +4,15 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
 
-from coderag.ingestion.summaries.asking import REPLY_TOKENS, Batch, SentenceWriter
-from coderag.ingestion.summaries.enriching import Target
+from coderag.ingestion.summaries.asking import TOKENS_PER_SENTENCE, SentenceWriter, SummaryBatch
+from coderag.ingestion.summaries.enriching import EnrichContext
 from coderag.ingestion.summaries.results import EnrichPlan, PlannedBatch
-from coderag.ingestion.summaries.subjects import LEVELS, Level, Piece
+from coderag.ingestion.summaries.subjects import LEVELS, Level, SummaryTarget
 
-_FIRST = 10
+_MAX_LISTED_PLACES = 10
 
 
-def plan_summaries(target: Target, writer: SentenceWriter, *, limit: int | None = None) -> EnrichPlan:
+def plan_summaries(context: EnrichContext, writer: SentenceWriter, *, limit: int | None = None) -> EnrichPlan:
     """Return what a run would ask now: of the first level that has something to do. Nothing is sent, nothing written.
 
     Args:
@@ -23,43 +23,44 @@ def plan_summaries(target: Target, writer: SentenceWriter, *, limit: int | None 
     Raises:
         IndexNotFoundError: Nothing is indexed yet.
     """
-    work = target.work()
-    batches: list[tuple[Level, Batch]] = []
-    pieces: Counter[str] = Counter()
+    worklist = context.load_worklist()
+    batches: list[tuple[Level, SummaryBatch]] = []
+    target_counts: Counter[str] = Counter()
     failed_before = 0
     for level in LEVELS:
-        for todo in work.todos(level, writer.maker(level), target.counts()):
-            fresh = _first(todo.fresh, limit, pieces.total())
-            again = _first(todo.again, limit, pieces.total() + len(fresh))
-            failed_before += len(again)
-            pieces[level] += len(fresh) + len(again)
-            batches += ((level, batch) for batch in writer.batches([*fresh, *again]))
+        for todo in worklist.iterate_todos(level, writer.get_maker_key(level), context.read_counts()):
+            fresh = _take_first(todo.fresh, limit, target_counts.total())
+            retried = _take_first(todo.retried, limit, target_counts.total() + len(fresh))
+            failed_before += len(retried)
+            target_counts[level] += len(fresh) + len(retried)
+            batches += ((level, batch) for batch in writer.build_batches([*fresh, *retried]))
         if batches:
             break
-    pieces = +pieces
-    number = pieces.total()
-    tokens, reply = sum(batch.tokens for _, batch in batches), number * REPLY_TOKENS
-    seconds = target.cache.estimate_seconds_per_summary(writer.model_name)
-    share = work.share
+    target_counts = +target_counts
+    n_targets = target_counts.total()
+    tokens, reply_tokens = sum(batch.tokens for _, batch in batches), n_targets * TOKENS_PER_SENTENCE
+    seconds = context.cache.estimate_seconds_per_summary(writer.model_name)
+    coverage = worklist.coverage
     return EnrichPlan(
         model=writer.model_name,
-        pieces=dict(pieces),
+        pieces=dict(target_counts),
         failed_before=failed_before,
-        share=(share.written, share.total),
+        share=(coverage.written, coverage.total),
         input_tokens=tokens,
-        output_tokens=reply,
-        cost=writer.cost(tokens, reply),
-        seconds=None if seconds is None else seconds * number,
-        first=[piece.place for _, batch in batches for piece in batch.pieces][:_FIRST],
+        output_tokens=reply_tokens,
+        cost=writer.compute_cost(tokens, reply_tokens),
+        seconds=None if seconds is None else seconds * n_targets,
+        first=[target.place for _, batch in batches for target in batch.targets][:_MAX_LISTED_PLACES],
         batches=[
-            PlannedBatch(level, batch.prompt, [_described(piece) for piece in batch.pieces]) for level, batch in batches
+            PlannedBatch(level, batch.prompt, [_describe_target(target) for target in batch.targets])
+            for level, batch in batches
         ],
     )
 
 
-def _first(pieces: Iterable[Piece], limit: int | None, taken: int) -> list[Piece]:
-    return list(pieces if limit is None else islice(pieces, max(0, limit - taken)))
+def _take_first(targets: Iterable[SummaryTarget], limit: int | None, n_taken: int) -> list[SummaryTarget]:
+    return list(targets if limit is None else islice(targets, max(0, limit - n_taken)))
 
 
-def _described(piece: Piece) -> dict[str, str]:
-    return {"place": piece.place, "id": piece.id} if piece.id else {"place": piece.place}
+def _describe_target(target: SummaryTarget) -> dict[str, str]:
+    return {"place": target.place, "id": target.id} if target.id else {"place": target.place}

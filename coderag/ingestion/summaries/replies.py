@@ -10,9 +10,9 @@ from coderag.ingestion.parsing.summaries import first_sentence
 MISSING: Final = "the reply has no line for it"
 
 _NUMBERED = re.compile(r"\s*(?:[-*]\s+)?(?:\*\*|\[|\()?(\d{1,4})(?:\*\*|\]|\))?\s*[.:)\-–—]\s*(\S.*)")
-_LEAST_LETTERS = 6  # also of a sentence in Chinese, which has no blanks
-_COPIED_WORDS = 8  # in a row: more than two sentences in plain English share by chance
-_HARMFUL = re.compile(
+_MIN_LETTERS = 6  # also of a sentence in Chinese, which has no blanks
+_MIN_COPIED_WORDS = 8  # in a row: more than two sentences in plain English share by chance
+_HIDDEN_CHARACTERS = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
 )
 _BOLD = re.compile(r"\*\*(\w[^*]*)\*\*")  # not ``**kwargs``
@@ -21,7 +21,7 @@ _REFUSALS = re.compile(r"(?:I['’]m sorry|I am sorry|Sorry,|I cannot|I can['’
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ParsedReply:
     """What a reply says of its pieces, by number from 1.
 
     Attributes:
@@ -33,7 +33,7 @@ class Reply:
     faults: Mapping[int, str] = field(default_factory=dict)
 
 
-def read_reply(text: str, number: int, rules: str, findings: Callable[[str], Sequence[str]]) -> Reply:
+def parse_reply(text: str, number: int, rules: str, find_injections: Callable[[str], Sequence[str]]) -> ParsedReply:
     """Return what a reply says of so many pieces.
 
     Args:
@@ -49,39 +49,41 @@ def read_reply(text: str, number: int, rules: str, findings: Callable[[str], Seq
     if number == 1 and not lines and len(plain := text.strip().splitlines()) == 1:
         lines[1] = plain[0]  # asked for one line, some models leave out its number
     sentences, faults = {}, {}
-    copied = _runs(rules)
+    prompt_ngrams = _build_ngrams(rules)
     for position in range(1, number + 1):
         if position not in lines:
             faults[position] = MISSING
             continue
         sentence = clean_sentence(lines[position])
-        if fault := _fault(sentence, copied, findings):
+        if fault := _find_fault(sentence, prompt_ngrams, find_injections):
             faults[position] = fault
         else:
             sentences[position] = sentence
-    return Reply(sentences, faults)
+    return ParsedReply(sentences, faults)
 
 
 def clean_sentence(text: str) -> str:
     """Return the first sentence of a text in one line of at most 240 characters, without markup and hidden characters."""
-    plain = _BOLD.sub(r"\1", _HARMFUL.sub("", text)).strip().removeprefix("** ")  # of ``**1.**``
+    plain = _BOLD.sub(r"\1", _HIDDEN_CHARACTERS.sub("", text)).strip().removeprefix("** ")  # of ``**1.**``
     return first_sentence(quoted[2] if (quoted := _QUOTED.fullmatch(plain)) else plain)
 
 
-def _fault(sentence: str, copied: frozenset[str], findings: Callable[[str], Sequence[str]]) -> str:
+def _find_fault(sentence: str, prompt_ngrams: frozenset[str], find_injections: Callable[[str], Sequence[str]]) -> str:
     """Return why a sentence is refused; empty if it is not."""
-    if sum(character.isalpha() for character in sentence) < _LEAST_LETTERS:
+    if sum(character.isalpha() for character in sentence) < _MIN_LETTERS:
         return "the line says nothing"
     if _REFUSALS.match(sentence):
         return f"the model refused: {sentence}"
-    if copied & _runs(sentence):
+    if prompt_ngrams & _build_ngrams(sentence):
         return "the line is a copy of the prompt"
-    if found := findings(sentence):
-        return f"the line addresses a language model: {found[0]}"
+    if injections := find_injections(sentence):
+        return f"the line addresses a language model: {injections[0]}"
     return ""
 
 
-def _runs(text: str) -> frozenset[str]:
-    """Return every run of `_COPIED_WORDS` words of a text."""
+def _build_ngrams(text: str) -> frozenset[str]:
+    """Return every run of `_MIN_COPIED_WORDS` words of a text."""
     words = re.findall(r"\w+", text.lower())
-    return frozenset(" ".join(words[start : start + _COPIED_WORDS]) for start in range(len(words) - _COPIED_WORDS + 1))
+    return frozenset(
+        " ".join(words[start : start + _MIN_COPIED_WORDS]) for start in range(len(words) - _MIN_COPIED_WORDS + 1)
+    )

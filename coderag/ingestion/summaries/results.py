@@ -7,7 +7,7 @@ from typing import Literal
 from coderag.ingestion.summaries.subjects import Level
 from coderag.schema.prompts import ModelPrompt
 
-Stop = Literal["done", "budget", "cost", "limit", "stopped", "failing"]
+StopReason = Literal["done", "budget", "cost", "limit", "stopped", "failing"]
 """Why a run ended: nothing was left; time, cost or number was used up; it was told to; or the model kept failing."""
 
 
@@ -45,7 +45,7 @@ class EnrichReport:
         unknown: Of an import: places that are not in the index.
     """
 
-    stopped: Stop
+    stopped: StopReason
     written: Mapping[str, int]
     failed: Sequence[tuple[str, str]]
     remaining: int

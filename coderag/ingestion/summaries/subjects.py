@@ -16,11 +16,11 @@ LEVELS: Final[tuple[Level, ...]] = ("chunk", "file", "folder")
 SUBJECT_COLUMNS: Final = ("language", "kind", "qualified_name", "context", "content_hash")
 """What of a chunk decides what is shown of it. The path is not: a renamed file keeps its summaries."""
 
-_FORM: Final = "1"  # raised when a model is shown something else of the same chunk
+_FORMAT_VERSION: Final = "1"  # raised when a model is shown something else of the same chunk
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SummaryTarget:
     """What one sentence is to be written of.
 
     Attributes:
@@ -41,21 +41,23 @@ class Piece:
     id: str = ""
 
 
-def chunk_subjects(columns: "pa.Table") -> list[str]:
+def compute_chunk_subjects(columns: "pa.Table") -> list[str]:
     """Return the subject of each chunk of a table that has `SUBJECT_COLUMNS`."""
-    return [_hash("chunk", *row) for row in zip(*(columns[name].to_pylist() for name in SUBJECT_COLUMNS), strict=True)]
+    return [
+        _hash_parts("chunk", *row) for row in zip(*(columns[name].to_pylist() for name in SUBJECT_COLUMNS), strict=True)
+    ]
 
 
-def node_subjects(metadata: Iterable[Mapping[str, Any]]) -> list[str]:
+def compute_node_subjects(metadata: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the subject of each chunk, given as its metadata."""
-    return [_hash("chunk", *(entry[name] for name in SUBJECT_COLUMNS)) for entry in metadata]
+    return [_hash_parts("chunk", *(entry[name] for name in SUBJECT_COLUMNS)) for entry in metadata]
 
 
-def overview_subject(level: Level, place: str, lines: Sequence[str]) -> str:
+def compute_overview_subject(level: Level, place: str, lines: Sequence[str]) -> str:
     """Return the subject of a file or folder, of which the model is shown these lines."""
-    return _hash(level, place, *lines)
+    return _hash_parts(level, place, *lines)
 
 
-def _hash(*parts: str) -> str:
-    shown = "\0".join((_FORM, *parts)).encode("utf-8", "surrogatepass")
-    return blake2b(shown, digest_size=16).hexdigest()
+def _hash_parts(*parts: str) -> str:
+    joined_parts = "\0".join((_FORMAT_VERSION, *parts)).encode("utf-8", "surrogatepass")
+    return blake2b(joined_parts, digest_size=16).hexdigest()

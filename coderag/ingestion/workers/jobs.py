@@ -1,6 +1,6 @@
 """The work of indexing that is done file by file: read, parse, summarise, count. What a worker process runs.
 
-A `Job` is some files, its `JobResult` their chunks as one Arrow table with their term counts. Nothing here imports
+A `ParseJob` is some files, its `JobResult` their chunks as one Arrow table with their term counts. Nothing here imports
 LlamaIndex: a worker starts in a fraction of a second.
 """
 
@@ -78,17 +78,17 @@ class FileTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ParseJob:
     """Some files to index together."""
 
     files: Sequence[FileTask]
 
-    def degraded(self, position: int, trouble: str) -> "Job":
+    def degrade(self, position: int, trouble: str) -> "ParseJob":
         """Return the job with one file treated with more care, because of what happened."""
         file = self.files[position]
         files = list(self.files)
         files[position] = replace(file, treatment="lines" if file.treatment == "whole" else "lost", trouble=trouble)
-        return Job(files)
+        return ParseJob(files)
 
 
 @dataclass(slots=True)
@@ -116,7 +116,7 @@ class JobResult:
     new_terms: list[str] = field(default_factory=list)
     parsed: list[tuple[ParsedFile, str]] = field(default_factory=list)
     facts: dict[str, PackedFacts] = field(default_factory=dict)
-    fresh: dict[str, bytes] = field(default_factory=dict)
+    new_cache_entries: dict[str, bytes] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     worker: str = ""
 
@@ -136,7 +136,7 @@ class JobRunner:
         self._terms_sent = 0
         self._cache = ContentCache(settings.cache, limit_bytes=0) if settings.cache else None
 
-    def run(self, job: Job, announce: Callable[[int], None] = lambda _: None) -> JobResult:
+    def run(self, job: ParseJob, announce: Callable[[int], None] = lambda _: None) -> JobResult:
         """Do a job.
 
         Args:
@@ -147,7 +147,7 @@ class JobRunner:
             parsed: list[ParsedFile] = []
             for position, task in enumerate(job.files):
                 announce(position)
-                if (file := self._file(task, result)) is not None and file.chunks:
+                if (file := self._process_file(task, result)) is not None and file.chunks:
                     parsed.append(file)
             announce(-1)
             if parsed and self._settings.as_columns:
@@ -160,9 +160,9 @@ class JobRunner:
         if self._cache:
             self._cache.close()
 
-    def _file(self, task: FileTask, result: JobResult) -> ParsedFile | None:
+    def _process_file(self, task: FileTask, result: JobResult) -> ParsedFile | None:
         """Read and parse one file and record what became of it; None if there is nothing to store."""
-        record, source = self._read(task)
+        record, source = self._read_file(task)
         if source is None or record.hash == task.known_hash:
             result.records.append(record)
             if source is not None:
@@ -170,10 +170,12 @@ class JobRunner:
             return None
         try:
             with stages.measure("chunk"):
-                parsed = self._parse(task, record, source, result)
+                parsed = self._parse_file(task, record, source, result)
         except Exception as error:  # noqa: BLE001  # a fault of ours, or no memory: one file suffers, not the run
             if task.treatment == "whole":
-                return self._file(replace(task, treatment="lines", trouble=f"cannot be parsed: {error!r}"), result)
+                return self._process_file(
+                    replace(task, treatment="lines", trouble=f"cannot be parsed: {error!r}"), result
+                )
             result.records.append(replace(record, outcome="failed", reason=f"cannot be parsed: {error!r}"))
             return None
         result.records.append(
@@ -191,7 +193,7 @@ class JobRunner:
             result.parsed.append((parsed, source.text))
         return parsed
 
-    def _read(self, task: FileTask) -> tuple[FileRecord, Source | None]:
+    def _read_file(self, task: FileTask) -> tuple[FileRecord, Source | None]:
         candidate = task.candidate
         record = FileRecord(
             candidate.path,
@@ -206,18 +208,18 @@ class JobRunner:
             return replace(record, reason=task.trouble), None
         with stages.measure("read"):
             limit, generated = self._settings.max_file_bytes, self._settings.generated
-            found = read_source(self._settings.root, candidate, max_file_bytes=limit, generated=generated)
-            if not isinstance(found, Source):
-                return replace(record, outcome=found.outcome, reason=found.reason, hash=found.hash), None
-            language = detect_language(candidate.path, found.text)
+            source = read_source(self._settings.root, candidate, max_file_bytes=limit, generated=generated)
+            if not isinstance(source, Source):
+                return replace(record, outcome=source.outcome, reason=source.reason, hash=source.hash), None
+            language = detect_language(candidate.path, source.text)
         record = replace(
-            record, outcome="indexed", language=language, encoding=found.encoding, hash=found.hash, role=found.role
+            record, outcome="indexed", language=language, encoding=source.encoding, hash=source.hash, role=source.role
         )
-        return record, found
+        return record, source
 
-    def _parse(self, task: FileTask, record: FileRecord, source: Source, result: JobResult) -> ParsedFile:
+    def _parse_file(self, task: FileTask, record: FileRecord, source: Source, result: JobResult) -> ParsedFile:
         key = f"{record.hash}:{record.language}:{self._settings.cache_key}"
-        parsed = self._cached(key, source.text) if self._cache and not task.trouble else None
+        parsed = self._load_cached(key, source.text) if self._cache and not task.trouble else None
         if parsed is None:
             parsed = parse_file(
                 "",
@@ -230,15 +232,15 @@ class JobRunner:
             )
             if self._cache and not task.trouble:
                 with stages.measure("cache"):
-                    result.fresh[key] = parse_cache.pack(parsed)
+                    result.new_cache_entries[key] = parse_cache.pack(parsed)
         return place_file(parsed, record.path, record.role)
 
-    def _cached(self, key: str, text: str) -> ParsedFile | None:
+    def _load_cached(self, key: str, text: str) -> ParsedFile | None:
         assert self._cache is not None
         with stages.measure("cache"):
-            found = self._cache.get(parse_cache.NAMESPACE, [key])
+            cached = self._cache.get(parse_cache.NAMESPACE, [key])
             try:
-                return parse_cache.unpack(found[key], text) if key in found else None
+                return parse_cache.unpack(cached[key], text) if key in cached else None
             except ValueError:  # it was written by something else
                 return None
 
@@ -249,8 +251,8 @@ class JobRunner:
                 chunk.metadata["summary"], chunk.metadata["summary_source"] = summarize(chunk.metadata)
         with stages.measure("count terms"):
             result.counts = self._counter.count(chunks)
-            result.path_counts = self._counter.path_counts([file.path for file in parsed])
-            result.new_terms = self._counter.terms_from(self._terms_sent)
+            result.path_counts = self._counter.count_paths([file.path for file in parsed])
+            result.new_terms = self._counter.get_terms_from(self._terms_sent)
             self._terms_sent += len(result.new_terms)
         with stages.measure("columns"):
             ids = [chunk_id for file in parsed for chunk_id in chunk_ids(self._settings.repository, file)]

@@ -1,6 +1,6 @@
 """What a worker process and its parent send each other, see `coderag.system.process_messages`.
 
-Parent to worker: `RunSettings`, then each `Job`, at the end None; between runs an `Errand`. Worker to parent: the position of
+Parent to worker: `RunSettings`, then each `ParseJob`, at the end None; between runs an `WorkerCall`. Worker to parent: the position of
 each file it begins with, and in the end a `JobResult` or a `Fault`; None when the run is put away; of an errand what that
 says, then None.
 """
@@ -11,14 +11,14 @@ from typing import IO
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class WorkerFault:
     """An error of ours that ended a job."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class WorkerCall:
     """Work of another kind, for which a worker is lent.
 
     Attributes:

@@ -16,18 +16,20 @@ from coderag.stores.facts_codec import PackedFacts, unpack_body, unpack_interfac
 NAMESPACE: Final = "parsed"
 """Where parsed files lie in the content cache."""
 
-_DERIVED = {"path", "role", "language", "summary", "summary_source", "content_hash"}
-_STORED = tuple(name for name in ChunkMetadata.__annotations__ if name not in _DERIVED)
-_TYPES = tuple(getattr(kind, "__origin__", kind) for kind in map(ChunkMetadata.__annotations__.get, _STORED))
-_TEXTS = tuple(name for name in _STORED if ChunkMetadata.__annotations__[name] == list[str])
+_DERIVED_FIELDS = {"path", "role", "language", "summary", "summary_source", "content_hash"}
+_STORED_FIELDS = tuple(name for name in ChunkMetadata.__annotations__ if name not in _DERIVED_FIELDS)
+_FIELD_TYPES = tuple(
+    getattr(kind, "__origin__", kind) for kind in map(ChunkMetadata.__annotations__.get, _STORED_FIELDS)
+)
+_TEXT_LIST_FIELDS = tuple(name for name in _STORED_FIELDS if ChunkMetadata.__annotations__[name] == list[str])
 _SYMBOL_KEYS = SymbolRecord.__annotations__.keys()
-_LARGEST_NUMBER = 2**31 - 1  # of a line, as the index stores it
+_MAX_NUMBER = 2**31 - 1  # of a line, as the index stores it
 
 
 def pack(parsed: ParsedFile) -> bytes:
     """Return a file that was parsed without a path, as bytes."""
     rows = [
-        [chunk.metadata[name] for name in _STORED]  # type: ignore[literal-required]
+        [chunk.metadata[name] for name in _STORED_FIELDS]  # type: ignore[literal-required]
         for chunk in parsed.chunks
     ]
     languages = [chunk.metadata["language"] for chunk in parsed.chunks]
@@ -53,7 +55,7 @@ def unpack(packed: bytes, text: str) -> ParsedFile:
         unpack_interface(interface)
         unpack_body(body)
         _require({type(language), type(note), *map(type, languages)} == {str})
-        chunks = [_chunk(row, language, data) for row, language in zip(rows, languages, strict=True)]
+        chunks = [_unpack_chunk(row, language, data) for row, language in zip(rows, languages, strict=True)]
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError("not a parsed file") from error
     bounds = (chunks[0].metadata["start_byte"], chunks[-1].metadata["end_byte"]) if chunks else (0, 0)
@@ -61,15 +63,15 @@ def unpack(packed: bytes, text: str) -> ParsedFile:
     return ParsedFile("", language, chunks, facts, note)
 
 
-def _chunk(row: list[Any], language: str, data: bytes) -> ParsedChunk:
+def _unpack_chunk(row: list[Any], language: str, data: bytes) -> ParsedChunk:
     """Return a chunk of the file whose bytes are `data`, from its row; errors as the row has them."""
-    _require(tuple(map(type, row)) == _TYPES)
-    stored: dict[str, Any] = dict(zip(_STORED, row, strict=True))
+    _require(tuple(map(type, row)) == _FIELD_TYPES)
+    stored: dict[str, Any] = dict(zip(_STORED_FIELDS, row, strict=True))
     start, end = stored["start_byte"], stored["end_byte"]
     _require(0 <= start <= end <= len(data))
     _check_lines(stored)
-    _require(0 <= stored["complexity"] <= _LARGEST_NUMBER)
-    for name in _TEXTS:
+    _require(0 <= stored["complexity"] <= _MAX_NUMBER)
+    for name in _TEXT_LIST_FIELDS:
         _require(all(type(value) is str for value in stored[name]))
     for symbol in stored["symbols"]:
         _require(symbol.keys() == _SYMBOL_KEYS)
@@ -83,7 +85,7 @@ def _chunk(row: list[Any], language: str, data: bytes) -> ParsedChunk:
 
 def _check_lines(record: dict[str, Any]) -> None:
     start, end = record["start_line"], record["end_line"]
-    _require(type(start) is type(end) is int and 1 <= start <= end <= _LARGEST_NUMBER)
+    _require(type(start) is type(end) is int and 1 <= start <= end <= _MAX_NUMBER)
 
 
 def _require(condition: bool) -> None:

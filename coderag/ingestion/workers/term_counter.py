@@ -17,7 +17,7 @@ from coderag.stores.field_counts import FieldCounts
 from coderag.text.tokenizer import expand, path_terms, raw_tokens
 
 
-class Chunk(Protocol):
+class CountableChunk(Protocol):
     """A chunk as parsed, or as a LlamaIndex node: its text, and a `ChunkMetadata`."""
 
     @property
@@ -39,21 +39,21 @@ class TermCounter:
     """
 
     def __init__(self, terms: Sequence[str] = ()) -> None:
-        self._term_ids = _numbering(terms)
-        self._raw_ids = _numbering(())
+        self._term_ids = _build_numbering(terms)
+        self._raw_ids = _build_numbering(())
         self._expansion_ids = np.zeros(0, np.int32)
         self._expansion_ends = np.zeros(1, np.int32)
 
     @property
     def terms(self) -> list[str]:
         """The vocabulary: column ``j`` of all counts is ``terms[j]``."""
-        return self.terms_from(0)
+        return self.get_terms_from(0)
 
-    def terms_from(self, first: int) -> list[str]:
+    def get_terms_from(self, first: int) -> list[str]:
         """Return the terms from column ``first`` on."""
         return list(islice(self._term_ids, first, None))
 
-    def count(self, chunks: Sequence[Chunk]) -> FieldCounts:
+    def count(self, chunks: Sequence[CountableChunk]) -> FieldCounts:
         """Return the term counts of some chunks; terms that are new, those of their paths too, join the vocabulary."""
         bodies, names, docs = [], [], []
         for chunk in chunks:
@@ -68,50 +68,53 @@ class TermCounter:
             for term in path_terms(path):
                 self._term_ids[term]  # a look-up numbers a new term
         # Counting first pays for long texts only; the product adds up what is repeated.
-        rows = [_counts(bodies, self._raw_ids), *(_occurrences(field, self._raw_ids) for field in (names, docs))]
-        expansion = self._expansion()
-        body, name, doc = (_matrix(*field, expansion.shape[0]) @ expansion for field in rows)
+        rows = [
+            _encode_counts(bodies, self._raw_ids),
+            *(_encode_occurrences(field, self._raw_ids) for field in (names, docs)),
+        ]
+        expansion = self._build_expansion()
+        body, name, doc = (_build_matrix(*field, expansion.shape[0]) @ expansion for field in rows)
         return FieldCounts(body=body, names=name, docs=doc)
 
     def count_texts(self, texts: Sequence[str]) -> sp.csr_matrix:
         """Return the term counts of some texts, float32 (n_texts, n_terms); new terms join the vocabulary."""
-        rows = _occurrences([raw_tokens(text) for text in texts], self._raw_ids)
-        expansion = self._expansion()
-        counts: sp.csr_matrix = _matrix(*rows, expansion.shape[0]) @ expansion
+        rows = _encode_occurrences([raw_tokens(text) for text in texts], self._raw_ids)
+        expansion = self._build_expansion()
+        counts: sp.csr_matrix = _build_matrix(*rows, expansion.shape[0]) @ expansion
         return counts
 
-    def path_counts(self, paths: Sequence[str]) -> sp.csr_matrix:
+    def count_paths(self, paths: Sequence[str]) -> sp.csr_matrix:
         """Return the term counts of paths of counted chunks, float32 (n_paths, n_terms)."""
         counted = [Counter(path_terms(path)) for path in paths]
-        return _matrix(*_counts(counted, self._term_ids), len(self._term_ids))
+        return _build_matrix(*_encode_counts(counted, self._term_ids), len(self._term_ids))
 
-    def _expansion(self) -> sp.csr_matrix:
+    def _build_expansion(self) -> sp.csr_matrix:
         """Return the terms of every raw token seen so far, float32 (n_raw_tokens, n_terms)."""
         expanded = [expand(raw) for raw in islice(self._raw_ids, len(self._expansion_ends) - 1, None)]
-        _, ids, ends = _occurrences(expanded, self._term_ids)
+        _, ids, ends = _encode_occurrences(expanded, self._term_ids)
         self._expansion_ends = np.concatenate([self._expansion_ends, ends[1:] + len(self._expansion_ids)])
         self._expansion_ids = np.concatenate([self._expansion_ids, ids])
-        ones = np.ones(len(self._expansion_ids), np.float32)
-        return _matrix(ones, self._expansion_ids, self._expansion_ends, len(self._term_ids))
+        unit_counts = np.ones(len(self._expansion_ids), np.float32)
+        return _build_matrix(unit_counts, self._expansion_ids, self._expansion_ends, len(self._term_ids))
 
 
-def _numbering(known: Iterable[str]) -> dict[str, int]:
+def _build_numbering(keys: Iterable[str]) -> dict[str, int]:
     """Return a dict that gives each new key the next number."""
-    numbers: defaultdict[str, int] = defaultdict(None, {key: number for number, key in enumerate(known)})
+    numbers: defaultdict[str, int] = defaultdict(None, {key: number for number, key in enumerate(keys)})
     numbers.default_factory = numbers.__len__
     return numbers
 
 
-_Rows = tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.int32]]
+_CsrParts = tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.int32]]
 
 
-def _counts(rows: Sequence[Mapping[str, int]], numbers: Mapping[str, int]) -> _Rows:
+def _encode_counts(rows: Sequence[Mapping[str, int]], numbers: Mapping[str, int]) -> _CsrParts:
     """Return counts, columns and where each row ends in them; new keys get the next columns."""
-    _, columns, ends = _occurrences(rows, numbers)
+    _, columns, ends = _encode_occurrences(rows, numbers)
     return np.fromiter(chain.from_iterable([row.values() for row in rows]), np.float32, len(columns)), columns, ends
 
 
-def _occurrences(rows: Sequence[Collection[str]], numbers: Mapping[str, int]) -> _Rows:
+def _encode_occurrences(rows: Sequence[Collection[str]], numbers: Mapping[str, int]) -> _CsrParts:
     """Return the same as `_counts`, of rows in which a key is repeated as often as it occurs."""
     ends = np.zeros(len(rows) + 1, np.int32)
     np.cumsum([len(row) for row in rows], out=ends[1:])
@@ -119,7 +122,7 @@ def _occurrences(rows: Sequence[Collection[str]], numbers: Mapping[str, int]) ->
     return np.ones(len(columns), np.float32), columns, ends
 
 
-def _matrix(
+def _build_matrix(
     counts: NDArray[np.float32], columns: NDArray[np.int32], ends: NDArray[np.int32], n_columns: int
 ) -> sp.csr_matrix:
     return sp.csr_matrix((counts, columns, ends), shape=(len(ends) - 1, n_columns))

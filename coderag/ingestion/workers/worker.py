@@ -13,16 +13,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from coderag.ingestion.workers.jobs import Job, JobRunner, RunSettings
-from coderag.ingestion.workers.messages import Errand, Fault
+from coderag.ingestion.workers.jobs import JobRunner, ParseJob, RunSettings
+from coderag.ingestion.workers.messages import WorkerCall, WorkerFault
 from coderag.stores.pandas_guard import avoid_pandas_import
 from coderag.system.process_memory import trim_heap
 from coderag.system.process_messages import read_message, write_message
 from coderag.text.token_counts import count_tokens
 
-_SECONDS_A_FILE = 3  # of CPU, and for each further megabyte; parsing a megabyte takes 0.1 to 0.7
-_MEMORY = 1 << 30  # bytes, beside what a worker takes before its first job
-_MEMORY_A_BYTE = 250  # of the largest file allowed: a tree takes some 100
+_CPU_SECONDS_PER_MB = 3  # of CPU, and for each further megabyte; parsing a megabyte takes 0.1 to 0.7
+_MEMORY_HEADROOM_BYTES = 1 << 30  # bytes, beside what a worker takes before its first job
+_MEMORY_PER_FILE_BYTE = 250  # of the largest file allowed: a tree takes some 100
 
 
 def warm_up() -> None:
@@ -35,8 +35,8 @@ def main() -> None:
     """Do jobs until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     results = os.fdopen(os.dup(1), "wb")
-    with open(os.devnull, "wb") as nothing:  # noqa: PTH123  # what a library prints must not come between messages
-        os.dup2(nothing.fileno(), 1)
+    with open(os.devnull, "wb") as devnull:  # noqa: PTH123  # what a library prints must not come between messages
+        os.dup2(devnull.fileno(), 1)
     warm_up()
     gc.disable()  # what is parsed is freed by counting; it would look through all that a job has made
     gc.freeze()
@@ -47,38 +47,38 @@ def main() -> None:
             if isinstance(message, RunSettings):
                 _limit_memory(message.max_file_bytes)
                 runner = JobRunner(message, worker=f"{os.getpid()}:{message.run}")
-            elif isinstance(message, Errand):
+            elif isinstance(message, WorkerCall):
                 _limit_memory(None)
                 message.run(sys.stdin.buffer, results)
                 write_message(results, None)
-                _collect()
+                _collect_garbage()
                 trim_heap()
             elif runner and message:
-                write_message(results, _do(runner, message, results))
+                write_message(results, _run_job(runner, message, results))
             else:
                 if runner:
                     runner.close()
                 runner = None
                 write_message(results, None)
-                _collect()  # now nobody waits
+                _collect_garbage()  # now nobody waits
 
 
-def _do(runner: JobRunner, job: Job, results: IO[bytes]) -> object:
-    def announce(position: int) -> None:
+def _run_job(runner: JobRunner, job: ParseJob, results: IO[bytes]) -> object:
+    def report_position(position: int) -> None:
         _limit_time(job.files[position].candidate.size if position >= 0 else None)
         write_message(results, position)
 
     try:
-        return runner.run(job, announce)
+        return runner.run(job, report_position)
     except (BrokenPipeError, KeyboardInterrupt):
         raise
     except BaseException:  # noqa: BLE001  # the parent says what it was
-        return Fault(traceback.format_exc())
+        return WorkerFault(traceback.format_exc())
     finally:
         _limit_time(None)
 
 
-def _collect() -> None:
+def _collect_garbage() -> None:
     """Free what refers to itself; what is left are modules, which the next time need not be looked through."""
     gc.collect()
     gc.freeze()
@@ -87,7 +87,7 @@ def _collect() -> None:
 def _limit_time(size: int | None) -> None:
     """Have the system end this process when a file of so many bytes takes too much CPU time; None for no limit."""
     if hasattr(signal, "setitimer"):  # elsewhere the parent watches the clock
-        seconds = 0.0 if size is None else _SECONDS_A_FILE * max(1.0, size / 1_000_000)
+        seconds = 0.0 if size is None else _CPU_SECONDS_PER_MB * max(1.0, size / 1_000_000)
         signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
@@ -99,11 +99,11 @@ def _limit_memory(max_file_bytes: int | None) -> None:
 
     with suppress(OSError, ValueError):  # there may be no /proc, or no more to be had
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        wanted = hard
+        limit = hard
         if max_file_bytes is not None:
-            taken = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * resource.getpagesize()
-            wanted = taken + _MEMORY + _MEMORY_A_BYTE * max_file_bytes
-        resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard < 0 else min(wanted, hard), hard))
+            used_bytes = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * resource.getpagesize()
+            limit = used_bytes + _MEMORY_HEADROOM_BYTES + _MEMORY_PER_FILE_BYTE * max_file_bytes
+        resource.setrlimit(resource.RLIMIT_DATA, (limit if hard < 0 else min(limit, hard), hard))
 
 
 if __name__ == "__main__":

@@ -14,16 +14,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from coderag.errors import IngestionError
-from coderag.ingestion.workers.worker_process import WITHOUT_WORKERS, WorkerDiedError, WorkerProcess
+from coderag.ingestion.workers.worker_process import NO_WORKERS_HINT, WorkerDiedError, WorkerProcess
 from coderag.system.process_messages import HelperProcesses, Pipes
 
 if TYPE_CHECKING:
-    from coderag.ingestion.workers.jobs import Job, JobResult, RunSettings
+    from coderag.ingestion.workers.jobs import JobResult, ParseJob, RunSettings
 
-IDLE_S = 60.0
+IDLE_TIMEOUT_S = 60.0
 """Workers without a job for so long are ended; starting one takes about 0.4 s."""
 
-_JOBS_AHEAD = 2  # for each worker: enough to keep it busy, few enough to bound memory
+_JOBS_AHEAD_PER_WORKER = 2  # for each worker: enough to keep it busy, few enough to bound memory
 
 
 class WorkerPool:
@@ -37,24 +37,24 @@ class WorkerPool:
         self._size = size
         self._idle: list[WorkerProcess] = []
         self._lock = threading.Lock()
-        self._ending: threading.Timer | None = None
+        self._idle_timer: threading.Timer | None = None
         self._process_id = os.getpid()
         atexit.register(self.close)
 
-    def run(self, jobs: "Iterable[Job]", settings: "RunSettings") -> "Iterator[JobResult]":
+    def run(self, jobs: "Iterable[ParseJob]", settings: "RunSettings") -> "Iterator[JobResult]":
         """Yield the result of each job, in their order, a few jobs ahead of the one that is asked for.
 
         Raises:
             IngestionError: A fault of ours, or no worker can be started.
         """
-        team = _Team(self)
+        run_workers = _RunWorkers(self)
         waiting: deque[Future[JobResult]] = deque()
         finished = False
         with ThreadPoolExecutor(self._size, "indexing") as threads:
             try:
                 for job in jobs:
-                    waiting.append(threads.submit(_do, job, settings, team))
-                    if len(waiting) > _JOBS_AHEAD * self._size:
+                    waiting.append(threads.submit(_run_job, job, settings, run_workers))
+                    if len(waiting) > _JOBS_AHEAD_PER_WORKER * self._size:
                         yield waiting.popleft().result()
                 while waiting:
                     yield waiting.popleft().result()
@@ -63,8 +63,8 @@ class WorkerPool:
                 if not finished:  # interrupted: nobody waits for what is under way
                     for future in waiting:
                         future.cancel()
-                    team.end()
-        team.give_back()
+                    run_workers.end()
+        run_workers.release_all()
 
     @contextmanager
     def lend(self, function: str) -> Iterator[Pipes]:
@@ -74,14 +74,14 @@ class WorkerPool:
             IngestionError: No worker can be started.
             OSError: The worker is gone.
         """
-        worker = self.take()
+        worker = self.acquire()
         try:
-            yield worker.send_on(function)
+            yield worker.call_function(function)
         except BaseException:
             worker.close()
             raise
         worker.await_return()
-        self.keep([worker] if worker.alive else [])
+        self.release([worker] if worker.is_alive else [])
 
     def prepare(self) -> None:
         """Start the workers that a run is about to need, while it still looks for files.
@@ -91,28 +91,28 @@ class WorkerPool:
         """
         with self._lock:
             missing = self._size - len(self._idle)
-        self.keep(WorkerProcess() for _ in range(missing))
+        self.release(WorkerProcess() for _ in range(missing))
 
-    def take(self) -> WorkerProcess:
+    def acquire(self) -> WorkerProcess:
         """Return a worker of which nobody else has the use."""
         with self._lock:
             while self._idle:
                 worker = self._idle.pop()
-                if worker.alive:
+                if worker.is_alive:
                     return worker
                 worker.close()
         return WorkerProcess()
 
-    def keep(self, workers: Iterable[WorkerProcess]) -> None:
+    def release(self, workers: Iterable[WorkerProcess]) -> None:
         """Take back workers that have done their jobs, for the next run that begins soon."""
         with self._lock:
             self._idle += workers
             excess, self._idle = self._idle[self._size :], self._idle[: self._size]
-            if self._ending is not None:
-                self._ending.cancel()
-            self._ending = threading.Timer(IDLE_S, self.close)
-            self._ending.daemon = True
-            self._ending.start()
+            if self._idle_timer is not None:
+                self._idle_timer.cancel()
+            self._idle_timer = threading.Timer(IDLE_TIMEOUT_S, self.close)
+            self._idle_timer.daemon = True
+            self._idle_timer.start()
         for worker in excess:
             worker.close()
 
@@ -121,14 +121,14 @@ class WorkerPool:
         if self._process_id != os.getpid():
             return  # a fork of the process whose workers they are
         with self._lock:
-            if self._ending is not None:
-                self._ending.cancel()
+            if self._idle_timer is not None:
+                self._idle_timer.cancel()
             workers, self._idle = self._idle, []
         for worker in workers:
             worker.close()
 
 
-class _Team:
+class _RunWorkers:
     """The workers of one run: one a thread, so that each does its jobs in their order, as `Vocabulary` requires."""
 
     def __init__(self, pool: WorkerPool) -> None:
@@ -137,7 +137,7 @@ class _Team:
         self._lock = threading.Lock()
         self._ended = False
 
-    def mine(self) -> WorkerProcess:
+    def get_own(self) -> WorkerProcess:
         """Return the worker of this thread.
 
         Raises:
@@ -148,10 +148,10 @@ class _Team:
             if self._ended:
                 raise IngestionError("indexing was interrupted")
             if thread not in self._workers:
-                self._workers[thread] = self._pool.take()
+                self._workers[thread] = self._pool.acquire()
             return self._workers[thread]
 
-    def drop_mine(self) -> None:
+    def drop_own(self) -> None:
         """Do without the worker of this thread, which has died."""
         with self._lock:
             worker = self._workers.pop(threading.get_ident(), None)
@@ -167,35 +167,35 @@ class _Team:
         for worker in workers:
             worker.close()
 
-    def give_back(self) -> None:
+    def release_all(self) -> None:
         """Leave the workers to other runs."""
         for worker in self._workers.values():
             worker.end_run()
-        self._pool.keep(worker for worker in self._workers.values() if worker.alive)
+        self._pool.release(worker for worker in self._workers.values() if worker.is_alive)
 
 
-def _do(job: "Job", settings: "RunSettings", team: _Team) -> "JobResult":
+def _run_job(job: "ParseJob", settings: "RunSettings", workers: _RunWorkers) -> "JobResult":
     """Do a job; when a worker dies of a file, do it again with more care for that file."""
     is_second_try = False
     while True:
-        worker = team.mine()
+        worker = workers.get_own()
         try:
-            return worker.do(job, settings)
+            return worker.run_job(job, settings)
         except WorkerDiedError as error:
-            team.drop_mine()
-            if not is_second_try and (error.by_others or error.position is None):
+            workers.drop_own()
+            if not is_second_try and (error.is_external or error.position is None):
                 is_second_try = True  # no file need be to blame
             elif error.position is None:
-                raise IngestionError(f"worker processes end at once: {error}", hint=WITHOUT_WORKERS) from error
+                raise IngestionError(f"worker processes end at once: {error}", hint=NO_WORKERS_HINT) from error
             else:
-                job = _after_death(job, error)
+                job = _degrade_job(job, error)
 
 
-def _after_death(job: "Job", error: WorkerDiedError) -> "Job":
+def _degrade_job(job: "ParseJob", error: WorkerDiedError) -> "ParseJob":
     """Return the job to do instead: with the file that was under way, or else every one, treated with more care."""
     positions = [error.position] if error.position is not None and error.position >= 0 else range(len(job.files))
     for position in positions:
-        job = job.degraded(position, str(error))
+        job = job.degrade(position, str(error))
     return job
 
 
@@ -210,20 +210,20 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_pools)
 
 
-def shared_pool(size: int) -> WorkerPool:
+def get_shared_pool(size: int) -> WorkerPool:
     """Return this process's pool of so many workers: repositories that are indexed in turn share them."""
     return _pools.get(size) or _pools.setdefault(size, WorkerPool(size))
 
 
-def helpers_of(wanted: int | None) -> HelperProcesses | None:
+def build_helpers(configured: int | None) -> HelperProcesses | None:
     """Return the processes that may help this one between two runs: as many as are wanted, less this one."""
-    size = number_of_workers(wanted)
-    return HelperProcesses(size - 1, shared_pool(size).lend) if size > 1 else None
+    size = count_workers(configured)
+    return HelperProcesses(size - 1, get_shared_pool(size).lend) if size > 1 else None
 
 
-def number_of_workers(wanted: int | None) -> int:
+def count_workers(configured: int | None) -> int:
     """Return how many workers to have: as many as wanted, or one a core that this process may use, at most eight."""
-    if wanted is not None:
-        return wanted
+    if configured is not None:
+        return configured
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, 8)

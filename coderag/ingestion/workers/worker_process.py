@@ -9,21 +9,21 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Final, cast
 
 from coderag.errors import IngestionError
-from coderag.ingestion.workers.messages import Errand, Fault
+from coderag.ingestion.workers.messages import WorkerCall, WorkerFault
 from coderag.system.process_messages import Pipes, read_message, write_message
 from coderag.system.subprocesses import build_python_command, build_python_environment, describe_exit
 
 if TYPE_CHECKING:  # the parent loads the parsers only if it needs them: a worker does, meanwhile
-    from coderag.ingestion.workers.jobs import Job, JobResult, RunSettings
+    from coderag.ingestion.workers.jobs import JobResult, ParseJob, RunSettings
 
-WITHOUT_WORKERS: Final = "Set `ingestion.workers` to 0 to index without worker processes."
+NO_WORKERS_HINT: Final = "Set `ingestion.workers` to 0 to index without worker processes."
 
-_SILENT_S = 120.0  # of wall clock, without a file done: a network drive that hangs
-_SILENT_S_A_MEGABYTE = 20.0  # of the largest file; its limit of CPU time comes long before
-_FAREWELL_S = 20.0  # of wall clock, to close the cache, for which another process may have to be waited for
+_SILENCE_TIMEOUT_S = 120.0  # of wall clock, without a file done: a network drive that hangs
+_SILENCE_TIMEOUT_S_PER_MB = 20.0  # of the largest file; its limit of CPU time comes long before
+_END_RUN_TIMEOUT_S = 20.0  # of wall clock, to close the cache, for which another process may have to be waited for
 _PIPE_BYTES = 1 << 20
 _COMMAND = "from coderag.ingestion.workers.worker import main; main()"
-_SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
+_EXTERNAL_SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
 
 
 class WorkerDiedError(Exception):
@@ -34,10 +34,10 @@ class WorkerDiedError(Exception):
         by_others: Whether another process ended it, such as the system when memory ran out; not what it read, for sure.
     """
 
-    def __init__(self, position: int | None, reason: str, *, by_others: bool) -> None:
+    def __init__(self, position: int | None, reason: str, *, is_external: bool) -> None:
         super().__init__(reason)
         self.position = position
-        self.by_others = by_others
+        self.is_external = is_external
 
 
 class WorkerProcess:
@@ -58,19 +58,19 @@ class WorkerProcess:
                 env=build_python_environment(OPENBLAS_NUM_THREADS="1"),
             )
         except OSError as error:
-            raise IngestionError(f"no worker process can be started: {error}", hint=WITHOUT_WORKERS) from error
+            raise IngestionError(f"no worker process can be started: {error}", hint=NO_WORKERS_HINT) from error
         self._input = cast("IO[bytes]", self._process.stdin)
         self._output = cast("IO[bytes]", self._process.stdout)
         for pipe in (self._input, self._output):
-            _widen(pipe)
+            _widen_pipe(pipe)
         self._run = ""
 
     @property
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Whether it has not ended."""
         return self._process.poll() is None
 
-    def do(self, job: "Job", settings: "RunSettings") -> "JobResult":
+    def run_job(self, job: "ParseJob", settings: "RunSettings") -> "JobResult":
         """Return what came of a job.
 
         Raises:
@@ -78,8 +78,10 @@ class WorkerProcess:
             IngestionError: A fault of ours.
         """
         position = None
-        largest = max((task.candidate.size for task in job.files), default=0)
-        watch = _Watch(self._process.kill, _SILENT_S + _SILENT_S_A_MEGABYTE * largest / 1_000_000)
+        max_file_bytes = max((task.candidate.size for task in job.files), default=0)
+        watchdog = _Watchdog(
+            self._process.kill, _SILENCE_TIMEOUT_S + _SILENCE_TIMEOUT_S_PER_MB * max_file_bytes / 1_000_000
+        )
         try:
             if self._run != settings.run:
                 write_message(self._input, settings)
@@ -87,23 +89,23 @@ class WorkerProcess:
             write_message(self._input, job)
             while isinstance(message := read_message(self._output), int):
                 position = message
-                watch.heard()
+                watchdog.reset()
         except (EOFError, OSError, ValueError) as error:  # ValueError: `close` was called meanwhile
-            reason, by_others = self._describe_end(timed_out=watch.ended)
-            raise WorkerDiedError(position, reason, by_others=by_others) from error
+            reason, is_external = self._describe_end(timed_out=watchdog.has_fired)
+            raise WorkerDiedError(position, reason, is_external=is_external) from error
         finally:
-            watch.cancel()
-        if isinstance(message, Fault):
+            watchdog.cancel()
+        if isinstance(message, WorkerFault):
             raise IngestionError(f"indexing failed in a worker process:\n{message.message}")
         return cast("JobResult", message)
 
-    def send_on(self, function: str) -> Pipes:
+    def call_function(self, function: str) -> Pipes:
         """Have it run a function of ours, between two runs, and return the pipes to that.
 
         Raises:
             OSError: The process is gone.
         """
-        write_message(self._input, Errand(function))
+        write_message(self._input, WorkerCall(function))
         return Pipes(self._input, self._output)
 
     def end_run(self) -> None:
@@ -115,14 +117,14 @@ class WorkerProcess:
 
     def await_return(self) -> None:
         """Wait until it has put a run away, or the function has returned that it was sent on; end it if that fails."""
-        watch = _Watch(self._process.kill, _FAREWELL_S)
+        watchdog = _Watchdog(self._process.kill, _END_RUN_TIMEOUT_S)
         try:
             while read_message(self._output) is not None:
                 pass  # an answer that the borrower did not wait for
         except (EOFError, OSError):
             self.close()
         finally:
-            watch.cancel()
+            watchdog.cancel()
 
     def close(self) -> None:
         """End the process, whatever it is doing."""
@@ -138,10 +140,10 @@ class WorkerProcess:
         end = describe_exit(self._process.wait())
         if timed_out or end == "SIGPROF":
             return "parsing took too long", False
-        return f"parsing ended its process ({end})", end in _SENT_BY_OTHERS
+        return f"parsing ended its process ({end})", end in _EXTERNAL_SIGNALS
 
 
-class _Watch:
+class _Watchdog:
     """Ends a process that says nothing for too long.
 
     Args:
@@ -152,40 +154,40 @@ class _Watch:
         ended: Whether it has.
     """
 
-    def __init__(self, end: Callable[[], None], seconds: float) -> None:
-        self._end = end
+    def __init__(self, on_timeout: Callable[[], None], seconds: float) -> None:
+        self._on_timeout = on_timeout
         self._seconds = seconds
-        self._heard_at = time.monotonic()
-        self._cancelled = False
-        self.ended = False
+        self._last_message_s = time.monotonic()
+        self._is_cancelled = False
+        self.has_fired = False
         self._start(seconds)
 
-    def heard(self) -> None:
+    def reset(self) -> None:
         """Note that the process said something."""
-        self._heard_at = time.monotonic()
+        self._last_message_s = time.monotonic()
 
     def cancel(self) -> None:
         """Watch no longer."""
-        self._cancelled = True
+        self._is_cancelled = True
         self._timer.cancel()
 
     def _start(self, seconds: float) -> None:
-        self._timer = threading.Timer(seconds, self._look)
+        self._timer = threading.Timer(seconds, self._check)
         self._timer.daemon = True
         self._timer.start()
 
-    def _look(self) -> None:
-        left = self._heard_at + self._seconds - time.monotonic()
-        if self._cancelled:
+    def _check(self) -> None:
+        remaining_s = self._last_message_s + self._seconds - time.monotonic()
+        if self._is_cancelled:
             return
-        if left > 0:
-            self._start(left)
+        if remaining_s > 0:
+            self._start(remaining_s)
         else:
-            self.ended = True
-            self._end()
+            self.has_fired = True
+            self._on_timeout()
 
 
-def _widen(pipe: IO[bytes]) -> None:
+def _widen_pipe(pipe: IO[bytes]) -> None:
     """Let a pipe hold a whole result, so that a worker goes on while its parent is busy."""
     if sys.platform == "linux":
         import fcntl  # noqa: PLC0415  # POSIX only

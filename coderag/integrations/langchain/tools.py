@@ -1,4 +1,4 @@
-"""Tools for LangChain and LangGraph."""
+"""LangChain tools."""
 
 import asyncio
 from typing import Any
@@ -12,13 +12,13 @@ from coderag.integrations.repository import AgentRepository, append_hints
 
 
 def make_langchain_tool(repository: AgentRepository, tool: AgentTool) -> StructuredTool:
-    """Return a tool whose reply is text for the model and, as its artifact, plain data for the program.
+    """Make a LangChain tool that replies with text for the model and an artifact for the program.
 
-    What the model can mend, such as a name that is not there, it is told as the tool's reply with the status ``error``;
-    all else, such as a missing index, is raised.
+    Errors that the model can fix, such as an unknown name, become replies with the status ``error``. Others, such as a
+    missing index, are raised.
     """
 
-    def reply(**arguments: Any) -> tuple[str, dict[str, Any]]:  # noqa: ANN401  # checked against the schema
+    def reply(**arguments: Any) -> tuple[str, dict[str, Any]]:  # noqa: ANN401  # validated by the schema
         try:
             with append_hints():
                 tool_reply = tool.reply(repository.prepare(), arguments)
@@ -41,7 +41,7 @@ def make_langchain_tool(repository: AgentRepository, tool: AgentTool) -> Structu
     )
 
 
-def _format_validation_error(error: Any) -> str:  # noqa: ANN401  # LangChain also names the class of pydantic 1, which has the same text
-    """Return what is wrong with a model's arguments, a line each."""
+def _format_validation_error(error: Any) -> str:  # noqa: ANN401  # may be an error of pydantic 1
+    """Format the validation errors of a model's arguments, one per line."""
     details = error.errors() if isinstance(error, ValidationError) else ()
     return "\n".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in details) or str(error)

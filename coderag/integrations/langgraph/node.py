@@ -1,4 +1,4 @@
-"""`as_node`: CodeRAG as a node of somebody else's LangGraph graph."""
+"""LangGraph node for foreign graphs."""
 
 import asyncio
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ class _Limits(TypedDict):
 
 
 class CodeNode(Runnable[Any, dict[str, Any]]):
-    """The node that `as_node` makes, with its arguments. A graph may run it by ``invoke`` or by ``ainvoke``."""
+    """Node made by `as_node`. A graph may run it by ``invoke`` or ``ainvoke``."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class CodeNode(Runnable[Any, dict[str, Any]]):
         self._filters = filters
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:  # noqa: A002, ANN401, ARG002
-        """Return the update of a parent's state."""
+        """Return the update of the parent's state."""
         with append_hints():
             query, limits = self._read_request(input)
             rag = self._repository.prepare()
@@ -58,7 +58,7 @@ class CodeNode(Runnable[Any, dict[str, Any]]):
             return self._update(rag.context(query, **limits))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:  # noqa: A002, ANN401, ARG002
-        """Return the update of a parent's state, without blocking the event loop."""
+        """Return the update of the parent's state without blocking the event loop."""
         with append_hints():
             query, limits = self._read_request(input)
             rag = await self._repository.prepare_async()
@@ -87,7 +87,7 @@ class CodeNode(Runnable[Any, dict[str, Any]]):
         return {name: values[key] for key, name in self._keys.items() if name}
 
 
-def as_node(  # noqa: PLR0913  # one parameter an option
+def as_node(  # noqa: PLR0913  # one parameter per option
     repository: RepositoryLike,
     *,
     goal: NodeGoal = "context",
@@ -98,24 +98,24 @@ def as_node(  # noqa: PLR0913  # one parameter an option
     filters: Filters | None = None,
     index: bool = False,
 ) -> CodeNode:
-    """Return a node that reads a question from the parent's state and writes code for it, or an answer, into it.
+    """Make a node that reads a question from the parent's state and writes code or an answer into it.
 
-    It writes ``messages`` (one ``AIMessage``) and the keys of `CodeState`; what the parent's state does not have, LangGraph
-    leaves out. Its steps and the parts of an answer reach who streams the parent with ``subgraphs=True``.
+    It writes ``messages`` (one ``AIMessage``) and the keys of `CodeState`; LangGraph drops keys that the parent lacks.
+    Streaming the parent with ``subgraphs=True`` yields its steps and parts of the answer.
 
     Args:
         repository: The repository, or the path of its folder.
-        goal: ``context`` for the code within the budget, ``answer`` for an answer whose citations are checked.
-        question_key: Where the question is: a text, or messages, of which the last one of a human is taken.
-        budget_key: Where the state may have a token budget, which goes before `token_budget`.
-        keys: Other names of the keys that are written; None leaves one out.
-        token_budget: Size of the context, in tokens, at most; by default ``search.token_budget``.
-        filters: What may be shown.
-        index: Whether the first call brings the index up to date; else a repository without an index is an error.
+        goal: ``context`` for code within the budget, ``answer`` for an answer with checked citations.
+        question_key: Key of the question: a text, or messages, of which the last human one is used.
+        budget_key: Key of an optional token budget in the state, which overrides `token_budget`.
+        keys: New names of written keys; None omits a key.
+        token_budget: Maximum tokens of the context; by default ``search.token_budget``.
+        filters: Filters of the code.
+        index: Whether the first call updates the index; otherwise a missing index is an error.
 
     Raises:
         IngestionError: The folder cannot be indexed.
-        ConfigurationError: Its settings cannot be used, or a name in `keys` is none that is written.
+        ConfigurationError: Its settings are invalid, or `keys` names an unknown key.
 
     Example:
         >>> builder.add_node("coderag", coderag.as_node("path/to/repo", token_budget=4000))

@@ -1,4 +1,4 @@
-"""Read the question and the token budget out of a parent's state, whatever kind of state it has."""
+"""Reading of the question and token budget from any kind of parent state."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,15 +11,15 @@ _HUMAN_TYPE = "human"
 
 
 def get_state_value(state: Any, key: str) -> Any:  # noqa: ANN401  # a mapping, a dataclass or a pydantic model
-    """Return a value of the state, None if it has none."""
+    """Return a value of the state; None if it is missing."""
     return state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
 
 
 def read_question(state: Any, key: str) -> str:  # noqa: ANN401
-    """Return the question under a key of the state: a text, or the last message of a human in a list of messages.
+    """Read the question under a key of the state: a text, or the last human message of a list.
 
     Raises:
-        InvalidQueryError: There is none.
+        InvalidQueryError: There is no question.
     """
     value = get_state_value(state, key)
     question = (
@@ -39,10 +39,10 @@ def read_question(state: Any, key: str) -> str:  # noqa: ANN401
 
 
 def read_budget(state: Any, key: str) -> int | None:  # noqa: ANN401
-    """Return the token budget under a key of the state, None if it has none.
+    """Read the token budget under a key of the state; None if it is missing.
 
     Raises:
-        InvalidQueryError: It is no whole number.
+        InvalidQueryError: It is not an integer.
     """
     budget = get_state_value(state, key)
     if budget is None or (isinstance(budget, int) and not isinstance(budget, bool)):

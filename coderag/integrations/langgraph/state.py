@@ -1,4 +1,4 @@
-"""What a CodeRAG node writes into its parent's state: plain values, so that any checkpointer can keep them."""
+"""State keys written by a CodeRAG node: plain values that any checkpointer can store."""
 
 from typing import NotRequired
 
@@ -10,13 +10,13 @@ from coderag.schema.vocabulary import Evidence
 
 
 class CodeCitation(TypedDict):
-    """A place in the repository that a text shows or relies on.
+    """A location in the repository that a text shows or relies on.
 
     Attributes:
         start_line, end_line: 1-based, both included.
-        name: Qualified name of the declaration there; only of contexts.
-        relation: How it is related to the results, such as ``caller``; absent for a result.
-        verified: Whether the lines on disk still are those of the index; only of answers. ``reason`` says why not.
+        name: Qualified name of the declaration there; contexts only.
+        relation: Relation to the results, such as ``caller``; absent for a result.
+        verified: Whether the lines on disk match the index; answers only. ``reason`` explains a mismatch.
     """
 
     path: str
@@ -29,13 +29,14 @@ class CodeCitation(TypedDict):
 
 
 class CodeState(TypedDict, total=False):
-    """The keys that `coderag.as_node` writes beside ``messages``; a parent's state inherits them, or has its own names.
+    """Keys that `coderag.as_node` writes in addition to ``messages``; a parent's state may inherit them or rename them.
 
     Attributes:
-        code_context: The code for the question, as Markdown; with the goal ``answer`` the answer. Secrets are removed.
-        citations: The places that it shows or relies on, in its order.
-        coderag_tokens: Size of ``code_context``. A context is within the budget, but for what stands for removed secrets.
-        coderag_evidence: How well the repository answers the question.
+        code_context: Code for the question as Markdown, or the answer with the goal ``answer``. Secrets are removed.
+        citations: Locations that it shows or relies on, in its order.
+        coderag_tokens: Tokens of ``code_context``. A context is within the budget, except for placeholders of removed
+            secrets.
+        coderag_evidence: Verdict of the search.
     """
 
     code_context: str
@@ -45,7 +46,7 @@ class CodeState(TypedDict, total=False):
 
 
 def collect_context_citations(context: AssembledContext) -> list[CodeCitation]:
-    """Return the places that a context shows, results first."""
+    """Collect the locations shown by a context, results first."""
     citations = []
     for item in (item for section in context.sections for item in section.items if item.path):
         citation = CodeCitation(path=item.path, start_line=item.start_line, end_line=item.end_line, name=item.name)
@@ -56,7 +57,7 @@ def collect_context_citations(context: AssembledContext) -> list[CodeCitation]:
 
 
 def collect_answer_citations(answer: Answer) -> list[CodeCitation]:
-    """Return the places that an answer cites, in its order."""
+    """Collect the locations cited by an answer, in its order."""
     return [
         CodeCitation(
             path=citation.path, start_line=citation.start_line, end_line=citation.end_line, verified=citation.verified

@@ -6,7 +6,7 @@ from typing import Any
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import PrivateAttr
 
-from coderag.models.word_vectors import ASSET, WordVectors
+from coderag.models.word_vectors import DEFAULT_FOLDER, WordVectors
 from coderag.text.tokenizer import query_terms, text_terms
 
 _BATCH_SIZE = 512
@@ -21,7 +21,7 @@ class EmbeddedModel(BaseEmbedding):
 
     _vectors: WordVectors = PrivateAttr()
 
-    def __init__(self, folder: Path = ASSET, **options: Any) -> None:  # noqa: ANN401  (pydantic's fields)
+    def __init__(self, folder: Path = DEFAULT_FOLDER, **options: Any) -> None:  # noqa: ANN401  (pydantic's fields)
         """Load the model.
 
         Args:

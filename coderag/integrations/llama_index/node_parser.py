@@ -19,10 +19,10 @@ from coderag.ingestion.parsing.strategies import WINDOW_OVERLAP_TOKENS, WINDOW_T
 from coderag.schema.chunks import ChunkMetadata
 from coderag.schema.vocabulary import ChunkStrategy
 
-_SHOWN: Final = frozenset({"path", "kind", "qualified_name", "context", "start_line", "end_line", "summary"})
+_LLM_KEYS: Final = frozenset({"path", "kind", "qualified_name", "context", "start_line", "end_line", "summary"})
 EXCLUDED_FROM_EMBEDDING: Final = [key for key in ChunkMetadata.__annotations__ if key not in EMBEDDED_KEYS]
 """What the text for an embedding model leaves out."""
-EXCLUDED_FROM_LLM: Final = [key for key in ChunkMetadata.__annotations__ if key not in _SHOWN]
+EXCLUDED_FROM_LLM: Final = [key for key in ChunkMetadata.__annotations__ if key not in _LLM_KEYS]
 """What the text for an LLM leaves out."""
 
 
@@ -48,7 +48,7 @@ class CodeNodeParser(NodeParser):
     include_prev_next_rel: bool = Field(default=False, description="Order is in the metadata.")
 
     _notes: dict[str, str] = PrivateAttr(default_factory=dict)
-    _known: Mapping[str, ParsedFile] = PrivateAttr(default_factory=dict)
+    _preloaded: Mapping[str, ParsedFile] = PrivateAttr(default_factory=dict)
 
     @classmethod
     def class_name(cls) -> str:
@@ -61,13 +61,13 @@ class CodeNodeParser(NodeParser):
         return self._notes
 
     @contextmanager
-    def knowing(self, parsed: Mapping[str, ParsedFile]) -> Iterator[None]:
+    def preload(self, parsed: Mapping[str, ParsedFile]) -> Iterator[None]:
         """Within the block, take these files, by path, as parsed already."""
-        self._known = parsed
+        self._preloaded = parsed
         try:
             yield
         finally:
-            self._known = {}
+            self._preloaded = {}
 
     def parse_file(self, path: str, text: str, language: str, role: str) -> ParsedFile:  # type: ignore[override]
         """Cut one file into chunks, without LlamaIndex. Not the deprecated method of pydantic with this name."""
@@ -101,17 +101,17 @@ class CodeNodeParser(NodeParser):
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:  # noqa: ARG002, ANN401
         self._notes.clear()
-        found: list[BaseNode] = []
+        parsed_nodes: list[BaseNode] = []
         for document in nodes:
             text = document.get_content()
             path = str(document.metadata.get("path", ""))
             language = document.metadata.get("language") or detect_language(path, text)
             role = document.metadata.get("role") or "source"
-            parsed = self._known.get(path) or self.parse_file(path, text, language, role)
+            parsed = self._preloaded.get(path) or self.parse_file(path, text, language, role)
             if parsed.note:
                 self._notes[path] = parsed.note
-            found += self.make_nodes(parsed, document.node_id)
-        return found
+            parsed_nodes += self.make_nodes(parsed, document.node_id)
+        return parsed_nodes
 
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:  # noqa: ARG002
         """Return the nodes as they are: the base class would search the text and overwrite what is known exactly."""

@@ -19,9 +19,9 @@ from llama_index.core.schema import BaseNode, Document, TransformComponent
 from coderag.config.sections import IngestionSettings
 from coderag.errors import ConfigurationError
 from coderag.ingestion.embedded_chunks import EmbeddedChunks, LazyTexts, embed_columns
-from coderag.ingestion.embedding_text import embedding_text
+from coderag.ingestion.embedding_text import build_embedding_text
 from coderag.ingestion.parsing.parsed_file import ParsedFile
-from coderag.ingestion.summaries.overviews import Sentences
+from coderag.ingestion.summaries.overviews import SentenceLookup
 from coderag.ingestion.workers.jobs import JobResult
 from coderag.ingestion.workers.term_counter import TermCounter
 from coderag.integrations.llama_index.node_parser import CodeNodeParser
@@ -57,7 +57,7 @@ class ChunkEmbedder(TransformComponent):
         """Return the same nodes with their embeddings."""
         del kwargs
         counts = self._counter.count(nodes)  # type: ignore[arg-type]  # a TextNode has a text
-        path_counts = self._counter.path_counts(list(dict.fromkeys(node.metadata["path"] for node in nodes)))
+        path_counts = self._counter.count_paths(list(dict.fromkeys(node.metadata["path"] for node in nodes)))
         texts = LazyTexts(lambda: [self._embedding_text(node) for node in nodes], len(nodes))
         columns = build_node_table(nodes)
         self._batch = embed_columns(columns, counts, path_counts, self._counter.terms, texts, self._model)
@@ -67,7 +67,7 @@ class ChunkEmbedder(TransformComponent):
         return nodes
 
     def _embedding_text(self, node: BaseNode) -> str:
-        return embedding_text(node.metadata, node.get_content(), self._model.mask)  # type: ignore[arg-type]  # a ChunkMetadata
+        return build_embedding_text(node.metadata, node.get_content(), self._model.mask)  # type: ignore[arg-type]  # a ChunkMetadata
 
 
 class ChunkPipeline:
@@ -90,7 +90,7 @@ class ChunkPipeline:
         model: DenseModel,
         terms: Sequence[str] = (),
         repository: str = "",
-        sentences: Sentences | None = None,
+        sentences: SentenceLookup | None = None,
     ) -> None:
         self._parser = CodeNodeParser(**settings.chunk.model_dump(), repository=repository)
         self._embedder = ChunkEmbedder(model, TermCounter(terms))
@@ -116,7 +116,7 @@ class ChunkPipeline:
             documents: The files, see `CodeNodeParser`.
             parsed: Files that a worker has parsed already, by path.
         """
-        with self._parser.knowing(parsed or {}):
+        with self._parser.preload(parsed or {}):
             self.pipeline.run(documents=list(documents))
         return self._embedder.batch
 
@@ -152,10 +152,10 @@ def _load_transformation(name: str) -> TransformComponent:
     module, _, attribute = name.partition(":")
     setting = f"ingestion.transformations: {name!r}"
     try:
-        kind = getattr(import_module(module), attribute)
-        if not (isinstance(kind, type) and issubclass(kind, TransformComponent)):
+        transformation_class = getattr(import_module(module), attribute)
+        if not (isinstance(transformation_class, type) and issubclass(transformation_class, TransformComponent)):
             raise ConfigurationError(f"{setting} is not a LlamaIndex TransformComponent")
-        return kind()
+        return transformation_class()
     except ConfigurationError:
         raise
     except Exception as error:  # whatever their module or constructor raises

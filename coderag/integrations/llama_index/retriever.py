@@ -1,4 +1,4 @@
-"""`as_retriever`: CodeRAG as a retriever of LlamaIndex."""
+"""LlamaIndex retriever."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _MODEL_KEYS: Final = frozenset({"path", "start_line", "end_line", "name"})
 
 
 class CodeRetriever(BaseRetriever):
-    """Returns the declarations and passages that answer a question, best first.
+    """Retriever of the declarations for a question, best first.
 
     A node's text are the lines as indexed, without secrets. Its metadata are ``path, start_line, end_line, name, kind,
     language, role, signature, summary, score, evidence``, of which a model sees the first four.
@@ -39,13 +39,13 @@ class CodeRetriever(BaseRetriever):
 def as_retriever(
     repository: RepositoryLike, *, top_k: int | None = None, filters: Filters | None = None, index: bool = False
 ) -> CodeRetriever:
-    """Return a retriever for LlamaIndex's query engines, chat engines and fusion retrievers.
+    """Make a retriever for LlamaIndex's query engines, chat engines and fusion retrievers.
 
     Args:
         repository: The repository, or the path of its folder.
-        top_k: Number of results, at most; by default ``search.top_k``.
-        filters: What may be a result.
-        index: Whether the first call brings the index up to date; else a repository without an index is an error.
+        top_k: Maximum number of results; by default ``search.top_k``.
+        filters: Filters of the search.
+        index: Whether the first call updates the index; otherwise a missing index is an error.
 
     Raises:
         IngestionError: The folder cannot be indexed.

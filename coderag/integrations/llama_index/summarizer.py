@@ -10,9 +10,9 @@ from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
 
 from coderag.ingestion.parsing.summaries import summarize
 from coderag.ingestion.summaries.asking import SentenceWriter
-from coderag.ingestion.summaries.kept import SOURCE
-from coderag.ingestion.summaries.overviews import Sentences
-from coderag.ingestion.summaries.subjects import Piece, node_subjects
+from coderag.ingestion.summaries.kept import LLM_SOURCE
+from coderag.ingestion.summaries.overviews import SentenceLookup
+from coderag.ingestion.summaries.subjects import SummaryTarget, compute_node_subjects
 
 
 class ChunkSummarizer(TransformComponent):
@@ -32,57 +32,59 @@ class ChunkSummarizer(TransformComponent):
     prompt: str = Field(default="", description="Key of the prompt that missing sentences are asked for with.")
     model: str = Field(default="", description="Name of the model that is asked.")
 
-    _sentences: Sentences | None = PrivateAttr()
+    _sentences: SentenceLookup | None = PrivateAttr()
     _writer: SentenceWriter | None = PrivateAttr()
 
-    def __init__(self, *, sentences: Sentences | None = None, writer: SentenceWriter | None = None) -> None:
+    def __init__(self, *, sentences: SentenceLookup | None = None, writer: SentenceWriter | None = None) -> None:
         if writer is None:
             super().__init__()
         else:
-            super().__init__(prompt=writer.prompt_key("chunk"), model=writer.model_name)
+            super().__init__(prompt=writer.get_prompt_key("chunk"), model=writer.model_name)
         self._sentences = sentences
         self._writer = writer
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:  # noqa: ANN401  # LlamaIndex's
         """Return the same nodes with their summaries."""
         if self._writer is None:
-            return self._filled(nodes, self._kept(nodes))
+            return self._fill_summaries(nodes, self._find_sentences(nodes))
         with ThreadPoolExecutor(1) as thread:  # an event loop may be running in this one, as in a notebook
             return thread.submit(asyncio.run, self.acall(nodes, **kwargs)).result()
 
     async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:  # noqa: ANN401  # as above
         """Return the same nodes with their summaries."""
         del kwargs
-        written = dict(self._kept(nodes))
+        written = dict(self._find_sentences(nodes))
         if self._writer is not None:
-            for batch in self._writer.batches(self._missing(nodes, written)):
+            for batch in self._writer.build_batches(self._list_missing(nodes, written)):
                 outcome = await self._writer.write(batch)
-                written |= {one.subject: one.sentence for one in outcome.written}
-        return self._filled(nodes, written)
+                written |= {sentence.subject: sentence.sentence for sentence in outcome.sentences}
+        return self._fill_summaries(nodes, written)
 
-    def _kept(self, nodes: Sequence[BaseNode]) -> Mapping[str, str]:
-        return self._sentences(node_subjects(node.metadata for node in nodes)) if self._sentences else {}
+    def _find_sentences(self, nodes: Sequence[BaseNode]) -> Mapping[str, str]:
+        return self._sentences(compute_node_subjects(node.metadata for node in nodes)) if self._sentences else {}
 
     @staticmethod
-    def _missing(nodes: Sequence[BaseNode], written: Mapping[str, str]) -> list[Piece]:
-        pieces = {}
-        for node, subject in zip(nodes, node_subjects(node.metadata for node in nodes), strict=True):
+    def _list_missing(nodes: Sequence[BaseNode], written: Mapping[str, str]) -> list[SummaryTarget]:
+        targets = {}
+        for node, subject in zip(nodes, compute_node_subjects(node.metadata for node in nodes), strict=True):
             if subject not in written and not node.metadata.get("summary"):
                 place = f"{node.metadata['path']}:{node.metadata['start_line']}-{node.metadata['end_line']}"
                 title = f"{node.metadata['kind']} {node.metadata['qualified_name']}"
                 text = node.get_content(MetadataMode.NONE)
-                pieces[subject] = Piece("chunk", subject, place, title, text, node.metadata["language"], node.node_id)
-        return list(pieces.values())
+                targets[subject] = SummaryTarget(
+                    "chunk", subject, place, title, text, node.metadata["language"], node.node_id
+                )
+        return list(targets.values())
 
     @staticmethod
-    def _filled(nodes: Sequence[BaseNode], written: Mapping[str, str]) -> Sequence[BaseNode]:
-        subjects = node_subjects(node.metadata for node in nodes) if written else [""] * len(nodes)
+    def _fill_summaries(nodes: Sequence[BaseNode], written: Mapping[str, str]) -> Sequence[BaseNode]:
+        subjects = compute_node_subjects(node.metadata for node in nodes) if written else [""] * len(nodes)
         for node, subject in zip(nodes, subjects, strict=True):
             metadata = node.metadata
             if metadata.get("summary"):
                 continue
             if subject in written:
-                metadata["summary"], metadata["summary_source"] = written[subject], SOURCE
+                metadata["summary"], metadata["summary_source"] = written[subject], LLM_SOURCE
             else:
                 metadata["summary"], metadata["summary_source"] = summarize(metadata)  # type: ignore[arg-type]
         return nodes

@@ -1,4 +1,4 @@
-"""Tools for LlamaIndex."""
+"""LlamaIndex tools."""
 
 import asyncio
 from typing import Any
@@ -10,12 +10,12 @@ from coderag.integrations.repository import AgentRepository, append_hints
 
 
 def make_llama_index_tool(repository: AgentRepository, tool: AgentTool) -> FunctionTool:
-    """Return a tool whose output is text for the model and, as ``raw_output``, plain data for the program.
+    """Make a LlamaIndex tool that returns text for the model and data for the program as ``raw_output``.
 
-    It raises every error, with the hint in its text: LlamaIndex's agents tell the model what a tool has raised.
+    All errors are raised with their hint in the text: LlamaIndex's agents pass exceptions to the model.
     """
 
-    def reply(**arguments: Any) -> ToolOutput:  # noqa: ANN401  # checked against the schema
+    def reply(**arguments: Any) -> ToolOutput:  # noqa: ANN401  # validated by the schema
         with append_hints():
             tool_reply = tool.reply(repository.prepare(), arguments)
         return ToolOutput(
@@ -25,7 +25,7 @@ def make_llama_index_tool(repository: AgentRepository, tool: AgentTool) -> Funct
     async def reply_async(**arguments: Any) -> ToolOutput:  # noqa: ANN401
         return await asyncio.to_thread(reply, **arguments)
 
-    # What a function returns is made into text, unless a callback returns an output.
+    # A plain return value would become text; a callback that returns a ToolOutput prevents that.
     def keep_output(tool_output: ToolOutput) -> ToolOutput:
         return tool_output
 

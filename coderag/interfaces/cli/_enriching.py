@@ -50,20 +50,20 @@ def run(
     Raises:
         InterruptedByUserError: Ctrl-C has ended it before all was done; what was is told, and kept.
     """
-    from coderag.ingestion.summaries.enriching import Limits
+    from coderag.ingestion.summaries.enriching import EnrichLimits
 
     with suppress(AttributeError, OSError):  # Windows has none
         os.nice(_NICENESS)  # who searches meanwhile should not notice
     with _stopped_by_interrupt() as stop:
         if watch:
-            reports = rag.summaries.follow(Limits(*limits), include=include, stop=stop)
+            reports = rag.summaries.follow(EnrichLimits(*limits), include=include, stop=stop)
             output.note(f"following {rag.root} (Ctrl-C ends it)")
             for report in reports:
                 if report.written or report.failed:
                     _tell(report, output, rag, is_one_of_many=True)
             return
         with _progress() as progress:
-            report = rag.summaries.write(Limits(*limits), include=include, progress=progress, stop=stop)
+            report = rag.summaries.write(EnrichLimits(*limits), include=include, progress=progress, stop=stop)
         _tell(report, output, rag)
     if report.stopped == "stopped":
         raise InterruptedByUserError

@@ -171,14 +171,14 @@ def _import_client() -> None:
 
 def _asked(address: str) -> Iterator[FoundModels]:
     """Yield the models; nothing if the server cannot be asked."""
-    from coderag.models.llms.listing import models_at
+    from coderag.models.llms.listing import list_server_models
     from coderag.models.ollama_models import describe_models
     from coderag.models.remote_errors import Remote
 
     remote = Remote("ollama", "any", address, "llm", DETECTION_S)
     started = time.monotonic()
     with suppress(CodeRAGError):
-        names = [name.removesuffix(_LATEST) for name in models_at(remote)]
+        names = [name.removesuffix(_LATEST) for name in list_server_models(remote)]
         left = DETECTION_S / 2 - (time.monotonic() - started)
         models = describe_models(remote, names, left)
         by_use = {use: [model.name for model in models if model.use == use] for use in ("answers", "embedding")}

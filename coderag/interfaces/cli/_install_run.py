@@ -15,7 +15,7 @@ from coderag.interfaces.install import changes, files, handshake, records
 from coderag.interfaces.install.agents import AGENTS, SERVER, Agent, Scope, agent_named, claude_folder
 from coderag.interfaces.install.command import server_command
 from coderag.interfaces.install.targets import InstructionBlock, ServerEntry, SkillFile, Target, shown, skill_path
-from coderag.models.redaction.redactor import redactor
+from coderag.models.redaction.redactor import get_redactor
 
 Outcome = Literal["installed", "uninstalled", "unchanged", "declined", "failed", "answers"]
 
@@ -155,7 +155,7 @@ def _treat(target: Target, output: Output, *, yes: bool, uninstall: bool) -> Res
     change = changes.plan_uninstall(target) if uninstall else changes.plan_install(target)
     if change is None:
         return None if uninstall else Result(target.name, str(target.path), "unchanged")
-    diff = redactor().redact("\n".join(changes.difference(change))).text  # others' entries may hold keys
+    diff = get_redactor().redact("\n".join(changes.difference(change))).text  # others' entries may hold keys
     output.note(f"{target.title}:\n{diff}")
     if not yes and not agrees("Write it?"):
         return Result(target.name, str(target.path), "declined", diff=diff)

@@ -107,7 +107,7 @@ def _take(rag: "CodeRAG", path: Path, output: Output) -> None:
     from coderag.interfaces.cli._report import print_report
 
     with output.busy("taking the summaries"):
-        report = rag.summaries.take(path)
+        report = rag.summaries.import_file(path)
     if output.as_json:
         output.result(report)
     else:

@@ -40,16 +40,16 @@ class PromptReport:
 
 
 def _names_like(start: str) -> list[str]:
-    from coderag.prompting import prompt_names
+    from coderag.prompting import list_prompt_names
 
-    return [name for name in prompt_names() if name.startswith(start)]
+    return [name for name in list_prompt_names() if name.startswith(start)]
 
 
 def _known_name(name: str) -> str:
-    from coderag.prompting import prompt_names
+    from coderag.prompting import list_prompt_names
 
-    if name not in prompt_names():
-        near = get_close_matches(name, prompt_names(), n=1)
+    if name not in list_prompt_names():
+        near = get_close_matches(name, list_prompt_names(), n=1)
         meant = f" Did you mean {near[0]!r}?" if near else ""
         raise typer.BadParameter(f"there is no prompt {name!r}.{meant} 'coderag prompts list' names all.")
     return name
@@ -79,13 +79,13 @@ def list_(*, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugO
     """List all prompts: what each is for, its version and variables, and whether the project has its own text."""
     del debug  # read in main, before anything can fail
     from coderag.interfaces.cli._report import print_report
-    from coderag.prompting import prompt_names
+    from coderag.prompting import list_prompt_names
 
     output = Output(as_json)
     own = _prompts_of(repo)
-    reports = [_report_of(own, name) for name in prompt_names()]
+    reports = [_report_of(own, name) for name in list_prompt_names()]
     if as_json:
-        output.result({"folder": own.folder, "prompts": reports, "unknown": own.unknown()})
+        output.result({"folder": own.folder, "prompts": reports, "unknown": own.list_unknown()})
         return
     print_report(f"own texts: {own.folder or _NOT_USED}", [row for report in reports for row in _rows(report)], output)
     _note_unknown(own, output)
@@ -105,7 +105,7 @@ def show(
     What stands above the line <!-- user --> is sent as rules, what stands below as the task with its data.
     """
     del debug  # read in main, before anything can fail
-    from coderag.prompting import PACKAGED, prompt_text
+    from coderag.prompting import PACKAGED, read_prompt_text
 
     output = Output(as_json)
     own = PACKAGED if packaged else _prompts_of(repo)
@@ -114,7 +114,9 @@ def show(
         system, user = prompt.parts
         output.result(_report_of(own, name), system=system.strip(), user=user.strip())
         return
-    output.write(visible(Path(prompt.source).read_text(encoding="utf-8-sig") if prompt.source else prompt_text(name)))
+    output.write(
+        visible(Path(prompt.source).read_text(encoding="utf-8-sig") if prompt.source else read_prompt_text(name))
+    )
 
 
 @prompts.command()
@@ -128,11 +130,11 @@ def copy(
 ) -> None:
     """Copy the package's text to .coderag/prompts/NAME.md, to be edited there."""
     del debug  # read in main, before anything can fail
-    from coderag.prompting import prompt_text
+    from coderag.prompting import read_prompt_text
     from coderag.stores.disk import create_index_directory, map_storage_errors, replace_file
 
     output = Output(as_json)
-    path = _prompts_of(repo).path_of(name)
+    path = _prompts_of(repo).get_path(name)
     if path is None:
         message = "own texts of prompts are not used: this repository is not marked trusted"
         raise ConfigurationError(message, hint="`coderag trust` shows what it would configure, and allows it.")
@@ -142,7 +144,7 @@ def copy(
     with map_storage_errors(f"make {path.parent}"):
         create_index_directory(path.parent.parent)
         path.parent.mkdir(exist_ok=True)
-    replace_file(path, prompt_text(name).encode())
+    replace_file(path, read_prompt_text(name).encode())
     if as_json:
         output.result({"path": path, "overwritten": existed})
         return
@@ -156,9 +158,9 @@ def check(*, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugO
     del debug  # read in main, before anything can fail
     output = Output(as_json)
     own = _prompts_of(repo)
-    reports = [_report_of(own, name) for name in own.overridden()]
+    reports = [_report_of(own, name) for name in own.list_overridden()]
     if as_json:
-        output.result({"folder": own.folder, "prompts": reports, "unknown": own.unknown()})
+        output.result({"folder": own.folder, "prompts": reports, "unknown": own.list_unknown()})
     else:
         for report in reports:
             told = f"cannot be used: {report.error}" if report.error else f"version {report.version}, can be used"
@@ -192,7 +194,7 @@ def _report_of(own: "Prompts", name: str) -> PromptReport:
         prompt = own.load(name)
     except CodeRAGError as fault:
         prompt, error, hint = packaged, str(fault), fault.hint
-    path = prompt.source or (str(own.path_of(name)) if error else "")
+    path = prompt.source or (str(own.get_path(name)) if error else "")
     return PromptReport(name, prompt.version, sorted(packaged.variables), packaged.purpose, path, error, hint)
 
 
@@ -209,5 +211,5 @@ def _rows(report: PromptReport) -> "list[Row]":
 
 
 def _note_unknown(own: "Prompts", output: Output) -> None:
-    for name in own.unknown():
+    for name in own.list_unknown():
         output.note(f"{name}.md is the name of no prompt, so nothing reads it: 'coderag prompts list' names all")

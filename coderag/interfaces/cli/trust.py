@@ -79,7 +79,7 @@ def allowed_by_trust(root: Path) -> Allowed:
     from coderag.prompting import Prompts
 
     settings = Settings.load(root, trusted=False)
-    return Allowed(settings.restrictions, Prompts(root / INDEX_FOLDER / "prompts").overridden())
+    return Allowed(settings.restrictions, Prompts(root / INDEX_FOLDER / "prompts").list_overridden())
 
 
 def _add(root: Path, output: Output, *, yes: bool) -> None:

@@ -1,1 +1,1 @@
-"""The interface for agents: a server of the Model Context Protocol."""
+"""MCP server: the interface for agents."""

@@ -1,4 +1,7 @@
-"""What the tools take. Descriptions and limits are what a model sees of it, so they are few words each."""
+"""Argument models of the tools.
+
+A model reads the descriptions and limits with every conversation, so they are short.
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -10,20 +13,20 @@ from coderag.schema.search import Filters
 from coderag.schema.vocabulary import Kind, Role
 
 MIN_TOKENS = 200
-"""As of the settings, whose import takes half a second that the handshake does not have; so is the next."""
+"""Same as in the settings, whose import takes half a second that the handshake does not have."""
 
 MAX_RANKED_RESULTS = 200
-"""Results that a search returns, at most; pages end there."""
+"""Maximum rank of a search result; pages end there."""
 
 MAX_NEIGHBOURS = 100
-"""Of a relation, in one reply, at most."""
+"""Maximum neighbours per relation in one reply."""
 
 _MAX_TOP_K = 50
 _MAX_QUERY_CHARS = 10_000
 _MAX_NAME_CHARS = 500
 
 
-def _wrap_in_list(value: Any) -> Any:  # noqa: ANN401  # models give one value where several are meant, and None for none
+def _wrap_in_list(value: Any) -> Any:  # noqa: ANN401  # models send one value instead of a list, and None instead of []
     return [value] if isinstance(value, str) and value else value or []
 
 
@@ -43,7 +46,7 @@ SymbolRelation = Literal[
 
 
 class ToolArguments(ArgModelBase):
-    """Base of the arguments: what a tool does not know is an error."""
+    """Base class of tool arguments; an unknown argument is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -68,7 +71,7 @@ class SearchArguments(ToolArguments):
 
     @property
     def filters(self) -> Filters:
-        """What may be a result."""
+        """Filters of the search."""
         return Filters(
             languages=(self.language.lower(),) if self.language else (),
             kinds=tuple(self.chunk_type),

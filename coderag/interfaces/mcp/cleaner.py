@@ -1,4 +1,4 @@
-"""Text of a repository as a model may see it: nothing hidden in it, no secrets, nothing that ends its fence."""
+"""Sanitised repository text: hidden characters shown, secrets removed, fences that the text cannot close."""
 
 from coderag.answering.hidden_text import reveal_hidden
 from coderag.text.code_fences import fence_for
@@ -7,13 +7,13 @@ _MAX_LINE_CHARS = 300
 
 
 class Cleaner:
-    """Prepares texts of one repository for one reply.
+    """Sanitiser of one repository's texts for one reply.
 
     Args:
-        redact: Whether keys, tokens and passwords are removed.
+        redact: Whether to remove keys, tokens and passwords.
 
     Attributes:
-        secrets: Number of those that were removed.
+        secrets: Number of removed secrets.
     """
 
     def __init__(self, *, redact: bool) -> None:
@@ -21,29 +21,29 @@ class Cleaner:
         self.secret_count = 0
 
     def clean_code(self, text: str) -> str:
-        """Return some lines of a file."""
+        """Return lines of a file without hidden characters and, if set, without secrets."""
         visible, _ = reveal_hidden(text)
         if not self._redact:
             return visible
-        from coderag.models.redaction import redactor  # noqa: PLC0415  # its patterns take a moment
+        from coderag.models.redaction import get_redactor  # noqa: PLC0415  # importing its patterns is slow
 
-        redacted = redactor().redact(visible)
+        redacted = get_redactor().redact(visible)
         self.secret_count += redacted.secrets
         return redacted.text
 
     def clean_line(self, text: str) -> str:
-        """Return a text as one line, of a few hundred characters at most."""
+        """Return a sanitised text as one line, truncated to a few hundred characters."""
         line = " ".join(self.clean_code(text).split())
         return line if len(line) <= _MAX_LINE_CHARS else f"{line[: _MAX_LINE_CHARS - 1]}…"
 
 
 def fence_code(code: str, language: str = "") -> str:
-    """Return a block of Markdown that nothing in the code can close."""
+    """Format code as a Markdown block with a fence that the code cannot close."""
     fence = fence_for(code)
     return f"{fence}{language}\n{code}\n{fence}"
 
 
 def format_code_span(text: str) -> str:
-    """Return a text between backticks that nothing in it can close."""
+    """Format text as a Markdown code span that the text cannot close."""
     fence = fence_for(text, 1)
     return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"

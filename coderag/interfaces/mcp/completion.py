@@ -1,4 +1,4 @@
-"""Completion of what templates of resources and prompts take: repositories, paths, names."""
+"""Completion of the arguments of resource templates and prompts: repositories, paths, names."""
 
 from typing import Any, Final
 
@@ -20,15 +20,18 @@ _PATH_ARGUMENTS: Final = ("path", "file_path")
 
 
 def add_completion(server: MCPServer[Any], repositories: Repositories) -> None:
-    """Register the completion. What cannot be known, such as the paths of a repository without an index, is none."""
+    """Register the completion.
 
-    @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]  # mcp 2.3 says no type
+    Arguments without known values, such as paths of an unindexed repository, complete to nothing.
+    """
+
+    @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]  # untyped in mcp 2.3
     async def complete(
         ref: PromptReference | ResourceTemplateReference,
         argument: CompletionArgument,
         context: CompletionContext | None,
     ) -> Completion | None:
-        del ref  # an argument is called the same wherever it is
+        del ref  # an argument has the same name in every template and prompt
         context_arguments = (context.arguments if context else None) or {}
         try:
             values = await _list_values(repositories, argument.name, context_arguments.get("repository", ""))
@@ -46,7 +49,7 @@ def add_completion(server: MCPServer[Any], repositories: Repositories) -> None:
 
 
 async def _list_values(repositories: Repositories, argument: str, repository: str) -> set[str]:
-    """Return all values that an argument may have. Raises as `Repositories.open`."""
+    """List all values of an argument. Raises as `Repositories.open`."""
     if argument == "repository":
         workspace = await repositories.get_workspace()
         return {entry.name for entry in await repositories.run(workspace.list_repositories)}

@@ -1,4 +1,4 @@
-"""An assembled context as a reply."""
+"""Conversion of an assembled context into a reply."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,7 +12,7 @@ from coderag.schema.chunks import format_location
 from coderag.schema.context import AssembledContext, ContextItem, Omission
 
 _MAX_OMISSIONS = 8
-_TOKENS_PER_OMISSION = 250  # of the reply: in a small one the list would take the place of code
+_TOKENS_PER_OMISSION = 250  # of the reply; in a small reply the list would displace code
 _SECTION_TITLES = {
     "primary": ("results", "Results"),
     "related": ("related", "Related code"),
@@ -23,13 +23,13 @@ _SECTION_TITLES = {
 def build_context_reply(
     handle: RepositoryHandle, context: AssembledContext, *, max_tokens: int, excluded_relations: Iterable[str] = ()
 ) -> McpReply:
-    """Return a context as a reply.
+    """Build a reply from a context.
 
     Args:
-        opened: Its repository.
+        opened: The repository.
         context: The context.
-        max_tokens: Size of the text, at most.
-        without: Relations whose code is not wanted.
+        max_tokens: Maximum size of the text.
+        without: Relations whose code is left out.
     """
     cleaner, excluded = handle.make_cleaner(), set(excluded_relations)
     parts = [

@@ -1,6 +1,6 @@
-"""Which lines differ from a revision of git, and which declarations they are in.
+"""Differences to a git revision: changed lines and the declarations around them.
 
-Git's own ``diff`` is not asked: it would run the filters that the repository's configuration names.
+``git diff`` is not used: it would run filters named by the repository's configuration.
 """
 
 import difflib
@@ -15,9 +15,9 @@ from coderag.schema.graph import GraphDeclaration
 if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph
 
-_MAX_FILE_BYTES: Final = 1_000_000  # bytes of a file that is compared line by line
+_MAX_FILE_BYTES: Final = 1_000_000  # bytes compared line by line
 _MAX_FILES: Final = 200
-_MAX_LINES_PER_CHANGE: Final = 400  # of one change that are looked up
+_MAX_LINES_PER_CHANGE: Final = 400  # looked up per change
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,9 @@ class ChangedFile:
     """An indexed file that differs from a revision.
 
     Attributes:
-        lines: The lines of today that differ, as first and last; where lines were removed, the one before.
-        declarations: The innermost ones around those lines.
-        is_new: Whether the revision does not have it.
+        lines: Changed ranges in the current file, as first and last line; for a removal, the line before it.
+        declarations: The innermost declarations around those lines.
+        is_new: Whether the file is missing in the revision.
     """
 
     path: str
@@ -37,17 +37,17 @@ class ChangedFile:
 
 
 def find_changed_files(root: Path, graph: "CodeGraph", base: str) -> list[ChangedFile]:
-    """Return the indexed files that differ from a revision.
+    """Find the indexed files that differ from a revision.
 
     Args:
         root: Folder of the repository.
-        graph: Its code graph, of the files as they are now.
-        base: Names one commit.
+        graph: The code graph of the files as they are now.
+        base: Revision that names one commit.
 
     Raises:
-        InvalidQueryError: It is in no git repository, or git knows no such commit.
+        InvalidQueryError: The folder is in no git repository, or the commit is unknown.
     """
-    from coderag.ingestion.files.revisions import changed_since  # noqa: PLC0415  # the engine is loaded on first use
+    from coderag.ingestion.files.revisions import changed_since  # noqa: PLC0415  # loads the engine
 
     changed_files = []
     for path in changed_since(root, base, list_indexed_paths(graph))[:_MAX_FILES]:
@@ -60,7 +60,7 @@ def find_changed_files(root: Path, graph: "CodeGraph", base: str) -> list[Change
 
 
 def _read_old_lines(root: Path, base: str, path: str) -> list[str] | None:
-    """Return the lines of a file in a revision; None if it is not there."""
+    """Read the lines of a file in a revision; None if the revision does not have it."""
     from coderag.ingestion.files.git_repository import run_git  # noqa: PLC0415  # as above
 
     tree_entry = run_git(root, "ls-tree", base, "--", path)
@@ -85,7 +85,7 @@ def _split_lines(data: bytes) -> list[str]:
 
 
 def _find_changed_ranges(old_lines: list[str], new_lines: list[str]) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of today's lines that differ, 1-based."""
+    """Yield the changed ranges of the current lines, 1-based."""
     for kind, _, _, start, end in difflib.SequenceMatcher(None, old_lines, new_lines).get_opcodes():
         if kind != "equal":
             yield (start + 1, end) if end > start else (max(1, start), max(1, start))
@@ -94,7 +94,7 @@ def _find_changed_ranges(old_lines: list[str], new_lines: list[str]) -> Iterator
 def _find_enclosing_declarations(
     graph: "CodeGraph", path: str, ranges: Iterable[tuple[int, int]]
 ) -> Iterator[GraphDeclaration]:
-    """Yield the innermost declarations around some lines, each once."""
+    """Yield the innermost declarations around line ranges, each once."""
     seen = set[int]()
     for start, end in ranges:
         for line in range(start, min(end, start + _MAX_LINES_PER_CHANGE) + 1):

@@ -1,4 +1,4 @@
-"""Errors in words for a model: what is wrong, and what to do next. Never where in the code they were raised."""
+"""Error texts for a model: what is wrong and what to do next, without tracebacks."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -17,11 +17,11 @@ _TOOL_HINTS: Final[Mapping[str, str]] = MappingProxyType(
         "`coderag status` lists indexed and skipped files.": "coderag_status lists indexed and skipped files.",
     }
 )
-"""Hints that name options of the command line, as a model can follow them."""
+"""Command-line hints, reworded for a model that has tools."""
 
 
 def format_error(error: CodeRAGError) -> str:
-    """Return the text of an error of CodeRAG."""
+    """Format an error of CodeRAG."""
     lines = [f"{error}."]
     if isinstance(error, AmbiguousNameError) and error.candidates:
         lines.append("Call again with one of these names:")
@@ -43,12 +43,12 @@ def format_error(error: CodeRAGError) -> str:
 
 
 def format_invalid_arguments(tool: str, error: ValidationError, parameters: Iterable[str] = ()) -> str:
-    """Return what is wrong with the arguments of a call, a line each.
+    """Format the validation errors of a call's arguments, one per line.
 
     Args:
-        tool: Its name.
-        error: What is wrong.
-        parameters: What it takes, where it may have been given something else.
+        tool: Name of the tool.
+        error: The validation error.
+        parameters: Names of its parameters, listed if an unknown one was given.
     """
     lines = [f"{tool} was not run: its arguments are not as its schema says."]
     for detail in error.errors(include_url=False, include_input=False):

@@ -1,11 +1,11 @@
-"""Lines of JSON-RPC, cut out of a stream of bytes. Imports nothing slow."""
+"""JSON-RPC framing: messages as lines of a byte stream. Imports nothing slow."""
 
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 MAX_LINE_BYTES: Final = 8 * 1024 * 1024
-"""Bytes of one message, at most."""
+"""Maximum size of one message in bytes."""
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -16,10 +16,10 @@ Message = Mapping[str, Any]
 
 
 class LineCutter:
-    """Cuts what a stream brings into lines, and holds no more than one line of the greatest length.
+    """Splitter of a byte stream into lines; it buffers at most one line of the maximum length.
 
     Args:
-        limit: Bytes of a line, at most.
+        limit: Maximum bytes of a line.
     """
 
     def __init__(self, max_bytes: int = MAX_LINE_BYTES) -> None:
@@ -28,7 +28,7 @@ class LineCutter:
         self._is_skipping = False
 
     def cut(self, data: bytes) -> Iterator[bytes | None]:
-        """Yield the lines that are complete now, without their ends; None stands for one that is too long."""
+        """Yield the lines completed by this data, without line ends; None stands for a line that is too long."""
         *complete, rest = data.split(b"\n")
         for part in complete:
             yield from self._take(part)
@@ -39,7 +39,7 @@ class LineCutter:
         yield from self._take(rest)
 
     def _take(self, part: bytes) -> Iterator[None]:
-        """Add to the line that has begun; yield once if it becomes too long, and skip the rest of it."""
+        """Append to the current line; yield once if it becomes too long, and skip the rest of it."""
         if self._is_skipping:
             return
         self._rest += part
@@ -50,7 +50,7 @@ class LineCutter:
 
 
 def parse_message(line: bytes) -> Message | None:
-    """Return the message of a line; None if it is none."""
+    """Parse a line as a message; None if it is not a JSON-RPC 2.0 message."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
@@ -59,23 +59,23 @@ def parse_message(line: bytes) -> Message | None:
 
 
 def get_message_id(message: Message) -> MessageId | None:
-    """Return the id of a request or of a reply; None if it has none that JSON-RPC knows."""
+    """Return the id of a request or reply; None if it has no valid id."""
     message_id = message.get("id")
     return message_id if isinstance(message_id, str | int) and not isinstance(message_id, bool) else None
 
 
 def to_line(message: Message) -> bytes:
-    """Return a message as a line, with its end."""
+    """Encode a message as a line with its line end."""
     return json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n"
 
 
 def encode_result(request: MessageId, result: Message) -> bytes:
-    """Return the reply to a request."""
+    """Encode the reply to a request."""
     return to_line({"jsonrpc": "2.0", "id": request, "result": result})
 
 
 def encode_error(request: MessageId | None, code: int, text: str, data: Message | None = None) -> bytes:
-    """Return the reply to a request that failed; without a request, to something that is none."""
+    """Encode an error reply; `request` is None if the id of the request is unknown."""
     error = {"code": code, "message": text, **({"data": data} if data else {})}
     return to_line({"jsonrpc": "2.0", "id": request, "error": error})
 
@@ -83,4 +83,4 @@ def encode_error(request: MessageId | None, code: int, text: str, data: Message 
 LINE_TOO_LONG_REPLY: Final = encode_error(
     None, INVALID_REQUEST, f"A message may have {MAX_LINE_BYTES} bytes at most; one was longer."
 )
-"""The reply to a line that is too long."""
+"""Reply to a line that is too long."""

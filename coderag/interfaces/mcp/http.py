@@ -1,4 +1,4 @@
-"""`make_http`: the MCP server over HTTP."""
+"""MCP over HTTP."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from coderag.workspace.workspace import Workspace
 
 LOOPBACK_HOSTS = ("127.0.0.1", "127.0.0.1:*", "localhost", "localhost:*", "[::1]", "[::1]:*")
-"""What a request from this machine may have as its ``Host``."""
+"""Values of ``Host`` in requests from this machine."""
 
 LOOPBACK_ORIGINS = tuple(f"{scheme}://{host}" for scheme in ("http", "https") for host in LOOPBACK_HOSTS)
 
@@ -24,17 +24,17 @@ def make_http(
     allowed_hosts: Sequence[str] | None = LOOPBACK_HOSTS,
     allowed_origins: Sequence[str] = LOOPBACK_ORIGINS,
 ) -> Starlette:
-    """Return an ASGI application: streamable HTTP at ``/mcp``, and for old clients SSE at ``/sse`` with ``/messages/``.
+    """Make the ASGI application: streamable HTTP at ``/mcp``, and SSE for old clients at ``/sse`` with ``/messages/``.
 
-    Its lifespan must run, as it does under a server of its own; a program that takes over ``app.routes`` enters
-    ``app.router.lifespan_context(app)`` itself. It asks for no token: what is around it does.
+    Its lifespan must run: a program that takes over ``app.routes`` enters ``app.router.lifespan_context(app)`` itself.
+    The app checks no token; wrap it where others can reach it.
 
     Args:
-        workspace: As of `make_server`.
-        profile: What agents get.
-        allowed_hosts: Values of ``Host`` that are served, ``name:*`` for any port: a page of another site that had its
-            name point here is refused. None if what is around it looks at ``Host`` and ``Origin``.
-        allowed_origins: Values of ``Origin`` that are served, likewise; a request without one is.
+        workspace: As in `make_server`.
+        profile: Tools that agents get.
+        allowed_hosts: Accepted values of ``Host``, ``name:*`` for any port, against DNS rebinding. None if a wrapper
+            checks ``Host`` and ``Origin``.
+        allowed_origins: Accepted values of ``Origin``; a request without one is accepted.
     """
     server = make_server(workspace, profile=profile)
     security = TransportSecuritySettings(

@@ -1,4 +1,4 @@
-"""What the server tells a model about itself before anything is asked."""
+"""Instructions that the server sends to a model when a session opens."""
 
 from typing import Final
 

@@ -1,12 +1,12 @@
-"""One MCP session over a two-way stream of lines: what the service's MCP socket speaks, and ``coderag mcp`` passes on.
+"""MCP session over a stream of lines, as spoken on the service's MCP socket and forwarded by ``coderag mcp``.
 
 The client's first line is a hello, a JSON object::
 
     {"coderag": 1, "token": "...", "root": "/path/of/the/repository", "tools": "all"}
 
-``token`` opens the socket, ``root`` is the repository that is meant where a call names none, ``tools`` is ``all`` or
-``single``. It is answered by ``{"coderag": 1, "ok": true}``, or by ``{"coderag": 1, "ok": false, "error": "..."}`` and the
-end of the stream. What follows are the messages of MCP, one a line, in both directions.
+``token`` authenticates the client, ``root`` is the default repository of calls, ``tools`` is ``all`` or ``single``. The
+reply is ``{"coderag": 1, "ok": true}``, or ``{"coderag": 1, "ok": false, "error": "..."}`` and the end of the stream.
+MCP messages follow, one per line, in both directions.
 """
 
 import asyncio
@@ -46,28 +46,28 @@ logger = logging.getLogger(__name__)
 
 HELLO_VERSION: Final = 1
 MAX_HELLO_BYTES: Final = 1 << 16
-"""Bytes of a hello, at most: who has not said it may be anybody."""
+"""Maximum size of a hello in bytes; its sender is not authenticated yet."""
 
 HELLO_TIMEOUT_S: Final = 10.0
-"""Seconds in which a client must say hello."""
+"""Seconds within which a client must send its hello."""
 
 WARM_DELAY_S: Final = 1.0
-"""Seconds without a reply after which the repository of a session is opened all the same."""
+"""Seconds without a reply after which the repository of a session is opened anyway."""
 
 _READ_BYTES: Final = 1 << 16
 
 
 class HelloError(Exception):
-    """A client that is not let in; the message is what it is told."""
+    """A rejected client; the message is sent to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """What a client says of itself.
+    """The first message of a client.
 
     Attributes:
-        root: The repository that is meant where a call names none.
-        tools: Which tools it gets.
+        root: Default repository of calls.
+        tools: Tools that the client gets.
     """
 
     root: Path
@@ -81,15 +81,16 @@ async def serve_lines(
     *,
     token: str | None,
 ) -> None:
-    """Serve one MCP session until the client goes; then cancel what runs for it, and close the stream.
+    """Serve one MCP session until the client disconnects; then cancel its requests and close the stream.
 
-    The repository of the session is opened at once, in the background, so that the first question finds it warm.
+    The repository of the session is opened in the background, so that the first question is answered fast.
 
     Args:
-        workspace: The repositories, or what returns them, always the same; that is called in threads, when they are needed.
-        reader: What the client sends.
-        writer: What it is sent.
-        token: What its hello must carry; None lets everybody in.
+        workspace: The workspace, or a function that returns it; the function is called in threads and must always
+            return the same one.
+        reader: Stream from the client.
+        writer: Stream to the client.
+        token: Token that the hello must carry; None accepts every client.
     """
     incoming = _LineReader(reader)
     try:
@@ -104,7 +105,7 @@ async def serve_lines(
 
 
 async def _accept_client(incoming: "_LineReader", writer: asyncio.StreamWriter, token: str | None) -> Hello | None:
-    """Read the hello and answer it; None if the client is not let in."""
+    """Read the hello and reply to it; return None if the client is rejected."""
     hello: Hello | None = None
     answer: dict[str, object] = {"coderag": HELLO_VERSION, "ok": True}
     try:
@@ -158,8 +159,8 @@ async def _serve_session(
 async def _read_messages(
     incoming: "_LineReader", to_server: MemoryObjectSendStream[SessionMessage | Exception], writer: asyncio.StreamWriter
 ) -> None:
-    """Hand messages to the server until one of the two goes; answer what is no message."""
-    # Not around the group of tasks: what they raise comes out of it as another class.
+    """Forward messages to the server until the client or the server ends; reply to invalid lines."""
+    # Not around the TaskGroup: it would raise an ExceptionGroup.
     with suppress(ConnectionError, anyio.BrokenResourceError):
         await _forward_messages(incoming, to_server, writer)
 
@@ -185,7 +186,7 @@ async def _forward_messages(
 async def _write_messages(
     from_server: MemoryObjectReceiveStream[SessionMessage], writer: asyncio.StreamWriter, has_replied: asyncio.Event
 ) -> None:
-    """Send what the server says, until it has ended. A client that has gone is noticed by `_read`."""
+    """Send the messages of the server until it ends. `_read_messages` notices a disconnected client."""
     async with from_server:
         async for message in from_server:
             line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
@@ -196,16 +197,16 @@ async def _write_messages(
 
 
 async def _warm_soon(workspace: "Workspace | Callable[[], Workspace]", root: Path, has_replied: asyncio.Event) -> None:
-    """Open the repository of the session when the first request has its reply, for this would only slow that down."""
+    """Open the repository of the session after the first reply: earlier, it would slow that reply down."""
     with suppress(TimeoutError):
         async with asyncio.timeout(WARM_DELAY_S):
             await has_replied.wait()
-    # Not in the loop's threads: its end would wait for this.
+    # Not in the loop's executor: the end of the loop would wait for it.
     threading.Thread(target=_warm_repository, args=(workspace, root), name="mcp-warm", daemon=True).start()
 
 
 def _build_refusal(line: bytes) -> bytes:
-    """Return the reply to a line that is no message."""
+    """Build the reply to a line that is not a message."""
     try:
         message: Any = json.loads(line)
     except (ValueError, RecursionError):
@@ -215,7 +216,7 @@ def _build_refusal(line: bytes) -> bytes:
 
 
 def _warm_repository(workspace: "Workspace | Callable[[], Workspace]", root: Path) -> None:
-    """Open the repository of the session, so that the first question is answered soon; faults are told when it is asked."""
+    """Open the repository of the session ahead of the first question; errors are reported by that question."""
     try:
         repository = (workspace() if callable(workspace) else workspace).open_repository(root)
         with repository.keep_open():
@@ -228,7 +229,7 @@ def _warm_repository(workspace: "Workspace | Callable[[], Workspace]", root: Pat
 
 
 def _is_search_local(settings: "Settings") -> bool:
-    """Whether a search asks no model elsewhere, which could cost and which nobody wants to tell anything unasked."""
+    """Return whether a search calls no remote model: warming up must neither cost nor send anything."""
     return (settings.embedding.provider, settings.reranker.provider, settings.search.rewrite) == (
         "embedded",
         "none",
@@ -237,7 +238,10 @@ def _is_search_local(settings: "Settings") -> bool:
 
 
 class _LineReader(AsyncIterator[bytes | None]):
-    """The lines that a client sends; None stands for one that is too long. It ends when the client has gone."""
+    """Iterator over the lines of a client; None stands for a line that is too long.
+
+    It ends when the client disconnects.
+    """
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self._reader = reader
@@ -256,7 +260,7 @@ class _LineReader(AsyncIterator[bytes | None]):
         return self._ready.pop(0)
 
     async def read_first(self, max_bytes: int) -> bytes:
-        """Return the first line; an empty one if it has not ended after so many bytes, or the client has gone before."""
+        """Return the first line; empty if it exceeds the limit or the client disconnects."""
         received = b""
         while b"\n" not in received and len(received) <= max_bytes:
             try:

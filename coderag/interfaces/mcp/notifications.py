@@ -1,6 +1,7 @@
-"""Notices to clients: a resource has changed with its index, or repositories have come or gone.
+"""Notifications to clients: updated resources and changes of the list of repositories.
 
-Clients of 2026-07-28 listen (``subscriptions/listen``); older ones subscribe to single resources (``resources/subscribe``).
+Clients of protocol 2026-07-28 use ``subscriptions/listen``; older ones subscribe to single resources
+(``resources/subscribe``).
 """
 
 import asyncio
@@ -30,23 +31,23 @@ if TYPE_CHECKING:
 
 REPOSITORIES_URI: Final = "coderag://repositories"
 
-_MAX_URIS = 256  # a client may subscribe to
+_MAX_URIS = 256  # per client
 
 
 def build_repository_uri(name: str, part: str) -> str:
-    """Return the address of a part of a repository, such as ``coderag://app/status``."""
+    """Build the URI of a part of a repository, such as ``coderag://app/status``."""
     return f"coderag://{quote(name, safe='')}/{part}"
 
 
 class NotificationBus(InMemorySubscriptionBus):
-    """Carries what happens in a workspace to the clients that asked for it. All but `attach` runs in the event loop."""
+    """Bus from workspace events to subscribed clients. All methods except `attach` run in the event loop."""
 
     def __init__(self) -> None:
         super().__init__()
         self._legacy_subscriptions: dict[ServerSession, set[str]] = {}
-        """Clients of the protocol before 2026-07-28, by their connection, with what they subscribed to."""
+        """Subscribed URIs of clients with a protocol before 2026-07-28, by session."""
         self._listened_uris: Counter[str] = Counter()
-        """Resources that newer clients listen to."""
+        """URIs that newer clients listen to."""
         self._listen_handler = ListenHandler(self)
         self._names_by_root: dict[str, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -55,10 +56,10 @@ class NotificationBus(InMemorySubscriptionBus):
 
     @contextmanager
     def hold_connection(self, on_idle: Callable[[], None]) -> Iterator[None]:
-        """Go on while a connection is served; what the last one leaves behind is cleared away.
+        """Keep the bus attached while a connection is served; detach after the last one.
 
         Args:
-            rest: Called when no connection is served any more.
+            rest: Called when the last connection ends.
         """
         self._connection_count += 1
         try:
@@ -72,11 +73,11 @@ class NotificationBus(InMemorySubscriptionBus):
                     self._detach = None
 
     def attach(self, workspace: "Workspace", loop: asyncio.AbstractEventLoop) -> None:
-        """Follow what happens in a workspace, if that is not done already. May be called from any thread.
+        """Subscribe to the events of a workspace, once. May be called from any thread.
 
         Args:
-            workspace: Calls back from any thread.
-            loop: Where clients are served.
+            workspace: Source of the events; it calls back from any thread.
+            loop: Event loop that serves the clients.
         """
 
         def on_event(event: "RepositoryEvent") -> None:
@@ -87,13 +88,13 @@ class NotificationBus(InMemorySubscriptionBus):
             self._detach = workspace.listen(on_event)
 
     def note_name(self, root: str, name: str) -> None:
-        """Note what a repository is called; the first time, the list of repositories has changed."""
+        """Record the name of a repository; a new name publishes a change of the list."""
         if self._names_by_root.get(root) != name:
             self._names_by_root[root] = name
             self._start_task(self._publish_list_change())
 
     def serve_subscriptions(self, server: Server[Any]) -> None:
-        """Have a server take the subscriptions of both generations of the protocol."""
+        """Register the handlers for subscriptions of both protocol generations."""
         server.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, self._listen)
         server.add_request_handler("resources/subscribe", SubscribeRequestParams, self._add_subscription)
         server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, self._remove_subscription)
@@ -127,8 +128,8 @@ class NotificationBus(InMemorySubscriptionBus):
         return EmptyResult()
 
     def _get_subscriptions(self, ctx: ServerRequestContext[Any, Any]) -> set[str]:
-        """Return what the client of a request is subscribed to; it is forgotten when its connection ends."""
-        connection = ctx.session._connection  # the session is made anew for each request (mcp 2.3)
+        """Return the subscriptions of a request's client; they are dropped when its connection ends."""
+        connection = ctx.session._connection  # mcp 2.3 makes a new session for each request
         if "coderag_session" not in connection.state:
             connection.state["coderag_session"] = session = ctx.session
             connection.exit_stack.callback(self._legacy_subscriptions.pop, session, None)
@@ -141,13 +142,13 @@ class NotificationBus(InMemorySubscriptionBus):
         elif self._names_by_root.pop(root, None):
             self._start_task(self._publish_list_change())
 
-    def _start_task(self, coroutine: Any) -> None:  # noqa: ANN401  # a coroutine, whose type has three parts that say nothing
+    def _start_task(self, coroutine: Any) -> None:  # noqa: ANN401  # a coroutine
         task = asyncio.get_running_loop().create_task(coroutine)
-        self._tasks.add(task)  # a loop keeps only weak references
+        self._tasks.add(task)  # the loop keeps only weak references
         task.add_done_callback(self._tasks.discard)
 
     async def _publish_update(self, root: str) -> None:
-        """Tell of every resource of a repository that somebody may hold, and of the list of repositories."""
+        """Publish the update of every watched resource of a repository, and of the list of repositories."""
         prefix = build_repository_uri(self._names_by_root.get(root, root), "")
         watched_uris = {*self._listened_uris}.union(*self._legacy_subscriptions.values())
         for uri in sorted(uri for uri in watched_uris if uri == REPOSITORIES_URI or uri.startswith(prefix)):

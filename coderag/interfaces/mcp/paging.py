@@ -1,4 +1,4 @@
-"""Pages of results that hold each result once."""
+"""Pagination of results without duplicates."""
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
@@ -11,16 +11,16 @@ _Hit = TypeVar("_Hit")
 def fetch_page(
     first: Sequence[_Hit], search: Callable[[int], Sequence[_Hit]], key: Callable[[_Hit], Hashable], offset: int
 ) -> list[_Hit]:
-    """Return the results from an offset on: the first page is as long as `first`, and so are the others.
+    """Return the page at an offset; all pages are as long as `first`.
 
-    A search for more results may order the first ones in another way, as more candidates are compared. So what comes after
-    the first page is all that a search for the most results finds and that page does not show.
+    A search with a higher limit may reorder the first results, as it compares more candidates. So later pages hold the
+    results of the largest search that the first page does not show.
 
     Args:
         first: The first page.
-        search: Returns as many results as it is asked for.
-        key: What makes two results one.
-        offset: Results to pass over.
+        search: Searches with a given number of results.
+        key: Identity of a result.
+        offset: Results to skip.
     """
     if not offset:
         return list(first)

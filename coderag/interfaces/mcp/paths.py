@@ -1,4 +1,4 @@
-"""Paths as models write them, and why a file cannot be shown."""
+"""Paths as models write them, and errors for files that cannot be shown."""
 
 import difflib
 from pathlib import Path
@@ -14,7 +14,7 @@ _MAX_SUGGESTIONS = 4
 
 
 def normalize_place(root: Path, given_place: str) -> str:
-    """Return a path or ``path:10-42`` as the index has it: from the root, with ``/`` between folders."""
+    """Normalise a path or ``path:10-42`` to the form of the index: relative to the root, with ``/``."""
     place = given_place.strip().strip("`\"'").replace("\\", "/")
     base = root.as_posix().rstrip("/")
     if place.startswith(f"{base}/"):
@@ -23,24 +23,24 @@ def normalize_place(root: Path, given_place: str) -> str:
 
 
 def strip_line_range(place: str) -> str:
-    """Return a place without its lines."""
+    """Return a place without its line range."""
     path, _, lines = place.rpartition(":")
     return path if path and lines.replace("-", "").isdigit() else place
 
 
 def list_indexed_paths(graph: "CodeGraph") -> list[str]:
-    """Return the paths of all indexed files."""
+    """List the paths of all indexed files."""
     symbols = graph.symbols
     return [symbols.paths[file] for file in symbols.files.tolist()]
 
 
 def refuse_path(engine: "CodeRAG", place: str, error: InvalidQueryError) -> NoReturn:
-    """Raise what says why a file cannot be shown, and which ones there are that may be meant.
+    """Raise an error with the reason why a file cannot be shown, and with suggestions.
 
     Args:
-        engine: Of the repository.
-        place: What was asked for.
-        error: What the engine says of it.
+        engine: Engine of the repository.
+        place: The requested path or place.
+        error: The error of the engine.
 
     Raises:
         InvalidQueryError: Always.
@@ -72,9 +72,9 @@ def refuse_path(engine: "CodeRAG", place: str, error: InvalidQueryError) -> NoRe
 
 
 def _find_skip_reason(engine: "CodeRAG", path: str) -> str:
-    """Return why a file was left out, if that is known."""
+    """Find the reason why a file was left out; empty if it is unknown."""
     try:
         not_indexed = engine.search(path, top_k=1).not_indexed
-    except CodeRAGError:  # a path that is no question
+    except CodeRAGError:  # the path cannot be a query
         return ""
     return next((entry.removeprefix(f"{path}: ") for entry in not_indexed if entry.startswith(f"{path}: ")), "")

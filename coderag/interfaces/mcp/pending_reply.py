@@ -1,4 +1,4 @@
-"""What is answered while a repository is indexed for the first time."""
+"""Replies while a repository is indexed for the first time."""
 
 from functools import partial
 
@@ -22,15 +22,15 @@ async def build_pending_reply(
     key: str = "results",
     **facts: str,
 ) -> McpReply:
-    """Return what a quick pass over the files finds by their words, and how far the index is.
+    """Build a reply from a quick keyword scan of the files, with the progress of indexing.
 
     Args:
         call: The call.
-        opened: Its repository, which is being indexed.
-        query: What to look for; a name or a path will do.
-        top_k: Number of results, at most.
-        key: The list of the data that they are in.
-        facts: Further data.
+        opened: The repository, which is being indexed.
+        query: Query; may be a name or a path.
+        top_k: Maximum number of results.
+        key: Key of the list in the data that holds them.
+        facts: Additional data.
     """
     assert handle.indexing_job is not None
     state = format_progress(handle.indexing_job)
@@ -50,7 +50,7 @@ def _find_preview_parts(handle: RepositoryHandle, query: str, top_k: int, key: s
     cleaner = handle.make_cleaner()
     try:
         hits = handle.repository.find_preview_hits(query, top_k)
-    except InvalidQueryError:  # such as a path: nothing in it is a word to search for
+    except InvalidQueryError:  # a path without a searchable word
         return []
     return [
         build_hit_part(hit, cleaner, lines=_LINES_PER_RESULT, number=number, key=key)

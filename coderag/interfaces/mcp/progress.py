@@ -1,4 +1,4 @@
-"""Wait for a run of indexing, and tell how far it is."""
+"""Progress of an indexing job: waiting for it and formatting it."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 _STAGE_PERCENTS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
     {"scan": (0, 5), "chunk": (5, 60), "embed": (60, 92), "commit": (92, 99)}
 )
-"""Per cent of a run that each stage is, about, as of a first run with the embedded model."""
+"""Approximate percentages at which each stage begins and ends, measured on a first run with the embedded model."""
 
 
 async def follow(job: "IndexJob", timeout_s: float, report: "Callable[[JobView], Awaitable[None]]") -> "JobView":
-    """Return how a job stands when it has ended, or when the time is over; what is reported is what changed.
+    """Report the progress of a job; return its view when it has ended or the timeout is over.
 
-    The job goes on if the caller is cancelled: others may wait for it.
+    The job continues if the caller is cancelled: others may wait for it.
     """
     with anyio.move_on_after(timeout_s):
         async with aclosing(stream_views(job)) as views:
             async for view in views:
-                # The reply itself tells the end; clients take a notice beside it for a stray one.
+                # The reply itself reports the end; clients treat a notification next to it as stray.
                 if view.state not in ENDED_STATES:
                     await report(view)
     return job.view
 
 
 def compute_percent(view: "JobView") -> int:
-    """Return how far a job is, 0 to 100: about, and never less than before within a run."""
+    """Return the approximate progress of a job in percent; it never decreases within a run."""
     if view.state == "done":
         return 100
     progress = view.progress
@@ -46,7 +46,7 @@ def compute_percent(view: "JobView") -> int:
 
 
 def format_progress(view: "JobView") -> str:
-    """Return how far a job is, in words."""
+    """Format the progress of a job."""
     if view.state == "queued":
         return f"indexing: waiting for its turn{f' ({view.error})' if view.error else ''}"
     return f"indexing: {compute_percent(view)} %"

@@ -1,4 +1,4 @@
-"""The facts of the prompts that begin with a diff or with a trace."""
+"""Facts for the prompts that start from a diff or a stack trace."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
@@ -21,10 +21,10 @@ _FILE_KIND: Final = "file"
 
 
 def describe_diff(handle: RepositoryHandle, base: str) -> str:
-    """Return what has changed since a revision, and what depends on it.
+    """Describe the changes since a revision and their dependents.
 
     Raises:
-        InvalidQueryError: It is in no git repository, or git knows no such commit.
+        InvalidQueryError: The folder is in no git repository, or the commit is unknown.
     """
     cleaner, graph = handle.make_cleaner(), handle.engine.graph
     changed_files = find_changed_files(handle.repository.root, graph, base)
@@ -47,8 +47,8 @@ def describe_diff(handle: RepositoryHandle, base: str) -> str:
 
 
 def describe_trace(handle: RepositoryHandle, report: str) -> str:
-    """Return the calls of a trace that are in this repository, innermost first, and the trace itself."""
-    from coderag.question.stack_traces import read_traces  # noqa: PLC0415  # the engine is loaded on first use
+    """Describe the calls of a stack trace that are in this repository, innermost first, after the trace itself."""
+    from coderag.question.stack_traces import read_traces  # noqa: PLC0415  # loads the engine
 
     cleaner, graph = handle.make_cleaner(), handle.engine.graph
     lines = report.splitlines()
@@ -78,7 +78,7 @@ def _format_changed_file(file: ChangedFile, cleaner: Cleaner) -> str:
 
 
 def _format_dependents(graph: "CodeGraph", declaration: "GraphDeclaration", cleaner: Cleaner) -> Iterator[str]:
-    """Yield who calls and who tests a changed declaration."""
+    """Yield the users, implementations and tests of a changed declaration."""
     place = format_location(declaration.path, declaration.start_line, declaration.end_line)
     yield f"## {declaration.kind} {format_code_span(cleaner.clean_line(declaration.qualified_name))} — {cleaner.clean_line(place)}"
     permissive_graph = graph.permissive
@@ -100,7 +100,7 @@ def _format_neighbours(title: str, neighbours: Iterable[GraphNeighbour], cleaner
 
 
 def _match_path(trace_path: str, paths: Iterable[str]) -> str:
-    """Return the indexed file that a trace means: of those that end as it is written, the longest."""
+    """Return the indexed file that a path in a trace refers to: the longest with a matching suffix."""
     anchored = f"/{trace_path}"
     return max(
         (path for path in paths if anchored.endswith(f"/{path}") or path.endswith(anchored)), key=len, default=""

@@ -1,4 +1,4 @@
-"""Prompts: each is a task for a model, with the facts that it needs already in it."""
+"""MCP prompts: tasks for a model with the facts that they need."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -98,7 +98,7 @@ def add_prompts(server: MCPServer[Any], repositories: Repositories) -> None:
 
 
 def _build_message(task: str, *facts: str) -> str:
-    """Return a task with its facts, within the size of a reply."""
+    """Join a task and its facts, truncated to the size of a reply."""
     text = "\n\n".join([task, f"Facts from the index of CodeRAG. {DATA_NOTE}", *filter(None, facts)])
     if len(text) <= MAX_REPLY_CHARS:
         return text
@@ -107,7 +107,7 @@ def _build_message(task: str, *facts: str) -> str:
 
 @contextmanager
 def _translate_errors(name: str) -> Iterator[None]:
-    """Have errors told as what is wrong with the request."""
+    """Translate errors into invalid-params errors of MCP."""
     try:
         yield
     except ValidationError as error:

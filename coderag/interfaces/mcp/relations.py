@@ -1,4 +1,4 @@
-"""What the code graph says of a name, as parts of a reply."""
+"""Relations of a symbol in the code graph, as parts of a reply."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,11 +23,11 @@ _DECLARATION_KINDS: Final[frozenset[str]] = frozenset(get_args(Kind))
 
 @dataclass(slots=True)
 class RelatedParts:
-    """Neighbours of a name.
+    """Neighbours of a symbol.
 
     Attributes:
-        counts: How many there are, by relation.
-        notes: What else there is to know.
+        counts: Number of neighbours by relation.
+        notes: Additional notes.
     """
 
     parts: list[ReplyPart] = field(default_factory=list)
@@ -45,20 +45,20 @@ def find_related_parts(
     limit: int,
     next_call: str,
 ) -> RelatedParts:
-    """Return what is related to a name.
+    """Collect the neighbours of a symbol.
 
     Args:
         graph: The code graph.
-        name: Of a declaration or file.
-        relations: What is asked of it.
-        cleaner: Of the repository.
-        depth: Steps to follow.
-        limit: Neighbours of a relation, at most.
-        more: What to call for those beyond the limit.
+        name: Name of a declaration or file.
+        relations: Relations to follow.
+        cleaner: Sanitiser of the repository's texts.
+        depth: Maximum number of steps.
+        limit: Maximum neighbours per relation.
+        more: Advice for neighbours beyond the limit.
 
     Raises:
-        UnknownNameError: Nothing has the name.
-        AmbiguousNameError: Several declarations have it.
+        UnknownNameError: No declaration has the name.
+        AmbiguousNameError: Several declarations have the name.
     """
     related, empty, truncated = RelatedParts(), list[str](), list[str]()
     for relation in relations:
@@ -82,7 +82,7 @@ def find_related_parts(
 
 
 def format_counts(counts: Mapping[str, int]) -> str:
-    """Return how many neighbours there are of each relation, in words; those without any are left to the notes."""
+    """Format the number of neighbours per relation; empty relations are in the notes."""
     return ", ".join(_format_count(count, relation) for relation, count in counts.items() if count)
 
 
@@ -101,12 +101,12 @@ def _to_singular(relation: str) -> str:
 
 
 def _sort_internal_first(neighbours: Sequence[GraphNeighbour]) -> list[GraphNeighbour]:
-    """Return neighbours with those outside the repository last."""
+    """Sort neighbours outside the repository last."""
     return sorted(neighbours, key=lambda neighbour: not neighbour.path)
 
 
 def find_declarations(graph: "CodeGraph", name: str) -> "list[GraphDeclaration]":
-    """Return what a name means: one declaration, or its overloads; or a file. Raises as `related_to`."""
+    """Resolve a name to one declaration, its overloads, or a file. Raises as `find_related_parts`."""
     symbol_ids = graph.symbol_resolver.resolve(name, _DECLARATION_KINDS, {_FILE_KIND})
     return [graph.symbol_resolver.to_declaration(symbol_id) for symbol_id in symbol_ids]
 
@@ -114,7 +114,7 @@ def find_declarations(graph: "CodeGraph", name: str) -> "list[GraphDeclaration]"
 def build_definition_parts(
     engine: "CodeRAG", declarations: "Sequence[GraphDeclaration]", cleaner: Cleaner, token_budget: int
 ) -> list[ReplyPart]:
-    """Return the code of declarations, elided where it is longer than a budget of tokens."""
+    """Build parts with the code of declarations, elided to a token budget."""
     readable = [declaration for declaration in declarations if declaration.path and declaration.kind != _FILE_KIND]
     if not readable:
         return []
@@ -128,7 +128,7 @@ def build_definition_parts(
     parts = []
     for section in engine.read(places, token_budget=token_budget).sections:
         for item in section.items:
-            # A chunk of several small declarations is called like the first of them.
+            # A chunk of several small declarations has the name of the first.
             name, kind = names.get((item.path, item.start_line), (item.name, item.kind))
             data: dict[str, Any] = {
                 "path": item.path,

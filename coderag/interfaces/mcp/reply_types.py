@@ -1,4 +1,4 @@
-"""What the tools return as data, beside their text. What is empty is left out."""
+"""Types of the structured data of tool replies. Empty values are left out."""
 
 from typing import NotRequired
 
@@ -8,12 +8,12 @@ from coderag.schema.vocabulary import Evidence
 
 
 class ReplyBase(TypedDict):
-    """What every reply has.
+    """Keys of every reply.
 
     Attributes:
-        repository: Its name.
-        indexing: How far the first run of indexing is, such as ``indexing: 40 %``: what is here is incomplete.
-        notes: What else there is to know, and what to call next.
+        repository: Name of the repository.
+        indexing: Progress of the first indexing job, such as ``indexing: 40 %``; the reply is incomplete.
+        notes: Additional notes and next steps.
     """
 
     repository: NotRequired[str]
@@ -32,10 +32,10 @@ class CodeLocation(TypedDict):
 
 
 class CodePlace(CodeLocation):
-    """A place with its code, or its first lines.
+    """A location with its code or the first lines of it.
 
     Attributes:
-        lines_cut: How many lines of the code were cut to keep the reply short.
+        lines_cut: Number of code lines cut to keep the reply short.
     """
 
     repository: NotRequired[str]
@@ -56,11 +56,11 @@ class SearchResult(ReplyBase):
 
 
 class ContextPlace(CodeLocation):
-    """A piece of a context.
+    """An item of a context.
 
     Attributes:
-        detail: ``elided``, ``signature`` or ``line``: how much of it is shown, if not all.
-        relation: How it is related to a result, which ``related_to`` names.
+        detail: ``elided``, ``signature`` or ``line`` if it is not shown in full.
+        relation: Its relation to the result named by ``related_to``.
     """
 
     code: NotRequired[str]
@@ -71,7 +71,7 @@ class ContextPlace(CodeLocation):
 
 
 class MapLine(TypedDict):
-    """How two declarations are related, in words."""
+    """A relation of two declarations as text."""
 
     line: str
 
@@ -89,7 +89,7 @@ class ContextResult(ReplyBase):
 
 
 class NeighbourPlace(CodeLocation):
-    """What is at the other end of a relation."""
+    """A neighbour in the code graph."""
 
     relation: str
     evidence: NotRequired[str]
@@ -99,7 +99,7 @@ class NeighbourPlace(CodeLocation):
 
 
 class SymbolResult(ReplyBase):
-    """Reply of ``coderag_symbol``: ``counts`` has the number of all neighbours by relation."""
+    """Reply of ``coderag_symbol``; ``counts`` is the number of all neighbours by relation."""
 
     name: str
     definitions: NotRequired[list[CodePlace]]
@@ -108,7 +108,7 @@ class SymbolResult(ReplyBase):
 
 
 class OutlineLine(CodeLocation):
-    """A declaration of a file; depth 0 is in none."""
+    """A declaration of a file; depth 0 is top level."""
 
     depth: int
 
@@ -137,7 +137,7 @@ class BacklogResult(ReplyBase):
 
 
 class JobRecord(TypedDict):
-    """A run of indexing."""
+    """An indexing job."""
 
     id: str
     state: str

@@ -1,4 +1,4 @@
-"""The repositories of a workspace as a server's sessions use them: chosen, opened, indexed, asked in threads."""
+"""Access of MCP sessions to the repositories of a workspace, with calls in worker threads."""
 
 import asyncio
 import contextvars
@@ -29,7 +29,7 @@ PROJECT_ENV_VARIABLE: Final = "CLAUDE_PROJECT_DIR"
 """Set by agents for the servers that they start."""
 
 FIRST_WAIT_S: Final = 2.0
-"""Seconds that a call waits for the first run of indexing before it answers with what is there."""
+"""Seconds that a call waits for the first indexing job before it replies with a preview."""
 
 _MAX_THREADS = 8
 _MAX_LISTED = 50
@@ -39,10 +39,10 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class RepositoryHandle:
-    """A repository that a call asks.
+    """A repository in use by a call.
 
     Attributes:
-        indexing: The job that makes the index, if there is no index yet.
+        indexing: View of the job that builds the first index; None if there is an index.
     """
 
     repository: "OpenRepository"
@@ -50,26 +50,26 @@ class RepositoryHandle:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the repository."""
         return self.repository.name
 
     @property
     def engine(self) -> "CodeRAG":
-        """Answers its questions."""
+        """Engine of the repository."""
         return self.repository.engine
 
     def make_cleaner(self) -> Cleaner:
-        """Return what prepares its texts for a model."""
+        """Make a sanitiser for its texts."""
         return Cleaner(redact=self.engine.settings.privacy.redact_secrets)
 
 
 class Repositories:
-    """The repositories, for all sessions of one server.
+    """Repositories shared by all sessions of one server.
 
     Args:
-        workspace: Has them, or a function that returns it, which is called once.
-        default_root: The repository where a call names none.
-        notices: Follows the workspace.
+        workspace: The workspace, or a function that returns it and is called once.
+        default_root: Default repository of calls.
+        notices: Bus that is attached to the workspace.
     """
 
     def __init__(
@@ -82,25 +82,25 @@ class Repositories:
         self._workspace: Workspace | None = None if callable(workspace) else workspace
         self._default_root = default_root
         self._notifications = notifications
-        # Not anyio's threads: those of cancelled requests would go on beside any number of new ones.
+        # Not anyio's threads: threads of cancelled requests would pile up next to new ones.
         self._threads: ThreadPoolExecutor | None = None
         self._creation_lock = asyncio.Lock()
 
     async def run(self, function: Callable[[], _Result]) -> _Result:
-        """Return what a function does in one of a few threads. A caller that is cancelled does not wait for it."""
+        """Run a function in one of a few threads. A cancelled caller does not wait for it."""
         if self._threads is None:
             self._threads = ThreadPoolExecutor(_MAX_THREADS, thread_name_prefix="mcp")
         context = contextvars.copy_context()
         return await asyncio.get_running_loop().run_in_executor(self._threads, partial(context.run, function))
 
     def release_threads(self) -> None:
-        """Let the threads end; the next call starts others."""
+        """Shut the threads down; the next call starts new ones."""
         if self._threads is not None:
             self._threads.shutdown(wait=False)
             self._threads = None
 
     async def get_workspace(self) -> "Workspace":
-        """Return the workspace, made on first use."""
+        """Return the workspace, created on first use."""
         async with self._creation_lock:
             if self._workspace is None and self._create_workspace is not None:
                 self._workspace = await self.run(self._create_workspace)
@@ -109,14 +109,14 @@ class Repositories:
         return self._workspace
 
     async def open(self, name: str, headers: Mapping[str, str] | None) -> "OpenRepository":
-        """Return the repository that a call means.
+        """Open the repository of a call.
 
         Args:
-            given: Its name or folder, as the call says; empty for that of the session.
-            headers: Of the request, on transports that have some.
+            given: Name or folder given by the call; empty for the default of the session.
+            headers: Headers of the request, on transports that have them.
 
         Raises:
-            CodeRAGError: As `Workspace.repository`; or none is meant, and there is not just one.
+            CodeRAGError: As `Workspace.open_repository`; or no repository is given and there is not exactly one.
         """
         workspace = await self.get_workspace()
         root = name.strip() or await self._find_session_root(workspace, headers)
@@ -127,12 +127,12 @@ class Repositories:
     async def prepare(
         self, repository: "OpenRepository", report: "Callable[[JobView], Awaitable[None]]"
     ) -> RepositoryHandle:
-        """Return a repository that can be asked; without an index, one that is being indexed.
+        """Return a handle of an indexed repository, or of one that is being indexed.
 
-        The first call begins the run and waits for it for a moment.
+        The first call starts the job and waits briefly.
 
         Raises:
-            CodeRAGError: The run has failed.
+            CodeRAGError: Indexing has failed.
         """
         if await self.run(lambda: repository.is_indexed):
             return RepositoryHandle(repository)
@@ -145,7 +145,7 @@ class Repositories:
         return RepositoryHandle(repository, view)
 
     async def list_resources(self) -> list[Resource]:
-        """Return a status and a map for each known repository, as resources."""
+        """List the status and map resources of all known repositories."""
         workspace = await self.get_workspace()
         entries = (await self.run(workspace.list_repositories))[:_MAX_LISTED]
         return [

@@ -1,4 +1,4 @@
-"""A repository on a page: its folders, and the files and declarations that most depends on."""
+"""Repository map: its folders, and the most used files and declarations."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -23,13 +23,13 @@ _MAX_FOLDERS = 25
 def build_repository_map(
     graph: "CodeGraph", name: str, cleaner: Cleaner, *, max_tokens: int = DEFAULT_MAP_TOKENS
 ) -> str:
-    """Return the map of a repository as Markdown, the most used first, as long as it fits.
+    """Build the map of a repository as Markdown, most used files first, within a token budget.
 
     Args:
         graph: Its code graph.
-        name: What it is called.
-        cleaner: Of the repository.
-        max_tokens: Size of the text, at most.
+        name: Name of the repository.
+        cleaner: Sanitiser of the repository's texts.
+        max_tokens: Maximum size of the text.
     """
     lines = [
         f"# Map of {cleaner.clean_line(name)}",
@@ -74,4 +74,5 @@ def _format_files(graph: "CodeGraph", cleaner: Cleaner) -> Iterator[str]:
 
 
 def _format_declaration(hotspot: "Hotspot", cleaner: Cleaner) -> str:
-    return f"{hotspot.kind} {format_code_span(cleaner.clean_line(hotspot.qualified_name))} {hotspot.start_line}-{hotspot.end_line}"
+    name = format_code_span(cleaner.clean_line(hotspot.qualified_name))
+    return f"{hotspot.kind} {name} {hotspot.start_line}-{hotspot.end_line}"

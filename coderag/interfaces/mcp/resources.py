@@ -1,4 +1,4 @@
-"""Resources: the known repositories; of each its status and map; the outline of a file; a symbol."""
+"""MCP resources: known repositories, their status and map, file outlines, symbols."""
 
 import json
 from collections.abc import Iterator
@@ -83,7 +83,7 @@ def add_resources(server: MCPServer[Any], repositories: Repositories) -> None:
 
 
 def build_map(handle: RepositoryHandle) -> str:
-    """Return the map of a repository."""
+    """Build the map of a repository."""
     return build_repository_map(handle.engine.graph, handle.name, handle.make_cleaner())
 
 
@@ -102,7 +102,8 @@ def _build_outline(handle: RepositoryHandle, given_path: str) -> str:
 def _format_pending(handle: RepositoryHandle) -> str:
     if handle.indexing_job is None:
         return ""
-    return f"{handle.name} is being indexed for the first time ({format_progress(handle.indexing_job)}). Read this again in a moment."
+    progress = format_progress(handle.indexing_job)
+    return f"{handle.name} is being indexed for the first time ({progress}). Read this again in a moment."
 
 
 def _to_record(entry: "KnownRepository") -> dict[str, Any]:
@@ -117,7 +118,7 @@ def _to_record(entry: "KnownRepository") -> dict[str, Any]:
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Have errors of CodeRAG told as the SDK's resources are to tell them."""
+    """Translate errors of CodeRAG into resource errors of the SDK."""
     try:
         yield
     except InvalidQueryError as error:

@@ -1,4 +1,4 @@
-"""Results as parts of a reply, and what is said of how well they answer."""
+"""Results as parts of a reply, and the texts of verdicts."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -24,21 +24,21 @@ _ADVICE: Final[Mapping[str, str]] = MappingProxyType(
 
 _MAX_NOT_INDEXED = 5
 _MIN_SURE_CONFIDENCE: Final = 0.75
-"""Confidence from which on a relation is told without it: a model reads numbers as doubts."""
+"""Minimum confidence at which a relation is shown without it: models read numbers as doubt."""
 
 
 def to_verdict_fields(evidence: Evidence, confidence: float) -> dict[str, Any]:
-    """Return how well results answer, as data."""
+    """Return a verdict as data."""
     return {"evidence": evidence, "confidence": round(float(confidence), 2)}
 
 
 def format_verdict(evidence: Evidence, confidence: float) -> str:
-    """Return how well results answer, in words."""
+    """Format a verdict."""
     return f"evidence: {evidence} (confidence {confidence:.2f})"
 
 
 def suggest_next_steps(evidence: Evidence, not_indexed: Sequence[str], cleaner: Cleaner) -> list[str]:
-    """Return what to do about a verdict; nothing if all is well."""
+    """Return next steps for a verdict; empty for a good one."""
     notes = [_ADVICE[evidence]] if evidence in _ADVICE else []
     if not_indexed:
         notes.append(f"Not in the index: {'; '.join(map(cleaner.clean_line, not_indexed[:_MAX_NOT_INDEXED]))}.")
@@ -48,15 +48,15 @@ def suggest_next_steps(evidence: Evidence, not_indexed: Sequence[str], cleaner: 
 def build_hit_part(
     hit: SearchHit, cleaner: Cleaner, *, lines: int, number: int = 0, repository: str = "", key: str = "results"
 ) -> ReplyPart:
-    """Return a result with the first lines of its code.
+    """Build the part of a result with the first lines of its code.
 
     Args:
         hit: The result.
         cleaner: Of its repository.
-        lines: Lines of code to show, at most; from where its name stands.
-        number: In the list; 0 is none.
-        repository: Its name, where there are several.
-        key: The list of the data.
+        lines: Maximum lines of code, from the line of its name.
+        number: Number in the list; 0 for none.
+        repository: Name of its repository if there are several.
+        key: Key of the list in the data.
     """
     lines_above, visible_lines = excerpt(hit.text, hit.name, lines)
     code = cleaner.clean_code("\n".join(visible_lines)).rstrip()
@@ -84,7 +84,7 @@ def build_hit_part(
 
 
 def build_neighbour_part(neighbour: GraphNeighbour, relation: str, cleaner: Cleaner) -> ReplyPart:
-    """Return what is at the other end of a relation, with its place and the place of the evidence."""
+    """Build the part of a neighbour with its location and the location of the evidence."""
     is_unsure = neighbour.confidence < _MIN_SURE_CONFIDENCE
     data = _drop_empty(
         relation=relation,

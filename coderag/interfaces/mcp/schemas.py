@@ -1,4 +1,4 @@
-"""JSON schemas as short as they can be: a client sends those of all tools to its model with every conversation."""
+"""Compact JSON schemas: a client sends those of all tools to its model with every conversation."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -8,10 +8,10 @@ _DROPPED_KEYS: Final = frozenset({"title", "$defs"})
 
 
 def compact_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema of pydantic's without titles and values that are empty; only what is used often stays apart.
+    """Compact a pydantic schema: drop titles and empty values, inline definitions that are used once.
 
     Args:
-        schema: Without recursion.
+        schema: Schema without recursion.
     """
     definitions: Mapping[str, Any] = schema.get("$defs", {})
     count_uses = str(schema).count
@@ -24,10 +24,10 @@ def compact_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _SchemaCompactor:
-    """Shortens schemas.
+    """Compactor of schemas.
 
     Args:
-        inline: Definitions that are put where they are used.
+        inline: Definitions to inline.
     """
 
     def __init__(self, inline: Mapping[str, Any]) -> None:
@@ -42,7 +42,7 @@ class _SchemaCompactor:
         for key, value in schema.items():
             if key in _DROPPED_KEYS or (key == "default" and value in ("", [], None)):
                 continue
-            if key == "description" and "properties" in schema:  # the docstring of a class, for who reads the source
+            if key == "description" and "properties" in schema:  # the docstring of a class is for readers of the source
                 continue
             if key == "properties":
                 compacted[key] = {name: self.compact(item) for name, item in value.items()}

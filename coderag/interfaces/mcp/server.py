@@ -1,4 +1,4 @@
-"""`make_server`: CodeRAG as a server of the Model Context Protocol."""
+"""The MCP server of CodeRAG."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -43,12 +43,12 @@ _TOOLS: Final = {
 
 
 class CodeRAGServer(MCPServer[None]):
-    """The server, as `make_server` assembles it.
+    """MCP server, assembled by `make_server`.
 
     Args:
-        repositories: Has the repositories, and runs what is asked of them.
-        notices: Tells clients what has changed.
-        profile: What agents get.
+        repositories: Repositories, and threads for their calls.
+        notices: Bus for notifications to clients.
+        profile: Tools that agents get.
     """
 
     def __init__(self, repositories: Repositories, notifications: NotificationBus, profile: Profile) -> None:
@@ -69,26 +69,26 @@ class CodeRAGServer(MCPServer[None]):
             subscriptions=notifications,
         )
         self._repositories = repositories
-        # Transports make their options without arguments, and would not say that lists change (mcp 2.3).
+        # Transports create their options without arguments and would not announce list changes (mcp 2.3).
         make_options = partial(self.lowlevel.create_initialization_options, NotificationOptions(resources_changed=True))
         self.lowlevel.create_initialization_options = make_options  # type: ignore[method-assign]
 
     @property
     def lowlevel(self) -> Server[Any]:
-        """The server below, which transports run: ``lowlevel.run(read, write, lowlevel.create_initialization_options())``."""
+        """Low-level server, to be run as ``lowlevel.run(read, write, lowlevel.create_initialization_options())``."""
         return self._lowlevel_server
 
     async def list_resources(self) -> list[Resource]:
-        """Return the resources that a client may read without knowing a name: of each repository its status and map."""
+        """List the resources that need no name: status and map of each repository."""
         return [*await super().list_resources(), *await self._repositories.list_resources()]
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
     ) -> GetPromptResult | InputRequiredResult:
-        """Return a prompt with its facts.
+        """Render a prompt with its facts.
 
         Raises:
-            MCPError: There is no such prompt, or its arguments are others; the SDK would call that a fault of the server.
+            MCPError: The prompt is unknown or its arguments are wrong; the SDK would report that as a server error.
         """
         prompt_arguments = {entry.name: entry.arguments or [] for entry in await self.list_prompts()}
         if name not in prompt_arguments:
@@ -109,17 +109,17 @@ def make_server(
     default_root: Path | None = None,
     profile: Profile = "all",
 ) -> CodeRAGServer:
-    """Return a server of the Model Context Protocol, to be run on any transport by its ``lowlevel`` server.
+    """Make an MCP server, to be run on any transport by its ``lowlevel`` server.
 
-    It imports nothing of the engine: it answers the handshake and the lists of tools, prompts and templates without.
+    It imports nothing of the engine: the handshake and the lists of tools, prompts and templates do not need it.
 
     Args:
-        workspace: The repositories, or what returns them: that is called once, in a worker thread, on the first request
-            that needs them. Who made the workspace closes it.
-        default_root: The repository of this session, where a call names none. None takes that of the HTTP header
-            ``X-CodeRAG-Root`` or, without one, the only known repository; on transports without headers
-            ``CLAUDE_PROJECT_DIR``, else the nearest index or git root from the current folder upwards.
-        profile: What agents get.
+        workspace: The workspace, or a function that returns it and is called once, in a worker thread, on first use.
+            The owner of the workspace closes it.
+        default_root: Default repository of calls. None takes the HTTP header ``X-CodeRAG-Root``, else the only known
+            repository; on transports without headers ``CLAUDE_PROJECT_DIR``, else the nearest index or git root from
+            the current folder upwards.
+        profile: Tools that agents get.
     """
     notifications = NotificationBus()
     repositories = Repositories(workspace, default_root, notifications)

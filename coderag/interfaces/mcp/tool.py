@@ -1,4 +1,4 @@
-"""What a tool is here, and how it becomes one of the SDK's."""
+"""Definition of a tool, and its conversion to a tool of the SDK."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -27,11 +27,11 @@ _ArgumentsT = TypeVar("_ArgumentsT", bound=ToolArguments)
 
 
 class ToolRequest:
-    """One call of a tool.
+    """A call of a tool.
 
     Args:
-        repositories: Has what is asked.
-        ctx: Of the request.
+        repositories: Repositories of the server.
+        ctx: Context of the request.
     """
 
     def __init__(self, repositories: Repositories, ctx: Context[Any, Any]) -> None:
@@ -39,37 +39,37 @@ class ToolRequest:
         self._ctx = ctx
 
     async def open(self, name: str) -> RepositoryHandle:
-        """Return the repository of a call, indexed or being indexed. Raises as `Repositories.open` and ``ready``."""
+        """Open the repository of a call, indexed or being indexed. Raises as `Repositories.open` and ``prepare``."""
         return await self.repositories.prepare(await self.find(name), self.report)
 
     async def find(self, name: str) -> "OpenRepository":
-        """Return the repository of a call, whether it is indexed or not. Raises as `Repositories.open`."""
+        """Find the repository of a call, whether it is indexed or not. Raises as `Repositories.open`."""
         return await self.repositories.open(name, self._ctx.headers)
 
     async def refresh(self, handle: RepositoryHandle, timeout_s: float) -> None:
-        """Bring an index up to date, if that does not take longer."""
+        """Update an index, waiting at most `timeout_s`."""
         await follow(await self.run(handle.repository.index), timeout_s, self.report)
 
     async def run(self, function: Callable[[], _Result]) -> _Result:
-        """Return what a function does in a thread."""
+        """Run a function in a thread and return its result."""
         return await self.repositories.run(function)
 
     async def report(self, view: JobView) -> None:
-        """Tell the client how far a job is, if it wants to know."""
+        """Report the progress of a job to the client, if it asked for progress."""
         await self._ctx.report_progress(compute_percent(view), 100, format_progress(view))
 
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition(Generic[_ArgumentsT]):
-    """A tool.
+    """A tool definition.
 
     Attributes:
-        title: For people.
-        description: Tells a model when to use it and what it returns.
-        arguments: What it takes.
-        structure: What it returns as data: a ``TypedDict``.
-        run: Does it.
-        read_only: Whether it leaves everything as it is.
+        title: Title for people.
+        description: When a model should use it and what it returns.
+        arguments: Model of its arguments.
+        structure: ``TypedDict`` of its structured data.
+        run: Implementation.
+        read_only: Whether it changes nothing.
     """
 
     name: str
@@ -82,16 +82,16 @@ class ToolDefinition(Generic[_ArgumentsT]):
 
 
 class _UncheckedMetadata(FuncMetadata):
-    """Leaves the check of the arguments to the tool, whose errors are told in words for a model."""
+    """Metadata that leaves validation to the tool, whose error texts are written for models."""
 
     def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
         return {"given": self.pre_parse_json(arguments_to_validate)}
 
 
 def make_tool(tool: ToolDefinition[Any], repositories: Repositories) -> Tool:
-    """Return a tool of the SDK's that answers every error of CodeRAG with what to do next.
+    """Make a tool of the SDK that replies to errors of CodeRAG with next steps.
 
-    What else goes wrong is the SDK's to handle: it is logged, and the client gets the name of the tool only.
+    Other exceptions are handled by the SDK: it logs them, and the client gets only the name of the tool.
     """
 
     async def call(ctx: Context[Any, Any], given: dict[str, Any]) -> CallToolResult:

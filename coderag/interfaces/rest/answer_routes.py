@@ -1,4 +1,4 @@
-"""Answers: as one reply, or as events while they are written."""
+"""Routes for answers: as one reply, or as events while they are written."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -28,7 +28,7 @@ from coderag.schema.answers import Answer, AnswerEvent
 router = APIRouter(route_class=StrictRoute, tags=["answers"])
 
 _CLIENT_GONE_STATUS = 499
-"""As of nginx; nobody sees it but the log."""
+"""Status of nginx for a disconnected client; it appears only in the log."""
 
 _ASK_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
     200: {
@@ -44,10 +44,10 @@ _ASK_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
 
 @router.post("/ask", response_model=Answer, responses=_ASK_RESPONSES, summary="Answer a question, with citations")
 async def ask(body: AskBody, request: Request, runner: RunnerDependency) -> Response:
-    """Answer a question; each claim is checked against the lines that it cites, as they are on disk.
+    """Answer a question; each claim is checked against the cited lines on disk.
 
-    A language model writes the answer if the repository's settings name one. With `Accept: text/event-stream` the reply is a
-    stream of events while the answer is written. A client that goes away ends the work.
+    A language model writes the answer if the repository's settings name one. With `Accept: text/event-stream` the reply
+    is a stream of events. A disconnected client cancels the work.
     """
     if EVENT_TYPE in request.headers.get("accept", ""):
         return await _stream_answer(body, runner)
@@ -66,7 +66,10 @@ async def _answer(body: AskBody, runner: RequestRunner) -> Answer:
 
 
 async def _stream_answer(body: AskBody, runner: RequestRunner) -> Response:
-    """Return the events of an answer. What fails before the first one is an error with a status, as without a stream."""
+    """Return the events of an answer.
+
+    A failure before the first event is an error with a status, as without a stream.
+    """
     feed = EventFeed(_generate_events(body, runner))
     try:
         if not await feed.is_ready(runner.request_s):
@@ -89,7 +92,7 @@ async def _generate_events(body: AskBody, runner: RequestRunner) -> AsyncGenerat
 async def _encode_events(
     feed: EventFeed[AnswerEvent], event: AnswerEvent | None, silence_s: float
 ) -> AsyncGenerator[bytes]:
-    """Yield events as bytes; the stream ends with an error if nothing comes for too long."""
+    """Yield events as bytes; a stream that is silent for too long ends with an error."""
     try:
         while event is not None:
             yield encode_event(event.kind, json_bytes(event))
@@ -98,7 +101,7 @@ async def _encode_events(
             event = feed.take()
     except CodeRAGError as error:
         yield encode_event("error", json_bytes(to_problem(error)))
-    except Exception as error:  # noqa: BLE001  # the status has been sent: this is the boundary of a stream
+    except Exception as error:  # noqa: BLE001  # boundary of the stream: the status has been sent
         yield encode_event("error", json_bytes(build_internal_problem(error)))
     finally:
         await feed.close()

@@ -1,4 +1,4 @@
-"""The REST interface as an ASGI app."""
+"""ASGI app of the REST interface."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,14 +19,14 @@ PREFIX: Final = "/api/v1"
 
 
 def make_app(workspace: Workspace, *, request_s: float = 120) -> FastAPI:
-    """Return the REST interface to the repositories of a workspace, served below ``/api/v1``.
+    """Make the REST interface to the repositories of a workspace, served below ``/api/v1``.
 
-    It asks for no token, and is to be wrapped where others can reach it. It is served once: when its lifespan ends, its
-    threads do. The workspace stays open.
+    It checks no token: wrap it where others can reach it. It can be served once, as its threads end with its lifespan.
+    The workspace stays open.
 
     Args:
-        workspace: The repositories; it says which folders may be opened.
-        request_s: Seconds that one request may take; of a stream of events, that it may be silent.
+        workspace: The repositories; it decides which folders may be opened.
+        request_s: Seconds that a request may take, or that an event stream may be silent.
     """
     runner = RequestRunner(workspace, request_s)
 
@@ -40,7 +40,7 @@ def make_app(workspace: Workspace, *, request_s: float = 120) -> FastAPI:
         version=__version__,
         description=DESCRIPTION,
         openapi_tags=TAGS,
-        docs_url=None,  # its page loads scripts from elsewhere
+        docs_url=None,  # its page loads scripts from a CDN
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=attrgetter("name"),

@@ -1,4 +1,4 @@
-"""What requests may say: every parameter with its bounds. The engine checks what only it knows, such as names."""
+"""Models of request bodies: every parameter with its bounds. The engine checks the rest, such as names."""
 
 from typing import Annotated, Final, Literal
 
@@ -78,13 +78,13 @@ Complexity = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
 class RequestBody(BaseModel):
-    """What any request says."""
+    """Base class of request bodies."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class FilterBody(RequestBody):
-    """Which code may be a result. Empty means any; several values of one kind are alternatives."""
+    """Filters of results. Empty means any; several values of one filter are alternatives."""
 
     languages: list[FilterWord] = Field([], max_length=_MAX_VALUES, description="Languages, such as `python`.")
     kinds: list[Kind] = Field([], max_length=_MAX_VALUES, description="Of the code, or of a declaration in it.")
@@ -106,7 +106,7 @@ class FilterBody(RequestBody):
     )
 
     def to_filters(self) -> Filters | None:
-        """Return what the engine takes; None if nothing is left out."""
+        """Convert to the filters of the engine; None if nothing is filtered."""
         bounds = self.complexity
         filters = Filters(
             languages=tuple(self.languages),
@@ -120,18 +120,18 @@ class FilterBody(RequestBody):
 
 
 class RootBody(RequestBody):
-    """A request about a repository."""
+    """A request for one repository."""
 
     root: Root
 
 
 class FilteredBody(RequestBody):
-    """A request of which the results may be filtered."""
+    """A request whose results can be filtered."""
 
     filters: FilterBody | None = Field(None, description="Which code may be a result.")
 
     def to_filters(self) -> Filters | None:
-        """Return the filters as the engine takes them; None if there are none."""
+        """Convert to the filters of the engine; None if there are none."""
         return self.filters.to_filters() if self.filters else None
 
 
@@ -183,7 +183,7 @@ class TextBody(RootBody, FilteredBody):
 
 
 class ExplainBody(RootBody, FilteredBody):
-    """A question whose results are to be explained."""
+    """A query whose ranking is explained."""
 
     query: QueryText
     top_k: TopK = None
@@ -191,7 +191,7 @@ class ExplainBody(RootBody, FilteredBody):
 
 
 class ContextBody(RootBody, FilteredBody):
-    """A question whose code is wanted, packed into a token budget."""
+    """A query for code, packed into a token budget."""
 
     query: QueryText
     token_budget: Budget = None
@@ -203,7 +203,7 @@ class ContextBody(RootBody, FilteredBody):
 
 
 class ReadBody(RootBody):
-    """Places whose lines are wanted."""
+    """Places to read."""
 
     places: list[PlaceText] = Field(
         min_length=1, max_length=_MAX_VALUES, description="Each as `path`, `path:10` or `path:10-42`."
@@ -213,26 +213,26 @@ class ReadBody(RootBody):
 
 
 class AskBody(RootBody, FilteredBody):
-    """A question that is to be answered."""
+    """A question to answer."""
 
     query: QueryText
     token_budget: Budget = None
 
 
 class DefinitionBody(RootBody):
-    """A name whose declaration is wanted."""
+    """A name to look up."""
 
     name: SymbolName
 
 
 class IndexBody(RootBody):
-    """A repository that is to be indexed."""
+    """A repository to index."""
 
     full: bool = Field(False, description="Whether everything is built anew.")
 
 
 class NeighboursBody(RootBody):
-    """A question to the code graph about one declaration."""
+    """A query to the code graph about one declaration."""
 
     name: SymbolName
     depth: int | None = Field(
@@ -246,7 +246,7 @@ class NeighboursBody(RootBody):
 
 
 class PathBody(RootBody):
-    """Two declarations between which a path is wanted."""
+    """Start and end of a path in the code graph."""
 
     start: SymbolName
     end: SymbolName
@@ -254,7 +254,7 @@ class PathBody(RootBody):
 
 
 class CyclesBody(RootBody):
-    """What kind of cycles is wanted."""
+    """Level of the cycles to find."""
 
     level: Literal["files", "symbols"] = Field(
         "files", description="Files that import, or symbols that call one another."
@@ -263,13 +263,13 @@ class CyclesBody(RootBody):
 
 
 class HotspotsBody(RootBody):
-    """Which declarations that much depends on are wanted."""
+    """Selection of hotspots."""
 
     kind: Kind | Literal["file", "external"] | None = Field(None, description="Of the declarations; by default any.")
     limit: Limit = 20
 
 
 class OutlineBody(RootBody):
-    """The file or declaration whose declarations are wanted."""
+    """The file or declaration to outline."""
 
     path: SymbolName

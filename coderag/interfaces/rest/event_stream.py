@@ -1,4 +1,4 @@
-"""Server-sent events: a reply that goes on, until what it tells of ends or the client goes away."""
+"""Server-sent events: a reply that streams until its source ends or the client disconnects."""
 
 import asyncio
 import math
@@ -16,26 +16,26 @@ EVENT_TYPE: Final = "text/event-stream"
 
 _KEEP_ALIVE_COMMENT = b": keep-alive\n\n"
 _KEEP_ALIVE_S = 15.0
-"""After so long without an event a comment is sent, so that nothing on the way takes the connection for dead."""
+"""Seconds without an event before a comment is sent, so that proxies do not close the connection."""
 
 _Event = TypeVar("_Event")
 _Result = TypeVar("_Result")
 
 
 class ClientGoneError(Exception):
-    """Whoever asked has gone away. No fault."""
+    """The client has disconnected. Not an error."""
 
 
 def encode_event(name: str, data: bytes) -> bytes:
-    """Return an event with JSON, which has no line ends of its own."""
+    """Encode an event; its JSON data must have no line ends."""
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
 
 def describe_events(models: Mapping[str, str]) -> dict[str, Any]:
-    """Return what OpenAPI says of a stream.
+    """Build the OpenAPI description of a stream.
 
     Args:
-        models: Name of the model that an event has as data, by the name of the event.
+        models: Name of the data model by name of the event.
     """
     events = [
         {
@@ -58,16 +58,16 @@ def describe_events(models: Mapping[str, str]) -> dict[str, Any]:
 async def run_unless_gone(
     receive: Receive, coroutine: Coroutine[Any, Any, _Result], timeout_s: float | None = None
 ) -> _Result:
-    """Return what a run returns; it is ended if the client goes away, or when the time is over.
+    """Run a coroutine; cancel it if the client disconnects or the timeout is over.
 
     Args:
-        receive: Of the request, whose body has been read.
-        run: What is to be run.
-        timeout_s: Seconds it may take; None for any.
+        receive: ASGI receive of the request, whose body has been read.
+        run: The coroutine to run.
+        timeout_s: Timeout in seconds; None for none.
 
     Raises:
-        ClientGoneError: The client went away.
-        TimeoutError: It takes too long.
+        ClientGoneError: The client has disconnected.
+        TimeoutError: The timeout is over.
     """
     run_task, watch_task = asyncio.create_task(coroutine), asyncio.create_task(_wait_for_disconnect(receive))
     try:
@@ -82,12 +82,12 @@ async def run_unless_gone(
 
 
 class EventFeed(Generic[_Event]):
-    """The events of a run, which goes on in a task of its own until it ends or the feed is closed.
+    """Events of a generator that runs in a separate task until it ends or the feed is closed.
 
-    One task for all of it, because what runs may hold context variables from one event to the next.
+    One task runs it completely, because it may hold context variables between events.
 
     Args:
-        events: The run.
+        events: The generator.
     """
 
     def __init__(self, events: AsyncGenerator[_Event]) -> None:
@@ -97,13 +97,13 @@ class EventFeed(Generic[_Event]):
         self._task.add_done_callback(lambda _: self._has_news.set())
 
     async def is_ready(self, timeout_s: float) -> bool:
-        """Wait until there is an event, or the run has ended; return False if neither comes in time."""
+        """Wait for an event or the end of the run; return False on timeout."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._has_news.wait(), timeout_s)
         return self._has_news.is_set()
 
     def take(self) -> _Event | None:
-        """Return the next event, once the feed is ready; None if the run has ended. Raises what the run raises."""
+        """Return the next event of a ready feed; None if the run has ended. Raises what the run raises."""
         if not self._queue:
             self._task.result()
             return None
@@ -113,7 +113,7 @@ class EventFeed(Generic[_Event]):
         return event
 
     async def close(self) -> None:
-        """End the run, and wait until it has cleaned up."""
+        """Cancel the run and wait for its cleanup."""
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
 
@@ -125,7 +125,7 @@ class EventFeed(Generic[_Event]):
 
 
 class EventStream(Response):
-    """A reply of server-sent events, which ends early if its client goes away.
+    """A response of server-sent events, which ends early if its client disconnects.
 
     Args:
         events: Each as `encode_event` returns it.
@@ -141,7 +141,7 @@ class EventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events."""
         del scope
-        with suppress(ClientGoneError, OSError):  # a send to nobody is an OSError
+        with suppress(ClientGoneError, OSError):  # sending to a closed connection is an OSError
             await run_unless_gone(receive, self._send(send))
 
     async def _send(self, send: Send) -> None:
@@ -153,10 +153,10 @@ class EventStream(Response):
 
 
 async def keep_alive(feed: EventFeed[Any], silence_s: float = math.inf) -> AsyncGenerator[bytes]:
-    """Yield a comment from time to time until the feed is ready.
+    """Yield keep-alive comments until the feed is ready.
 
     Raises:
-        ServiceError: It takes too long.
+        ServiceError: The timeout is over.
     """
     wait_s, silent_s = min(_KEEP_ALIVE_S, silence_s), 0.0
     while not await feed.is_ready(wait_s):

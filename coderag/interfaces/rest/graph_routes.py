@@ -1,4 +1,4 @@
-"""Questions to the code graph."""
+"""Routes for queries to the code graph."""
 
 from functools import partial
 from typing import Annotated
@@ -16,25 +16,25 @@ router = APIRouter(route_class=StrictRoute, tags=["graph"], prefix="/graph")
 
 @router.post("/path", response_model=NeighboursReply, summary="Find how one declaration leads to another")
 async def path(body: PathBody, runner: RunnerDependency) -> Response:
-    """Return the steps of a shortest way from one declaration or file to another; no results if none is known."""
+    """Return the steps of a shortest path between two declarations or files; no results if none is known."""
     return await runner.reply(partial(_find_path, runner, body), is_long=True)
 
 
 @router.post("/cycles", response_model=CyclesReply, summary="Find what needs one another in circles")
 async def cycles(body: CyclesBody, runner: RunnerDependency) -> Response:
-    """Return the groups of files that import, or of declarations that call, one another, the smallest first."""
+    """Return the cycles of files that import, or of declarations that call, one another, the smallest first."""
     return await runner.reply(partial(_find_cycles, runner, body), is_long=True)
 
 
 @router.post("/hotspots", response_model=HotspotsReply, summary="Find what much depends on")
 async def hotspots(body: HotspotsBody, runner: RunnerDependency) -> Response:
-    """Return the declarations that much depends on, most central first."""
+    """Return the declarations with the most dependents, most central first."""
     return await runner.reply(partial(_find_hotspots, runner, body), is_long=True)
 
 
 @router.post("/outline", response_model=OutlineReply, summary="List the declarations of a file")
 async def outline(body: OutlineBody, runner: RunnerDependency) -> Response:
-    """Return what a file or declaration declares, nested, in order."""
+    """Return the declarations in a file or declaration, nested, in order."""
     return await runner.reply(partial(_build_outline, runner, body))
 
 
@@ -44,9 +44,9 @@ async def neighbours(
     body: NeighboursBody,
     runner: RunnerDependency,
 ) -> Response:
-    """Return what calls, imports, extends, overrides, tests, names or documents a declaration, or what it does so.
+    """Return the neighbours of a declaration in one relation of the code graph.
 
-    `impact` is what may break when it changes. The nearest and surest come first.
+    `impact` is what may break when it changes. Results are ordered by distance, then confidence.
     """
     return await runner.reply(partial(_find_neighbours, runner, question, body), is_long=question == "impact")
 

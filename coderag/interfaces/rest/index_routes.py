@@ -1,4 +1,4 @@
-"""Runs of indexing: begun, watched and cancelled."""
+"""Routes for indexing jobs: start, follow, cancel."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ from coderag.workspace.progress import stream_views
 router = APIRouter(route_class=StrictRoute, tags=["indexing"])
 
 _MIN_EVENT_INTERVAL_S = 0.05
-"""Between two events of a job at least, however fast it goes; the last one always comes."""
+"""Minimum seconds between two events of a job; the last event is always sent."""
 
 _EVENT_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
     200: {
@@ -44,9 +44,9 @@ _INDEX_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
     "/index", status_code=202, response_model=JobReply, responses=_INDEX_RESPONSES, summary="Bring an index up to date"
 )
 async def index(body: IndexBody, runner: RunnerDependency) -> Response:
-    """Begin to bring the index of a repository up to date, and return the job; the one that is under way, if there is one.
+    """Start to update the index of a repository, and return the job; a running job is joined.
 
-    Only what changed is read and embedded. Searches go on meanwhile, with the index as it was.
+    Only changed files are read and embedded. Searches use the previous index meanwhile.
     """
     job = await runner.run(partial(_start_job, runner, body), is_long=True)
     reply = await runner.reply(partial(_to_reply, job), status=202)
@@ -56,13 +56,13 @@ async def index(body: IndexBody, runner: RunnerDependency) -> Response:
 
 @router.get("/jobs", response_model=JobsReply, summary="List the runs of indexing")
 async def jobs(runner: RunnerDependency, root: OptionalRootParameter = None) -> Response:
-    """List the runs of indexing since the server was started, the last begun first."""
+    """List the indexing jobs since the server was started, newest first."""
     return await runner.reply(partial(_list_jobs, runner, root))
 
 
 @router.get("/jobs/{job_id}", response_model=JobReply, summary="Tell how a run of indexing stands")
 async def job_status(job_id: JobParameter, runner: RunnerDependency) -> Response:
-    """Tell how a run of indexing stands: how far it is, what it did, or what went wrong."""
+    """Return the state of an indexing job: its progress, its report or its error."""
     return await runner.reply(lambda: _to_reply(_find_job(runner, job_id)))
 
 
@@ -74,13 +74,13 @@ async def job_status(job_id: JobParameter, runner: RunnerDependency) -> Response
     summary="Follow a run of indexing",
 )
 async def job_events(job_id: JobParameter, runner: RunnerDependency) -> Response:
-    """Tell how a run of indexing stands, and again whenever that changes, until it ends."""
+    """Stream the state of an indexing job on every change, until it ends."""
     return EventStream(_encode_views(_find_job(runner, job_id)))
 
 
 @router.delete("/jobs/{job_id}", response_model=JobReply, summary="Cancel a run of indexing")
 async def cancel_job(job_id: JobParameter, runner: RunnerDependency) -> Response:
-    """End a run of indexing; the index stays what it was. Nothing happens if the run has ended."""
+    """Cancel an indexing job; the index stays unchanged. A finished job is not affected."""
     return await runner.reply(partial(_cancel, _find_job(runner, job_id)), is_long=True)
 
 
@@ -126,7 +126,7 @@ async def _encode_views(job: IndexJob) -> AsyncGenerator[bytes]:
 
 
 async def _sample_views(job: IndexJob) -> AsyncGenerator[JobView]:
-    """Yield how a job stands, and again when that has changed, not too often."""
+    """Yield the changing views of a job at a limited rate."""
     async with aclosing(stream_views(job)) as views:
         async for view in views:
             yield view

@@ -1,4 +1,4 @@
-"""The description of the interface: OpenAPI, with every error in its one form."""
+"""OpenAPI description, with the common form of all errors."""
 
 import re
 from collections.abc import Mapping
@@ -30,14 +30,14 @@ TAGS: Final = [
 ]
 
 _REQUEST_STATUSES: Final = (400, 401, 403, 404, 405, 413, 415, 422, 429, 500)
-"""Statuses of what is refused before the engine sees it, or of a fault."""
+"""Statuses of requests refused before the engine, and of internal errors."""
 
-_TOKEN_SCHEME: Final = "token"  # noqa: S105  # name of a scheme
+_TOKEN_SCHEME: Final = "token"  # noqa: S105  # name of a security scheme
 _MODEL_REF: Final = "#/components/schemas/{model}"
 
 
 def build_openapi(app: FastAPI) -> dict[str, Any]:
-    """Return the description of an app, made once."""
+    """Build the OpenAPI description of an app, once."""
     if app.openapi_schema is None:
         description = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes, tags=app.openapi_tags
@@ -58,7 +58,7 @@ def build_openapi(app: FastAPI) -> dict[str, Any]:
 
 
 def _complete_models(schemas: dict[str, Any]) -> None:
-    """Add the models that only errors and events have, and tell each field's meaning with the field."""
+    """Add the models of errors and events, and move attribute descriptions from docstrings to the fields."""
     for model in (Problem, AnswerEvent):
         model_schema = TypeAdapter(model).json_schema(mode="serialization", ref_template=_MODEL_REF)
         schemas.update({**model_schema.pop("$defs", {}), model.__name__: model_schema} | schemas)
@@ -72,7 +72,7 @@ def _complete_models(schemas: dict[str, Any]) -> None:
 
 
 def _replace_tuples(schema: dict[str, Any]) -> None:
-    """Describe tuples of one type as lists of a fixed size: what makes clients of descriptions knows no other."""
+    """Describe homogeneous tuples as fixed-size lists, as client generators know no other form."""
     for value in schema.values():
         if isinstance(value, dict):
             _replace_tuples(value)
@@ -82,7 +82,7 @@ def _replace_tuples(schema: dict[str, Any]) -> None:
 
 
 def split_description(text: str) -> tuple[str, dict[str, str]]:
-    """Return what a docstring says of a class, and what it says of each attribute, as plain sentences."""
+    """Split a docstring into the description of the class and those of its attributes."""
     head, _, attributes = text.replace("``", "`").partition("\n\nAttributes:\n")
     meanings = {}
     for entry in re.split(r"\n(?=    \S)", attributes):
@@ -94,7 +94,7 @@ def split_description(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _build_error_responses() -> Mapping[str, Any]:
-    """Return what is said of each status of an error."""
+    """Build the responses of all error statuses."""
     error_names: dict[int, list[str]] = {status: [] for status in _REQUEST_STATUSES}
     for kind, row in ERROR_TABLE.items():
         error_names.setdefault(row.status, []).append(kind.__name__)

@@ -1,4 +1,4 @@
-"""Parameters in the address of a request, with their bounds."""
+"""Path and query parameters with their bounds."""
 
 from typing import Annotated
 

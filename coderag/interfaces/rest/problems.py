@@ -1,4 +1,4 @@
-"""What a caller is told of an error: one form for all of them, that of RFC 9457 with fields of our own."""
+"""Errors as problem details of RFC 9457 with additional fields."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from coderag.schema.graph import GraphDeclaration
 PROBLEM_TYPE: Final = "application/problem+json"
 
 INVALID_REQUEST: Final = "InvalidRequestError"
-"""Type of a request that is not as described; no class of `coderag.errors`."""
+"""Type of a request that violates the description; not a class of `coderag.errors`."""
 
 _INTERNAL_ERROR: Final = "InternalError"
 _MAX_ERROR_DETAILS = 5
@@ -31,18 +31,18 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An error, in the form of RFC 9457.
+    """A problem detail of RFC 9457.
 
     Attributes:
-        type: Its class: one of `coderag.errors`, ``InvalidRequestError`` for a request that is not as described here, or
-            ``InternalError`` for a fault of the server.
-        title: The meaning of the status.
-        status: The status of the reply.
-        detail: What failed.
-        hint: What can be done about it; empty if nothing is known.
-        next: The request that helps; empty if none does.
-        retryable: Whether the same request may succeed later without any change.
-        candidates: What an ambiguous name may mean.
+        type: Its class: one of `coderag.errors`, ``InvalidRequestError`` for a request that violates this description,
+            or ``InternalError``.
+        title: Phrase of the status.
+        status: HTTP status of the reply.
+        detail: Description of the failure.
+        hint: Advice; empty if there is none.
+        next: The request to send next; empty if none helps.
+        retryable: Whether the same request may succeed later.
+        candidates: Declarations that an ambiguous name may refer to.
     """
 
     type: str
@@ -56,7 +56,7 @@ class Problem:
 
 
 def to_problem(error: CodeRAGError) -> Problem:
-    """Return what to tell of an error."""
+    """Convert an error to a problem."""
     row = row_for(error)
     return Problem(
         type=type(error).__name__,
@@ -71,20 +71,20 @@ def to_problem(error: CodeRAGError) -> Problem:
 
 
 def build_internal_problem(error: Exception) -> Problem:
-    """Return what to tell of a fault, whose traceback goes to the log."""
+    """Build the problem of an internal error and log its traceback."""
     _log.error("a request failed inside", exc_info=error)
     detail = f"a fault in CodeRAG: {type(error).__name__}"
     return Problem(_INTERNAL_ERROR, HTTPStatus(500).phrase, 500, detail, "The log of the server has the traceback.")
 
 
 def to_response(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a problem as a reply."""
+    """Convert a problem to a response."""
     extra_headers = {"retry-after": "1"} if problem.retryable else {}
     return Response(json_bytes(problem), problem.status, {**extra_headers, **(headers or {})}, PROBLEM_TYPE)
 
 
 def install_handlers(app: FastAPI) -> None:
-    """Have every error of an app told as a problem."""
+    """Install the handlers that report every error of an app as a problem."""
     app.add_exception_handler(CodeRAGError, _handle_expected)
     app.add_exception_handler(RequestValidationError, _handle_invalid)
     app.add_exception_handler(HTTPException, _handle_http_error)
@@ -110,7 +110,7 @@ async def _handle_invalid(request: Request, error: Exception) -> Response:
 
 
 def _list_body_fields(request: Request) -> list[str]:
-    """Return the fields that the body of a request may have."""
+    """List the known fields of a request's body."""
     route = request.scope.get("route")
     bodies = route.dependant.body_params if isinstance(route, APIRoute) else []
     return [name for body in bodies for name in getattr(body.field_info.annotation, "model_fields", {})]
@@ -131,6 +131,6 @@ def _build_request_problem(status: int, detail: str, advice: str = "") -> Proble
 
 
 def _format_detail(detail: Mapping[str, Any]) -> str:
-    """Return one fault of a request, as ``body.top_k: Input should be ...``."""
+    """Format one validation error, such as ``body.top_k: Input should be ...``."""
     location = ".".join(str(part)[:80] for part in detail["loc"])
     return f"{location}: {detail['msg']}"

@@ -1,4 +1,4 @@
-"""What replies say where the dataclasses of `coderag.schema` do not say it alone."""
+"""Reply types beyond the dataclasses of `coderag.schema`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from coderag.workspace.workspace import KnownRepository, RepositoryHit, Reposito
 
 @dataclass(frozen=True, slots=True)
 class HealthReply:
-    """That the server works, and which version of CodeRAG it is."""
+    """Health and version of the server."""
 
     status: str
     version: str
@@ -20,24 +20,24 @@ class HealthReply:
 
 @dataclass(frozen=True, slots=True)
 class RepositoriesReply:
-    """The repositories that were opened or indexed on this machine, the last used first."""
+    """Repositories opened or indexed on this machine, last used first."""
 
     repositories: Sequence[KnownRepository]
 
 
 @dataclass(frozen=True, slots=True)
 class ForgottenReply:
-    """Whether there was what is forgotten now."""
+    """Reply to a removal: `known` tells whether the entry existed."""
 
     known: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SearchReply:
-    """Results of one repository, best first, and how well they answer the question.
+    """Results of one repository, best first, with the verdict.
 
     Attributes:
-        repository: Its name.
+        repository: Name of the repository.
         next_offset: `offset` of the next page; None if there is none.
         evidence, confidence, not_indexed: As of `coderag.schema.search.SearchHits`.
     """
@@ -54,7 +54,7 @@ class SearchReply:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceReply:
-    """Results of several repositories, best first; a repository that cannot be asked says so in its verdict.
+    """Results of several repositories, best first; the verdict of a failed repository has its error.
 
     Attributes:
         next_offset: `offset` of the next page; None if there is none.
@@ -68,7 +68,7 @@ class WorkspaceReply:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionReply:
-    """Where a name is declared, the best match first; no hits if it is not."""
+    """Declarations of a name, best match first; no hits if there are none."""
 
     name: str
     root: str
@@ -77,11 +77,11 @@ class DefinitionReply:
 
 @dataclass(frozen=True, slots=True)
 class NeighboursReply:
-    """What the code graph answers about a declaration, the nearest and surest first.
+    """Neighbours of a declaration in the code graph, nearest and most certain first.
 
     Attributes:
-        results: The first of them.
-        total: Number of all.
+        results: The first neighbours.
+        total: Number of all neighbours.
     """
 
     question: str
@@ -92,7 +92,7 @@ class NeighboursReply:
 
 @dataclass(frozen=True, slots=True)
 class CyclesReply:
-    """Groups of what needs one another, the smallest first; `total` is the number of all."""
+    """Cycles, smallest first; `total` is the number of all."""
 
     level: str
     root: str
@@ -102,7 +102,7 @@ class CyclesReply:
 
 @dataclass(frozen=True, slots=True)
 class HotspotsReply:
-    """What much depends on, most central first."""
+    """Hotspots, most central first."""
 
     root: str
     results: Sequence[Hotspot]
@@ -110,7 +110,7 @@ class HotspotsReply:
 
 @dataclass(frozen=True, slots=True)
 class OutlineReply:
-    """What a file or declaration declares, nested, in order."""
+    """Declarations in a file or declaration, nested, in order."""
 
     path: str
     root: str
@@ -119,14 +119,14 @@ class OutlineReply:
 
 @dataclass(frozen=True, slots=True)
 class JobReply(JobView):
-    """How a run of indexing stands.
+    """State of an indexing job.
 
     Attributes:
-        progress: How far it is; None before it has begun.
-        report: What it did; None before it is done.
-        error, hint: What went wrong, and what can be done about it; empty if nothing did.
-        type: Class of that error.
-        retryable: Whether another run may succeed without any change.
+        progress: Its progress; None before it starts.
+        report: Its report; None before it is done.
+        error, hint: The error and advice; empty without an error.
+        type: Class of the error.
+        retryable: Whether another run may succeed.
     """
 
     type: str = ""
@@ -135,6 +135,6 @@ class JobReply(JobView):
 
 @dataclass(frozen=True, slots=True)
 class JobsReply:
-    """Runs of indexing, the last begun first."""
+    """Indexing jobs, newest first."""
 
     jobs: Sequence[JobReply]

@@ -1,4 +1,4 @@
-"""The repositories, and what is indexed of them."""
+"""Routes for repositories and their index status."""
 
 from functools import partial
 
@@ -20,31 +20,31 @@ router = APIRouter(route_class=StrictRoute, tags=["repositories"])
 
 @router.get("/health", response_model=HealthReply, summary="Tell that the server works")
 async def health() -> Response:
-    """Tell that the server works, and which version of CodeRAG it is."""
+    """Return the health and version of the server."""
     return Response(json_bytes(HealthReply("ok", __version__)), media_type=JSON_TYPE)
 
 
 @router.get("/repositories", response_model=RepositoriesReply, summary="List the known repositories")
 async def repositories(runner: RunnerDependency) -> Response:
-    """List the repositories that were opened or indexed on this machine, the last used first."""
+    """List the repositories opened or indexed on this machine, last used first."""
     return await runner.reply(lambda: RepositoriesReply(runner.workspace.list_repositories()), is_long=True)
 
 
 @router.post("/repositories", response_model=KnownRepository, summary="Open a repository")
 async def open_repository(body: RootBody, runner: RunnerDependency) -> Response:
-    """Open a repository, so that the first question about it is answered fast. Nothing is indexed."""
+    """Open a repository, so that its first query is fast. Nothing is indexed."""
     return await runner.reply(partial(_open, runner, body.root), is_long=True)
 
 
 @router.delete("/repositories", response_model=ForgottenReply, summary="Forget a repository")
 async def forget_repository(root: RootParameter, runner: RunnerDependency) -> Response:
-    """Close a repository and strike it from the known ones; its index stays."""
+    """Close a repository and remove it from the known ones; its index stays."""
     return await runner.reply(partial(_forget, runner, root), is_long=True)
 
 
 @router.get("/status", response_model=IndexStatus, summary="Tell what is indexed")
 async def status(root: RootParameter, runner: RunnerDependency) -> Response:
-    """Tell what is indexed of a repository, and what on disk differs from it."""
+    """Return the index status of a repository, with the files that differ on disk."""
     return await runner.reply(partial(_read_status, runner, root), is_long=True)
 
 

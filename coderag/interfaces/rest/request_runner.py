@@ -1,4 +1,4 @@
-"""Runs what requests ask for: a few at a time, within a time, beside the event loop."""
+"""Execution of requests in thread pools, with timeouts and limited concurrency."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -26,14 +26,14 @@ _Result = TypeVar("_Result")
 
 
 class RequestRunner:
-    """Runs requests on a workspace.
+    """Runner of requests on a workspace.
 
-    Searches and other short work have threads of their own, so that they need not wait for what takes long: status,
-    regular expressions, the graph as a whole. An answer takes no thread while a language model writes it.
+    Short requests such as searches have their own threads, so that they need not wait for long ones: status, regular
+    expressions, whole-graph queries. An answer takes no thread while a language model writes it.
 
     Args:
         workspace: The repositories.
-        request_s: Seconds that one request may take.
+        request_s: Timeout of a request in seconds.
     """
 
     def __init__(self, workspace: Workspace, request_s: float) -> None:
@@ -44,18 +44,21 @@ class RequestRunner:
         self._answer_slots = asyncio.Semaphore(_MAX_ANSWERS)
 
     async def reply(self, function: Callable[[], object], *, is_long: bool = False, status: int = 200) -> Response:
-        """Run a function in a thread, and return its result as a reply. Raises as `run`, and what it raises."""
+        """Run a function in a thread, and return its result as a response.
+
+        Raises as `run`, and what the function raises.
+        """
         body = await self.run(lambda: json_bytes(function()), is_long=is_long)
         return Response(body, status, media_type=JSON_TYPE)
 
     async def run(self, function: Callable[[], _Result], *, is_long: bool = False) -> _Result:
-        """Return what a function returns that runs in a thread.
+        """Run a function in a thread and return its result.
 
-        A thread cannot be stopped: what takes too long keeps its place until it ends.
+        A thread cannot be stopped: a function that takes too long occupies its thread until it ends.
 
         Raises:
-            ServiceBusyError: Its turn did not come in time.
-            ServiceError: It takes too long.
+            ServiceBusyError: No thread was free in time.
+            ServiceError: The timeout is over.
         """
         future: Future[_Result] = (self._long_pool if is_long else self._short_pool).submit(function)
         result = asyncio.wrap_future(future)
@@ -72,10 +75,10 @@ class RequestRunner:
 
     @asynccontextmanager
     async def hold_answer_slot(self, root: str) -> AsyncIterator[OpenRepository]:
-        """Wait until an answer may be written, and hold that place, and the repository open, until the block ends.
+        """Wait for an answer slot; hold it, and the repository open, until the block ends.
 
         Raises:
-            ServiceBusyError: Its turn did not come in time. Else as `using`.
+            ServiceBusyError: No slot was free in time. Otherwise as `hold_repository`.
         """
         try:
             await asyncio.wait_for(self._answer_slots.acquire(), self.request_s)
@@ -88,13 +91,16 @@ class RequestRunner:
             self._answer_slots.release()
 
     def hold_repository(self, root: str) -> AbstractContextManager[OpenRepository]:
-        """Return a repository, kept open until the block ends. Raises as `place` and `Workspace.repository`."""
+        """Return a repository, kept open until the block ends.
+
+        Raises as `resolve_root` and `Workspace.open_repository`.
+        """
         return self.workspace.open_repository(self.resolve_root(root)).keep_open()
 
     def resolve_root(self, root: str) -> str:
-        """Return the folder that an absolute path or a name means.
+        """Resolve an absolute path or a repository name to a folder.
 
-        A relative path would be one of the folder that the server was started in, which no caller knows.
+        A relative path is not accepted: it would depend on the server's working directory.
 
         Raises:
             UnknownNameError: No repository has the name.
@@ -108,13 +114,13 @@ class RequestRunner:
         raise UnknownNameError(f"no repository is known as {root[:80]!r}", hint=hint)
 
     def close(self) -> None:
-        """Take no more work; what waits is dropped, and what runs is not waited for."""
+        """Accept no more work; drop queued work without waiting for running work."""
         for pool in (self._short_pool, self._long_pool):
             pool.shutdown(wait=False, cancel_futures=True)
 
 
 def make_timeout_error(seconds: float) -> ServiceError:
-    """Return the error of what takes longer than it may."""
+    """Make the error of a request that exceeds its timeout."""
     hint = "Ask for less: narrower filters, fewer results, a simpler pattern."
     return ServiceError(f"the request takes longer than {seconds:,.0f} s", hint=hint)
 
@@ -124,8 +130,8 @@ def _make_busy_error(seconds: float) -> ServiceBusyError:
 
 
 def get_runner(request: Request) -> RequestRunner:
-    """Return what runs the requests of the app that a request is for."""
-    runner: RequestRunner = request.app.state.work
+    """Return the runner of a request's app."""
+    runner: RequestRunner = request.app.state.load_worklist
     return runner
 
 

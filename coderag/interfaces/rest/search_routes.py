@@ -1,4 +1,4 @@
-"""Search, context, and where names are declared."""
+"""Routes for search, context and definitions."""
 
 from functools import partial
 
@@ -17,55 +17,55 @@ from coderag.schema.context import AssembledContext
 router = APIRouter(route_class=StrictRoute, tags=["search"])
 
 _DEFAULT_FEDERATED_RESULTS = 10
-"""Results of several repositories by default; the settings of each may name another number."""
+"""Default number of results over several repositories, independent of their settings."""
 
 
 @router.post("/search", response_model=SearchReply | WorkspaceReply, summary="Find the code that a question is about")
 async def search(body: SearchBody, runner: RunnerDependency) -> Response:
-    """Find the declarations and passages that a question is about, best first.
+    """Find the declarations for a query, best first.
 
-    With `root` in one repository, with `repositories` in several: then each result says which one it is of. `next_offset` of
-    the reply is the `offset` of the next page.
+    `root` searches one repository, `repositories` several; each result then names its repository. `next_offset` of the
+    reply is the `offset` of the next page.
     """
     return await runner.reply(partial(_search if body.root else _search_federated, runner, body))
 
 
 @router.post("/search/text", response_model=TextMatches, summary="Find exact text or a regular expression")
 async def search_text(body: TextBody, runner: RunnerDependency) -> Response:
-    """Find every place in the indexed files, as they are on disk now, where a text stands or a pattern matches."""
+    """Find every match of a text or pattern in the indexed files as they are on disk."""
     return await runner.reply(partial(_search_text, runner, body), is_long=True)
 
 
 @router.post("/explain", response_model=Explanation, summary="Explain the results of a question")
 async def explain(body: ExplainBody, runner: RunnerDependency) -> Response:
-    """Tell why each result is where it is, and what of it a context shows."""
+    """Explain the rank of each result, and what a context shows of it."""
     return await runner.reply(partial(_explain, runner, body), is_long=True)
 
 
 @router.post("/context", response_model=AssembledContext, summary="Pack the code for a question into a token budget")
 async def context(body: ContextBody, runner: RunnerDependency) -> Response:
-    """Return the code that a question needs, for a prompt; what did not fit is listed with how to get it.
+    """Return the code for a query, for use in a prompt; omissions are listed with the command that fetches them.
 
-    With a `session`, or with `shown` of an earlier context, code that was shown before is left out.
+    With a `session`, or with `shown` of an earlier context, code shown before is left out.
     """
     return await runner.reply(partial(_assemble_context, runner, body))
 
 
 @router.delete("/sessions/{session}", response_model=ForgottenReply, summary="Forget what a session has shown")
 async def forget_session(session: SessionParameter, root: RootParameter, runner: RunnerDependency) -> Response:
-    """Forget what the contexts of a session have shown, so that it begins anew."""
+    """Forget what the contexts of a session have shown."""
     return await runner.reply(partial(_forget_session, runner, root, session))
 
 
 @router.post("/read", response_model=AssembledContext, summary="Read lines of indexed files")
 async def read(body: ReadBody, runner: RunnerDependency) -> Response:
-    """Return lines of indexed files, as the omissions of a context name them."""
+    """Return lines of indexed files, such as the omissions of a context."""
     return await runner.reply(partial(_read, runner, body))
 
 
 @router.post("/definition", response_model=DefinitionReply, summary="Find where a name is declared")
 async def definition(body: DefinitionBody, runner: RunnerDependency) -> Response:
-    """Return where a name is declared, the best match first; no hits if it is not."""
+    """Return the declarations of a name, best match first; no hits if there are none."""
     return await runner.reply(partial(_find_definitions, runner, body))
 
 
@@ -95,7 +95,7 @@ def _search_federated(runner: RequestRunner, body: SearchBody) -> WorkspaceReply
 
 
 def _compute_next_offset(hit_count: int, end: int) -> int | None:
-    """Return where the next page begins; None if there is nothing more to be had."""
+    """Compute the offset of the next page; None if there is none."""
     return end if hit_count == end < MAX_RESULTS else None
 
 

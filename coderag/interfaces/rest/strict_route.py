@@ -1,4 +1,4 @@
-"""Request bodies as strictly as JSON is meant: within a size, in UTF-8, no key twice, no NaN, not endlessly nested."""
+"""Strict JSON request bodies: limited in size and depth, in UTF-8, without duplicate keys or NaN."""
 
 import json
 from collections.abc import Callable, Coroutine
@@ -14,10 +14,10 @@ MAX_BODY_BYTES: Final = 4 << 20
 
 
 class StrictRequest(Request):
-    """A request whose body is read within limits."""
+    """A request whose body is read within a size limit."""
 
     async def body(self) -> bytes:
-        """Return the body.
+        """Read the body.
 
         Raises:
             HTTPException: It is too large.
@@ -32,11 +32,11 @@ class StrictRequest(Request):
             self._body = b"".join(chunks)
         return self._body
 
-    async def json(self) -> Any:  # noqa: ANN401  # as of the base class
-        """Return the body, parsed.
+    async def json(self) -> Any:  # noqa: ANN401  # as in the base class
+        """Parse the body.
 
         Raises:
-            HTTPException: It is no JSON.
+            HTTPException: It is not valid JSON.
         """
         try:
             return json.loads(
@@ -47,15 +47,15 @@ class StrictRequest(Request):
             )
         except RecursionError as error:
             raise HTTPException(400, "the body is nested too deeply") from error
-        except ValueError as error:  # of the syntax, the encoding, a key or a number
+        except ValueError as error:  # wrong syntax, encoding, key or number
             raise HTTPException(400, f"the body is no JSON: {error}") from error
 
 
 class StrictRoute(APIRoute):
-    """A route that takes JSON bodies only, see `StrictRequest`."""
+    """A route that accepts only JSON bodies, see `StrictRequest`."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what handles its requests."""
+        """Return the handler of its requests."""
         handle = super().get_route_handler()
         takes_body = self.body_field is not None
 

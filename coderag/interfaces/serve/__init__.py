@@ -1,1 +1,1 @@
-"""The process that serves agents, programs and the command line on one address."""
+"""The service process for agents, programs and the command line."""

@@ -1,4 +1,4 @@
-"""Whether anybody uses the service."""
+"""Activity of the service."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -6,17 +6,17 @@ from contextlib import contextmanager
 
 
 class Activity:
-    """Counts what goes on. It belongs to one event loop.
+    """Counter of requests and sessions. It belongs to one event loop.
 
     Args:
-        clock: Seconds that go on by themselves.
+        clock: Monotonic clock in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.requests = 0
-        """Requests under way."""
+        """Requests in flight."""
         self.sessions = 0
-        """Lines of agents that are open."""
+        """Open sessions of agents."""
         self.total = 0
         """Requests since the start."""
         self._clock = clock
@@ -35,7 +35,7 @@ class Activity:
 
     @contextmanager
     def count_session(self) -> Iterator[None]:
-        """Count an agent's line until the block ends."""
+        """Count an agent's session until the block ends."""
         self.sessions += 1
         try:
             yield
@@ -44,10 +44,10 @@ class Activity:
             self._last_used = self._clock()
 
     def reset_idle(self) -> None:
-        """Begin to count the idle time anew, as for work that is not a request."""
+        """Restart the idle time, such as for work that is not a request."""
         self._last_used = self._clock()
 
     @property
     def idle_s(self) -> float:
-        """Seconds since anything was under way; 0 as long as something is."""
+        """Seconds since the last activity; 0 while there is any."""
         return 0.0 if self.requests or self.sessions else self._clock() - self._last_used

@@ -1,4 +1,4 @@
-"""Everything that the service serves over HTTP as one ASGI app: REST, MCP, and a few questions about itself."""
+"""The service over HTTP as one ASGI app: REST, MCP and management routes."""
 
 import os
 from collections.abc import AsyncIterator, Callable
@@ -32,11 +32,11 @@ _SERVICE_PREFIX: Final = "/service/"
 
 @dataclass(frozen=True, slots=True)
 class ServiceApp:
-    """What answers requests.
+    """The ASGI app of the service.
 
     Attributes:
-        app: All of it, without a guard.
-        apps: Those with a lifespan.
+        app: The whole app, without a guard.
+        apps: Parts with a lifespan.
     """
 
     app: ASGIApp
@@ -44,7 +44,7 @@ class ServiceApp:
 
     @asynccontextmanager
     async def run_lifespan(self) -> AsyncIterator[None]:
-        """Run what lives as long as the service."""
+        """Run the lifespans of all parts."""
         async with AsyncExitStack() as stack:
             for app in self.apps_with_lifespan:
                 await stack.enter_async_context(app.router.lifespan_context(app))
@@ -59,16 +59,16 @@ def compose(
     tools: Literal["all", "single"],
     stop: Callable[[], None],
 ) -> ServiceApp:
-    """Return what the service answers.
+    """Compose the ASGI app of the service.
 
     Args:
         workspace: The repositories.
-        activity: Says how much it is used.
-        request_s: Seconds that a request may take.
-        tools: What agents get.
-        stop: Ends the service.
+        activity: Counter of requests and sessions.
+        request_s: Timeout of a request in seconds.
+        tools: Tools that agents get.
+        stop: Stops the service.
     """
-    mcp = make_http(workspace, profile=tools, allowed_hosts=None)  # the guard knows more names than a list can
+    mcp = make_http(workspace, profile=tools, allowed_hosts=None)  # the guard checks host names
     rest = make_app(workspace, request_s=request_s)
     service_routes = Starlette(
         routes=[
@@ -105,16 +105,16 @@ async def _handle_status(workspace: Workspace, activity: Activity, _: Request) -
 
 
 async def _handle_repository(workspace: Workspace, request: Request) -> Response:
-    """Reply what a command must know of a repository to have it answered here as if it had opened it itself.
+    """Reply with what a command must know to use a repository through the service.
 
-    That is what of its settings is not used, and whether the variables that they name have the same values here.
+    That is which settings are restricted, and a digest of the environment variables that the settings name.
     """
     try:
         body = await request.json()
         root, names = str(body["root"]), [str(name) for name in body["variables"]]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise HTTPException(HTTPStatus.BAD_REQUEST) from error
-    if not all(name.isascii() and name.isidentifier() for name in names):  # others are no variables of settings
+    if not all(name.isascii() and name.isidentifier() for name in names):  # others cannot be named by settings
         raise HTTPException(HTTPStatus.BAD_REQUEST)
     try:
         repository = await run_in_threadpool(workspace.open_repository, root)

@@ -1,4 +1,4 @@
-"""Connections over HTTP, bounded in number and in the time that their clients may say nothing."""
+"""HTTP connections, limited in number and in the time for a request head."""
 
 import asyncio
 import logging
@@ -7,24 +7,24 @@ from typing import ClassVar, Final
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MAX_CONNECTIONS: Final = 256
-"""Open at once, of each address that is listened on: far below the files that a process may usually have open."""
+"""Maximum open connections per listening address: far below the usual limit of open files."""
 
 HEAD_TIMEOUT_S: Final = 10.0
-"""Seconds in which a client must have sent the whole head of a request."""
+"""Seconds within which a client must send the complete head of a request."""
 
 _log = logging.getLogger(__name__)
 
 
 class BoundedConnection(H11Protocol):
-    """A connection that is closed if its client says nothing, or too slowly; anybody who reaches the address could."""
+    """A connection that is closed if its client is silent or too slow (protection against slowloris)."""
 
     head_timeout_s: ClassVar[float] = HEAD_TIMEOUT_S
     max_connections: ClassVar[int] = MAX_CONNECTIONS
 
     _head_timer: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as of uvicorn
-        """Begin to wait for a request."""
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
+        """Start the timer for a request head."""
         super().connection_made(transport)
         if len(self.connections) > self.max_connections:
             _log.debug("a connection was refused: %s are open", len(self.connections) - 1)
@@ -33,12 +33,12 @@ class BoundedConnection(H11Protocol):
         self._start_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
+        """Stop the timer."""
         self._stop_waiting()
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
-        """Take what came: the head of a request ends the wait; with less than that it begins, or goes on."""
+        """Handle received data: a complete head stops the timer; otherwise it starts or continues."""
         super().handle_events()
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()

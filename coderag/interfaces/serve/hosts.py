@@ -1,4 +1,4 @@
-"""By which names the service may be called: a page of another site can have its own name point at this machine."""
+"""Accepted host names of the service, against DNS rebinding."""
 
 import ipaddress
 import socket
@@ -13,10 +13,10 @@ _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True, slots=True)
 class KnownHosts:
-    """The names of the service.
+    """Host names of the service.
 
     Attributes:
-        host: Address that it listens on; empty if only on this machine.
+        host: Listening address; empty for this machine only.
     """
 
     host: str = ""
@@ -31,12 +31,12 @@ class KnownHosts:
         object.__setattr__(self, "_is_open", is_open)
 
     def is_host(self, value: str) -> bool:
-        """Whether a ``Host`` names the service. Of one that listens on all addresses, any address does: it is no name."""
+        """Return whether a ``Host`` refers to the service. If it listens on all addresses, any IP address does."""
         name = _parse_host_name(value)
         return name in self._names or (self._is_open and _is_address(name))
 
     def is_origin(self, value: str) -> bool:
-        """Whether an ``Origin`` is a page of this machine or of the service."""
+        """Return whether an ``Origin`` is this machine or the service."""
         try:
             parts = urlsplit(value)
         except ValueError:

@@ -1,4 +1,4 @@
-"""The log of a service in the background, kept to a size whoever writes to it."""
+"""Size limit for the log of a background service."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -9,12 +9,12 @@ _KEPT_BYTES: Final = 1 << 18
 
 
 def trim_log(path: Path, max_bytes: int = MAX_LOG_BYTES, kept_bytes: int = _KEPT_BYTES) -> None:
-    """Cut the beginning off a log that has become too large; its writers append, so they need not know.
+    """Truncate the beginning of a log that is too large; its writers append, so they are not affected.
 
     Args:
         path: The file.
-        most_bytes: Size up to which nothing is done.
-        kept: Size of what is left of its end.
+        most_bytes: Size up to which the file is left alone.
+        kept: Size of the end that is kept.
     """
     with suppress(OSError):
         if path.stat().st_size <= max_bytes:

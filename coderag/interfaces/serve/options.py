@@ -1,4 +1,4 @@
-"""What a service is told when it is started."""
+"""Options of the service."""
 
 import ipaddress
 import os
@@ -18,16 +18,16 @@ _MIN_TOKEN_CHARS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """How a service is served.
+    """Options of a service process.
 
     Attributes:
-        host: Address of the network that it listens on; empty for none.
-        port: On that address; 0 takes a free one.
-        allowed_roots: Folders in or below which repositories may lie; none means anywhere but where nothing is indexed.
-        idle_minutes: After so long without a request it ends; 0 for never.
+        host: Network address to listen on; empty for none.
+        port: Port on that address; 0 takes a free one.
+        allowed_roots: Folders in or below which repositories may lie; empty allows any folder that may be indexed.
+        idle_minutes: Minutes without a request after which it ends; 0 for never.
         tls_cert, tls_key: Files for TLS on that address.
-        insecure: Whether an address that others can reach may go without TLS.
-        unix_sockets: Whether the commands of this machine speak to it over a Unix socket; else over the loopback.
+        insecure: Whether a reachable address may be served without TLS.
+        unix_sockets: Whether local commands use a Unix socket; otherwise the loopback.
     """
 
     host: str = ""
@@ -50,7 +50,7 @@ class ServeOptions:
         return "https" if self.tls_cert else "http"
 
     def with_settings(self, settings: ServiceSettings) -> "ServeOptions":
-        """Return the options with what only settings say."""
+        """Return the options, completed from the settings."""
         return replace(
             self,
             request_s=settings.request_s,
@@ -59,10 +59,10 @@ class ServeOptions:
         )
 
     def check(self) -> None:
-        """Refuse what would be unsafe, or cannot work.
+        """Validate the options.
 
         Raises:
-            ConfigurationError: Others could reach an address that has no TLS, or a file is missing.
+            ConfigurationError: A reachable address has no TLS, or a file is missing.
         """
         if (self.tls_cert is None) != (self.tls_key is None):
             raise ConfigurationError("TLS needs a certificate and its key", hint="Give both --tls-cert and --tls-key.")
@@ -80,7 +80,7 @@ class ServeOptions:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address is of this machine alone."""
+    """Return whether an address is a loopback address."""
     if host == "localhost":
         return True
     try:
@@ -90,14 +90,14 @@ def is_loopback(host: str) -> bool:
 
 
 def read_token(path: Path, new_token: str) -> str:
-    """Return the token in a file, so that it stays the same from start to start.
+    """Read the token from a file, so that it survives restarts.
 
     Args:
-        path: The file. If it is missing, it is made, for this user only.
-        fresh: What is written to it then.
+        path: The file; a missing one is created, readable by this user only.
+        fresh: Token to write to a missing file.
 
     Raises:
-        ConfigurationError: It holds no token, or others may read it.
+        ConfigurationError: It holds no valid token, or others can read it.
     """
     try:
         if sys.platform != "win32" and path.stat().st_mode & 0o077:

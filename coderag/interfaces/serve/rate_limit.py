@@ -1,4 +1,4 @@
-"""How often a client may ask."""
+"""Rate limit per client."""
 
 import time
 from collections.abc import Callable
@@ -15,11 +15,11 @@ class _Bucket:
 
 
 class RateLimit:
-    """A bucket of tokens for each client: a request takes one, and time fills it again.
+    """Token bucket per client: a request takes a token, time refills the bucket.
 
     Args:
-        per_minute: Requests in a minute; as many may come at once after a minute's rest.
-        clock: Seconds that go on by themselves.
+        per_minute: Requests per minute, and size of a burst.
+        clock: Monotonic clock in seconds.
     """
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -29,12 +29,12 @@ class RateLimit:
         self._buckets: dict[str, _Bucket] = {}
 
     def take(self, client: str) -> float:
-        """Take a token of a client, and return 0; if there is none, the seconds until there is one."""
+        """Take a token of a client and return 0; without one, return the seconds until the next."""
         now = self._clock()
         bucket = self._buckets.pop(client, None) or _Bucket(self._capacity, now)
         bucket.tokens = min(self._capacity, bucket.tokens + (now - bucket.filled_at) * self._refill_per_s)
         bucket.filled_at = now
-        self._buckets[client] = bucket  # behind all others: the first is the one that has waited longest
+        self._buckets[client] = bucket  # moved to the end: the first is the least recently used
         if len(self._buckets) > _MAX_CLIENTS:
             del self._buckets[next(iter(self._buckets))]
         if bucket.tokens < 1:

@@ -1,4 +1,4 @@
-"""Stands before everything that is served over HTTP: lets in who has the token, and bounds what one may ask."""
+"""Guard in front of the HTTP app: authentication, rate limit and request limits."""
 
 import asyncio
 import hmac
@@ -21,7 +21,7 @@ from coderag.interfaces.serve.rate_limit import RateLimit
 from coderag.service.client import CHALLENGE_HEADER, HEALTH_PATH, PROOF_HEADER, compute_proof
 
 MAX_REQUESTS: Final = 128
-"""Under way at once, streams included."""
+"""Maximum concurrent requests, streams included."""
 
 _MAX_CHALLENGE_CHARS: Final = 128
 _EVENT_TYPE: Final = b"text/event-stream"
@@ -29,14 +29,14 @@ _EVENT_TYPE: Final = b"text/event-stream"
 
 @dataclass(frozen=True, slots=True)
 class GuardRules:
-    """What may come in.
+    """Limits of the guard.
 
     Attributes:
-        token: Every request must have it, but for the question whether the service lives.
-        hosts: Names that it may be called by.
-        request_s: Seconds that a request may take; a stream of events, until it begins.
-        most_requests: Under way at once.
-        most_body_bytes: Of a request.
+        token: Token of every request except the health check.
+        hosts: Accepted host names.
+        request_s: Seconds that a request may take, or until an event stream begins.
+        most_requests: Maximum concurrent requests.
+        most_body_bytes: Maximum body size of a request.
     """
 
     token: str
@@ -47,11 +47,11 @@ class GuardRules:
 
 
 class RefusedError(Exception):
-    """A request that is not let in.
+    """A rejected request.
 
     Args:
-        problem: What it is told.
-        headers: Of the reply.
+        problem: The problem to reply with.
+        headers: Headers of the reply.
     """
 
     def __init__(self, problem: Problem, headers: dict[str, str] | None = None) -> None:
@@ -61,14 +61,14 @@ class RefusedError(Exception):
 
 
 class RequestGuard:
-    """ASGI middleware.
+    """ASGI middleware that authenticates and limits requests.
 
     Args:
-        app: What is guarded.
-        rules: What may come in.
-        rate: How often one may ask.
-        activity: Counts what came in.
-        stopping: Set when the service ends: nothing new comes in, and streams that never end do.
+        app: The guarded app.
+        rules: Limits of the guard.
+        rate: Rate limit per client.
+        activity: Counter of requests.
+        stopping: Set when the service ends: new requests are rejected, endless streams are ended.
     """
 
     def __init__(
@@ -81,9 +81,9 @@ class RequestGuard:
         self._stopping = stopping
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, or refuse it."""
+        """Serve or reject a request."""
         if scope["type"] != "http":
-            return  # a handshake of WebSockets is refused by saying nothing
+            return  # WebSockets are rejected by not replying
         headers = Headers(scope=scope)
         try:
             self._check_hosts(headers)
@@ -107,7 +107,7 @@ class RequestGuard:
             raise RefusedError(_build_problem(HTTPStatus.FORBIDDEN, "pages of other sites are not served"))
 
     def _check_rate(self, scope: Scope, *, is_known: bool) -> None:
-        # Who has no token, such as another user of this machine, must not use up what those have who do.
+        # Clients without the token must not use up the rate of those with it.
         wait_s = self._rate.take(f"{_find_client(scope)} {'with' if is_known else 'without'} token")
         if wait_s:
             raise _build_busy_refusal(ServiceBusyError("too many requests", hint="Ask less often."), wait_s)
@@ -136,7 +136,7 @@ class RequestGuard:
     def _reply_to_health(self, scope: Scope, headers: Headers) -> Response:
         challenge = headers.get(CHALLENGE_HEADER, "")
         has_challenge = 0 < len(challenge) <= _MAX_CHALLENGE_CHARS
-        # From elsewhere nobody needs the proof, which a weak token could be guessed with at any speed.
+        # No proof for remote clients: a weak token could be brute-forced with it offline.
         proof_text = compute_proof(self._rules.token, challenge) if has_challenge and _is_local(scope) else ""
         return PlainTextResponse("ok\n", headers={PROOF_HEADER: proof_text} if proof_text else None)
 
@@ -149,12 +149,12 @@ class RequestGuard:
         except TimeoutError:
             message = f"the request takes longer than {self._rules.request_s:,.0f} s"
             await exchange.refuse(to_problem(ServiceError(message, hint="Ask for less at once.")))
-        except HTTPException as error:  # of an app that does not turn it into a reply
+        except HTTPException as error:  # from an app that does not convert it to a response
             await exchange.refuse(_build_problem(HTTPStatus(error.status_code), error.detail))
         except asyncio.CancelledError:
             if exchange.was_ended:
                 await exchange.end_stream()
-            elif self._stopping.is_set() and not exchange.has_begun:  # the time to finish is over
+            elif self._stopping.is_set() and not exchange.has_begun:  # the grace period is over
                 await exchange.refuse(to_problem(_make_ending_error()))
             else:
                 raise
@@ -162,7 +162,7 @@ class RequestGuard:
             end_task.cancel()
 
     async def _end_stream(self, exchange: "_Exchange", task: "asyncio.Task[object] | None") -> None:
-        """End a stream that waits for what may come, when the service ends. What somebody asked for is finished."""
+        """End an endless event stream when the service ends; other requests are finished."""
         await self._stopping.wait()
         if task is not None and exchange.is_open_stream:
             exchange.was_ended = True
@@ -170,13 +170,13 @@ class RequestGuard:
 
 
 class _Exchange:
-    """A request and its reply, watched on their way.
+    """A request and its reply, with a body limit and the state of the reply.
 
     Args:
-        scope: Of the request.
-        receive: Gives its body.
-        send: Takes the reply.
-        most_body_bytes: That the body may have.
+        scope: ASGI scope of the request.
+        receive: ASGI receive of the request.
+        send: ASGI send of the reply.
+        most_body_bytes: Maximum size of the body.
     """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, max_body_bytes: int) -> None:
@@ -192,11 +192,11 @@ class _Exchange:
 
     @property
     def is_open_stream(self) -> bool:
-        """Whether events are sent that nobody asked for one by one."""
+        """Return whether the reply is an endless event stream."""
         return self._is_stream and self._scope["method"] == "GET"
 
     async def receive(self) -> Message:
-        """Return the next part of the request."""
+        """Receive the next part of the request."""
         message = await self._receive()
         self._body_bytes_left -= len(message.get("body", b""))
         if self._body_bytes_left < 0:
@@ -204,7 +204,7 @@ class _Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        """Pass on a part of the reply. Once a stream has begun, it may take as long as it likes."""
+        """Forward a part of the reply. A started stream has no timeout."""
         if message["type"] == "http.response.start":
             self.has_begun = True
             self._is_stream = _is_stream(message)
@@ -213,20 +213,20 @@ class _Exchange:
         await self._send(message)
 
     async def refuse(self, problem: Problem) -> None:
-        """Reply with an error; if a reply has begun, it breaks off."""
+        """Reply with an error; abort a reply that has already begun."""
         if self.has_begun:
             raise ConnectionAbortedError(problem.detail)
         await to_response(problem)(self._scope, self._receive, self._send)
 
     async def end_stream(self) -> None:
-        """End a stream in good order."""
+        """End a stream gracefully."""
         if (task := asyncio.current_task()) is not None:
             task.uncancel()
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _find_client(scope: Scope) -> str:
-    """Return the address of who asks; empty over a Unix socket."""
+    """Return the address of the client; empty over a Unix socket."""
     client = scope.get("client")
     return str(client[0]) if client else ""
 

@@ -1,4 +1,4 @@
-"""Runs the service until it is told to end, or until nobody has used it for a while."""
+"""The service process, from its start to its end."""
 
 import asyncio
 import logging
@@ -40,24 +40,24 @@ from coderag.workspace.jobs import ENDED_STATES
 from coderag.workspace.workspace import Workspace, WorkspaceOptions
 
 _GRACEFUL_SHUTDOWN_S: Final = 20
-"""Seconds that requests under way have to finish when the service ends."""
+"""Seconds that requests in flight have to finish when the service ends."""
 
 _CLOSE_TIMEOUT_S: Final = 10.0
-"""Seconds that the workspace has to close; what hangs longer is left behind with the process."""
+"""Seconds that the workspace has to close before the process exits anyway."""
 
 _CHECK_INTERVAL_S: Final = 5.0
-"""Between two looks at whether the service is still used, at most."""
+"""Maximum seconds between two checks of whether the service is still in use."""
 
 _log = logging.getLogger(__name__)
 
 
 class AlreadyServedError(Exception):
-    """Another service of this user lives. Who starts one says what that means."""
+    """Another service of this user is running."""
 
 
 @dataclass(slots=True)
 class _Sockets:
-    """What the service listens on."""
+    """Listening sockets of the service."""
 
     http: LocalSocket
     mcp: LocalSocket
@@ -65,11 +65,11 @@ class _Sockets:
 
     @property
     def are_reachable(self) -> bool:
-        """Whether those that have files are still where they were put."""
+        """Return whether the socket files are still in place."""
         return self.http.is_reachable and self.mcp.is_reachable
 
     def remove(self) -> None:
-        """Close all, and remove what they left."""
+        """Close all sockets and remove their files."""
         self.http.remove()
         self.mcp.remove()
         if self.network is not None:
@@ -79,18 +79,18 @@ class _Sockets:
 def serve(
     options: ServeOptions, announce: Callable[[ServiceAddress], None], *, token: str = "", log: Path | None = None
 ) -> None:
-    """Serve until a signal, a request to end, or the end of the idle time; then leave nothing behind.
+    """Serve until a signal, a stop request or the end of the idle time, and clean up.
 
     Args:
-        options: How.
-        announce: Called when everything is served.
-        token: That opens it; empty makes one.
-        log: File that the process writes to, kept to a size.
+        options: Options of the service.
+        announce: Called when everything is being served.
+        token: Token that clients need; empty generates one.
+        log: Log file of the process, truncated when it grows.
 
     Raises:
         AlreadyServedError: Another service of this user lives.
-        ServiceError: An address cannot be had.
-        ConfigurationError: The options cannot be used.
+        ServiceError: An address is not available.
+        ConfigurationError: The options are invalid.
     """
     options.check()
     limit_heaps()
@@ -108,12 +108,12 @@ def serve(
 
 
 class Service:
-    """One service, from its start to its end.
+    """A running service.
 
     Args:
-        options: How it serves.
-        token: Opens it.
-        log: As of `serve`.
+        options: Options of the service.
+        token: Token that clients need.
+        log: As in `serve`.
     """
 
     def __init__(self, options: ServeOptions, token: str, log: Path | None = None) -> None:
@@ -138,7 +138,7 @@ class Service:
                 warming = asyncio.create_task(asyncio.to_thread(load_query_graph))
                 await self._wait_for_stop(workspace, sockets, address)
                 warming.cancel()
-                remove_address(os.getpid())  # first, so that nobody comes any more
+                remove_address(os.getpid())  # first, so that no new client comes
         finally:
             remove_address(os.getpid())
             if sockets is not None:
@@ -181,12 +181,12 @@ class Service:
 
     @asynccontextmanager
     async def _handle_signals(self) -> AsyncIterator[None]:
-        """Have the usual signals end the service in good order."""
+        """Stop the service gracefully on the usual signals."""
         loop = asyncio.get_running_loop()
         names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
         previous_handlers = {number: signal.getsignal(number) for number in (getattr(signal, name) for name in names)}
         for number in previous_handlers:
-            # The loop's own handlers are not there on Windows.
+            # Windows has no signal handlers of event loops.
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(self._stopping.set))
         try:
             yield
@@ -196,7 +196,7 @@ class Service:
 
     @asynccontextmanager
     async def _serve_sockets(self, workspace: Workspace, sockets: _Sockets) -> AsyncIterator[None]:
-        """Serve on all sockets until the block ends; then finish what is under way."""
+        """Serve on all sockets until the block ends; then finish requests in flight."""
         hosts = KnownHosts(self._options.host)
         app = compose(
             workspace,
@@ -218,8 +218,8 @@ class Service:
         self, app: ServiceApp, hosts: KnownHosts, sockets: _Sockets
     ) -> list[tuple[uvicorn.Server, socket.socket]]:
         options = self._options
-        # The guard of TLS and of the network is the same: one rate, one count, one token.
-        rules = GuardRules(self._token, hosts, options.request_s + 5)  # the app below tells it better, in time
+        # One guard for both servers: they share rate limit, activity and token.
+        rules = GuardRules(self._token, hosts, options.request_s + 5)  # the app times out first, with a better message
         guard = RequestGuard(app.app, rules, RateLimit(options.requests_per_minute), self._activity, self._stopping)
         servers: list[tuple[uvicorn.Server, socket.socket]] = [(_HttpServer(_make_config(guard)), sockets.http.socket)]
         if sockets.network is not None:
@@ -228,7 +228,7 @@ class Service:
 
     @asynccontextmanager
     async def _serve_mcp_sessions(self, workspace: Workspace, listener: socket.socket) -> AsyncIterator[None]:
-        """Serve MCP line by line until the block ends; what agents ask then fails, and their side tries again."""
+        """Serve MCP sessions until the block ends; calls in flight then fail as retryable."""
 
         async def serve_session(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.current_task()
@@ -251,7 +251,7 @@ class Service:
             await asyncio.gather(*self._session_tasks, return_exceptions=True)
 
     async def _wait_for_stop(self, workspace: Workspace, sockets: _Sockets, address: ServiceAddress) -> None:
-        """Return when the service is to end."""
+        """Wait until the service should end."""
         idle_s = self._options.idle_minutes * 60
         interval_s = min(_CHECK_INTERVAL_S, idle_s / 4) if idle_s else _CHECK_INTERVAL_S
         while not self._stopping.is_set():
@@ -272,25 +272,25 @@ class Service:
 
 
 def _is_discoverable(sockets: _Sockets, address: ServiceAddress) -> bool:
-    """Whether commands find this service; its file is written again if that alone is missing.
+    """Return whether commands find this service; a missing address file is written again.
 
-    The system removes a runtime directory when its user logs out, and then another service may be started beside this one.
+    The system removes a runtime directory when its user logs out; another service may be started then.
     """
     published = read_address()
     if not sockets.are_reachable or (published is not None and published.pid != address.pid):
         return False
     if published is None:
-        with suppress(ServiceError):  # tried again
+        with suppress(ServiceError):  # retried at the next check
             write_address(address)
     return True
 
 
 class _HttpServer(uvicorn.Server):
-    """One that leaves the signals to the service."""
+    """HTTP server that leaves signals to the service."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take no signal."""
+        """Install no signal handlers."""
         yield
 
 
@@ -318,7 +318,7 @@ async def _finish_requests(servers: list[uvicorn.Server], tasks: "list[asyncio.T
 
 
 def _schedule_exit() -> None:
-    """Have this process end even if a thread hangs: what was promised to be written is written at once, not at the end."""
+    """Exit the process even if a thread hangs: nothing is written only at the end."""
     timer = threading.Timer(_CLOSE_TIMEOUT_S, os._exit, (0,))
     timer.daemon = True
     timer.start()

@@ -1,4 +1,4 @@
-"""The sockets that a service listens on, open to this user alone unless an address of the network was asked for."""
+"""Listening sockets of the service, open only to this user unless a network address is configured."""
 
 import os
 import socket
@@ -13,18 +13,18 @@ from coderag.errors import ServiceError
 from coderag.service.discovery import SHORT_PREFIX, remove_socket
 
 _MAX_PATH_BYTES: Final = 107 if sys.platform.startswith("linux") else 103
-"""Bytes of the path of a Unix socket."""
+"""Maximum bytes of the path of a Unix socket."""
 
 _BACKLOG: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
 class LocalSocket:
-    """A socket for the programs of this user.
+    """A listening socket for the programs of this user.
 
     Attributes:
         address: As ``unix:/path`` or ``127.0.0.1:port``.
-        file: Tells its file from one that another service has put in its place; None if it has no file.
+        file: Identity of its file, to detect a replacement; None if it has no file.
     """
 
     socket: socket.socket
@@ -33,16 +33,16 @@ class LocalSocket:
 
     @property
     def is_reachable(self) -> bool:
-        """Whether its file is still where it was put: who cleans folders up may have removed it."""
+        """Return whether its file is still in place: a cleanup may have removed it."""
         try:
             return self.file_identity is None or _identify_file(self._path) == self.file_identity
         except FileNotFoundError:
             return False
-        except OSError:  # it cannot be known
+        except OSError:  # unknown
             return True
 
     def remove(self) -> None:
-        """Close it, and remove what it left in the file system."""
+        """Close it and remove its file."""
         self.socket.close()
         with suppress(OSError):
             if self.file_identity is not None and _identify_file(self._path) == self.file_identity:
@@ -54,15 +54,15 @@ class LocalSocket:
 
 
 def open_local_socket(folder: Path, name: str, *, unix: bool) -> LocalSocket:
-    """Open a socket for the programs of this user, which does not listen yet. Only who holds the start lock may do so.
+    """Bind a socket for the programs of this user. The caller must hold the service lock.
 
     Args:
-        folder: Where Unix sockets lie, if the path is not too long for one.
-        name: Of the file.
-        unix: Whether it is a Unix socket; else it is one of the loopback, on a free port.
+        folder: Folder of Unix sockets, unless the path is too long.
+        name: Name of the file.
+        unix: Whether to use a Unix socket; otherwise a free port of the loopback.
 
     Raises:
-        ServiceError: It cannot be opened.
+        ServiceError: The socket cannot be opened.
     """
     try:
         if not unix:
@@ -71,7 +71,7 @@ def open_local_socket(folder: Path, name: str, *, unix: bool) -> LocalSocket:
         path = folder / name
         if len(os.fsencode(path)) > _MAX_PATH_BYTES:
             path = _make_short_folder() / name
-        remove_socket(path)  # of a service that was killed before it had written where it is
+        remove_socket(path)  # left by a service that was killed before it wrote its address
         bound = _bind_unix_socket(path)
     except OSError as error:
         raise ServiceError(f"the service's socket cannot be opened: {error}") from error
@@ -79,10 +79,10 @@ def open_local_socket(folder: Path, name: str, *, unix: bool) -> LocalSocket:
 
 
 def open_network_socket(host: str, port: int) -> socket.socket:
-    """Open a socket on an address of the network.
+    """Open a listening socket on a network address.
 
     Raises:
-        ServiceError: The address or the port cannot be had.
+        ServiceError: The address or port is not available.
     """
     try:
         return _open_tcp_socket(host.strip("[]"), port)
@@ -97,7 +97,7 @@ def _open_tcp_socket(host: str, port: int) -> socket.socket:
     )[0]
     bound = socket.socket(family, kind, protocol)
     try:
-        if sys.platform != "win32":  # there it would let two programs have one port
+        if sys.platform != "win32":  # on Windows it would let two programs share a port
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
         bound.listen(_BACKLOG)
@@ -111,7 +111,7 @@ def _open_tcp_socket(host: str, port: int) -> socket.socket:
 def _bind_unix_socket(path: Path) -> socket.socket:
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        bound.bind(os.fspath(path))  # nobody else may enter the folder, so no one connects before the next line
+        bound.bind(os.fspath(path))  # the folder is private, so nobody connects before the chmod
         path.chmod(0o600)
         bound.setblocking(False)
     except OSError:
@@ -122,12 +122,12 @@ def _bind_unix_socket(path: Path) -> socket.socket:
 
 def _identify_file(path: Path) -> tuple[int, int, int]:
     status = path.lstat()
-    return status.st_dev, status.st_ino, status.st_mtime_ns  # numbers alone are given again
+    return status.st_dev, status.st_ino, status.st_mtime_ns  # inode numbers are reused
 
 
 def _make_short_folder() -> Path:
-    """Return a new folder of this user whose path is short; the address file says where it is."""
-    for base in (None, "/tmp"):  # noqa: S108  # only a new folder in it, which is made for this user alone
+    """Create a folder of this user with a short path; the address file records it."""
+    for base in (None, "/tmp"):  # noqa: S108  # only a new private folder in it
         folder = Path(tempfile.mkdtemp(prefix=SHORT_PREFIX, dir=base))
         if len(os.fsencode(folder)) + len("/mcp.sock") + 1 <= _MAX_PATH_BYTES:
             return folder

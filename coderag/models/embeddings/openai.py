@@ -13,7 +13,7 @@ class OpenAICompatibleEmbedding(OpenAILikeEmbedding):
     def _get_text_embeddings(self, texts: list[str]) -> list[Vector]:
         arguments: dict[str, Any] = self.additional_kwargs
         reply = self._get_client().embeddings.create(input=texts, model=self.model_name, **arguments)
-        return [each.embedding for each in sorted(reply.data, key=lambda each: each.index or 0)]
+        return [item.embedding for item in sorted(reply.data, key=lambda item: item.index or 0)]
 
     def _get_text_embedding(self, text: str) -> Vector:
         return self._get_text_embeddings([text])[0]

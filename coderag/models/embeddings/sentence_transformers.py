@@ -44,7 +44,7 @@ class SentenceTransformersEmbedding(FolderEmbedding):
         **fields: Any,  # noqa: ANN401  # checked by pydantic
     ) -> None:
         super().__init__(**fields)
-        with _without_progress_bar():
+        with _hide_progress_bar():
             model = SentenceTransformer(str(folder), device=device, truncate_dim=dimension, local_files_only=True)
         if max_tokens is not None:
             model.max_seq_length = min(max_tokens, model.max_seq_length or max_tokens)
@@ -59,7 +59,7 @@ class SentenceTransformersEmbedding(FolderEmbedding):
 
 
 @contextmanager
-def _without_progress_bar() -> Iterator[None]:
+def _hide_progress_bar() -> Iterator[None]:
     """Within the block, have transformers draw no bar for the weights that it loads: it would cut through ours."""
     if not is_progress_bar_enabled():
         yield

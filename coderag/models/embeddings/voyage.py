@@ -34,4 +34,4 @@ class VoyageEmbedding(QueryDocumentEmbedding):
         if self.output_dimension is not None:
             body["output_dimension"] = self.output_dimension
         reply = self._client.post("embeddings", json=body).raise_for_status().json()
-        return [each["embedding"] for each in sorted(reply["data"], key=itemgetter("index"))]
+        return [item["embedding"] for item in sorted(reply["data"], key=itemgetter("index"))]

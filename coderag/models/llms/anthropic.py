@@ -10,12 +10,12 @@ from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.llms.callbacks import llm_chat_callback
 from llama_index.llms.anthropic import Anthropic
 
-from coderag.models.llms.base import Chunk, Finish, chat_messages
+from coderag.models.llms.base import FinishReason, ReplyChunk, to_chat_messages
 from coderag.models.llms.remote import ChatRequest
-from coderag.models.llms.servers import chosen_temperature, connection
-from coderag.models.providers import NO_KEY
+from coderag.models.llms.servers import build_client_options, get_explicit_temperature
+from coderag.models.providers import PLACEHOLDER_KEY
 
-_FINISHES: dict[str, Finish] = {
+_FINISHES: dict[str, FinishReason] = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "refused",
@@ -64,18 +64,18 @@ class AnthropicChat(Anthropic):
         options = self._get_all_kwargs(**kwargs)
         options.pop("temperature", None)
         create: Any = self._aclient.messages.create  # its types know no parameters that come as a dict
-        return _replies(await create(messages=sent, stream=True, **system, **options))
+        return _to_chat_responses(await create(messages=sent, stream=True, **system, **options))
 
 
-async def ask(request: ChatRequest) -> AsyncGenerator[Chunk, None]:
+async def stream_chat(request: ChatRequest) -> AsyncGenerator[ReplyChunk, None]:
     """Yield the reply of ``POST /v1/messages``.
 
     Source: https://docs.anthropic.com/en/api/messages-streaming
     """
     remote, settings = request.remote, request.settings
-    async with DefaultAsyncHttpxClient(**connection(remote)) as http_client:
+    async with DefaultAsyncHttpxClient(**build_client_options(remote)) as http_client:
         client = AsyncAnthropic(
-            api_key=remote.secret or NO_KEY,
+            api_key=remote.secret or PLACEHOLDER_KEY,
             base_url=remote.address,
             timeout=remote.timeout_s,
             max_retries=0,  # one policy for all providers: RetryPolicy
@@ -86,27 +86,27 @@ async def ask(request: ChatRequest) -> AsyncGenerator[Chunk, None]:
             settings.context_window,
             model=remote.model,
             max_tokens=settings.max_output_tokens,
-            additional_kwargs={"extra_body": chosen_temperature(settings)},
+            additional_kwargs={"extra_body": get_explicit_temperature(settings)},
         )
-        async with aclosing(await model.astream_chat(chat_messages(request.prompt))) as replies:
+        async with aclosing(await model.astream_chat(to_chat_messages(request.prompt))) as replies:
             async for reply in replies:
-                yield _chunk(reply.delta or "", reply.raw)
+                yield _to_chunk(reply.delta or "", reply.raw)
 
 
-async def _replies(events: AsyncIterable[Any]) -> ChatResponseAsyncGen:
+async def _to_chat_responses(events: AsyncIterable[Any]) -> ChatResponseAsyncGen:
     async for event in events:
         has_text = event.type == "content_block_delta" and event.delta.type == "text_delta"
         text = event.delta.text if has_text else ""
         yield ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text), delta=text, raw=event)
 
 
-def _chunk(text: str, event: Any) -> Chunk:  # noqa: ANN401  # anthropic's RawMessageStreamEvent
+def _to_chunk(text: str, event: Any) -> ReplyChunk:  # noqa: ANN401  # anthropic's RawMessageStreamEvent
     match event.type:
         case "message_start":
-            return Chunk(input_tokens=event.message.usage.input_tokens or 0)
+            return ReplyChunk(input_tokens=event.message.usage.input_tokens or 0)
         case "message_delta":
             reason = event.delta.stop_reason
             finish = _FINISHES.get(reason, "stop") if reason else ""
-            return Chunk(finish=finish, output_tokens=event.usage.output_tokens or 0)
+            return ReplyChunk(finish=finish, output_tokens=event.usage.output_tokens or 0)
         case _:
-            return Chunk(text)
+            return ReplyChunk(text)

@@ -14,13 +14,13 @@ from coderag.text.token_counts import count_tokens
 if TYPE_CHECKING:
     from llama_index.core.base.llms.types import ChatMessage
 
-Finish = Literal["", "stop", "length", "refused"]
+FinishReason = Literal["", "stop", "length", "refused"]
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class ReplyChunk:
     """A part of a reply, as it came.
 
     Attributes:
@@ -31,25 +31,25 @@ class Chunk:
     """
 
     text: str = ""
-    finish: Finish = ""
-    said: str = ""
+    finish: FinishReason = ""
+    refusal: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
 
 
 @dataclass(slots=True)
-class _Reply:
+class _ReplyState:
     """What is known of a reply beside its text."""
 
-    finish: Finish = ""
-    said: list[str] = field(default_factory=list)
+    finish: FinishReason = ""
+    refusals: list[str] = field(default_factory=list)
     input_tokens: int = 0
     output_tokens: int = 0
 
-    def add(self, chunk: Chunk) -> None:
+    def add(self, chunk: ReplyChunk) -> None:
         if self.finish != "refused":  # a refusal in words ends like any reply
             self.finish = chunk.finish or self.finish
-        self.said.append(chunk.said)
+        self.refusals.append(chunk.refusal)
         self.input_tokens = chunk.input_tokens or self.input_tokens
         self.output_tokens = chunk.output_tokens or self.output_tokens
 
@@ -69,7 +69,7 @@ class StreamingModel(ABC):
         self.max_output_tokens = max_output_tokens
 
     @abstractmethod
-    def _chunks(self, prompt: ModelPrompt) -> AsyncGenerator[Chunk, None]:
+    def _stream_chunks(self, prompt: ModelPrompt) -> AsyncGenerator[ReplyChunk, None]:
         """Yield the reply; its end is told in one of the chunks. Raises `ModelError`."""
 
     async def stream(self, prompt: ModelPrompt) -> AsyncGenerator[str, None]:
@@ -80,8 +80,8 @@ class StreamingModel(ABC):
         Raises:
             ModelError: The prompt is too long, the model failed or refused, or the reply broke off or is empty.
         """
-        reply = _Reply()
-        async with aclosing(self._pieces(prompt, reply)) as pieces:
+        reply = _ReplyState()
+        async with aclosing(self._stream_pieces(prompt, reply)) as pieces:
             async for piece in pieces:
                 yield piece
         if reply.finish == "length":
@@ -89,53 +89,53 @@ class StreamingModel(ABC):
 
     async def complete(self, prompt: ModelPrompt) -> Completion:
         """Return the whole reply, which is not blank. Raises as `stream`."""
-        reply = _Reply()
-        async with aclosing(self._pieces(prompt, reply)) as pieces:
+        reply = _ReplyState()
+        async with aclosing(self._stream_pieces(prompt, reply)) as pieces:
             text = "".join([piece async for piece in pieces]).rstrip()
-        asked = reply.input_tokens or count_tokens(prompt.text)
-        written = reply.output_tokens or count_tokens(text)
-        return Completion(text, asked, written, cut=reply.finish == "length")
+        prompt_tokens = reply.input_tokens or count_tokens(prompt.text)
+        reply_tokens = reply.output_tokens or count_tokens(text)
+        return Completion(text, prompt_tokens, reply_tokens, cut=reply.finish == "length")
 
-    async def _pieces(self, prompt: ModelPrompt, reply: _Reply) -> AsyncGenerator[str, None]:
+    async def _stream_pieces(self, prompt: ModelPrompt, reply: _ReplyState) -> AsyncGenerator[str, None]:
         self._check_length(prompt.text)
-        begun = False
-        async with aclosing(self._chunks(prompt)) as chunks:
+        has_begun = False
+        async with aclosing(self._stream_chunks(prompt)) as chunks:
             async for chunk in chunks:
                 reply.add(chunk)
-                if piece := chunk.text if begun else chunk.text.lstrip():
-                    begun = True
+                if piece := chunk.text if has_begun else chunk.text.lstrip():
+                    has_begun = True
                     yield piece
-        self._check_end(reply, begun)
+        self._check_end(reply, has_begun)
 
     def _check_length(self, prompt: str) -> None:
         """Refuse a prompt of which some servers would drop the beginning without a word."""
-        most = self.context_window - self.max_output_tokens
-        if len(prompt.encode("utf-8", "replace")) <= most:
+        max_tokens = self.context_window - self.max_output_tokens
+        if len(prompt.encode("utf-8", "replace")) <= max_tokens:
             return  # a token is at least a byte
         tokens = count_tokens(prompt)
-        if tokens > most:
+        if tokens > max_tokens:
             reply = f", with {self.max_output_tokens} for its reply," if self.max_output_tokens else ""
             message = (
                 f"a prompt of {tokens} tokens{reply} is too long for {self.name}, which reads {self.context_window}"
             )
             raise ModelError(message, hint="Lower search.token_budget, or raise llm.context_window if the model can.")
 
-    def _check_end(self, reply: _Reply, begun: bool) -> None:
+    def _check_end(self, reply: _ReplyState, has_begun: bool) -> None:
         if reply.finish == "refused":
-            said = "".join(reply.said).strip()
-            message = f"{self.name} refuses to answer{f': {said}' if said else ''}"
+            refusal = "".join(reply.refusals).strip()
+            message = f"{self.name} refuses to answer{f': {refusal}' if refusal else ''}"
             raise ModelError(message, hint="Ask in other words, or set llm.model to another model.")
-        if reply.finish == "length" and not begun:
+        if reply.finish == "length" and not has_begun:
             message = f"{self.name} used up its {self.max_output_tokens} tokens before the answer began"
             raise ModelError(message, hint="Raise llm.max_output_tokens: a model that thinks first needs more.")
-        if not begun:
+        if not has_begun:
             message = f"{self.name} sent an empty answer"
             raise ModelError(message, hint="Ask again, or set llm.model to another model.")
         if reply.finish == "length":
             _logger.warning("%s was cut off at %d tokens (llm.max_output_tokens)", self.name, self.max_output_tokens)
 
 
-def chat_messages(prompt: ModelPrompt) -> "list[ChatMessage]":
+def to_chat_messages(prompt: ModelPrompt) -> "list[ChatMessage]":
     """Return a prompt as messages of LlamaIndex."""
     from llama_index.core.base.llms.types import ChatMessage, MessageRole  # noqa: PLC0415  # takes seconds
 

@@ -19,9 +19,9 @@ class LanguageModels:
         given: Used in place of the one that ``llm`` names.
     """
 
-    def __init__(self, settings: Settings, given: "LanguageModel | LLM | None" = None) -> None:
+    def __init__(self, settings: Settings, override: "LanguageModel | LLM | None" = None) -> None:
         self._settings = settings
-        self._given = given
+        self._override = override
 
     @cached_property
     def model(self) -> LanguageModel | None:
@@ -30,19 +30,19 @@ class LanguageModels:
         Raises:
             ConfigurationError: A setting cannot be used.
         """
-        model = self._chosen()
+        model = self._make_model()
         return RedactingModel(model) if model and self._settings.privacy.redact_secrets else model
 
-    def _chosen(self) -> LanguageModel | None:
-        given = self._given
-        if given is None:
+    def _make_model(self) -> LanguageModel | None:
+        override = self._override
+        if override is None:
             if self._settings.llm.provider == "none":  # then nothing is loaded that talks to servers
                 return None
             from coderag.models.llms.providers import make_language_model  # noqa: PLC0415
 
             return make_language_model(self._settings.llm)
-        if isinstance(given, LanguageModel):
-            return given
+        if isinstance(override, LanguageModel):
+            return override
         from coderag.models.llms.llama_index import LlamaIndexModel  # noqa: PLC0415  # takes seconds
 
-        return LlamaIndexModel(given)
+        return LlamaIndexModel(override)

@@ -10,12 +10,12 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, ChatResp
 from llama_index.llms.google_genai import GoogleGenAI
 from llama_index.llms.google_genai.utils import prepare_chat_params
 
-from coderag.models.llms.base import Chunk, Finish, chat_messages
+from coderag.models.llms.base import FinishReason, ReplyChunk, to_chat_messages
 from coderag.models.llms.remote import ChatRequest
-from coderag.models.llms.servers import certificates, chosen_temperature, connection
-from coderag.models.providers import NO_KEY
+from coderag.models.llms.servers import build_client_options, get_explicit_temperature, load_certificates
+from coderag.models.providers import PLACEHOLDER_KEY
 
-_FINISHES: dict[str, Finish] = {"STOP": "stop", "MAX_TOKENS": "length"}
+_FINISHES: dict[str, FinishReason] = {"STOP": "stop", "MAX_TOKENS": "length"}
 
 
 class GeminiChat(GoogleGenAI):
@@ -39,66 +39,69 @@ class GeminiChat(GoogleGenAI):
     async def _astream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseAsyncGen:  # noqa: ANN401
         config = {**self._generation_config, **kwargs}
         message, chat, _ = await prepare_chat_params(self.model, messages, "inline", generation_config=config)
-        return self._replies([*chat["history"], message], chat["config"])
+        return self._stream_replies([*chat["history"], message], chat["config"])
 
-    async def _replies(self, contents: list[types.Content], config: Any) -> ChatResponseAsyncGen:  # noqa: ANN401
+    async def _stream_replies(self, contents: list[types.Content], config: Any) -> ChatResponseAsyncGen:  # noqa: ANN401
         stream = await self._client.aio.models.generate_content_stream(
             model=self.model, contents=contents, config=config
         )
         async for reply in stream:
-            text = _text(reply)
+            text = _extract_text(reply)
             yield ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text), delta=text, raw=reply)
 
 
-async def ask(request: ChatRequest) -> AsyncGenerator[Chunk, None]:
+async def stream_chat(request: ChatRequest) -> AsyncGenerator[ReplyChunk, None]:
     """Yield the reply of ``:streamGenerateContent``.
 
     Source: https://ai.google.dev/api/generate-content
     """
     remote, settings = request.remote, request.settings
-    async with httpx.AsyncClient(**connection(remote)) as http_client:
-        unused = {"verify": certificates(), "ssl": certificates()}  # of further clients, which it makes all the same
+    async with httpx.AsyncClient(**build_client_options(remote)) as http_client:
+        unused = {
+            "verify": load_certificates(),
+            "ssl": load_certificates(),
+        }  # of further clients, which it makes all the same
         client = Client(
             vertexai=False,  # not None, for which the environment decides
-            api_key=remote.secret or NO_KEY,
+            api_key=remote.secret or PLACEHOLDER_KEY,
             http_options=types.HttpOptions(
                 base_url=remote.address, httpx_async_client=http_client, client_args=unused, async_client_args=unused
             ),
         )
         config: types.GenerateContentConfigDict = {
             "max_output_tokens": settings.max_output_tokens,
-            "temperature": chosen_temperature(settings).get("temperature"),
+            "temperature": get_explicit_temperature(settings).get("temperature"),
         }
         model = GeminiChat(client, config, model=remote.model, context_window=settings.context_window)
         try:
-            async with aclosing(await model.astream_chat(chat_messages(request.prompt))) as replies:
+            async with aclosing(await model.astream_chat(to_chat_messages(request.prompt))) as replies:
                 async for reply in replies:
-                    yield _chunk(reply.delta or "", reply.raw)
+                    yield _to_chunk(reply.delta or "", reply.raw)
         finally:
             client.close()
 
 
-def _text(reply: types.GenerateContentResponse) -> str:
+def _extract_text(reply: types.GenerateContentResponse) -> str:
     content = reply.candidates[0].content if reply.candidates else None
     parts = (content.parts if content else None) or []
     return "".join(part.text for part in parts if part.text and not part.thought)
 
 
-def _chunk(text: str, raw: Any) -> Chunk:  # noqa: ANN401  # GenerateContentResponse
-    finish: Finish = ""
-    said = ""
+def _to_chunk(text: str, raw: Any) -> ReplyChunk:  # noqa: ANN401  # GenerateContentResponse
+    finish: FinishReason = ""
+    refusal = ""
     if raw.candidates:
         reason = raw.candidates[0].finish_reason
         finish = _FINISHES.get(reason.name, "refused") if reason else ""
-        said = reason.name if finish == "refused" else ""
+        refusal = reason.name if finish == "refused" else ""
     elif raw.prompt_feedback and raw.prompt_feedback.block_reason:
-        finish, said = "refused", f"the prompt is blocked: {raw.prompt_feedback.block_reason.name}"
+        finish, refusal = "refused", f"the prompt is blocked: {raw.prompt_feedback.block_reason.name}"
     usage = raw.usage_metadata
-    thought = (usage.thoughts_token_count or 0) if usage else 0
-    return Chunk(
+    thought_tokens = (usage.thoughts_token_count or 0) if usage else 0
+    return ReplyChunk(
         text,
         finish,
-        said,
+        refusal,
         input_tokens=(usage.prompt_token_count or 0) if usage else 0,
-        output_tokens=(usage.candidates_token_count or 0) + thought if usage else 0,
+        output_tokens=(usage.candidates_token_count or 0) + thought_tokens if usage else 0,
     )

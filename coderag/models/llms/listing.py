@@ -4,8 +4,8 @@ from typing import Any
 from urllib.parse import quote
 
 from coderag.config.sections import LLMSettings
-from coderag.models.llms.servers import connection, key_headers, remote_of
-from coderag.models.remote_errors import Remote, remote_errors
+from coderag.models.llms.servers import build_client_options, build_key_headers, resolve_llm_remote
+from coderag.models.remote_errors import Remote, translate_remote_errors
 
 _PATHS = {
     "ollama": "/api/tags",
@@ -14,7 +14,7 @@ _PATHS = {
     "gemini": "/v1beta/models?pageSize=1000",
 }
 _ANTHROPIC_VERSION = "2023-06-01"  # Source: https://docs.anthropic.com/en/api/versioning
-_MOST_PAGES = 20
+_MAX_PAGES = 20
 
 
 def list_models(settings: LLMSettings, *, timeout_s: float) -> list[str]:
@@ -33,13 +33,15 @@ def list_models(settings: LLMSettings, *, timeout_s: float) -> list[str]:
     """
     if settings.provider == "none":
         return []
-    return models_at(remote_of(settings.model_copy(update={"timeout_s": timeout_s}), settings.model or "any"))
+    return list_server_models(
+        resolve_llm_remote(settings.model_copy(update={"timeout_s": timeout_s}), settings.model or "any")
+    )
 
 
-def models_at(remote: Remote) -> list[str]:
+def list_server_models(remote: Remote) -> list[str]:
     """Return the names of the models of a server, which may be one for embedding. Raises `ModelError` as `list_models`."""
-    with remote_errors(remote):
-        return _all_pages(remote)
+    with translate_remote_errors(remote):
+        return _fetch_all_pages(remote)
 
 
 def is_listed(model: str, listed: list[str]) -> bool:
@@ -47,24 +49,24 @@ def is_listed(model: str, listed: list[str]) -> bool:
     return model in listed or f"{model}:latest" in listed
 
 
-def _all_pages(remote: Remote) -> list[str]:
+def _fetch_all_pages(remote: Remote) -> list[str]:
     import httpx  # noqa: PLC0415  # 0.2 s that help and status need not spend
 
-    headers = {**key_headers(remote)}
+    headers = {**build_key_headers(remote)}
     if remote.provider == "anthropic":
         headers["anthropic-version"] = _ANTHROPIC_VERSION
     names: list[str] = []
-    with httpx.Client(headers=headers, **connection(remote)) as client:
+    with httpx.Client(headers=headers, **build_client_options(remote)) as client:
         next_page = ""
-        for _ in range(_MOST_PAGES):
+        for _ in range(_MAX_PAGES):
             page = client.get(f"{remote.address}{_PATHS[remote.provider]}{next_page}").raise_for_status().json()
-            names += _names(remote.provider, page)
-            if not (next_page := _next_page(remote.provider, page)):
+            names += _parse_names(remote.provider, page)
+            if not (next_page := _parse_next_page(remote.provider, page)):
                 break
     return names
 
 
-def _names(provider: str, page: Any) -> list[str]:  # noqa: ANN401  # the reply's JSON
+def _parse_names(provider: str, page: Any) -> list[str]:  # noqa: ANN401  # the reply's JSON
     match provider:
         case "ollama":
             return [str(model["name"]) for model in page["models"]]
@@ -78,7 +80,7 @@ def _names(provider: str, page: Any) -> list[str]:  # noqa: ANN401  # the reply'
             return [str(model["id"]) for model in page["data"]]
 
 
-def _next_page(provider: str, page: Any) -> str:  # noqa: ANN401  # as above
+def _parse_next_page(provider: str, page: Any) -> str:  # noqa: ANN401  # as above
     if provider == "gemini" and page.get("nextPageToken"):
         return f"&pageToken={quote(str(page['nextPageToken']))}"
     if provider == "anthropic" and page.get("has_more"):

@@ -6,8 +6,8 @@ from contextlib import aclosing, contextmanager
 from llama_index.core.llms import LLM, ChatResponse
 
 from coderag.errors import CodeRAGError, ConfigurationError, ModelAuthenticationError, ModelError, ModelUnavailableError
-from coderag.models.llms.base import Chunk, StreamingModel, chat_messages
-from coderag.models.remote_errors import find_fault, one_line
+from coderag.models.llms.base import ReplyChunk, StreamingModel, to_chat_messages
+from coderag.models.remote_errors import find_fault, to_single_line
 from coderag.schema.prompts import ModelPrompt
 
 
@@ -25,27 +25,29 @@ class LlamaIndexModel(StreamingModel):
 
     def __init__(self, llm: LLM, name: str | None = None, context_window: int | None = None) -> None:
         try:
-            told = llm.metadata
-            window = context_window or told.context_window
-            model, reply = told.model_name, told.num_output
+            metadata = llm.metadata
+            window = context_window or metadata.context_window
+            model, reply = metadata.model_name, metadata.num_output
         except ValueError as error:  # some look it up by the model's name, and do not know all
             if context_window is None:
-                message = f"{llm.class_name()} does not say how many tokens its model reads: {one_line(str(error))}"
+                message = (
+                    f"{llm.class_name()} does not say how many tokens its model reads: {to_single_line(str(error))}"
+                )
                 raise ConfigurationError(message, hint="Give it: LlamaIndexModel(llm, context_window=...).") from error
             window, model, reply = context_window, str(getattr(llm, "model", "")), 0
-        named = f"{llm.class_name()}/{model}".rstrip("/")
-        super().__init__(name or named, window, reply if 0 < reply < window else 0)
+        default_name = f"{llm.class_name()}/{model}".rstrip("/")
+        super().__init__(name or default_name, window, reply if 0 < reply < window else 0)
         self._llm = llm
 
-    async def _chunks(self, prompt: ModelPrompt) -> AsyncGenerator[Chunk, None]:
-        with self._errors():
-            async with aclosing(await self._llm.astream_chat(chat_messages(prompt))) as replies:
+    async def _stream_chunks(self, prompt: ModelPrompt) -> AsyncGenerator[ReplyChunk, None]:
+        with self._translate_errors():
+            async with aclosing(await self._llm.astream_chat(to_chat_messages(prompt))) as replies:
                 async for reply in replies:
-                    yield _chunk(reply)
-            yield Chunk(finish="stop")  # LlamaIndex has no common way to tell how a reply ended
+                    yield _to_chunk(reply)
+            yield ReplyChunk(finish="stop")  # LlamaIndex has no common way to tell how a reply ended
 
     @contextmanager
-    def _errors(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Turn whatever the model raises into a `ModelError`: what it may be is not known."""
         try:
             yield
@@ -55,14 +57,16 @@ class LlamaIndexModel(StreamingModel):
             fault = find_fault(error)
             if fault and fault.status in {401, 403}:
                 raise ModelAuthenticationError(f"the server of {self.name} refuses its key") from None
-            kind = ModelUnavailableError if fault and (fault.passing or fault.kind == "unreachable") else ModelError
-            raise kind(f"{self.name} failed: {type(error).__name__}: {one_line(str(error))}") from error
+            kind = (
+                ModelUnavailableError if fault and (fault.is_transient or fault.kind == "unreachable") else ModelError
+            )
+            raise kind(f"{self.name} failed: {type(error).__name__}: {to_single_line(str(error))}") from error
 
 
-def _chunk(reply: ChatResponse) -> Chunk:
-    told = reply.additional_kwargs
-    return Chunk(
+def _to_chunk(reply: ChatResponse) -> ReplyChunk:
+    usage = reply.additional_kwargs
+    return ReplyChunk(
         reply.delta or "",
-        input_tokens=told.get("prompt_tokens") or 0,
-        output_tokens=told.get("completion_tokens") or 0,
+        input_tokens=usage.get("prompt_tokens") or 0,
+        output_tokens=usage.get("completion_tokens") or 0,
     )

@@ -7,21 +7,21 @@ from typing import Any
 from llama_index.llms.ollama import Ollama
 from ollama import AsyncClient
 
-from coderag.models.llms.base import Chunk, Finish, chat_messages
+from coderag.models.llms.base import FinishReason, ReplyChunk, to_chat_messages
 from coderag.models.llms.remote import ChatRequest
-from coderag.models.llms.servers import certificates
-from coderag.models.providers import ollama_options
+from coderag.models.llms.servers import load_certificates
+from coderag.models.providers import build_ollama_options
 
 
-async def ask(request: ChatRequest) -> AsyncGenerator[Chunk, None]:
+async def stream_chat(request: ChatRequest) -> AsyncGenerator[ReplyChunk, None]:
     """Yield the reply of ``POST /api/chat``.
 
     Source: https://github.com/ollama/ollama/blob/main/docs/api.md
     """
     remote, settings = request.remote, request.settings
     # A client belongs to the event loop that it first ran in, and a model may be used from several.
-    options = ollama_options(remote.address, remote.timeout_s, remote.secret)
-    async with AsyncClient(remote.address, follow_redirects=False, verify=certificates(), **options) as client:
+    options = build_ollama_options(remote.address, remote.timeout_s, remote.secret)
+    async with AsyncClient(remote.address, follow_redirects=False, verify=load_certificates(), **options) as client:
         model = Ollama(
             model=remote.model,
             base_url=remote.address,
@@ -31,13 +31,15 @@ async def ask(request: ChatRequest) -> AsyncGenerator[Chunk, None]:
             additional_kwargs={"num_predict": settings.max_output_tokens},
             async_client=client,
         )
-        async with aclosing(await model.astream_chat(chat_messages(request.prompt))) as replies:
+        async with aclosing(await model.astream_chat(to_chat_messages(request.prompt))) as replies:
             async for reply in replies:
-                yield _chunk(reply.delta or "", reply.raw)
+                yield _to_chunk(reply.delta or "", reply.raw)
 
 
-def _chunk(text: str, raw: Any) -> Chunk:  # noqa: ANN401  # the reply's JSON
-    finish: Finish = ""
+def _to_chunk(text: str, raw: Any) -> ReplyChunk:  # noqa: ANN401  # the reply's JSON
+    finish: FinishReason = ""
     if raw.get("done"):
         finish = "length" if raw.get("done_reason") == "length" else "stop"
-    return Chunk(text, finish, input_tokens=raw.get("prompt_eval_count") or 0, output_tokens=raw.get("eval_count") or 0)
+    return ReplyChunk(
+        text, finish, input_tokens=raw.get("prompt_eval_count") or 0, output_tokens=raw.get("eval_count") or 0
+    )

@@ -8,10 +8,10 @@ from coderag.config.sections import LLMSettings
 from coderag.config.server_addresses import is_this_machine
 from coderag.errors import ConfigurationError
 from coderag.models.extras import require_extra
-from coderag.models.llms.remote import Ask, RemoteModel
-from coderag.models.llms.servers import address_of
+from coderag.models.llms.remote import ChatStreamer, RemoteModel
+from coderag.models.llms.servers import get_address
 from coderag.models.protocols import LanguageModel
-from coderag.models.providers import SIDE_BY_SIDE
+from coderag.models.providers import DEFAULT_CONCURRENCY
 
 EXTRAS: Final = {
     "openai": "llama_index.llms.openai_like",
@@ -20,7 +20,7 @@ EXTRAS: Final = {
 }
 """Providers that are extras, and a module of each."""
 
-_HOTTEST = {"anthropic": 1.0}
+_MAX_TEMPERATURES = {"anthropic": 1.0}
 """Providers that take less than the settings allow. Source: https://docs.anthropic.com/en/api/messages"""
 
 
@@ -43,13 +43,15 @@ def make_language_model(
         return None
     if module := EXTRAS.get(provider):
         require_extra(module, provider, f"the provider '{provider}'")
-    if settings.temperature > (hottest := _HOTTEST.get(provider, settings.temperature)):
-        message = f"llm.temperature is {settings.temperature:g}, and the provider '{provider}' takes 0 to {hottest:g}"
+    if settings.temperature > (max_temperature := _MAX_TEMPERATURES.get(provider, settings.temperature)):
+        message = (
+            f"llm.temperature is {settings.temperature:g}, and the provider '{provider}' takes 0 to {max_temperature:g}"
+        )
         raise ConfigurationError(message, hint="Lower it.")
-    return RemoteModel(settings, _ASK[provider], sleep)
+    return RemoteModel(settings, _STREAMER_LOADERS[provider], sleep)
 
 
-def side_by_side(settings: LLMSettings) -> int:
+def get_max_concurrency(settings: LLMSettings) -> int:
     """Return how many requests may run at once: a server on this machine computes one after the other.
 
     Raises:
@@ -57,31 +59,36 @@ def side_by_side(settings: LLMSettings) -> int:
     """
     if settings.concurrency or settings.provider == "none":
         return settings.concurrency or 1
-    return 1 if is_this_machine(address_of(settings)) else SIDE_BY_SIDE
+    return 1 if is_this_machine(get_address(settings)) else DEFAULT_CONCURRENCY
 
 
-def _ask_ollama() -> Ask:
-    from coderag.models.llms.ollama import ask  # noqa: PLC0415  # takes seconds
+def _import_ollama() -> ChatStreamer:
+    from coderag.models.llms.ollama import stream_chat  # noqa: PLC0415  # takes seconds
 
-    return ask
-
-
-def _ask_openai() -> Ask:
-    from coderag.models.llms.openai import ask  # noqa: PLC0415  # an extra
-
-    return ask
+    return stream_chat
 
 
-def _ask_anthropic() -> Ask:
-    from coderag.models.llms.anthropic import ask  # noqa: PLC0415  # an extra
+def _import_openai() -> ChatStreamer:
+    from coderag.models.llms.openai import stream_chat  # noqa: PLC0415  # an extra
 
-    return ask
-
-
-def _ask_gemini() -> Ask:
-    from coderag.models.llms.gemini import ask  # noqa: PLC0415  # an extra
-
-    return ask
+    return stream_chat
 
 
-_ASK = {"ollama": _ask_ollama, "openai": _ask_openai, "anthropic": _ask_anthropic, "gemini": _ask_gemini}
+def _import_anthropic() -> ChatStreamer:
+    from coderag.models.llms.anthropic import stream_chat  # noqa: PLC0415  # an extra
+
+    return stream_chat
+
+
+def _import_gemini() -> ChatStreamer:
+    from coderag.models.llms.gemini import stream_chat  # noqa: PLC0415  # an extra
+
+    return stream_chat
+
+
+_STREAMER_LOADERS = {
+    "ollama": _import_ollama,
+    "openai": _import_openai,
+    "anthropic": _import_anthropic,
+    "gemini": _import_gemini,
+}

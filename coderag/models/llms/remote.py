@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from coderag.config.sections import LLMSettings
-from coderag.models.llms.base import Chunk, StreamingModel
-from coderag.models.llms.servers import address_of, model_of, remote_of
-from coderag.models.remote_errors import CutReplyError, Remote, RetryPolicy, remote_errors
+from coderag.models.llms.base import ReplyChunk, StreamingModel
+from coderag.models.llms.servers import get_address, get_model_name, resolve_llm_remote
+from coderag.models.remote_errors import CutReplyError, Remote, RetryPolicy, translate_remote_errors
 from coderag.schema.prompts import ModelPrompt
 
-_POLICY = RetryPolicy(after_timeout=False)  # the server would still be writing the answer that came too late
+_RETRY_POLICY = RetryPolicy(retries_timeouts=False)  # the server would still be writing the answer that came too late
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class ChatRequest:
     prompt: ModelPrompt
 
 
-Ask = Callable[[ChatRequest], AsyncGenerator[Chunk, None]]
+ChatStreamer = Callable[[ChatRequest], AsyncGenerator[ReplyChunk, None]]
 """Sends a request and yields the reply as it comes. Its exceptions are those of the provider's library."""
 
 
@@ -43,48 +43,50 @@ class RemoteModel(StreamingModel):
     def __init__(
         self,
         settings: LLMSettings,
-        ask: Callable[[], Ask],
+        load_streamer: Callable[[], ChatStreamer],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._model = model_of(settings)
+        self._model = get_model_name(settings)
         super().__init__(f"{settings.provider}/{self._model}", settings.context_window, settings.max_output_tokens)
-        address_of(settings)  # so that a wrong one is told now
+        get_address(settings)  # so that a wrong one is told now
         self._settings = settings
-        self._ask = ask
+        self._load_streamer = load_streamer
         self._sleep = sleep
 
-    async def _chunks(self, prompt: ModelPrompt) -> AsyncGenerator[Chunk, None]:
-        request = ChatRequest(remote_of(self._settings, self._model), self._settings, prompt)
-        with remote_errors(request.remote):
-            begun, rest = await _POLICY.acall(partial(self._begin, request), self._sleep)
-            async with aclosing(rest):
-                for chunk in begun:
+    async def _stream_chunks(self, prompt: ModelPrompt) -> AsyncGenerator[ReplyChunk, None]:
+        request = ChatRequest(resolve_llm_remote(self._settings, self._model), self._settings, prompt)
+        with translate_remote_errors(request.remote):
+            first_chunks, remaining = await _RETRY_POLICY.acall(partial(self._start_reply, request), self._sleep)
+            async with aclosing(remaining):
+                for chunk in first_chunks:
                     yield chunk
-                ended = any(chunk.finish for chunk in begun)
-                while following := await self._next_in_time(rest):
-                    ended = ended or bool(following.finish)
-                    yield following
-            if not ended:
+                has_ended = any(chunk.finish for chunk in first_chunks)
+                while next_chunk := await self._read_next_in_time(remaining):
+                    has_ended = has_ended or bool(next_chunk.finish)
+                    yield next_chunk
+            if not has_ended:
                 raise CutReplyError("it stops without the mark of its end")
 
-    async def _begin(self, request: ChatRequest) -> tuple[list[Chunk], AsyncGenerator[Chunk, None]]:
+    async def _start_reply(self, request: ChatRequest) -> tuple[list[ReplyChunk], AsyncGenerator[ReplyChunk, None]]:
         """Send a request; return the chunks up to the first with text or of the end, and those that follow."""
-        ask = await asyncio.to_thread(self._ask)  # an import of seconds, in which the event loop is to go on
-        chunks = ask(request)
-        begun = []
-        while chunk := await self._next(chunks):
-            begun.append(chunk)
+        stream_chat = await asyncio.to_thread(
+            self._load_streamer
+        )  # an import of seconds, in which the event loop is to go on
+        chunks = stream_chat(request)
+        first_chunks = []
+        while chunk := await self._read_next(chunks):
+            first_chunks.append(chunk)
             if chunk.text.strip() or chunk.finish:
-                return begun, chunks
+                return first_chunks, chunks
         raise CutReplyError("it stops before it began")
 
-    async def _next_in_time(self, chunks: AsyncGenerator[Chunk, None]) -> Chunk | None:
+    async def _read_next_in_time(self, chunks: AsyncGenerator[ReplyChunk, None]) -> ReplyChunk | None:
         try:
-            return await self._next(chunks)
+            return await self._read_next(chunks)
         except TimeoutError as error:
             raise CutReplyError(f"nothing more came within {self._settings.timeout_s:g} s") from error
 
-    async def _next(self, chunks: AsyncGenerator[Chunk, None]) -> Chunk | None:
+    async def _read_next(self, chunks: AsyncGenerator[ReplyChunk, None]) -> ReplyChunk | None:
         """Return the next chunk, or None at the end. Not only httpx's time-out: a server may send signs of life for ever."""
         async with asyncio.timeout(self._settings.timeout_s):
             return await anext(chunks, None)

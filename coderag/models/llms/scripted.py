@@ -7,7 +7,7 @@ from coderag.errors import ModelError
 from coderag.schema.prompts import Completion, ModelPrompt
 from coderag.text.token_counts import count_tokens
 
-Scripted = str | Exception | Callable[[ModelPrompt], str]
+ScriptedReply = str | Exception | Callable[[ModelPrompt], str]
 
 _PIECE = re.compile(r"\s*\S+\s*?(?=\s|$)|\s+$")
 
@@ -21,7 +21,7 @@ class ScriptedModel:
         prompts: What it was asked, in order.
     """
 
-    def __init__(self, *replies: Scripted, name: str = "scripted/1", context_window: int = 32_768) -> None:
+    def __init__(self, *replies: ScriptedReply, name: str = "scripted/1", context_window: int = 32_768) -> None:
         self.name = name
         self.context_window = context_window
         self.prompts: list[ModelPrompt] = []
@@ -29,24 +29,24 @@ class ScriptedModel:
 
     async def stream(self, prompt: ModelPrompt) -> AsyncIterator[str]:
         """Yield the next reply, word by word."""
-        for piece in self._pieces(self._next(prompt)):
+        for piece in self._split_words(self._take_reply(prompt)):
             yield piece
 
     async def complete(self, prompt: ModelPrompt) -> Completion:
         """Return the next reply."""
-        reply = self._next(prompt)
+        reply = self._take_reply(prompt)
         return Completion(reply, count_tokens(prompt.text), count_tokens(reply))
 
-    def _next(self, prompt: ModelPrompt) -> str:
-        asked = len(self.prompts)
+    def _take_reply(self, prompt: ModelPrompt) -> str:
+        n_prompts = len(self.prompts)
         self.prompts.append(prompt)
-        reply = self._replies[min(asked, len(self._replies) - 1)] if self._replies else None
-        if reply is None or (asked >= len(self._replies) and not callable(reply)):
-            raise ModelError(f"{self.name} has no reply for prompt {asked + 1}")
+        reply = self._replies[min(n_prompts, len(self._replies) - 1)] if self._replies else None
+        if reply is None or (n_prompts >= len(self._replies) and not callable(reply)):
+            raise ModelError(f"{self.name} has no reply for prompt {n_prompts + 1}")
         if isinstance(reply, Exception):
             raise reply
         return reply(prompt) if callable(reply) else reply
 
     @staticmethod
-    def _pieces(reply: str) -> Iterator[str]:
+    def _split_words(reply: str) -> Iterator[str]:
         yield from _PIECE.findall(reply)

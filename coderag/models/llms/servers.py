@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from coderag.config.sections import LLMSettings
 from coderag.config.server_addresses import DEFAULT_ADDRESSES, is_same_server, is_this_machine, parse_server_address
 from coderag.errors import ConfigurationError
-from coderag.models.keys import remote_with_key
+from coderag.models.keys import resolve_remote
 from coderag.models.remote_errors import Remote
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _NEEDED_HEADERS = frozenset(
 )  # fmt: skip
 
 
-def model_of(settings: LLMSettings) -> str:
+def get_model_name(settings: LLMSettings) -> str:
     """Return the name of the model that the settings name.
 
     Raises:
@@ -42,7 +42,7 @@ def model_of(settings: LLMSettings) -> str:
     return model
 
 
-def address_of(settings: LLMSettings) -> str:
+def get_address(settings: LLMSettings) -> str:
     """Return the address of the server that the settings name, checked.
 
     Raises:
@@ -51,12 +51,12 @@ def address_of(settings: LLMSettings) -> str:
     return parse_server_address(settings.base_url.strip() or DEFAULT_ADDRESSES[settings.provider], "llm.base_url")
 
 
-def remote_of(settings: LLMSettings, model: str) -> Remote:
-    """Return the server that the settings name, with its key. Raises as `remote_with_key`."""
-    return remote_with_key("llm", settings, model)
+def resolve_llm_remote(settings: LLMSettings, model: str) -> Remote:
+    """Return the server that the settings name, with its key. Raises as `resolve_remote`."""
+    return resolve_remote("llm", settings, model)
 
 
-def chosen_temperature(settings: LLMSettings) -> dict[str, float]:
+def get_explicit_temperature(settings: LLMSettings) -> dict[str, float]:
     """Return the temperature if the settings set it, for providers whose newer models refuse one or suffer from it.
 
     Source: https://ai.google.dev/gemini-api/docs/gemini-3, https://docs.anthropic.com/en/about-claude/model-deprecations
@@ -64,7 +64,7 @@ def chosen_temperature(settings: LLMSettings) -> dict[str, float]:
     return {"temperature": settings.temperature} if "temperature" in settings.model_fields_set else {}
 
 
-def key_headers(remote: Remote) -> dict[str, str]:
+def build_key_headers(remote: Remote) -> dict[str, str]:
     """Return the header that carries the key, if there is one."""
     if not remote.secret:
         return {}
@@ -72,7 +72,7 @@ def key_headers(remote: Remote) -> dict[str, str]:
     return {name: f"Bearer {remote.secret}" if name == "authorization" else remote.secret}
 
 
-def connection(remote: Remote) -> dict[str, Any]:
+def build_client_options(remote: Remote) -> dict[str, Any]:
     """Return how an HTTP client (httpx's, or that of its fork httpx2) is to connect.
 
     The providers' libraries add what they find in the environment: organisations, tokens, headers. Those are for the
@@ -81,9 +81,9 @@ def connection(remote: Remote) -> dict[str, Any]:
     """
     options = {
         "timeout": remote.timeout_s,
-        "auth": _only_needed(remote),
+        "auth": _build_auth(remote),
         "follow_redirects": False,
-        "verify": certificates(),
+        "verify": load_certificates(),
     }
     if is_this_machine(remote.address):
         host = urlsplit(remote.address).hostname or ""
@@ -94,20 +94,20 @@ def connection(remote: Remote) -> dict[str, Any]:
 
 
 @cache
-def certificates() -> "ssl.SSLContext":
+def load_certificates() -> "ssl.SSLContext":
     """Return what checks servers' certificates: reading it takes tens of milliseconds, and each request has a client."""
     import httpx  # noqa: PLC0415  # 0.2 s that help and status need not spend
 
     return httpx.create_ssl_context()
 
 
-def _only_needed(remote: Remote) -> "Callable[[httpx.Request], httpx.Request]":
-    own = is_same_server(remote.address, DEFAULT_ADDRESSES[remote.provider])
+def _build_auth(remote: Remote) -> "Callable[[httpx.Request], httpx.Request]":
+    is_own_server = is_same_server(remote.address, DEFAULT_ADDRESSES[remote.provider])
 
-    def authorise(request: "httpx.Request") -> "httpx.Request":
-        for name in [] if own else [name for name in request.headers if name.lower() not in _NEEDED_HEADERS]:
+    def authorize(request: "httpx.Request") -> "httpx.Request":
+        for name in [] if is_own_server else [name for name in request.headers if name.lower() not in _NEEDED_HEADERS]:
             del request.headers[name]
-        request.headers.update(key_headers(remote))
+        request.headers.update(build_key_headers(remote))
         return request
 
-    return authorise
+    return authorize

@@ -5,6 +5,6 @@ lines keep their numbers. Nothing is looked up anywhere: whether a key is valid 
 """
 
 from coderag.models.redaction.model import RedactingModel
-from coderag.models.redaction.redactor import Redacted, Redactor, redactor
+from coderag.models.redaction.redactor import RedactedText, Redactor, get_redactor
 
-__all__ = ["Redacted", "RedactingModel", "Redactor", "redactor"]
+__all__ = ["RedactedText", "RedactingModel", "Redactor", "get_redactor"]

@@ -63,11 +63,11 @@ _CODED = re.compile(r"[A-Za-z0-9+/=_.~!@#%^&*-]+")
 _UUID = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _CHANGE = re.compile(r"(?<=[a-z])[-_.]?(?=[A-Z0-9])|(?<=[A-Z])[-_.]?(?=[0-9])|(?<=[0-9])[-_.]?(?=[A-Za-z])")
 
-_SHORT_RANDOM, _LONG_RANDOM = 8, 16  # characters
-_LEAST_CHANGES = 0.2  # a character: random base64 has 0.5, random hexadecimal digits 0.4, names in camelCase 0.15
+_MIN_RANDOM_CHARS, _MIN_LONG_RANDOM_CHARS = 8, 16  # characters
+_MIN_CHANGE_RATE = 0.2  # a character: random base64 has 0.5, random hexadecimal digits 0.4, names in camelCase 0.15
 
 
-def assignment_rules() -> list[SecretRule]:
+def build_assignment_rules() -> list[SecretRule]:
     """Return the patterns of values known by their names."""
     return [
         SecretRule("Basic Auth Credentials", _IN_URL, "://", "value", _is_url_password),
@@ -86,7 +86,7 @@ def _is_quoted_secret(match: re.Match[str]) -> bool:
     if _NO_VALUE.search(value) or not any(map(str.isalnum, value)):
         return False
     if not _IS_SECRET.search(name):
-        return _is_random(value, _SHORT_RANDOM if _NAMES_SECRET.search(name) else _LONG_RANDOM)
+        return _is_random(value, _MIN_RANDOM_CHARS if _NAMES_SECRET.search(name) else _MIN_LONG_RANDOM_CHARS)
     if not _LABEL.fullmatch(value):
         return True
     if match["sign"] in {",", "("} or _is_word(value):
@@ -100,7 +100,7 @@ def _is_bare_secret(match: re.Match[str]) -> bool:
     if _NO_VALUE.search(value) or not any(map(str.isalnum, value)):
         return False
     if not _IS_SECRET.search(name):
-        return _is_random(value, _SHORT_RANDOM if _NAMES_SECRET.search(name) else _LONG_RANDOM)
+        return _is_random(value, _MIN_RANDOM_CHARS if _NAMES_SECRET.search(name) else _MIN_LONG_RANDOM_CHARS)
     if _LABEL.fullmatch(value):
         variable = name == name.upper() and match["sign"] == "="
         return variable and bool(_IS_PASSWORD.search(name)) and not _is_word(value)
@@ -131,8 +131,8 @@ def _is_word(value: str) -> bool:
     return bool(_NO_PASSWORD.fullmatch(value)) or bool(_NAMED.search(value))
 
 
-def _is_random(value: str, shortest: int) -> bool:
+def _is_random(value: str, min_chars: int) -> bool:
     """Return whether a value looks made by chance: its letters and digits change often."""
-    if len(value) < shortest or not _CODED.fullmatch(value) or _UUID.fullmatch(value):
+    if len(value) < min_chars or not _CODED.fullmatch(value) or _UUID.fullmatch(value):
         return False
-    return any(map(str.isdigit, value)) and len(_CHANGE.findall(value)) >= _LEAST_CHANGES * len(value)
+    return any(map(str.isdigit, value)) and len(_CHANGE.findall(value)) >= _MIN_CHANGE_RATE * len(value)

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 from functools import lru_cache
 
 from coderag.models.protocols import LanguageModel
-from coderag.models.redaction.redactor import redactor
+from coderag.models.redaction.redactor import get_redactor
 from coderag.schema.prompts import Completion, ModelPrompt
 
-_PROMPTS_KEPT = 4  # whoever counts the secrets of a prompt sends it next
+_MAX_CACHED_PROMPTS = 4  # whoever counts the secrets of a prompt sends it next
 
 
 class RedactingModel:
@@ -27,7 +27,7 @@ class RedactingModel:
 
     def redact_prompt(self, prompt: ModelPrompt) -> tuple[ModelPrompt, int]:
         """Return a prompt as the model is sent it, and how many secrets were removed."""
-        return _redacted_prompt(prompt)
+        return _redact_prompt(prompt)
 
     def stream(self, prompt: ModelPrompt) -> AsyncIterator[str]:
         """Yield the reply in pieces as they come. Raises as the model."""
@@ -38,7 +38,7 @@ class RedactingModel:
         return await self._model.complete(self.redact_prompt(prompt)[0])
 
 
-@lru_cache(_PROMPTS_KEPT)
-def _redacted_prompt(prompt: ModelPrompt) -> tuple[ModelPrompt, int]:
-    system, user = redactor().redact(prompt.system), redactor().redact(prompt.user)
+@lru_cache(_MAX_CACHED_PROMPTS)
+def _redact_prompt(prompt: ModelPrompt) -> tuple[ModelPrompt, int]:
+    system, user = get_redactor().redact(prompt.system), get_redactor().redact(prompt.user)
     return ModelPrompt(user=user.text, system=system.text), system.secrets + user.secrets

@@ -29,10 +29,10 @@ class SecretRule:
     accepts: Callable[[re.Match[str]], bool] | None = None
 
 
-_NOT_SECRETS = {"Public IP (ipv4)"}
+_NON_SECRET_KINDS = {"Public IP (ipv4)"}
 """An address of the network is none; so would be most that the detectors of mere entropy find (docs/security.md)."""
 
-_WHOLE_MATCH = {"GitHub Token", "GitLab Token"}
+_WHOLE_MATCH_KINDS = {"GitHub Token", "GitLab Token"}
 """The groups in their patterns are the beginning of the token; elsewhere a group is the secret."""
 
 _ANCHORS: Final = {
@@ -104,21 +104,21 @@ _PROVIDERS: Final = (
 )
 
 
-def provider_rules() -> list[SecretRule]:
+def build_provider_rules() -> list[SecretRule]:
     """Return the patterns of providers that detect-secrets lacks, or knows older keys of."""
     return [SecretRule(kind, re.compile(pattern), anchor) for kind, pattern, anchor in _PROVIDERS]
 
 
-def detector_rules() -> list[SecretRule]:
+def build_detector_rules() -> list[SecretRule]:
     """Return the patterns of detect-secrets; its detectors of names and of mere entropy have none."""
     from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class  # noqa: PLC0415  # takes 0.2 s
 
     rules = []
     detectors: dict[str, type[Any]] = get_mapping_from_secret_type_to_class()
     for kind, detector in detectors.items():
-        if kind in _NOT_SECRETS or kind == "Private Key":
+        if kind in _NON_SECRET_KINDS or kind == "Private Key":
             continue
         for pattern in getattr(detector, "denylist", ()):
-            group = 1 if pattern.groups and kind not in _WHOLE_MATCH else 0
+            group = 1 if pattern.groups and kind not in _WHOLE_MATCH_KINDS else 0
             rules.append(SecretRule(kind, pattern, _ANCHORS.get(kind, ""), group))
     return rules

@@ -9,13 +9,13 @@ _END = re.compile(rf"END {_NAME}")
 _PUTTY = re.compile(r"PuTTY-User-Key-File-\d")
 _PUTTY_END = re.compile(r"Private-(?:MAC|Hash): ?[0-9a-fA-F]+")
 
-_AROUND = " \t\r\"'`,;+\\#*/>|()."
+_SURROUNDING_CHARS = " \t\r\"'`,;+\\#*/>|()."
 """What code puts around each line of a key: quotes, operators, marks of comments."""
 
 _HEADER = re.compile(r"[A-Z][\w-]*: .*|")
 _RUN = re.compile(r"[A-Za-z0-9+/]{16,}")
 _SHORT = re.compile(r"=?[A-Za-z0-9+/]{1,64}={0,3}(?:\\[nr])*")
-_MOST_LINES = 400  # of one key; RSA with 16,384 bits has 200
+_MAX_KEY_LINES = 400  # of one key; RSA with 16,384 bits has 200
 
 INLINE_KEY = re.compile(
     rf"-{{4,5}} ?BEGIN {_NAME} ?-{{4,5}}(?:(?!BEGIN ).){{20,20000}}?-{{4,5}} ?END {_NAME} ?-{{4,5}}"
@@ -23,62 +23,62 @@ INLINE_KEY = re.compile(
 """A key in one line, its ends of lines written as ``\\n``."""
 
 
-def key_lines(lines: Sequence[str]) -> Iterator[range]:
+def find_key_lines(lines: Sequence[str]) -> Iterator[range]:
     """Yield the lines of each private key that has several, in order.
 
     A key that begins or ends outside of the text counts too. The words ``BEGIN PRIVATE KEY`` in code, with no key after
     them, do not.
     """
-    free = 0
+    next_free = 0
     for number, line in enumerate(lines):
-        if number < free:
+        if number < next_free:
             continue
-        found = range(0)
+        key_range = range(0)
         if _BEGIN.search(line):
-            found = _from_begin(lines, number)
+            key_range = _find_key_from_begin(lines, number)
         elif _END.search(line):
-            found = _to_end(lines, number, free)
+            key_range = _find_key_to_end(lines, number, next_free)
         elif _PUTTY.search(line):
-            found = _until(lines, number, _PUTTY_END) or range(number, len(lines))
-        if found:
-            yield found
-            free = found.stop
+            key_range = _find_until(lines, number, _PUTTY_END) or range(number, len(lines))
+        if key_range:
+            yield key_range
+            next_free = key_range.stop
 
 
-def _from_begin(lines: Sequence[str], begin: int) -> range:
+def _find_key_from_begin(lines: Sequence[str], begin: int) -> range:
     """Return the lines of the key that begins in a line; none if no key is there."""
     first = begin + 1
-    while first < len(lines) and _HEADER.fullmatch(lines[first].strip(_AROUND)):
+    while first < len(lines) and _HEADER.fullmatch(lines[first].strip(_SURROUNDING_CHARS)):
         first += 1
     if first == len(lines) or not _is_data(lines[first]):
         return range(0)
-    if whole := _until(lines, begin, _END):
-        return whole
+    if complete_range := _find_until(lines, begin, _END):
+        return complete_range
     last = first
     while last + 1 < len(lines) and _is_data(lines[last + 1]):
         last += 1
-    if last + 1 < len(lines) and _SHORT.fullmatch(lines[last + 1].strip(_AROUND)):
+    if last + 1 < len(lines) and _SHORT.fullmatch(lines[last + 1].strip(_SURROUNDING_CHARS)):
         last += 1
     return range(begin, last + 1)
 
 
-def _to_end(lines: Sequence[str], end: int, free: int) -> range:
+def _find_key_to_end(lines: Sequence[str], end: int, free: int) -> range:
     """Return the lines of the key that ends in a line and begins before the text; none if no key is there."""
     first = end
-    while first > free and (_is_data(lines[first - 1]) or _SHORT.fullmatch(lines[first - 1].strip(_AROUND))):
+    while first > free and (_is_data(lines[first - 1]) or _SHORT.fullmatch(lines[first - 1].strip(_SURROUNDING_CHARS))):
         first -= 1
     return range(first, end + 1) if any(_is_data(line) for line in lines[first:end]) else range(0)
 
 
-def _until(lines: Sequence[str], first: int, end: re.Pattern[str]) -> range:
+def _find_until(lines: Sequence[str], first: int, end: re.Pattern[str]) -> range:
     """Return the lines up to the next one that matches; none if there is none near."""
-    last = next((i for i in range(first, min(len(lines), first + _MOST_LINES)) if end.search(lines[i])), None)
+    last = next((i for i in range(first, min(len(lines), first + _MAX_KEY_LINES)) if end.search(lines[i])), None)
     return range(0) if last is None else range(first, last + 1)
 
 
 def _is_data(line: str) -> bool:
     """Return whether a line is a key's data: one run of base64 and hardly anything else."""
     run = _RUN.search(line)
-    if run is None or len(line.strip(_AROUND)) - len(run[0]) > 16:
+    if run is None or len(line.strip(_SURROUNDING_CHARS)) - len(run[0]) > 16:
         return False
     return not (run[0].isalpha() or run[0].islower() or run[0].isupper())

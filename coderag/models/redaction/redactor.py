@@ -13,12 +13,14 @@ _MARKER = re.compile(r"\[secret removed: [A-Za-z0-9 ()]{1,40}\]")
 _TAIL = re.compile(r"[\w-]*(?:\.[\w-]{8,}={0,2})*")
 """What follows where a pattern ends at the least length of a token, or before the last part of one."""
 
-_PIECE = 2_500  # characters of a line that patterns are tried on at once: generated files have lines of megabytes
-_OVERLAP = 600  # a secret at the border of two pieces is in one of them whole
+_WINDOW_CHARS = (
+    2_500  # characters of a line that patterns are tried on at once: generated files have lines of megabytes
+)
+_OVERLAP_CHARS = 600  # a secret at the border of two pieces is in one of them whole
 
 
 @dataclass(frozen=True, slots=True)
-class Redacted:
+class RedactedText:
     """A text without secrets.
 
     Attributes:
@@ -43,55 +45,55 @@ class Redactor:
         # A line without any anchor can hold no secret. One rule without an anchor, and every line is looked at.
         self._anchor = re.compile("|".join(anchors) if all(anchors) else "")
 
-    def redact(self, text: str) -> Redacted:
+    def redact(self, text: str) -> RedactedText:
         """Return a text without its secrets; what is redacted already stays as it is."""
         secrets = 0
         while True:  # what is removed may uncover something; each time there is less that could be
-            text, removed = self._once(text)
+            text, removed = self._redact_once(text)
             if not removed:
-                return Redacted(text, secrets)
+                return RedactedText(text, secrets)
             secrets += removed
 
-    def _once(self, text: str) -> tuple[str, int]:
+    def _redact_once(self, text: str) -> tuple[str, int]:
         removed = 0
         lines = text.split("\n")
         if "PRIVATE KEY" in text or "PuTTY" in text:
-            from coderag.models.redaction.private_keys import key_lines  # noqa: PLC0415  # few texts have one
+            from coderag.models.redaction.private_keys import find_key_lines  # noqa: PLC0415  # few texts have one
 
-            for key in key_lines(lines):
+            for key in find_key_lines(lines):
                 removed += 1
                 for number in key:
-                    lines[number] = _marker("Private Key") + "\r" * lines[number].endswith("\r")
+                    lines[number] = _format_marker("Private Key") + "\r" * lines[number].endswith("\r")
         if self._anchor.search(text.casefold()):
             for number, line in enumerate(lines):
                 folded = line.casefold()
                 if self._anchor.search(folded):
-                    lines[number], more = self._line(line, folded)
-                    removed += more
+                    lines[number], n_line_secrets = self._redact_line(line, folded)
+                    removed += n_line_secrets
         return "\n".join(lines), removed
 
-    def _line(self, line: str, folded: str) -> tuple[str, int]:
+    def _redact_line(self, line: str, folded: str) -> tuple[str, int]:
         """Return a line without its secrets, and how many it had."""
         parts: list[str] = []
         end = removed = 0
-        for start, stop, kind in sorted(self._secrets(line, folded), key=lambda found: (found[0], -found[1])):
+        for start, stop, kind in sorted(self._find_secrets(line, folded), key=lambda span: (span[0], -span[1])):
             if start >= end:
-                parts += [line[end:start], _marker(kind)]
+                parts += [line[end:start], _format_marker(kind)]
                 removed += 1
             end = max(end, stop)
         return "".join([*parts, line[end:]]), removed
 
-    def _secrets(self, line: str, folded: str) -> Iterator[tuple[int, int, str]]:
+    def _find_secrets(self, line: str, folded: str) -> Iterator[tuple[int, int, str]]:
         """Yield where a line's secrets begin and end, and of what kind they are."""
         removed = [match.span() for match in _MARKER.finditer(line)]
         rules = [rule for anchor, rule in self._rules if anchor.search(folded)]
-        for first in range(0, max(1, len(line) - _OVERLAP), _PIECE - _OVERLAP):
-            piece = line[first : first + _PIECE]
+        for first in range(0, max(1, len(line) - _OVERLAP_CHARS), _WINDOW_CHARS - _OVERLAP_CHARS):
+            window = line[first : first + _WINDOW_CHARS]
             for rule in rules:
-                for match in rule.pattern.finditer(piece):
+                for match in rule.pattern.finditer(window):
                     if rule.accepts is not None and not rule.accepts(match):
                         continue
-                    start, end = (first + at for at in match.span(rule.group))
+                    start, end = (first + offset for offset in match.span(rule.group))
                     if rule.group == 0 and (tail := _TAIL.match(line, end)):
                         end = tail.end()
                     if not any(a <= start and end <= b for a, b in removed):
@@ -103,13 +105,13 @@ class Redactor:
 
 
 @cache
-def redactor() -> Redactor:
+def get_redactor() -> Redactor:
     """Return the redactor with all that is known; the first time, it takes 0.3 s to import detect-secrets."""
-    from coderag.models.redaction.assignments import assignment_rules  # noqa: PLC0415
-    from coderag.models.redaction.patterns import detector_rules, provider_rules  # noqa: PLC0415
+    from coderag.models.redaction.assignments import build_assignment_rules  # noqa: PLC0415
+    from coderag.models.redaction.patterns import build_detector_rules, build_provider_rules  # noqa: PLC0415
 
-    return Redactor([*provider_rules(), *detector_rules(), *assignment_rules()])
+    return Redactor([*build_provider_rules(), *build_detector_rules(), *build_assignment_rules()])
 
 
-def _marker(kind: str) -> str:
+def _format_marker(kind: str) -> str:
     return f"[secret removed: {kind}]"

@@ -14,10 +14,10 @@ import numpy as np
 
 from coderag.config.sections import RerankerSettings
 from coderag.errors import ModelError
-from coderag.models.model_folders import model_title
+from coderag.models.model_folders import get_model_title
 from coderag.models.protocols import RerankScores
 
-_BATCH = 4  # texts between two looks at the clock
+_BATCH_SIZE = 4  # texts between two looks at the clock
 
 
 class CrossEncoderReranker:
@@ -35,7 +35,7 @@ class CrossEncoderReranker:
     remote = False
 
     def __init__(self, settings: RerankerSettings, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
-        self.name = f"{settings.provider}/{model_title(folder)}"
+        self.name = f"{settings.provider}/{get_model_title(folder)}"
         self.candidates = settings.candidates
         self._folder = folder
         self._device = settings.device
@@ -51,13 +51,13 @@ class CrossEncoderReranker:
         model = self._model
         deadline = self._clock() + self._budget_ms / 1e3
         scores: list[float] = []
-        for start in range(0, len(texts), _BATCH):
+        for start in range(0, len(texts), _BATCH_SIZE):
             if self._clock() >= deadline:
                 return RerankScores(None, f"{self._budget_ms} ms were over after {start} of {len(texts)} texts")
-            scores += self._scores(model, [(query, text) for text in texts[start : start + _BATCH]])
+            scores += self._compute_scores(model, [(query, text) for text in texts[start : start + _BATCH_SIZE]])
         return RerankScores(scores)
 
-    def _scores(self, model: Any, pairs: list[tuple[str, str]]) -> list[float]:  # noqa: ANN401  # of an extra
+    def _compute_scores(self, model: Any, pairs: list[tuple[str, str]]) -> list[float]:  # noqa: ANN401  # of an extra
         try:
             scores = np.asarray(model.predict(pairs, show_progress_bar=False), np.float64)
         except (RuntimeError, ValueError, TypeError, LookupError) as error:

@@ -16,15 +16,15 @@ from coderag.config.sections import RerankerSettings
 from coderag.config.server_addresses import parse_server_address
 from coderag.models.llms.servers import OLLAMA_MODEL
 from coderag.models.protocols import RerankScores
-from coderag.models.providers import ollama_options
-from coderag.models.remote_errors import Fault, Remote, model_error, remote_errors
+from coderag.models.providers import build_ollama_options
+from coderag.models.remote_errors import Remote, RequestFault, build_model_error, translate_remote_errors
 from coderag.models.text_window import CountedWindow
 from coderag.prompting import PACKAGED, Prompts
 from coderag.text.code_fences import fence_for
 
 _PROMPT_TOKENS = 512  # of the rules, the fences and the reply
-_QUESTION_SHARE = 4  # a quarter of the context window, at most
-_BEST = 10
+_QUESTION_DIVISOR = 4  # a quarter of the context window, at most
+_MAX_SCORE = 10
 
 
 class _NoScoresError(Exception):
@@ -69,43 +69,43 @@ class OllamaReranker:
             ModelError: The server cannot be reached, has no such model, or answers with an error.
         """
         deadline = self._clock() + self._settings.budget_ms / 1e3
-        score = self._listwise if self._settings.mode == "listwise" else self._pointwise
-        question = CountedWindow(self._settings.context_window // _QUESTION_SHARE).cut(query)
+        score = self._score_listwise if self._settings.mode == "listwise" else self._score_pointwise
+        question = CountedWindow(self._settings.context_window // _QUESTION_DIVISOR).cut(query)
         try:
-            return RerankScores(score(_fenced(question), texts, deadline))
+            return RerankScores(score(_fence_text(question), texts, deadline))
         except _NoScoresError as error:
             return RerankScores(None, str(error))
 
-    def _pointwise(self, question: str, texts: Sequence[str], deadline: float) -> list[float]:
-        window, prompt = self._window(1), self._prompts.load("rerank_pointwise")
-        limits = {"type": "integer", "minimum": 0, "maximum": _BEST}
+    def _score_pointwise(self, question: str, texts: Sequence[str], deadline: float) -> list[float]:
+        window, prompt = self._build_window(1), self._prompts.load("rerank_pointwise")
+        limits = {"type": "integer", "minimum": 0, "maximum": _MAX_SCORE}
         scores = []
         for text in texts:
-            asked = prompt.render(question=question, passage=_fenced(window.cut(text))).text
-            score = self._ask(asked, "score", limits, deadline)
-            if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= _BEST:
+            prompt_text = prompt.render(question=question, passage=_fence_text(window.cut(text))).text
+            score = self._request_value(prompt_text, "score", limits, deadline)
+            if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= _MAX_SCORE:
                 raise _NoScoresError("a reply of the model has no score")
             scores.append(float(score))
         return scores
 
-    def _listwise(self, question: str, texts: Sequence[str], deadline: float) -> list[float]:
-        window = self._window(len(texts))
-        passages = "\n\n".join(f"[{number}]\n{_fenced(window.cut(text))}" for number, text in enumerate(texts, 1))
+    def _score_listwise(self, question: str, texts: Sequence[str], deadline: float) -> list[float]:
+        window = self._build_window(len(texts))
+        passages = "\n\n".join(f"[{number}]\n{_fence_text(window.cut(text))}" for number, text in enumerate(texts, 1))
         limits = {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": len(texts)}}
-        asked = self._prompts.load("rerank_listwise").render(question=question, passages=passages).text
-        order = self._ask(asked, "order", limits, deadline)
-        named = [number for number in order if type(number) is int] if isinstance(order, list) else []
-        ranks = {number: rank for rank, number in enumerate(dict.fromkeys(named)) if 1 <= number <= len(texts)}
+        prompt_text = self._prompts.load("rerank_listwise").render(question=question, passages=passages).text
+        order = self._request_value(prompt_text, "order", limits, deadline)
+        numbers = [number for number in order if type(number) is int] if isinstance(order, list) else []
+        ranks = {number: rank for rank, number in enumerate(dict.fromkeys(numbers)) if 1 <= number <= len(texts)}
         if not ranks:
             raise _NoScoresError("the model's reply names none of the texts")
         return [float(len(texts) - ranks.get(number, len(texts))) for number in range(1, len(texts) + 1)]
 
-    def _window(self, texts: int) -> CountedWindow:
+    def _build_window(self, n_texts: int) -> CountedWindow:
         """Return what each of some texts may have of the context window."""
         window = self._settings.context_window
-        return CountedWindow(max(32, (window - window // _QUESTION_SHARE - _PROMPT_TOKENS) // texts))
+        return CountedWindow(max(32, (window - window // _QUESTION_DIVISOR - _PROMPT_TOKENS) // n_texts))
 
-    def _ask(self, prompt: str, key: str, limits: dict[str, Any], deadline: float) -> Any:  # noqa: ANN401  # the model's
+    def _request_value(self, prompt: str, key: str, limits: dict[str, Any], deadline: float) -> Any:  # noqa: ANN401  # the model's
         """Return what the model's reply has for `key`; None if it is no such reply.
 
         Raises:
@@ -119,25 +119,25 @@ class OllamaReranker:
             "format": {"type": "object", "properties": {key: limits}, "required": [key]},
             "options": {"temperature": 0, "num_ctx": self._settings.context_window},
         }
-        with remote_errors(self._remote):
+        with translate_remote_errors(self._remote):
             reply = self._post(body, deadline)
             content = None if reply is None else str(json.loads(reply)["message"]["content"])
         if content is None:
             raise _NoScoresError(f"{self._settings.budget_ms} ms were over")
         try:
-            told = json.loads(content)
+            parsed = json.loads(content)
         except ValueError:
             return None
-        return told.get(key) if isinstance(told, dict) else None
+        return parsed.get(key) if isinstance(parsed, dict) else None
 
     def _post(self, body: dict[str, Any], deadline: float) -> bytes | None:
         """Return the reply to a request, or None if it is not all there in time."""
-        left = deadline - self._clock()
-        if left <= 0:
+        remaining_s = deadline - self._clock()
+        if remaining_s <= 0:
             return None
         reply = b""
         try:
-            with self._client.stream("POST", "/api/chat", json=body, timeout=left) as response:
+            with self._client.stream("POST", "/api/chat", json=body, timeout=remaining_s) as response:
                 if response.is_error:
                     response.read()
                     response.raise_for_status()
@@ -146,19 +146,19 @@ class OllamaReranker:
                         return None
                     reply += part
         except httpx.ConnectTimeout as error:
-            fault = Fault("unreachable", detail=f"no connection within {left:.1f} s")
-            raise model_error(fault, self._remote) from error
+            fault = RequestFault("unreachable", detail=f"no connection within {remaining_s:.1f} s")
+            raise build_model_error(fault, self._remote) from error
         except httpx.TimeoutException:
             return None
         return reply
 
     @cached_property
     def _client(self) -> httpx.Client:
-        options = ollama_options(self._remote.address, self._remote.timeout_s)
+        options = build_ollama_options(self._remote.address, self._remote.timeout_s)
         return httpx.Client(base_url=self._remote.address, **options)
 
 
-def _fenced(text: str) -> str:
+def _fence_text(text: str) -> str:
     """Return a text between fences that nothing in it can close."""
     fence = fence_for(text)
     return f"{fence}\n{text}\n{fence}"

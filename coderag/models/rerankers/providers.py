@@ -2,7 +2,7 @@
 
 from coderag.config.sections import RerankerSettings
 from coderag.models.extras import require_extra
-from coderag.models.model_folders import model_folder
+from coderag.models.model_folders import resolve_model_folder
 from coderag.models.protocols import Reranker
 from coderag.prompting import PACKAGED, Prompts
 
@@ -28,4 +28,6 @@ def make_reranker(settings: RerankerSettings, prompts: Prompts = PACKAGED) -> Re
             require_extra("sentence_transformers", "sentence-transformers", "the reranker 'cross-encoder'")
             from coderag.models.rerankers.cross_encoder import CrossEncoderReranker  # noqa: PLC0415  # only this one needs it
 
-            return CrossEncoderReranker(settings, model_folder("cross-encoder", settings.model, "reranker.model"))
+            return CrossEncoderReranker(
+                settings, resolve_model_folder("cross-encoder", settings.model, "reranker.model")
+            )

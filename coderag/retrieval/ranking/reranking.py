@@ -31,7 +31,7 @@ def rerank_results(
         return list(results), details
     masked = paths if reranker.remote else None
     texts = [_format_text(snippet, masked) for snippet in build_result_snippets(corpus, leading)]
-    rescored = reranker.rerank(masked.hide(query) if masked else query, texts)
+    rescored = reranker.rerank(masked.mask_text(query) if masked else query, texts)
     if rescored.scores is None:
         return list(results), {**details, "order_stands": rescored.note}
     scores = rescored.scores
@@ -50,5 +50,5 @@ def rerank_results(
 
 def _format_text(snippet: Snippet, paths: MaskedPaths | None) -> str:
     """Format a result for the model."""
-    path = paths.mask.mask(snippet.path) if paths else snippet.path
+    path = paths.mask.mask_path(snippet.path) if paths else snippet.path
     return f"{path}\n{snippet.text}"

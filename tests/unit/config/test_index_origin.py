@@ -8,7 +8,7 @@ import pytest
 
 from coderag.config.index_origin import MARK_FILE, find_fallback_folder, is_foreign_index, mark_as_own
 from coderag.config.settings import Settings
-from coderag.ingestion.cache_directory import cache_directory
+from coderag.ingestion.cache_directory import resolve_cache_directory
 from coderag.stores.disk import create_index_directory
 from coderag.stores.index_locations import find_index_folder, find_prompts_folder
 
@@ -121,9 +121,9 @@ def test_a_working_tree_shares_no_cache_that_came_with_the_main_one(root, tmp_pa
     git(root, "commit", "-q", "--allow-empty", "-m", "one")
     git(root, "worktree", "add", "-q", str(tmp_path / "linked"))
     own = tmp_path / "linked" / ".coderag"
-    assert cache_directory(tmp_path / "linked", own) == root / ".coderag" / "cache"
+    assert resolve_cache_directory(tmp_path / "linked", own) == root / ".coderag" / "cache"
     (root / ".coderag" / "cache").mkdir(parents=True)
-    assert cache_directory(tmp_path / "linked", own) == own / "cache"
+    assert resolve_cache_directory(tmp_path / "linked", own) == own / "cache"
 
 
 def test_own_texts_of_prompts_are_used_only_where_the_repository_is_trusted_or_has_no_say(root, tmp_path) -> None:

@@ -3,7 +3,7 @@ import subprocess
 
 import pytest
 
-from coderag.ingestion.cache_directory import cache_directory
+from coderag.ingestion.cache_directory import resolve_cache_directory
 
 
 def git(directory, *arguments):
@@ -22,11 +22,11 @@ def repository(tmp_path):
 
 
 def where(root):
-    return cache_directory(root, root / ".coderag")
+    return resolve_cache_directory(root, root / ".coderag")
 
 
 def test_a_folder_without_git_has_its_own(tmp_path):
-    assert cache_directory(tmp_path, tmp_path / "elsewhere") == tmp_path / "elsewhere" / "cache"
+    assert resolve_cache_directory(tmp_path, tmp_path / "elsewhere") == tmp_path / "elsewhere" / "cache"
 
 
 def test_a_main_working_tree_has_its_own(repository):

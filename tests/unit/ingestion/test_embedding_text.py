@@ -26,7 +26,7 @@ FILES = {
 
 
 def embedding_text(node, mask):
-    return subject.embedding_text(node.metadata, node.text, mask)
+    return subject.build_embedding_text(node.metadata, node.text, mask)
 
 
 def nodes_of(path, text=None):
@@ -45,7 +45,7 @@ def test_without_a_mask_the_text_is_that_of_the_chunk(path):
 def test_with_a_mask_no_name_of_the_path_is_in_it(path):
     texts = [embedding_text(node, MASK).lower() for node in nodes_of(path)]
     for text in texts:
-        assert f"path: {MASK.mask(path)}" in text
+        assert f"path: {MASK.mask_path(path)}" in text
         assert not [name for name in ("zyzzyva", "quokka", "axolotl") if name in text]
 
 

@@ -11,11 +11,11 @@ MEGABYTE = 1_000_000
 @pytest.mark.parametrize(
     "estimate",
     [
-        estimates.chunks(MEGABYTE),
-        estimates.embedded_texts(10, MEGABYTE),
-        estimates.embedded_tokens(10, MEGABYTE),
-        estimates.seconds(10, MEGABYTE, 2),
-        estimates.memory(MEGABYTE, 2),
+        estimates.estimate_chunks(MEGABYTE),
+        estimates.estimate_embedded_texts(10, MEGABYTE),
+        estimates.estimate_embedded_tokens(10, MEGABYTE),
+        estimates.estimate_seconds(10, MEGABYTE, 2),
+        estimates.estimate_memory(MEGABYTE, 2),
     ],
 )
 def test_bounds_are_in_order_and_leave_room(estimate: Estimate) -> None:
@@ -23,20 +23,25 @@ def test_bounds_are_in_order_and_leave_room(estimate: Estimate) -> None:
 
 
 def test_known_chunks_are_added_as_they_are() -> None:
-    assert estimates.chunks(0, 120) == Estimate(120, 120)
+    assert estimates.estimate_chunks(0, 120) == Estimate(120, 120)
 
 
 def test_no_files_make_and_take_next_to_nothing() -> None:
-    assert estimates.chunks(0) == estimates.embedded_texts(0, 0) == estimates.embedded_tokens(0, 0) == Estimate(0, 0)
-    assert estimates.seconds(0, 0, 2) == Estimate(0, 0)
+    assert (
+        estimates.estimate_chunks(0)
+        == estimates.estimate_embedded_texts(0, 0)
+        == estimates.estimate_embedded_tokens(0, 0)
+        == Estimate(0, 0)
+    )
+    assert estimates.estimate_seconds(0, 0, 2) == Estimate(0, 0)
 
 
 def test_more_processes_take_less_time_and_more_memory() -> None:
     size = 100 * MEGABYTE
-    assert estimates.seconds(0, size, 4).low < estimates.seconds(0, size, 2).low
-    assert estimates.memory(size, 4).low > estimates.memory(size, 2).low
-    assert estimates.seconds(0, size, 0) == estimates.seconds(0, size, 1)
+    assert estimates.estimate_seconds(0, size, 4).low < estimates.estimate_seconds(0, size, 2).low
+    assert estimates.estimate_memory(size, 4).low > estimates.estimate_memory(size, 2).low
+    assert estimates.estimate_seconds(0, size, 0) == estimates.estimate_seconds(0, size, 1)
 
 
 def test_cost_is_by_the_million_tokens() -> None:
-    assert estimates.cost(Estimate(1_000_000, 3_000_000), 0.2) == Estimate(0.2, pytest.approx(0.6))
+    assert estimates.estimate_cost(Estimate(1_000_000, 3_000_000), 0.2) == Estimate(0.2, pytest.approx(0.6))

@@ -466,8 +466,8 @@ def test_a_wrong_transformation_is_an_error_and_leaves_the_index(place):
 
 
 def test_worker_processes_give_the_index_of_one_process(tmp_path, model, monkeypatch):
-    monkeypatch.setattr(indexer, "_SMALLEST_JOB", 5_000)
-    monkeypatch.setattr(indexer, "_LARGEST_JOB", 5_000)
+    monkeypatch.setattr(indexer, "_MIN_JOB_BYTES", 5_000)
+    monkeypatch.setattr(indexer, "_MAX_JOB_BYTES", 5_000)
     places = {}
     for name, workers in (("one", 0), ("many", 2)):
         (tmp_path / name / "repo").mkdir(parents=True)

@@ -153,7 +153,7 @@ def test_another_version_of_the_embedded_model_means_new_vectors(
     place.put("a.py")
     place.index()
     assert place.plan().is_up_to_date
-    monkeypatch.setattr(planning, "configured_embedding", lambda settings, recorded: "embedded/words-9")
+    monkeypatch.setattr(planning, "describe_configured_embedding", lambda settings, recorded: "embedded/words-9")
     plan = place.plan()
     assert plan.reembed.endswith(" to embedded/words-9")
     assert plan.embedding is None
@@ -180,7 +180,7 @@ def test_another_dimension_of_the_same_model_is_a_switch() -> None:
     recorded = EmbeddingInfo("ollama", OLLAMA_MODEL, 768)
     for dimension, words in ((None, ""), (768, ""), (256, f"ollama/{OLLAMA_MODEL} (256 dimensions)")):
         settings = EmbeddingSettings(provider="ollama", dimension=dimension)
-        assert planning.configured_embedding(settings, recorded) == (words or recorded.name)
+        assert planning.describe_configured_embedding(settings, recorded) == (words or recorded.name)
 
 
 def test_a_switch_and_another_way_of_chunking_are_both_told(place: Workplace) -> None:

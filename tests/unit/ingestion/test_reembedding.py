@@ -8,7 +8,7 @@ from coderag.config.settings import Settings
 from coderag.errors import StoreError
 from coderag.ingestion import reembedding
 from coderag.ingestion.indexer import Indexer
-from coderag.ingestion.reembedding import ReembeddedSnapshot, embed_stored
+from coderag.ingestion.reembedding import ReembeddedSnapshot, embed_stored_chunks
 from coderag.models.dense import EmbeddedDense
 from coderag.models.providers import make_dense_model
 from coderag.stores.index_store import EmbeddingInfo, IndexStore
@@ -49,9 +49,9 @@ def snapshot(tmp_path_factory, model):
 
 @pytest.mark.parametrize("at_once", [1, 20, 2_000])
 def test_the_same_model_makes_the_same_vectors_in_batches_of_whole_files(snapshot, model, monkeypatch, at_once):
-    monkeypatch.setattr(reembedding, "_CHUNKS_AT_ONCE", at_once)
+    monkeypatch.setattr(reembedding, "_CHUNKS_PER_BATCH", at_once)
     paths = [record.path for record in snapshot.read_files()]
-    batches = list(embed_stored(snapshot, model, snapshot.read_terms(), paths))
+    batches = list(embed_stored_chunks(snapshot, model, snapshot.read_terms(), paths))
     assert (len(batches) > 1) == (at_once < 2_000)
     assert [path for batch in batches for path in batch.paths] == sorted(paths)
     np.testing.assert_allclose(
@@ -65,15 +65,15 @@ def test_the_same_model_makes_the_same_vectors_in_batches_of_whole_files(snapsho
 
 def test_only_the_files_that_are_named_are_embedded(snapshot, model):
     wanted = {"module_2.py", "module_5.py", "gone.py"}
-    (batch,) = embed_stored(snapshot, model, snapshot.read_terms(), wanted)
+    (batch,) = embed_stored_chunks(snapshot, model, snapshot.read_terms(), wanted)
     assert batch.paths == ["module_2.py", "module_5.py"]
     assert set(batch.columns["path"].to_pylist()) == wanted - {"gone.py"}
-    assert list(embed_stored(snapshot, model, snapshot.read_terms(), ())) == []
+    assert list(embed_stored_chunks(snapshot, model, snapshot.read_terms(), ())) == []
 
 
 def test_a_vocabulary_that_has_grown_changes_nothing(snapshot, model):
     terms = [*snapshot.read_terms(), "qqxzzyq"]
-    (batch,) = embed_stored(snapshot, model, terms, ["module_0.py"])
+    (batch,) = embed_stored_chunks(snapshot, model, terms, ["module_0.py"])
     assert batch.terms is terms
     np.testing.assert_allclose(batch.vectors.chunks, snapshot.read_vectors()[: len(batch.columns)], atol=1e-6)
 

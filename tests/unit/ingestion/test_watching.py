@@ -5,7 +5,7 @@ import pytest
 
 from coderag.errors import IndexLockedError, IngestionError
 from coderag.ingestion import watching
-from coderag.ingestion.watching import watch_changes, when_unlocked
+from coderag.ingestion.watching import run_when_unlocked, watch_changes
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def stop():
 @pytest.fixture
 def changes(tmp_path, stop, monkeypatch):
     """Changes of a folder, watched already; `debug.log` and what is in `build` do not matter."""
-    monkeypatch.setattr(watching, "_ROUND_MS", 50)
+    monkeypatch.setattr(watching, "_POLL_MS", 50)
     (tmp_path / "build").mkdir()
     (tmp_path / ".git").mkdir()
     found = watch_changes(tmp_path, lambda: {"build/", "debug.log"}, stop)
@@ -85,7 +85,7 @@ def test_another_writer_is_waited_for(monkeypatch):
             raise answer
         return answer
 
-    assert when_unlocked(index) == "report"
+    assert run_when_unlocked(index) == "report"
 
 
 def test_waiting_for_another_writer_ends_when_told_to(stop):
@@ -93,4 +93,4 @@ def test_waiting_for_another_writer_ends_when_told_to(stop):
         stop.set()
         raise IndexLockedError("busy")
 
-    assert when_unlocked(index, stop) is None
+    assert run_when_unlocked(index, stop) is None

@@ -3,7 +3,14 @@ import pytest
 import scipy.sparse as sp
 
 from coderag.errors import IndexModelError
-from coderag.models.dense import VECTORS, Batch, EmbeddedDense, MaskedQueries, ProviderDense, check_embedding
+from coderag.models.dense import (
+    VECTORS_NAMESPACE,
+    ChunkBatch,
+    EmbeddedDense,
+    MaskedQueries,
+    ProviderDense,
+    check_embedding,
+)
 from coderag.models.word_vectors import WordVectors
 from coderag.stores.content_cache import ContentCache
 from coderag.stores.field_counts import FieldCounts
@@ -36,12 +43,12 @@ def matrix(rows, terms=TERMS):
 def batch(chunks, *, paths=({},), file_of=None, terms=TERMS, texts=None, names=("a.py", "b.py", "c.py")):
     """A batch of chunks given as dicts of fields."""
     fields = (matrix([chunk.get(field, {}) for chunk in chunks], terms) for field in ("body", "names", "docs"))
-    return Batch(
+    return ChunkBatch(
         texts=texts or [f"text {number}" for number in range(len(chunks))],
         counts=FieldCounts(*fields),
         terms=list(terms),
         paths=names[: len(paths)],
-        file_of=np.array(file_of or [0] * len(chunks), np.intp),
+        file_indices=np.array(file_of or [0] * len(chunks), np.intp),
         path_counts=matrix(paths, terms),
     )
 
@@ -146,7 +153,7 @@ class FakeEmbedder:
     def __init__(self):
         self.history = []
 
-    def as_sent(self, text):
+    def prepare_text(self, text):
         return f"sent: {text}"
 
     def embed_requests(self, texts):
@@ -336,14 +343,14 @@ def test_texts_are_told_as_they_get_their_vectors_from_wherever(cache):
 
 def test_what_is_kept_is_counted_and_nothing_sent(cache):
     given = batch([{}] * 4, texts=["aab", "b", "x", "b"], names=("a.py",))
-    assert ProviderDense(FakeEmbedder(), "ollama").count_kept(given) == 0
-    assert cached(cache).count_kept(given) == 0
+    assert ProviderDense(FakeEmbedder(), "ollama").count_cached(given) == 0
+    assert cached(cache).count_cached(given) == 0
     embedded(cached(cache), "aab", "b")
     model = cached(cache)
-    assert model.count_kept(given) == 4, "with the path; equal texts count each"
+    assert model.count_cached(given) == 4, "with the path; equal texts count each"
     model.mask = PathMask(b"key" * 16)
-    assert model.count_kept(given) == 3
-    assert cached(cache, OtherModel()).count_kept(given) == 0
+    assert model.count_cached(given) == 3
+    assert cached(cache, OtherModel()).count_cached(given) == 0
     assert sent(model) == []
 
 
@@ -356,7 +363,7 @@ def test_a_cache_that_is_off_costs_requests_only(cache):
     cache.close()
     model = cached(cache)
     np.testing.assert_allclose(embedded(model, "aaa").chunks, [[1, 0]])
-    assert cache.get(VECTORS, []) == {}
+    assert cache.get(VECTORS_NAMESPACE, []) == {}
 
 
 # What is not shown
@@ -380,4 +387,4 @@ def test_paths_in_a_question_are_masked_before_it_is_sent():
     mask = PathMask(b"k" * 32)
     model = ProviderDense(Listening(), "ollama")
     MaskedQueries(model, MaskedPaths(mask, ["billing/ledger.py"])).embed_query("what is billing/ledger.py", [])
-    assert sent(model) == [f"what is {mask.mask('billing/ledger.py')}"]
+    assert sent(model) == [f"what is {mask.mask_path('billing/ledger.py')}"]

@@ -11,9 +11,9 @@ import pytest
 
 from coderag.config.sections import EmbeddingSettings
 from coderag.errors import ConfigurationError, ModelError
-from coderag.models.model_folders import fingerprint, model_folder, model_title, prompts_of_folder
+from coderag.models.model_folders import get_model_title, hash_model_files, read_folder_prefixes, resolve_model_folder
 from coderag.models.prefixes import Prefixes
-from coderag.models.providers import make_dense_model, model_name
+from coderag.models.providers import get_model_name, make_dense_model
 from tests.loopback import bag_of_words
 from tests.loopback.cases import batch_of, embedded
 from tests.support.model_folders import write_model2vec, write_sentence_transformers
@@ -41,19 +41,19 @@ def offline(monkeypatch):
 
 def test_a_model_must_be_named():
     with pytest.raises(ConfigurationError, match=r"embedding\.model is not set.*'model2vec'"):
-        model_folder("model2vec", "")
+        resolve_model_folder("model2vec", "")
 
 
 @pytest.mark.parametrize("name", ["nomic-ai/CodeRankEmbed", "models/minilm"])
 def test_a_name_of_the_hub_is_not_downloaded(name):
     with pytest.raises(ConfigurationError, match=f"embedding.model is {name}.*full path") as caught:
-        model_folder("sentence-transformers", name)
+        resolve_model_folder("sentence-transformers", name)
     assert "Nothing is downloaded" in caught.value.hint
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path):
     with pytest.raises(ConfigurationError, match=r"minilm, which is no folder") as caught:
-        model_folder("model2vec", str(tmp_path / "minilm"))
+        resolve_model_folder("model2vec", str(tmp_path / "minilm"))
     assert "Nothing is downloaded" in caught.value.hint
 
 
@@ -64,20 +64,20 @@ def test_a_folder_that_is_not_there_is_told(tmp_path):
 def test_a_folder_of_something_else_is_told(tmp_path, provider, files):
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ConfigurationError, match=f"which is no folder of a {provider} model") as caught:
-        model_folder(provider, str(tmp_path))
+        resolve_model_folder(provider, str(tmp_path))
     assert re.search(files, caught.value.hint)
 
 
 def test_the_home_folder_may_be_abbreviated(home):
     folder = write_sentence_transformers(home / "models" / "minilm")
-    assert model_folder("sentence-transformers", "~/models/minilm") == folder
+    assert resolve_model_folder("sentence-transformers", "~/models/minilm") == folder
 
 
 def test_a_folder_with_code_of_its_own_is_refused(tmp_path):
     folder = write_sentence_transformers(tmp_path / "model")
     (folder / "modules.json").write_text(json.dumps([{"type": "custom_st.Transformer", "path": ""}]))
     with pytest.raises(ConfigurationError, match=r"is not run: custom_st\.Transformer"):
-        model_folder("sentence-transformers", str(folder))
+        resolve_model_folder("sentence-transformers", str(folder))
 
 
 @pytest.mark.parametrize("content", ["{", "[1]", "{}", '[{"path": ""}]'])
@@ -85,10 +85,10 @@ def test_a_broken_list_of_modules_is_told(tmp_path, content):
     folder = write_sentence_transformers(tmp_path / "model")
     (folder / "modules.json").write_text(content)
     if content == "{}":
-        assert model_folder("sentence-transformers", str(folder)) == folder
+        assert resolve_model_folder("sentence-transformers", str(folder)) == folder
         return
     with pytest.raises(ConfigurationError, match=r"modules\.json cannot be read"):
-        model_folder("sentence-transformers", str(folder))
+        resolve_model_folder("sentence-transformers", str(folder))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_broken_list_of_modules_is_told(tmp_path, content):
     ],
 )
 def test_a_model_is_called_by_its_folder_also_in_the_cache_of_the_hub(tmp_path, folder, title):
-    assert model_title(tmp_path / folder.lstrip("/")) == title
+    assert get_model_title(tmp_path / folder.lstrip("/")) == title
 
 
 # --- prompts
@@ -107,13 +107,13 @@ def test_a_model_is_called_by_its_folder_also_in_the_cache_of_the_hub(tmp_path, 
 
 def test_the_folders_own_prompts_win_over_the_table(tmp_path):
     own = write_sentence_transformers(tmp_path / "CodeRankEmbed", {"query": "own: ", "passage": "text: "})
-    assert prompts_of_folder(own) == Prefixes("own: ", "text: ")
+    assert read_folder_prefixes(own) == Prefixes("own: ", "text: ")
 
 
 @pytest.mark.parametrize("prompts", [None, {}, {"query": "", "document": ""}, {"classification": "classify: "}])
 def test_what_is_known_of_the_name_is_taken_where_the_folder_says_nothing(tmp_path, prompts):
     folder = write_sentence_transformers(tmp_path / "CodeRankEmbed", prompts)
-    assert prompts_of_folder(folder) == Prefixes(CODE_PROMPT, "")
+    assert read_folder_prefixes(folder) == Prefixes(CODE_PROMPT, "")
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"prompts": [1]}', '{"prompts": 3}'])
@@ -121,7 +121,7 @@ def test_broken_prompts_are_told(tmp_path, content):
     folder = write_sentence_transformers(tmp_path / "model")
     (folder / "config_sentence_transformers.json").write_text(content)
     with pytest.raises(ConfigurationError, match=r"config_sentence_transformers\.json cannot be read"):
-        prompts_of_folder(folder)
+        read_folder_prefixes(folder)
 
 
 # --- what tells one model from another
@@ -134,7 +134,7 @@ def test_a_model_is_the_same_wherever_it_lies(tmp_path):
     (tmp_path / "b" / "minilm" / "README.md").write_text("another text")
     (tmp_path / "b" / "minilm" / ".cache").mkdir()
     (tmp_path / "b" / "minilm" / ".cache" / "x.json").write_text("{}")
-    assert fingerprint(folder) == fingerprint(tmp_path / "b" / "minilm")
+    assert hash_model_files(folder) == hash_model_files(tmp_path / "b" / "minilm")
 
 
 @pytest.mark.parametrize("size", [10, 5_000_000])
@@ -144,7 +144,7 @@ def test_other_weights_are_another_model(tmp_path, size):
     for seed in range(3):
         weights = np.random.default_rng(seed).bytes(size)
         (folder / "model.safetensors").write_bytes(weights)
-        names.add(model_name(EmbeddingSettings(provider="sentence-transformers", model=str(folder))))
+        names.add(get_model_name(EmbeddingSettings(provider="sentence-transformers", model=str(folder))))
     assert len(names) == 3
     assert all(name.startswith("minilm@") for name in names)
 
@@ -153,7 +153,7 @@ def test_settings_that_change_vectors_change_the_name_and_others_do_not(tmp_path
     folder = str(write_sentence_transformers(tmp_path / "minilm"))
 
     def name(**options):
-        return model_name(EmbeddingSettings(provider="sentence-transformers", model=folder, **options))
+        return get_model_name(EmbeddingSettings(provider="sentence-transformers", model=folder, **options))
 
     assert name() == name(batch_size=3, device="cuda", query_prefix="q: ")
     assert len({name(), name(max_tokens=128), name(text_prefix="t: ")}) == 3
@@ -175,7 +175,7 @@ def test_a_model2vec_folder_embeds_texts_and_questions(model2vec, offline):
     assert np.argmax(chunks @ question) == 0
     assert np.linalg.norm(chunks, axis=1) == pytest.approx([1, 1])
     assert (model.info.provider, model.info.dimension) == ("model2vec", 16)
-    assert model.info.model == model_name(EmbeddingSettings(provider="model2vec", model=str(model2vec)))
+    assert model.info.model == get_model_name(EmbeddingSettings(provider="model2vec", model=str(model2vec)))
 
 
 def test_texts_without_a_known_word_get_zeros(model2vec):

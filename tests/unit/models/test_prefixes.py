@@ -3,7 +3,7 @@ import re
 import pytest
 
 from coderag.config.sections import EmbeddingSettings
-from coderag.models.prefixes import KNOWN_PREFIXES, Prefixes, configured_prefixes, prefixes_of
+from coderag.models.prefixes import KNOWN_PREFIXES, Prefixes, find_prefixes, resolve_prefixes
 
 
 @pytest.mark.parametrize(
@@ -28,15 +28,15 @@ from coderag.models.prefixes import KNOWN_PREFIXES, Prefixes, configured_prefixe
     ],
 )
 def test_known_models_get_the_prefixes_they_were_trained_with(model, query, text):
-    found = prefixes_of(model)
+    found = find_prefixes(model)
     assert (found.query, found.text) == (query, text)
 
 
 def test_settings_come_before_what_is_known():
     known = Prefixes("q: ", "t: ")
-    assert configured_prefixes(EmbeddingSettings(), known) == known
-    assert configured_prefixes(EmbeddingSettings(query_prefix="ask: "), known) == Prefixes("ask: ", "t: ")
-    assert configured_prefixes(EmbeddingSettings(query_prefix="", text_prefix=""), known) == Prefixes()
+    assert resolve_prefixes(EmbeddingSettings(), known) == known
+    assert resolve_prefixes(EmbeddingSettings(query_prefix="ask: "), known) == Prefixes("ask: ", "t: ")
+    assert resolve_prefixes(EmbeddingSettings(query_prefix="", text_prefix=""), known) == Prefixes()
 
 
 def test_the_table_has_names_as_they_are_looked_up():

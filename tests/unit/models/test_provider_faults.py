@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coderag.errors import ModelError, ModelUnavailableError
-from coderag.models.batched_embedding import Stopped
+from coderag.models.batched_embedding import RequestStoppedError
 from tests.loopback import Reply, bag_of_words
 from tests.loopback.cases import embedded
 
@@ -296,6 +296,6 @@ def test_what_waits_to_be_sent_again_is_not_sent_after_a_failure_beside_it(case)
     model, stopped = case.model()._model, threading.Event()
     model._sleep = lambda seconds: stopped.set()
     case.server.next(Reply({"error": "busy"}, 503))
-    with pytest.raises(Stopped):
+    with pytest.raises(RequestStoppedError):
         model._embed_batch(["login"], stopped)
     assert len(case.server.requests) == 1

@@ -11,8 +11,8 @@ from coderag.config.sections import EmbeddingSettings
 from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError, ModelAuthenticationError, ModelError
 from coderag.models.dense import EmbeddedDense
-from coderag.models.prefixes import prefixes_of
-from coderag.models.providers import make_dense_model, model_name, ollama_options
+from coderag.models.prefixes import find_prefixes
+from coderag.models.providers import build_ollama_options, get_model_name, make_dense_model
 from coderag.models.word_vectors import WordVectors
 from coderag.stores.pointer import EmbeddingInfo
 from tests.loopback import Reply, bag_of_words
@@ -193,7 +193,7 @@ def test_vectors_come_back_in_order_over_several_requests(case):
     texts = [f"word{number} and more" for number in range(5)]
     vectors = case.model(batch_size=2).embed_batch(batch_of(texts)).chunks
     assert [len(texts) for texts in case.sent if "dimension" not in texts[0]] == [2, 2, 1, 1]
-    prefix = prefixes_of(case.model_name).text
+    prefix = find_prefixes(case.model_name).text
     expected = np.array([bag_of_words(prefix + text, 64) for text in texts])
     np.testing.assert_allclose(vectors, expected / np.linalg.norm(expected, axis=1)[:, None], rtol=1e-5)
 
@@ -267,7 +267,7 @@ def test_requests_side_by_side_give_the_same_vectors_in_order(case):
 
 def test_servers_elsewhere_get_requests_side_by_side_and_those_on_this_machine_do_not(case):
     def side_by_side(**settings):
-        return case.model(**settings)._model._limits.side_by_side
+        return case.model(**settings)._model._limits.max_concurrency
 
     assert side_by_side() == 1
     assert side_by_side(base_url="https://models.example/v1") == (1 if case.provider == "ollama" else 4)
@@ -279,7 +279,7 @@ def test_servers_elsewhere_get_requests_side_by_side_and_those_on_this_machine_d
 
 def test_the_name_of_a_model_is_its_own_and_changes_where_vectors_do():
     def name(**settings):
-        return model_name(EmbeddingSettings(provider="voyage", **settings))
+        return get_model_name(EmbeddingSettings(provider="voyage", **settings))
 
     assert name() == "voyage-code-3"
     assert name(model="voyage-3-large", query_prefix="q: ", batch_size=7, dimension=256) == "voyage-3-large"
@@ -291,7 +291,7 @@ def test_the_name_of_a_model_is_its_own_and_changes_where_vectors_do():
 def test_the_name_is_what_the_model_says_of_itself(case):
     model = case.model(max_tokens=512)
     settings = EmbeddingSettings(provider=case.provider, model=case.model_name, max_tokens=512)
-    assert model.info.model == model_name(settings)
+    assert model.info.model == get_model_name(settings)
 
 
 # --- keys
@@ -314,7 +314,7 @@ def test_ollamas_own_site_gets_its_key_from_the_environment():
 
     def sent_to(address, key=""):
         request = httpx.Request("POST", address, headers={"Authorization": "Bearer of-the-environment"})
-        return ollama_options(address, 1.0, key)["auth"](request).headers.get("authorization")
+        return build_ollama_options(address, 1.0, key)["auth"](request).headers.get("authorization")
 
     assert sent_to("https://ollama.com") == "Bearer of-the-environment"
     assert sent_to("https://ollama.com.evil.example") is None
@@ -333,7 +333,7 @@ def test_ollamas_own_site_gets_its_key_from_the_environment():
     ],
 )
 def test_only_this_machine_is_reached_without_a_proxy(address, direct):
-    assert ollama_options(address, 1.0)["trust_env"] is not direct
+    assert build_ollama_options(address, 1.0)["trust_env"] is not direct
 
 
 @pytest.mark.parametrize("provider", ["openai", "voyage"])

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from coderag.models.dense import VECTORS, ProviderDense
+from coderag.models.dense import VECTORS_NAMESPACE, ProviderDense
 from coderag.models.protocols import RerankScores
-from coderag.models.redacting import RedactingEmbedder, RedactingReranker, without_secrets
+from coderag.models.redacting import RedactingEmbedder, RedactingReranker, redact_remote
 from coderag.stores.content_cache import ContentCache
 from tests.loopback.cases import Case, batch_of, embedded
 from tests.loopback.ollama_server import OllamaServer
@@ -16,10 +16,10 @@ SENT = 'connect(password="[secret removed: Password]")'
 def test_texts_and_questions_are_sent_without_secrets():
     with OllamaServer() as server:
         model = Case("ollama", server).model()
-        model.send_through(without_secrets)
+        model.wrap_model(redact_remote)
         vectors = embedded(model, [PASSWORD, "plain"])
         model.embed_query(PASSWORD, [])
-        assert model._model.as_sent(PASSWORD) == f"search_document: {SENT}"
+        assert model._model.prepare_text(PASSWORD) == f"search_document: {SENT}"
         assert "hunter2" not in str(server.bodies)
         assert server.bodies[0]["input"] == [f"search_document: {SENT}", "search_document: plain"]
         assert vectors.shape == (2, server.dimension)
@@ -29,20 +29,27 @@ def test_texts_and_questions_are_sent_without_secrets():
 def test_a_vector_of_a_text_with_its_secret_is_not_used_for_the_text_without(tmp_path):
     with OllamaServer() as server, ContentCache(tmp_path, limit_bytes=1_000_000) as cache:
         open_model, model = Case("ollama", server).model(), Case("ollama", server).model()
-        model.send_through(without_secrets)
+        model.wrap_model(redact_remote)
         open_model.cache = model.cache = cache
         batch = batch_of([PASSWORD, "plain"])
         open_model.embed_batch(batch)
-        assert open_model.count_kept(batch) == 3
-        assert model.count_kept(batch) == 2  # the plain text and the path: what is sent is the same
+        assert open_model.count_cached(batch) == 3
+        assert model.count_cached(batch) == 2  # the plain text and the path: what is sent is the same
         model.embed_batch(batch)
-        assert len(cache.find_existing(VECTORS, [*open_model._keys([PASSWORD]), *model._keys([PASSWORD])])) == 2
+        assert (
+            len(
+                cache.find_existing(
+                    VECTORS_NAMESPACE, [*open_model._compute_keys([PASSWORD]), *model._compute_keys([PASSWORD])]
+                )
+            )
+            == 2
+        )
 
 
 class InThisProcess:
     name, dimension = "local", 2
 
-    def as_sent(self, text):
+    def prepare_text(self, text):
         return text
 
     def embed_requests(self, texts):
@@ -54,9 +61,9 @@ class InThisProcess:
 
 def test_a_model_in_this_process_gets_texts_as_they_are():
     model = ProviderDense(InThisProcess(), "model2vec")
-    model.send_through(without_secrets)
+    model.wrap_model(redact_remote)
     assert isinstance(model._model, InThisProcess)
-    assert not isinstance(without_secrets(InThisProcess()), RedactingEmbedder)
+    assert not isinstance(redact_remote(InThisProcess()), RedactingEmbedder)
 
 
 class Judge:

@@ -6,12 +6,12 @@ import pytest
 from coderag.errors import ConfigurationError, ModelError
 from coderag.models.remote_errors import (
     CutReplyError,
-    Fault,
     Remote,
+    RequestFault,
     RetryPolicy,
+    build_model_error,
     find_fault,
-    model_error,
-    remote_errors,
+    translate_remote_errors,
 )
 
 KEY = "sk-secret-of-this-test"
@@ -49,7 +49,7 @@ def test_waits_double_up_to_the_longest():
         raise ConnectionResetError
 
     with pytest.raises(ConnectionResetError):
-        RetryPolicy(attempts=6, longest_wait_s=5).call(fail, waits.append)
+        RetryPolicy(attempts=6, max_wait_s=5).call(fail, waits.append)
     assert waits == [1, 2, 4, 5, 5]
 
 
@@ -59,7 +59,7 @@ def test_errors_that_are_no_request_pass_through():
 
     remote = Remote("ollama", "m", "http://localhost", "embedding", 1.0)
     for error in (OwnError(), ModelError("already mapped"), ConfigurationError("settings")):
-        with pytest.raises(type(error)) as caught, remote_errors(remote):
+        with pytest.raises(type(error)) as caught, translate_remote_errors(remote):
             raise error
         assert caught.value is error
         assert find_fault(error) is None
@@ -71,7 +71,7 @@ def test_a_remotes_key_is_not_in_its_repr():
 
 def test_a_fault_without_a_key_setting_says_so():
     remote = Remote("ollama", "m", "http://localhost", "reranker", 1.0)
-    assert "A key cannot be set in reranker" in model_error(Fault("status", 401), remote).hint
+    assert "A key cannot be set in reranker" in build_model_error(RequestFault("status", 401), remote).hint
 
 
 def test_a_busy_server_may_be_asked_more_often_than_a_broken_one():
@@ -111,16 +111,16 @@ def test_a_busy_server_may_be_asked_more_often_than_a_broken_one():
     ],
 )
 def test_what_servers_say_of_long_texts_is_understood(status, said):
-    fault = Fault("status", status, said)
-    assert fault.too_long
-    assert not fault.passing
-    assert "embedding.max_tokens" in model_error(fault, Remote("openai", "m", "http://x", "embedding", 1.0)).hint
-    assert "llm.context_window" in model_error(fault, Remote("openai", "m", "http://x", "llm", 1.0)).hint
+    fault = RequestFault("status", status, said)
+    assert fault.is_too_long
+    assert not fault.is_transient
+    assert "embedding.max_tokens" in build_model_error(fault, Remote("openai", "m", "http://x", "embedding", 1.0)).hint
+    assert "llm.context_window" in build_model_error(fault, Remote("openai", "m", "http://x", "llm", 1.0)).hint
 
 
 @pytest.mark.parametrize("error", [TimeoutError(), ConnectionResetError(), CutReplyError("no end")])
 def test_what_goes_wrong_without_http_may_pass(error):
-    assert find_fault(error).passing
+    assert find_fault(error).is_transient
 
 
 @pytest.mark.parametrize(
@@ -135,4 +135,4 @@ def test_what_goes_wrong_without_http_may_pass(error):
     ],
 )
 def test_other_refusals_are_not_about_length(status, said):
-    assert not Fault("status", status, said).too_long
+    assert not RequestFault("status", status, said).is_too_long

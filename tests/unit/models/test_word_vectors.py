@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from coderag.errors import ModelError
-from coderag.models.word_vectors import ASSET, Field, WordVectors, unit_vectors
+from coderag.models.word_vectors import DEFAULT_FOLDER, CountedField, WordVectors, to_unit_vectors
 from coderag.text.tokenizer import TOKENIZER_VERSION, query_terms, text_terms
 
 BOTH = np.array([0, 1])
@@ -49,10 +49,10 @@ def similarity(vectors, question, text):
 
 
 def test_the_shipped_files_are_small_and_the_ones_the_card_describes():
-    card = json.loads((ASSET / "model.json").read_text("utf-8"))
-    assert sum(path.stat().st_size for path in ASSET.iterdir()) <= 16_000_000
+    card = json.loads((DEFAULT_FOLDER / "model.json").read_text("utf-8"))
+    assert sum(path.stat().st_size for path in DEFAULT_FOLDER.iterdir()) <= 16_000_000
     for name, digest in card["sha256"].items():
-        assert hashlib.sha256((ASSET / name).read_bytes()).hexdigest() == digest
+        assert hashlib.sha256((DEFAULT_FOLDER / name).read_bytes()).hexdigest() == digest
 
 
 def test_a_loaded_table_describes_itself(vectors):
@@ -89,7 +89,7 @@ def field(*counted, weight=64, n_rows=2):
     for text, rows in enumerate(counted):
         for row, count in rows:
             counts[text, row] = count
-    return Field(sparse.csr_matrix(counts), weight)
+    return CountedField(sparse.csr_matrix(counts), weight)
 
 
 def chunks_of_files(*file_of):
@@ -99,7 +99,7 @@ def chunks_of_files(*file_of):
 
 
 def test_terms_are_looked_up_by_row_and_unknown_ones_have_none(tiny):
-    assert WordVectors.load(tiny).rows_of(["right", "missing", "left", "right"]).tolist() == [1, -1, 0, 1]
+    assert WordVectors.load(tiny).find_rows(["right", "missing", "left", "right"]).tolist() == [1, -1, 0, 1]
 
 
 def test_counts_are_dampened_by_a_logarithm_and_vectors_have_length_one(tiny):
@@ -128,7 +128,7 @@ def test_a_field_counted_before_the_vocabulary_grew_is_that_of_the_whole_one(tin
 
 def test_a_column_whose_term_is_unknown_counts_nothing(tiny):
     counts = sparse.csr_matrix(np.array([[5, 1]], np.float32))
-    assert WordVectors.load(tiny).embed([Field(counts, 64)], np.array([-1, 0])).tolist() == [[1, 0]]
+    assert WordVectors.load(tiny).embed([CountedField(counts, 64)], np.array([-1, 0])).tolist() == [[1, 0]]
 
 
 def test_a_chunk_has_a_share_of_its_file_and_a_file_is_the_sum_of_its_chunks(tiny):
@@ -177,7 +177,7 @@ def test_no_logarithm_of_a_count_is_so_near_a_half_that_platforms_could_round_it
     sums=arrays(np.int64, st.tuples(st.integers(1, 4), st.just(5)), elements=st.integers(-(2**50), 2**50)),
 )
 def test_every_vector_has_length_one_or_is_zero_and_keeps_its_direction(sums):
-    vectors = unit_vectors(sums.astype(np.float64))
+    vectors = to_unit_vectors(sums.astype(np.float64))
     for vector, given_row in zip(vectors, sums.astype(np.float64), strict=True):
         length = np.linalg.norm(given_row)
         assert np.linalg.norm(vector) == pytest.approx(1 if length else 0)
@@ -216,7 +216,7 @@ def test_a_batch_gives_what_single_texts_give_to_the_last_bit(vectors):
 
 
 def test_beside_a_text_whose_sums_need_doubles_a_vector_is_the_same_to_the_last_bit(vectors):
-    everything = (ASSET / "terms.txt").read_text("utf-8").split()[:3000]
+    everything = (DEFAULT_FOLDER / "terms.txt").read_text("utf-8").split()[:3000]
     texts = [text_terms(DELETE_USER), text_terms(PARSE_JSON), everything * 50]
     batch = vectors.embed_term_lists(texts)
     for row, terms in zip(batch, texts, strict=True):

@@ -23,13 +23,13 @@ def test_masking_off_creates_no_key(tmp_path):
 
 def test_key_is_created_once_and_reused(tmp_path):
     first, second = load_path_mask(ON, tmp_path / "index"), load_path_mask(ON, tmp_path / "index")
-    assert first.mask("src/a.py") == second.mask("src/a.py")
+    assert first.mask_path("src/a.py") == second.mask_path("src/a.py")
     assert sorted(path.name for path in (tmp_path / "index").iterdir()) == [".gitignore", KEY_FILE]
     assert (tmp_path / "index" / ".gitignore").read_text() == "*\n"
 
 
 def test_each_index_has_its_own_key(tmp_path):
-    assert load_path_mask(ON, tmp_path / "one").mask("a") != load_path_mask(ON, tmp_path / "two").mask("a")
+    assert load_path_mask(ON, tmp_path / "one").mask_path("a") != load_path_mask(ON, tmp_path / "two").mask_path("a")
 
 
 @posix
@@ -60,8 +60,10 @@ def test_damaged_key_is_rejected_without_echoing_it(tmp_path, content):
 
 def test_configured_key_needs_no_file(tmp_path):
     mask = load_path_mask(given("correct horse battery staple"), tmp_path)
-    assert mask.mask("a") == load_path_mask(given("correct horse battery staple\n"), tmp_path / "elsewhere").mask("a")
-    assert mask.mask("a") != load_path_mask(given("correct horse battery stable"), tmp_path).mask("a")
+    assert mask.mask_path("a") == load_path_mask(
+        given("correct horse battery staple\n"), tmp_path / "elsewhere"
+    ).mask_path("a")
+    assert mask.mask_path("a") != load_path_mask(given("correct horse battery stable"), tmp_path).mask_path("a")
     assert not list(tmp_path.iterdir())
 
 
@@ -69,7 +71,7 @@ def test_key_of_a_file_can_move_into_the_settings(tmp_path):
     of_file = load_path_mask(ON, tmp_path)
     key = (tmp_path / KEY_FILE).read_text()
     assert re.fullmatch(r"[0-9a-f]{64}\n", key)
-    assert load_path_mask(given(key), tmp_path / "elsewhere").mask("a") == of_file.mask("a")
+    assert load_path_mask(given(key), tmp_path / "elsewhere").mask_path("a") == of_file.mask_path("a")
 
 
 def test_guessable_key_is_rejected_without_echoing_it(tmp_path):

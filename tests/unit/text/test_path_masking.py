@@ -25,7 +25,7 @@ paths = st.lists(names, min_size=1, max_size=5).map("/".join)
 
 
 def token(name):
-    return MASK.token(name)
+    return MASK.get_token(name)
 
 
 # Masking
@@ -33,12 +33,12 @@ def token(name):
 
 @given(paths)
 def test_a_masked_path_unmasks_to_itself(path):
-    assert MaskedPaths(MASK, [path]).unmask(MASK.mask(path)) == path
+    assert MaskedPaths(MASK, [path]).unmask_text(MASK.mask_path(path)) == path
 
 
 @given(paths)
 def test_masking_keeps_the_number_of_components_and_shows_none_of_them(path):
-    masked = MASK.mask(path).split("/")
+    masked = MASK.mask_path(path).split("/")
     assert len(masked) == path.count("/") + 1
     assert all(re.fullmatch(r"\.*[0-9a-f]{12}", shown) for shown in masked[:-1])
     assert re.fullmatch(r"\.*[0-9a-f]{12}(\.[A-Za-z0-9]{1,6})?", masked[-1])
@@ -46,19 +46,19 @@ def test_masking_keeps_the_number_of_components_and_shows_none_of_them(path):
 
 @given(paths, names, names)
 def test_files_of_one_folder_are_masked_into_one_folder(folder, one, other):
-    masked = MASK.mask_whole(folder)
-    assert MASK.mask(f"{folder}/{one}").rpartition("/")[0] == masked
-    assert MASK.mask(f"{folder}/{other}").rpartition("/")[0] == masked
+    masked = MASK.mask_folder(folder)
+    assert MASK.mask_path(f"{folder}/{one}").rpartition("/")[0] == masked
+    assert MASK.mask_path(f"{folder}/{other}").rpartition("/")[0] == masked
 
 
 @given(paths, st.binary(min_size=32, max_size=32), st.binary(min_size=32, max_size=32))
 def test_another_key_gives_another_mask(path, one, other):
-    assert (PathMask(one).mask(path) == PathMask(other).mask(path)) == (one == other)
+    assert (PathMask(one).mask_path(path) == PathMask(other).mask_path(path)) == (one == other)
 
 
 @given(st.lists(paths, min_size=1, unique=True))
 def test_different_paths_have_different_masks(several):
-    assert len({MASK.mask(path) for path in several}) == len(several)
+    assert len({MASK.mask_path(path) for path in several}) == len(several)
 
 
 @pytest.mark.parametrize(
@@ -78,13 +78,13 @@ def test_different_paths_have_different_masks(several):
     ],
 )
 def test_separators_leading_dots_and_a_short_extension_stay(path, shape):
-    assert MASK.mask(path) == re.sub(r"\{(.*?)\}", lambda match: token(match[1]), shape)
+    assert MASK.mask_path(path) == re.sub(r"\{(.*?)\}", lambda match: token(match[1]), shape)
 
 
 @pytest.mark.parametrize("path", ["src/session.py", "src/session.test.ts", ".env", "Makefile", "a.b/c"])
 def test_a_module_is_masked_like_its_file_without_the_extension(path):
-    assert MASK.mask(path).startswith(MASK.mask_module(path))
-    assert MaskedPaths(MASK, [path]).unmask(MASK.mask_module(path)) == get_module_name(path)
+    assert MASK.mask_path(path).startswith(MASK.mask_module(path))
+    assert MaskedPaths(MASK, [path]).unmask_text(MASK.mask_module(path)) == get_module_name(path)
 
 
 def test_the_key_is_in_no_description_of_the_mask():
@@ -108,14 +108,14 @@ def test_the_key_is_in_no_description_of_the_mask():
 )
 @pytest.mark.parametrize("path", PATHS)
 def test_masked_paths_in_a_text_become_real(text, path):
-    masked = text.replace("{}", MASK.mask(path))
-    assert HERE.unmask(masked) == text.replace("{}", path)
+    masked = text.replace("{}", MASK.mask_path(path))
+    assert HERE.unmask_text(masked) == text.replace("{}", path)
 
 
 def test_ends_and_beginnings_of_paths_become_real():
-    assert HERE.unmask(f"{token('ledger')}.py in {token('billing')}/") == "ledger.py in billing/"
-    assert HERE.unmask(f"{token('invoices')}/{token('invoice')}.ts") == "invoices/invoice.ts"
-    assert HERE.unmask(f"{token('github')}/{token('workflows')}") == "github/workflows"
+    assert HERE.unmask_text(f"{token('ledger')}.py in {token('billing')}/") == "ledger.py in billing/"
+    assert HERE.unmask_text(f"{token('invoices')}/{token('invoice')}.ts") == "invoices/invoice.ts"
+    assert HERE.unmask_text(f"{token('github')}/{token('workflows')}") == "github/workflows"
 
 
 @pytest.mark.parametrize(
@@ -128,12 +128,12 @@ def test_ends_and_beginnings_of_paths_become_real():
     ],
 )
 def test_a_masked_path_of_no_file_stays_as_it_is(invented):
-    assert HERE.unmask(f"see `{invented}:3`") == f"see `{invented}:3`"
+    assert HERE.unmask_text(f"see `{invented}:3`") == f"see `{invented}:3`"
 
 
 @pytest.mark.parametrize("text", ["commit 3f9a1c0d27b43f9a1c0d27b43f9a1c0d27b43f9a", "x" + token("billing"), ""])
 def test_other_hexadecimal_numbers_stay(text):
-    assert HERE.unmask(text) == text
+    assert HERE.unmask_text(text) == text
 
 
 # Questions
@@ -155,13 +155,13 @@ def test_other_hexadecimal_numbers_stay(text):
 )
 def test_a_question_shows_no_name_that_is_part_of_a_path(question, hidden):
     expected = re.sub(r"\{(.*?)\}", lambda match: token(match[1]), hidden)
-    assert HERE.hide(question) == expected
+    assert HERE.mask_text(question) == expected
 
 
 @given(st.lists(paths, min_size=1, max_size=4), st.text(max_size=50))
 def test_hiding_and_unmasking_take_any_text(several, text):
     masked = MaskedPaths(MASK, several)
-    masked.unmask(masked.hide(text))
+    masked.unmask_text(masked.mask_text(text))
 
 
 def test_two_names_with_one_token_are_noticed():
@@ -170,4 +170,4 @@ def test_two_names_with_one_token_are_noticed():
             return "0" * 12
 
     with pytest.raises(AssertionError, match="share a token"):
-        MaskedPaths(Colliding(b"k"), ["a/b.py"]).unmask("0" * 12)
+        MaskedPaths(Colliding(b"k"), ["a/b.py"]).unmask_text("0" * 12)

@@ -317,11 +317,11 @@ def test_edits_are_indexed_as_one_job_that_is_told_the_paths(start, roots):
     workspace = start()
     one = workspace.open_repository(roots[0])
     eventually(lambda: one.job and one.job.view.state == "done")  # what happened before it was opened
-    assert workspace.writers.tasks[0].edited is None
+    assert workspace.list_makers.tasks[0].edited is None
     for number in range(200):
         one.engine.on_edited([f"{number}.py"])
-    eventually(lambda: len(workspace.writers.tasks) == 2)
-    assert len(workspace.writers.tasks[1].edited) == 200
+    eventually(lambda: len(workspace.list_makers.tasks) == 2)
+    assert len(workspace.list_makers.tasks[1].edited) == 200
     assert ("edited", "one") in workspace.events
 
 
@@ -369,8 +369,8 @@ def test_after_a_failure_the_next_run_walks_and_comes_by_itself(start, roots):
     eventually(lambda: one.job and one.job.view.state == "done")
     failing.set()
     one.engine.on_edited(["a.py"])
-    eventually(lambda: len(workspace.writers.tasks) == 3)
-    assert [task.edited for task in workspace.writers.tasks] == [None, ["a.py"], None]
+    eventually(lambda: len(workspace.list_makers.tasks) == 3)
+    assert [task.edited for task in workspace.list_makers.tasks] == [None, ["a.py"], None]
 
 
 def test_where_anything_may_have_been_edited_the_next_run_walks(start, roots):
@@ -379,8 +379,8 @@ def test_where_anything_may_have_been_edited_the_next_run_walks(start, roots):
     one = workspace.open_repository(roots[0])
     eventually(lambda: one.job and one.job.view.state == "done")
     one.engine.on_edited(["a.py", ""])
-    eventually(lambda: len(workspace.writers.tasks) == 2)
-    assert workspace.writers.tasks[1].edited is None
+    eventually(lambda: len(workspace.list_makers.tasks) == 2)
+    assert workspace.list_makers.tasks[1].edited is None
 
 
 # Several repositories

@@ -1,1 +1,1 @@
-"""``coderag mcp``: one session over standard input and output, carried on by the service or in this process."""
+"""``coderag mcp``: one session over standard input and output, served by the service or in this process."""

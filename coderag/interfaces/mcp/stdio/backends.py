@@ -1,4 +1,4 @@
-"""What is behind ``coderag mcp``: the running service, or the server in this same process. Imports nothing slow."""
+"""Backends of ``coderag mcp``: the running service, or a server in this process. Imports nothing slow."""
 
 import json
 import logging
@@ -24,31 +24,31 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CONNECT_TIMEOUT_S: Final = 5.0
-"""Seconds in which a service must take a connection and answer the hello."""
+"""Seconds within which a service must accept a connection and reply to the hello."""
 
 AUTOSTART_TIMEOUT_S: Final = 15.0
-"""Seconds that a service which was just started may take until it answers."""
+"""Seconds that a freshly started service may take to reply."""
 
 CLOSE_TIMEOUT_S: Final = 0.5
-"""Seconds that the server of this process is given to end: nobody waits for what it still computes."""
+"""Seconds that the server of this process has to end; its remaining work is discarded."""
 
 _READ_BYTES: Final = 1 << 16
 _POLL_INTERVAL_S: Final = 0.05
 
 
 class BackendError(Exception):
-    """What is behind cannot be reached."""
+    """The backend cannot be reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """What a session is about.
+    """Options of a session.
 
     Attributes:
-        root: The repository that is meant where a call names none; absolute.
-        tools: Which tools the client gets.
-        allowed_roots: Folders in or below which repositories may lie; none means anywhere but where nothing is indexed.
-        use_service: Whether the running service is used.
+        root: Default repository of calls; absolute.
+        tools: Tools that the client gets.
+        allowed_roots: Folders in or below which repositories may lie; empty allows any folder that may be indexed.
+        use_service: Whether to use the running service.
     """
 
     root: Path
@@ -58,13 +58,13 @@ class SessionOptions:
 
 
 class Backend:
-    """A connection to a server of MCP, line by line.
+    """A line-based connection to an MCP server.
 
     Args:
-        connection: To the server; its hello is still to be said.
-        name: For messages.
-        is_well: Tells whether the server still does its work, where a connection alone does not say it, as that to a
-            process which was stopped.
+        connection: Connection to the server, before the hello.
+        name: Name of the backend for messages.
+        is_well: Checks whether the server still works, if the connection alone does not show it, as with a stopped
+            process.
     """
 
     def __init__(self, connection: socket.socket, name: str, is_healthy: Callable[[], bool] | None = None) -> None:
@@ -72,16 +72,16 @@ class Backend:
         self.is_healthy = is_healthy
         self.has_ended = threading.Event()
         self.end_reason = ""
-        """Why it has ended, if it knows."""
+        """Reason why the connection ended, if known."""
         self._connection = connection
         self._cutter = LineCutter(MAX_LINE_BYTES)
         self._buffered_lines: list[bytes] = []
 
     def begin_session(self, options: SessionOptions, token: str = "") -> None:
-        """Say hello, and wait for the answer; close the connection if that fails.
+        """Send the hello and wait for the reply; close the connection on failure.
 
         Raises:
-            BackendError: It is not let in.
+            BackendError: The server rejects the client.
         """
         try:
             self._send_hello(options, token)
@@ -101,14 +101,14 @@ class Backend:
         self._connection.settimeout(None)
 
     def send(self, line: bytes) -> None:
-        """Send a line. If that fails, `lines` ends."""
+        """Send a line. If that fails, `read_lines` ends."""
         try:
             self._connection.sendall(line + b"\n")
         except OSError:
             self.close()
 
     def read_lines(self) -> list[bytes]:
-        """Wait for lines, and return them; an empty list at the end. Only one thread may call this."""
+        """Wait for lines and return them; an empty list at the end. Only one thread may call this."""
         while not self._buffered_lines:
             try:
                 data = self._connection.recv(_READ_BYTES)
@@ -123,7 +123,7 @@ class Backend:
         return lines
 
     def close(self) -> None:
-        """End the connection, and with it `lines`."""
+        """End the connection, and with it `read_lines`."""
         with suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
 
@@ -135,10 +135,10 @@ class Backend:
 
 
 class LocalServer:
-    """The server in this process. Its slow parts are imported when it is first needed, in a thread of their own.
+    """The server in this process. Its slow parts are imported on first use, in a separate thread.
 
     Args:
-        options: What its sessions are about.
+        options: Options of its sessions.
     """
 
     def __init__(self, options: SessionOptions) -> None:
@@ -148,10 +148,10 @@ class LocalServer:
         self._thread: threading.Thread | None = None
 
     def connect(self) -> Backend:
-        """Begin a session.
+        """Open a session.
 
         Raises:
-            BackendError: It cannot be begun, as when a part of the installation is missing.
+            BackendError: It cannot be opened, such as when a part of the installation is missing.
         """
         client_end, server_end = socket.socketpair()
         backend = Backend(client_end, "the server in this process")
@@ -161,20 +161,20 @@ class LocalServer:
         return backend
 
     def close(self) -> bool:
-        """Close the repositories, and return whether there was anything to close. Sessions must have been ended."""
+        """Close the repositories; return whether there was anything to close. Sessions must have ended."""
         if self._thread is not None:
             self._thread.join(CLOSE_TIMEOUT_S)
-        # Without the lock: who is just making a workspace holds it for seconds, and has nothing to be closed yet.
+        # Without the lock: a thread that is creating the workspace holds it for seconds, with nothing to close yet.
         if self._current_workspace is not None:
             self._current_workspace.close()
         return self._thread is not None
 
     def _run(self, connection: socket.socket, backend: Backend) -> None:
-        import asyncio  # noqa: PLC0415  # slow, as all that follows
+        import asyncio  # noqa: PLC0415  # slow
 
         try:
             asyncio.run(self._serve(connection))
-        except Exception as error:  # the top of the thread: whatever it is, the client is told
+        except Exception as error:  # top of the thread: the client gets the reason
             logger.warning("the MCP server in this process has ended", exc_info=error)
             backend.end_reason = f"{type(error).__name__}: {error}"
         finally:
@@ -201,10 +201,10 @@ class LocalServer:
 
 
 class BackendSelector:
-    """Finds what a session can use: the service if it runs or is to be started, else the server in this process.
+    """Selector of the backend of a session: the service if it runs or may be started, else this process.
 
     Args:
-        options: What the session is about.
+        options: Options of the session.
     """
 
     def __init__(self, options: SessionOptions) -> None:
@@ -212,12 +212,12 @@ class BackendSelector:
         self._local = LocalServer(options)
 
     def connect(self) -> Backend:
-        """Begin a session.
+        """Open a session.
 
         Raises:
-            BackendError: Nothing can be used.
+            BackendError: No backend is available.
         """
-        # A service keeps to the folders that it was started with, not to those of this session.
+        # A service enforces the folders that it was started with, not those of this session.
         if self._options.use_service and not self._options.allowed_roots:
             try:
                 if (address := self._find_service()) is not None:
@@ -227,7 +227,7 @@ class BackendSelector:
         return self._local.connect()
 
     def close(self) -> bool:
-        """Close what is open in this process, and return whether anything was. Sessions must have been ended."""
+        """Close the server in this process; return whether it was in use. Sessions must have ended."""
         return self._local.close()
 
     def _find_service(self) -> ServiceAddress | None:
@@ -244,23 +244,23 @@ class BackendSelector:
 
 
 def load_service_settings(root: Path) -> "ServiceSettings":
-    """Return what the settings of a repository say of the service; those of nowhere if they cannot be used."""
+    """Load the service settings of a repository; the defaults if its settings cannot be used."""
     from coderag.config.sections import ServiceSettings  # noqa: PLC0415  # slow, too
     from coderag.config.settings import Settings  # noqa: PLC0415  # half a second
     from coderag.config.trust import is_trusted  # noqa: PLC0415  # slow, too
 
     try:
         return Settings.load(root, trusted=is_trusted(root)).service
-    except CodeRAGError as error:  # said again by every call that needs them
+    except CodeRAGError as error:  # reported again by every call that needs them
         logger.warning("%s", error)
         return ServiceSettings()
 
 
 def connect_to_service(address: ServiceAddress, options: SessionOptions) -> Backend:
-    """Begin a session with a service.
+    """Open a session with a service.
 
     Raises:
-        BackendError: It does not answer, or refuses.
+        BackendError: It does not reply, or rejects the client.
     """
     try:
         connection = connect(address.mcp, CONNECT_TIMEOUT_S)

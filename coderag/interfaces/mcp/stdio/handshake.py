@@ -1,7 +1,7 @@
-"""The replies that open a session, known beforehand: a client has them before anything slow is imported.
+"""Precomputed replies that open a session, sent before anything slow is imported.
 
-``handshake.json`` beside this file holds what the server of `coderag.interfaces.mcp.server` answers; a test compares the two,
-and ``python tools/mcp_handshake.py`` writes it anew.
+``handshake.json`` holds the replies of the server of `coderag.interfaces.mcp.server`. A test compares the two; ``python
+tools/mcp_handshake.py`` regenerates the file.
 """
 
 import json
@@ -14,17 +14,17 @@ from coderag.interfaces.mcp.framing import Message
 
 HANDSHAKE_FILE: Final = Path(__file__).with_name("handshake.json")
 VERSION_PLACEHOLDER: Final = "{version}"
-"""Stands in the file for the version of CodeRAG."""
+"""Placeholder for the version of CodeRAG in the file."""
 
 PROTOCOL_KEY: Final = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
 
 
 class Handshake:
-    """What the server answers to the request that opens a session.
+    """Precomputed replies to the request that opens a session.
 
     Args:
-        profile: Which tools the client gets.
+        profile: Tools that the client gets.
     """
 
     def __init__(self, profile: Literal["all", "single"]) -> None:
@@ -34,7 +34,7 @@ class Handshake:
         self._discover_results: Mapping[str, Message] = replies["discover"]
 
     def initialize(self, params: object) -> Message | None:
-        """Return the result of ``initialize``; None if the server had better judge these parameters itself."""
+        """Return the result of ``initialize``; None if the server must validate these parameters itself."""
         match params:
             case {"protocolVersion": str() as version, "capabilities": dict() as capabilities, "clientInfo": client}:
                 is_usual = _is_implementation(client) and all(
@@ -45,7 +45,7 @@ class Handshake:
                 return None
 
     def discover(self, params: object) -> Message | None:
-        """Return the result of ``server/discover``; None if the server had better judge these parameters itself."""
+        """Return the result of ``server/discover``; None if the server must validate these parameters itself."""
         meta = params.get("_meta") if isinstance(params, dict) else None
         if not isinstance(meta, dict) or not isinstance(meta.get(CAPABILITIES_KEY), dict):
             return None
@@ -53,7 +53,7 @@ class Handshake:
 
     @property
     def _latest_result(self) -> Message:
-        """What a client is offered that speaks none of the versions."""
+        """Result for a client that supports none of the versions."""
         return self._initialize_results[max(self._initialize_results)]
 
 

@@ -1,4 +1,4 @@
-"""``coderag mcp`` as a process: when it ends, and how. Imports nothing slow."""
+"""The process of ``coderag mcp`` and its end. Imports nothing slow."""
 
 import logging
 import os
@@ -20,20 +20,20 @@ from coderag.interfaces.mcp.stdio.proxy import SessionProxy
 from coderag.interfaces.mcp.stdio.wire import Wire, WireClosedError
 
 ANSWER_GRACE_S: Final = 1.0
-"""Seconds that a client which has closed its side still waits for replies."""
+"""Seconds that requests have left once the client has closed its side."""
 
 CONNECT_GRACE_S: Final = 5.0
-"""Seconds more if what is behind is still being connected."""
+"""Additional seconds if the backend is still being connected."""
 
 EXIT_TIMEOUT_S: Final = 4.0
-"""Seconds after which the process is gone, whatever still runs in it."""
+"""Seconds after which the process exits, whatever still runs in it."""
 
 _TICK_S: Final = 1.0
 _IDLE_TICK_S: Final = 0.02
 
 
 class SessionEnd(Enum):
-    """Why a session ends."""
+    """Reason why a session ends."""
 
     INPUT = "the client has closed its side"
     CLIENT = "nobody reads what is written"
@@ -51,7 +51,7 @@ def serve_stdio(options: SessionOptions) -> int:
     Raises:
         WireClosedError: Standard output is closed.
     """
-    parent = os.getppid()  # before anything is answered: whoever has the answer may be killed
+    parent = os.getppid()  # before the first reply: after it, the parent may be killed
     wire, ends = Wire(), SessionEnds()
     _listen_to_signals(ends)
 
@@ -70,7 +70,7 @@ def serve_stdio(options: SessionOptions) -> int:
     code = INTERRUPTED if end is SessionEnd.INTERRUPTED else SUCCESS
     _schedule_exit(code)
     proxy.close()
-    if backends.close():  # the interpreter would wait for what its pools of threads still compute
+    if backends.close():  # the interpreter would wait for its thread pools
         _exit_process(code)
     return code
 
@@ -93,7 +93,7 @@ def _listen_to_signals(ends: SessionEnds) -> None:
 
 
 def _wait_for_end(ends: SessionEnds, parent: int) -> SessionEnd:
-    """Wait until the session ends. Where there are no parents that change, their end closes the input."""
+    """Wait until the session ends. On Windows, where the parent id never changes, the parent's end closes the input."""
     while True:
         try:
             return ends.get(timeout=_TICK_S)
@@ -103,7 +103,7 @@ def _wait_for_end(ends: SessionEnds, parent: int) -> SessionEnd:
 
 
 def _drain_requests(proxy: SessionProxy, ends: SessionEnds) -> SessionEnd:
-    """Give the requests that are under way a moment; another reason to end ends that."""
+    """Give requests in flight a moment; stop early for another reason to end."""
     deadline = time.monotonic() + ANSWER_GRACE_S + CONNECT_GRACE_S
     connected_at: float | None = None
     while not proxy.is_idle and time.monotonic() < deadline:
@@ -118,7 +118,7 @@ def _drain_requests(proxy: SessionProxy, ends: SessionEnds) -> SessionEnd:
 
 
 def _schedule_exit(code: int) -> None:
-    """See to it that the process is gone in a while, and at the next signal at once."""
+    """Schedule the exit of the process; the next signal ends it at once."""
     for name in ("SIGTERM", "SIGHUP", "SIGBREAK", "SIGINT"):
         if (number := getattr(signal, name, None)) is not None:
             signal.signal(number, signal.SIG_DFL)
@@ -128,7 +128,7 @@ def _schedule_exit(code: int) -> None:
 
 
 def _exit_process(code: int) -> None:
-    """End the process without waiting for its threads: a computation that nobody waits for cannot be stopped."""
+    """End the process without waiting for its threads, which cannot be stopped."""
     logging.shutdown()
     with suppress(OSError, ValueError):
         sys.stderr.flush()

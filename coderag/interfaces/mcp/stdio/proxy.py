@@ -1,8 +1,8 @@
-"""The front of ``coderag mcp``: passes the messages of one session on, and outlives what is behind it. Imports nothing slow.
+"""Proxy of ``coderag mcp``: forwards the messages of one session and survives its backend. Imports nothing slow.
 
-It answers the request that opens the session itself, at once, and what is behind has the same request later, whose reply the
-client does not see again. If what is behind goes away, the requests that were under way fail with the advice to try again,
-and the next one finds something else there, to which the session is introduced anew.
+The proxy replies to the opening request itself, at once. The backend gets the same request later; its reply is hidden
+from the client. If the backend is lost, requests in flight fail as retryable, and the next request connects a new
+backend, to which the opening messages are replayed.
 """
 
 import logging
@@ -29,35 +29,35 @@ from coderag.interfaces.mcp.stdio.handshake import Handshake
 logger = logging.getLogger(__name__)
 
 _LISTEN: Final = "subscriptions/listen"
-"""A request that is answered when the session ends."""
+"""A request that gets its reply when the session ends."""
 
 
 PRECONNECT_DELAY_S: Final = 0.3
-"""Seconds after ``server/discover`` without another message until something is behind all the same."""
+"""Seconds after ``server/discover`` without another message until a backend is connected anyway."""
 
 
 HEALTH_CHECK_S: Final = 10.0
-"""Between two looks at whether what is behind still does its work, while it owes replies."""
+"""Seconds between health checks of a backend that owes replies."""
 
 _MAX_MISSES: Final = 3
-"""Looks, one after the other, that find it dead before it is given up: a busy machine may be slow."""
+"""Consecutive failed health checks before a backend is dropped: a busy machine may be slow."""
 
 
 class Connector(Protocol):
-    """Makes connections to what is behind."""
+    """Source of backends."""
 
     def connect(self) -> Backend:
-        """Begin a session.
+        """Open a session.
 
         Raises:
-            BackendError: It cannot be begun.
+            BackendError: No session can be opened.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class _QueuedLine:
-    """A line on its way; `request` is the id if it is a request, `keep` names it if it is said again to what comes next."""
+    """A queued line; `request` is the id of a request, `replay_key` marks a line for replay to new backends."""
 
     line: bytes
     method: str = ""
@@ -67,20 +67,20 @@ class _QueuedLine:
 
 @dataclass(slots=True)
 class _PendingRequest:
-    """A request that is not answered yet; `at` is what it was sent to, None if it still waits."""
+    """A request without a reply; `backend` is where it was sent, None if it is still queued."""
 
     method: str
     backend: Backend | None = None
 
 
 class SessionProxy:
-    """Stands between a client and what is behind.
+    """Proxy between a client and a backend.
 
     Args:
-        write: Sends lines to the client; called by several threads.
-        connector: Gives what is behind; asked when the first message is there, and again after it was lost.
-        handshake: The replies that are known beforehand.
-        look_s: Seconds between two looks at whether what is behind still does its work.
+        write: Sends lines to the client; called from several threads.
+        connector: Connects backends: on the first message, and again after a loss.
+        handshake: Precomputed replies.
+        look_s: Seconds between health checks.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class SessionProxy:
         self._health_check_s = health_check_s
         self._lock = threading.Lock()
         self._open_requests: dict[MessageId, _PendingRequest] = {}
-        self._hidden_ids: set[MessageId] = set()  # whose replies the client does not see
+        self._hidden_ids: set[MessageId] = set()  # ids whose replies are hidden from the client
         self._replayed: dict[str, _QueuedLine] = {}
         self._backend: Backend | None = None
         self._has_begun = False
@@ -108,17 +108,17 @@ class SessionProxy:
 
     @property
     def is_connected(self) -> bool:
-        """Whether something is behind."""
+        """Return whether a backend is connected."""
         return self._backend is not None
 
     @property
     def is_idle(self) -> bool:
-        """Whether every request is answered, but those that are answered at the end."""
+        """Return whether every request has its reply, except those that get it at the end of the session."""
         with self._lock:
             return all(request.method == _LISTEN for request in self._open_requests.values())
 
     def handle_client_line(self, line: bytes | None) -> None:
-        """Take a line of the client; None is one that was too long. Only one thread may call this."""
+        """Handle a line of the client; None is a line that was too long. Only one thread may call this."""
         if line is None:
             self._write(LINE_TOO_LONG_REPLY)
             return
@@ -134,7 +134,7 @@ class SessionProxy:
             self._handle_request(_QueuedLine(line, method, request, _find_replay_key(method, params)), params)
 
     def close(self) -> None:
-        """End the session with what is behind; requests are answered no more."""
+        """End the session with the backend; open requests get no reply."""
         with self._lock:
             self._is_closed = True
             backend = self._backend
@@ -142,7 +142,7 @@ class SessionProxy:
             backend.close()
 
     def _handle_request(self, item: _QueuedLine, params: object) -> None:
-        """Take a request: answer it if the reply is known beforehand, and pass it on."""
+        """Reply to a request if its reply is precomputed, and forward it."""
         request = item.request
         if request is None:
             return
@@ -153,7 +153,7 @@ class SessionProxy:
             with self._lock:
                 self._open_requests[request] = _PendingRequest(item.method)
             self._queue.put(item)
-        # `server/discover` commits to nothing: a client may still go on with `initialize`.
+        # `server/discover` is no commitment: a client may still send `initialize`.
         self._has_handshake = self._has_handshake or item.method == "initialize"
         self._has_begun = self._has_begun or result is None or item.method == "initialize"
 
@@ -167,14 +167,14 @@ class SessionProxy:
         return self._handshake.discover(params) if method == "server/discover" else None
 
     def _forget_request(self, params: Message) -> None:
-        """Wait no more for a request that the client has cancelled: it is not answered."""
+        """Drop a request that the client has cancelled: it gets no reply."""
         cancelled = params.get("requestId")
         with self._lock:
             if isinstance(cancelled, str | int):
                 self._open_requests.pop(cancelled, None)
 
     def _forward_queue(self) -> None:
-        """Pass on what waits, in order, for the life of the session."""
+        """Forward queued lines in order until the process ends."""
         while True:
             item = self._wait_for_line()
             is_sent = False
@@ -185,22 +185,22 @@ class SessionProxy:
                 self._remember(item)
 
     def _wait_for_line(self) -> _QueuedLine | None:
-        """Return what comes next; None if something is to be behind without that."""
+        """Return the next line; None if a backend should be connected without one."""
         item = self._queue.get()
         if item is None:
-            # Clients start a process only for `server/discover`, and end it at once: that one need not load anything.
+            # Some clients start a process only for `server/discover` and end it at once: nothing should be loaded then.
             with suppress(queue.Empty):
                 item = self._queue.get(timeout=PRECONNECT_DELAY_S)
         return item
 
     def _connect_backend(self) -> Backend | None:
-        """Return what is behind, connected and introduced if it was not; None if that cannot be done."""
+        """Return the backend, connected and initialised if necessary; None on failure."""
         with self._lock:
             if self._backend is not None or self._is_closed:
                 return self._backend
         try:
             backend = self._connector.connect()
-        except Exception as error:  # the top of the thread: whatever it is, the client is told
+        except Exception as error:  # top of the thread: the client gets the reason
             logger.debug("nothing can be connected", exc_info=error)
             self._refuse_all(f"CodeRAG cannot be reached: {error}")
             return None
@@ -218,7 +218,7 @@ class SessionProxy:
         return backend
 
     def _send_line(self, backend: Backend, item: _QueuedLine) -> bool:
-        """Send a line; False if what is behind was lost before."""
+        """Send a line; return False if the backend was lost before."""
         with self._lock:
             if self._backend is not backend:
                 return False
@@ -228,7 +228,7 @@ class SessionProxy:
                     pending.backend = backend
                 elif item.replay_key:
                     self._hidden_ids.add(item.request)
-                else:  # cancelled, or refused
+                else:  # cancelled or refused
                     return True
         backend.send(item.line)
         return True
@@ -240,7 +240,7 @@ class SessionProxy:
             self._replayed[item.replay_key] = item
 
     def _forward_replies(self, backend: Backend) -> None:
-        """Pass on what comes from behind, until it ends."""
+        """Forward the lines of a backend until it ends."""
         while lines := backend.read_lines():
             visible_lines = [line + b"\n" for line in lines if self._is_for_client(line)]
             if visible_lines:
@@ -248,7 +248,7 @@ class SessionProxy:
         self._handle_loss(backend)
 
     def _watch_backend(self, backend: Backend) -> None:
-        """End a connection to what owes replies and does no work any more: else its client would wait for ever."""
+        """Close a backend that owes replies but no longer works: otherwise its client would wait forever."""
         misses = 0
         while misses < _MAX_MISSES:
             if backend.has_ended.wait(self._health_check_s) or backend.is_healthy is None:
@@ -279,7 +279,7 @@ class SessionProxy:
         return True
 
     def _handle_loss(self, backend: Backend) -> None:
-        """Answer what was under way, and find something else at once if the client waits for notices."""
+        """Fail the requests in flight; reconnect at once if the client waits for notifications."""
         with self._lock:
             lost_ids = [request for request, pending in self._open_requests.items() if pending.backend is backend]
             for request in lost_ids:
@@ -308,7 +308,7 @@ class SessionProxy:
 
 
 def _find_replay_key(method: str, params: object) -> str:
-    """Return by what name a message is kept, to be said again to what comes next; empty if it is not."""
+    """Return the key under which a message is kept for replay; empty if it is not replayed."""
     if method in ("initialize", "notifications/initialized"):
         return method
     if method in ("resources/subscribe", "resources/unsubscribe") and isinstance(params, dict):

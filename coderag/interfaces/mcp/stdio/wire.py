@@ -1,4 +1,4 @@
-"""Standard input and output as the wire of a session: nothing else in the process reads or writes them."""
+"""Standard input and output as the wire of a session, used by nothing else in the process."""
 
 import os
 import threading
@@ -11,14 +11,14 @@ _READ_BYTES: Final = 1 << 16
 
 
 class WireClosedError(Exception):
-    """The client is gone, or was never there."""
+    """The client has disconnected, or was never connected."""
 
 
 class Wire:
-    """The client's end: bytes in, lines out. It may be written by several threads.
+    """Byte stream from the client and lines to it. Thread-safe for writing.
 
-    From the moment it is made, descriptor 1 is standard error and descriptor 0 is empty (see `take_streams`): nothing else can
-    disturb the session.
+    From its construction on, descriptor 1 is standard error and descriptor 0 is empty (see `take_streams`), so that
+    nothing else can disturb the session.
 
     Raises:
         WireClosedError: Standard output is closed.
@@ -34,7 +34,7 @@ class Wire:
             raise WireClosedError(f"standard input or output cannot be used: {error.strerror or error}") from error
 
     def read(self) -> Iterator[bytes]:
-        """Yield what comes, as it comes, until the client closes it."""
+        """Yield bytes as they arrive, until the client closes the stream."""
         while True:
             try:
                 data = os.read(self._in, _READ_BYTES)
@@ -45,10 +45,10 @@ class Wire:
             yield data
 
     def write(self, line: bytes) -> None:
-        """Write one or more whole lines.
+        """Write one or more complete lines.
 
         Raises:
-            WireClosedError: Nobody reads them.
+            WireClosedError: The client no longer reads.
         """
         unsent = memoryview(line)
         with self._lock:

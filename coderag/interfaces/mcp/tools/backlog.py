@@ -1,4 +1,4 @@
-"""``coderag_backlog``: tickets, as soon as a source of them can be configured."""
+"""``coderag_backlog``: tickets, once a source of them can be configured."""
 
 from coderag.interfaces.mcp.arguments import BacklogArguments
 from coderag.interfaces.mcp.replies import McpReply
@@ -13,7 +13,7 @@ _NOTE = (
 
 
 async def run_backlog(_: ToolRequest, arguments: BacklogArguments) -> McpReply:
-    """Return that there is no source of tickets."""
+    """Reply that no source of tickets is configured."""
     return McpReply(
         facts={"action": arguments.action, "configured": False, "items": []},
         intro=[f"backlog {arguments.action}: 0 items"],

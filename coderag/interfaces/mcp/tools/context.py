@@ -1,4 +1,4 @@
-"""``coderag_context``: the code for a question or of a place, packed into a budget."""
+"""``coderag_context``: code for a question or a location, packed into a token budget."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -18,17 +18,17 @@ from coderag.schema.graph import GraphNeighbour
 from coderag.schema.search import Filters
 
 _MAX_PACKED_TOKENS: Final = MAX_REPLY_CHARS // 3
-"""Tokens that a context is packed into, at most: code has about three characters a token."""
+"""Maximum tokens of a packed context: code has about three characters per token."""
 
 _MAX_SESSION_TOKENS: Final = MAX_REPLY_CHARS // 4
-"""As much as surely fits: what a session counts as shown must have been shown."""
+"""A size that certainly fits: code that a session counts as shown must have been shown."""
 
 _MAX_RELATED = 12
 _TYPE_KINDS: Final = frozenset({"class", "interface", "struct", "trait", "enum", "type_alias"})
 
 
 async def run_context(call: ToolRequest, arguments: ContextArguments) -> McpReply:
-    """Return the code for a question, or that of a file."""
+    """Return the code for a question or of a file."""
     handle = await call.open(arguments.repository)
     if handle.indexing_job is not None:
         return await build_pending_reply(call, handle, arguments.query or strip_line_range(arguments.file_path))
@@ -62,7 +62,7 @@ def _read_place(handle: RepositoryHandle, arguments: ContextArguments) -> McpRep
         refuse_path(engine, place, error)
     reply = build_context_reply(handle, context, max_tokens=arguments.max_tokens)
     reply.intro = [f"{handle.make_cleaner().clean_line(place)} in {handle.name}"]
-    for field in ("evidence", "confidence"):  # nothing was searched for
+    for field in ("evidence", "confidence"):  # there was no search
         del reply.facts[field]
     path = strip_line_range(place)
     if arguments.include_tests:
@@ -87,7 +87,7 @@ def _find_base_parts(handle: RepositoryHandle, path: str) -> list[ReplyPart]:
 def _build_related_parts(
     handle: RepositoryHandle, neighbours: Sequence[GraphNeighbour], relation: str
 ) -> list[ReplyPart]:
-    """Return neighbours as related places, each once, without their code."""
+    """Build parts of related neighbours, each once, without their code."""
     cleaner, seen, parts = handle.make_cleaner(), set[tuple[str, str]](), list[ReplyPart]()
     for neighbour in neighbours:
         if (neighbour.path, neighbour.qualified_name) in seen or not neighbour.path or len(parts) == _MAX_RELATED:

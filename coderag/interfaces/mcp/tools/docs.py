@@ -1,4 +1,4 @@
-"""``coderag_docs``: what the documents say."""
+"""``coderag_docs``: search in documentation."""
 
 from functools import partial
 
@@ -15,7 +15,7 @@ _LINES_PER_SECTION = 60
 
 
 async def run_docs(call: ToolRequest, arguments: DocsArguments) -> McpReply:
-    """Return the sections of documents that answer a question; after them, if they are few, what else does."""
+    """Return documentation sections for a question, filled up with other sections if there are few."""
     handle = await call.open(arguments.repository)
     if handle.indexing_job is not None:
         return await build_pending_reply(call, handle, arguments.query, top_k=arguments.top_k)

@@ -1,4 +1,4 @@
-"""``coderag_explain``: a file or a declaration in short, and how it fits into the rest."""
+"""``coderag_explain``: overview of a file or declaration and its relations."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -39,7 +39,7 @@ _MAX_OUTLINE_DEPTH: Final = 9
 
 
 async def run_explain(call: ToolRequest, arguments: ExplainArguments) -> McpReply:
-    """Return what a file or a declaration is and how it fits."""
+    """Explain a file or a declaration."""
     handle = await call.open(arguments.repository)
     subject = arguments.name.strip() or arguments.file_path.strip()
     if handle.indexing_job is not None:
@@ -122,22 +122,22 @@ def _explain_file(handle: RepositoryHandle, arguments: ExplainArguments) -> McpR
 
 
 def format_outline(graph: "CodeGraph", path: str, cleaner: Cleaner) -> list[str]:
-    """Return all declarations of a file, a line each, those inside others indented.
+    """Format all declarations of a file, one per line, nested ones indented.
 
     Raises:
-        UnknownNameError: There is no such file.
+        UnknownNameError: The file is not indexed.
     """
     entries = _flatten_outline(graph.outline(path), _MAX_OUTLINE_DEPTH)
     return [_build_outline_part(path, depth, entry, cleaner).text for depth, entry in entries]
 
 
 def _keep_unshown_summary(summary: str, parts: Iterable[ReplyPart]) -> list[str]:
-    """Return a summary, unless a part that is shown has it."""
+    """Return a summary unless one of the parts contains it."""
     return [summary] if summary and not any(summary in part.full_text for part in parts) else []
 
 
 def _describe_hit(hit: SearchHit | None, cleaner: Cleaner, *, is_file: bool = False) -> dict[str, str]:
-    """Return what a result tells of itself; of its file, if it is only a part of that."""
+    """Return language, role and summary of a hit; a hit that is only a part of its file has no summary."""
     if hit is None:
         return {}
     summary = "" if is_file and hit.kind != "module" else cleaner.clean_line(hit.summary)
@@ -146,10 +146,10 @@ def _describe_hit(hit: SearchHit | None, cleaner: Cleaner, *, is_file: bool = Fa
 
 
 def _find_file_hit(handle: RepositoryHandle, path: str) -> SearchHit | None:
-    """Return the part of a file that stands for the whole, if the index has one."""
+    """Find the hit that represents a file: its module chunk, else its first chunk."""
     try:
         hits = handle.engine.search(path, top_k=3, filters=Filters(paths=(path,)))
-    except InvalidQueryError:  # a path without a word in it
+    except InvalidQueryError:  # a path without a searchable word
         return None
     return next((hit for hit in hits if hit.kind == "module"), hits[0] if hits else None)
 

@@ -1,4 +1,4 @@
-"""``coderag_index``: bring the index up to date, or join the run that does."""
+"""``coderag_index``: update the index, or join the running job."""
 
 from functools import partial
 
@@ -11,7 +11,7 @@ from coderag.interfaces.mcp.tools.status import build_job_record
 
 
 async def run_index(call: ToolRequest, arguments: IndexArguments) -> McpReply:
-    """Begin or join a run of indexing, and return how it stands after a while."""
+    """Start or join an indexing job, and return its state after a wait."""
     repository = await call.find(arguments.repository)
     job = await call.run(partial(repository.index, full=arguments.full))
     view = await follow(job, arguments.wait_s, call.report)

@@ -1,4 +1,4 @@
-"""``coderag_search``: places that answer a question, or where a text stands."""
+"""``coderag_search``: locations for a question, or of a text."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 async def run_search(call: ToolRequest, arguments: SearchArguments) -> McpReply:
-    """Return the places that a query means."""
+    """Return the locations for a query."""
     handles = [await call.open(name) for name in arguments.repository or [""]]
     ready = [handle for handle in handles if handle.indexing_job is None]
     if not ready:
@@ -109,14 +109,14 @@ def _format_verdict(verdict: "RepositoryVerdict") -> str:
 
 
 def _suggest_more(arguments: SearchArguments, evidence: Evidence, shown_count: int) -> list[str]:
-    """Return what to do about results that do not answer: those after them will not either."""
+    """Suggest next steps after a page; none for results that do not answer, as later ones will not either."""
     if not shown_count and not arguments.offset and arguments.filters:
         return ["Nothing that the filters let through has to do with it, or they let nothing through."]
     return [] if evidence == "not_found" else _suggest_next_page(arguments, shown_count)
 
 
 def _suggest_next_page(arguments: SearchArguments, shown_count: int) -> list[str]:
-    """Return how to see more, if there may be more."""
+    """Suggest the next page if there may be more results."""
     end = arguments.offset + arguments.top_k
     return (
         [f"There may be more: the same call with offset={end}."]

@@ -17,7 +17,7 @@ _PLACES_SHARE = 0.15  # of the tokens
 
 
 async def run_search_codebase(call: ToolRequest, arguments: SingleArguments) -> McpReply:
-    """Return the code for a question, and the places that come next."""
+    """Return the code for a question and further locations."""
     handle = await call.open(arguments.repository)
     if handle.indexing_job is not None:
         return await build_pending_reply(call, handle, arguments.query)

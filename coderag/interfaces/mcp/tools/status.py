@@ -1,4 +1,4 @@
-"""``coderag_status``: what is indexed, whether it is fresh, and how far a run is."""
+"""``coderag_status``: state of the index and progress of indexing."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 _MAX_NAMED = 20
 _MAX_REPOSITORIES = 10
-"""Repositories that are named: the reply is about one of them."""
+"""Maximum number of other repositories that are named."""
 
 
 async def run_status(call: ToolRequest, arguments: StatusArguments) -> McpReply:
-    """Return how the index of a repository stands. Nothing is indexed for it."""
+    """Return the state of a repository's index, without indexing it."""
     repository = await call.find(arguments.repository)
     workspace = await call.repositories.get_workspace()
     entries = await call.run(workspace.list_repositories)
@@ -37,7 +37,7 @@ async def run_status(call: ToolRequest, arguments: StatusArguments) -> McpReply:
 
 
 def build_status_reply(repository: "OpenRepository") -> McpReply:
-    """Return how the index of a repository stands, and its job."""
+    """Build the reply with the state of a repository's index and its job."""
     cleaner = Cleaner(redact=repository.engine.settings.privacy.redact_secrets)
     reply = McpReply(
         facts={"repository": repository.name, "root": str(repository.root), "indexed": repository.is_indexed},
@@ -61,7 +61,7 @@ def build_status_reply(repository: "OpenRepository") -> McpReply:
 
 
 def build_job_record(view: JobView) -> dict[str, Any]:
-    """Return a job as data."""
+    """Build the record of a job."""
     stage = view.progress.stage if view.progress and view.state not in ENDED_STATES else ""
     texts = {"stage": stage, "error": view.error, "hint": view.hint}
     return {

@@ -1,4 +1,4 @@
-"""``coderag_symbol``: what a name is, and what is connected with it."""
+"""``coderag_symbol``: definition and neighbours of a symbol."""
 
 from functools import partial
 
@@ -20,7 +20,7 @@ _DEFINITION_SHARE = 0.4  # of the tokens, if there are neighbours as well
 
 
 async def run_symbol(call: ToolRequest, arguments: SymbolArguments) -> McpReply:
-    """Return the definition and the neighbours of a name."""
+    """Return the definition and the neighbours of a symbol."""
     handle = await call.open(arguments.repository)
     if handle.indexing_job is not None:
         return await build_pending_reply(call, handle, arguments.name, key="definitions", name=arguments.name)

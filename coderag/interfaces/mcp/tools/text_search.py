@@ -15,7 +15,7 @@ _MAX_UNREAD = 3
 
 
 def build_text_reply(handles: Sequence[RepositoryHandle], arguments: SearchArguments) -> McpReply:
-    """Return every place where a text stands, in all repositories one after the other."""
+    """Build the reply with every match of a text, repository by repository."""
     end, parts, notes, total = arguments.offset + arguments.top_k, list[ReplyPart](), list[str](), 0
     for handle in handles:
         cleaner = handle.make_cleaner()

@@ -202,7 +202,7 @@ def masked(ask):
 
 
 async def test_model_sees_masked_paths_and_reader_real_ones(ask, masked):
-    shown = MASK.mask("src/settings_2.py")
+    shown = MASK.mask_path("src/settings_2.py")
     written = await masked(f"It is in `{shown}:1-2` [2].")
     assert "settings_" not in ask.prompt.text
     assert f"[2] `short_2` (function) in {shown}:1-2" in ask.prompt.user
@@ -212,7 +212,7 @@ async def test_model_sees_masked_paths_and_reader_real_ones(ask, masked):
 
 async def test_masked_path_streamed_by_letters_is_unmasked():
     async def letters():
-        for letter in f"It is in `{MASK.mask('src/settings_2.py')}` [2].":
+        for letter in f"It is in `{MASK.mask_path('src/settings_2.py')}` [2].":
             yield letter
 
     pieces = [piece async for piece in unmask_stream(letters(), MaskedPaths(MASK, [one.path for one in PIECES]))]
@@ -221,7 +221,7 @@ async def test_masked_path_streamed_by_letters_is_unmasked():
 
 async def test_path_in_the_question_is_masked(ask, masked):
     await masked("x", query="what is in src/settings_1.py and settings_2.py?")
-    assert f"what is in {MASK.mask('src/settings_1.py')} and {MASK.mask('settings_2.py')}?" in ask.prompt.user
+    assert f"what is in {MASK.mask_path('src/settings_1.py')} and {MASK.mask_path('settings_2.py')}?" in ask.prompt.user
 
 
 @pytest.mark.parametrize(
@@ -239,11 +239,11 @@ async def test_path_in_the_question_is_masked(ask, masked):
 async def test_text_derived_from_the_path_is_masked(ask, masked, kind, name, detail, text, expected):
     one = replace(EXAMPLE, path="src/settings.py", kind=kind, name=name, docstring="Reads  them.\n\nAll.")
     await masked("x", [one], text=text, detail=detail)
-    shown = name.replace("src", MASK.token("src")).replace("settings", MASK.token("settings"))
+    shown = name.replace("src", MASK.get_token("src")).replace("settings", MASK.get_token("settings"))
     title = shown if "/" in name else name
-    assert f"[1] `{title}` ({kind}) in {MASK.mask('src/settings.py')}" in ask.prompt.user
+    assert f"[1] `{title}` ({kind}) in {MASK.mask_path('src/settings.py')}" in ask.prompt.user
     for word in ("src", "settings"):
-        expected = expected.replace(f"{{{word}}}", MASK.token(word))
+        expected = expected.replace(f"{{{word}}}", MASK.get_token(word))
     assert f"\n{expected}\n```" in ask.prompt.user
 
 

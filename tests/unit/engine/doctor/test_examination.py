@@ -13,7 +13,7 @@ import pytest
 from coderag import CodeRAG
 from coderag.engine.doctor import installation
 from coderag.engine.doctor.examination import GROUPS, Examination
-from coderag.prompting import prompt_text
+from coderag.prompting import read_prompt_text
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ def test_an_extra_that_is_not_installed_is_told_with_how_to_install_it(root, che
 def test_own_prompts_are_checked(root, check):
     folder = root / ".coderag/prompts"
     folder.mkdir(parents=True)
-    text = prompt_text("rewrite_queries")
+    text = read_prompt_text("rewrite_queries")
     own = folder / "rewrite_queries.md"
     own.write_text(text, encoding="utf-8")
     assert check("settings")["settings.prompts"].message == "own texts of rewrite_queries"

@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from coderag.engine.doctor.examination import Examination
-from coderag.models.ollama_models import describe_models, use_of
+from coderag.models.ollama_models import describe_models, guess_use
 from coderag.models.remote_errors import Remote
 from coderag.stores.pointer import EmbeddingInfo
 from tests.loopback import Reply
@@ -239,7 +239,7 @@ def test_a_provider_without_its_key_is_told_which_variable_to_set(check):
     ],
 )
 def test_known_names_tell_what_a_model_is_for(name, use):
-    assert use_of(name) == use
+    assert guess_use(name) == use
 
 
 def test_the_server_knows_better_than_the_name(ollama):

@@ -17,7 +17,7 @@ from coderag.ingestion.live.file_watch import FileWatch
 if sys.platform != "linux":
     pytest.skip("other systems have no inotify", allow_module_level=True)
 
-from coderag.ingestion.live.inotify import Inotify
+from coderag.ingestion.live.inotify import InotifySource
 
 DEADLINE_S = 30
 
@@ -40,10 +40,10 @@ def ignored():
 
 @pytest.fixture
 def watch(root, ignored, monkeypatch):
-    monkeypatch.setattr(file_watch, "_SETTLE_S", 5.0)  # the machine may be busy
+    monkeypatch.setattr(file_watch, "_SETTLE_TIMEOUT_S", 5.0)  # the machine may be busy
     watch = FileWatch(root, lambda: ignored[0], lambda paths: None, root / ".coderag" / "watch")
-    assert watch.wait_until_begun(DEADLINE_S)
-    assert watch.settled() == {ROOT}
+    assert watch.wait_until_started(DEADLINE_S)
+    assert watch.take_changes() == {ROOT}
     yield watch
     watch.close()
 
@@ -54,14 +54,14 @@ def folders(watch):
 
 
 def test_no_edit_is_lost_while_others_ask_too(root, monkeypatch):
-    monkeypatch.setattr(file_watch, "_SETTLE_S", 5.0)
+    monkeypatch.setattr(file_watch, "_SETTLE_TIMEOUT_S", 5.0)
     told, ended = set(), threading.Event()
     watch = FileWatch(root, frozenset, told.update, root / ".coderag" / "watch")
-    assert watch.wait_until_begun(DEADLINE_S)
+    assert watch.wait_until_started(DEADLINE_S)
 
     def ask():
         while not ended.wait(0.001):
-            watch.settled()
+            watch.take_changes()
 
     others = [threading.Thread(target=ask) for _ in range(2)]
     for other in others:
@@ -71,7 +71,7 @@ def test_no_edit_is_lost_while_others_ask_too(root, monkeypatch):
             path = f"src/f{number % 50}.py"
             told.clear()
             (root / path).write_text(f"x = {number}\n")
-            assert watch.settled() is not None
+            assert watch.take_changes() is not None
             assert path in told
     finally:
         ended.set()
@@ -81,7 +81,7 @@ def test_no_edit_is_lost_while_others_ask_too(root, monkeypatch):
 
 
 def test_no_answer_is_given_before_what_another_thread_has_read_is_noted(root, monkeypatch):
-    monkeypatch.setattr(file_watch, "_SETTLE_S", 5.0)
+    monkeypatch.setattr(file_watch, "_SETTLE_TIMEOUT_S", 5.0)
     reached, released, noted = threading.Event(), threading.Event(), []
 
     def on_change(paths):
@@ -91,11 +91,11 @@ def test_no_answer_is_given_before_what_another_thread_has_read_is_noted(root, m
         noted.extend(paths)
 
     watch = FileWatch(root, frozenset, on_change, root / ".coderag" / "watch")
-    assert watch.wait_until_begun(DEADLINE_S)
+    assert watch.wait_until_started(DEADLINE_S)
     (root / "src" / "a.py").write_text("x = 1\n")
     assert reached.wait(DEADLINE_S)  # the thread that follows edits has read it, and is not done
     found = []
-    asking = threading.Thread(target=lambda: found.append((watch.settled(), list(noted))))
+    asking = threading.Thread(target=lambda: found.append((watch.take_changes(), list(noted))))
     asking.start()
     asking.join(0.1)
     assert not found
@@ -108,7 +108,7 @@ def test_no_answer_is_given_before_what_another_thread_has_read_is_noted(root, m
 
 
 def test_who_is_told_may_ask(root, monkeypatch):
-    monkeypatch.setattr(file_watch, "_SETTLE_S", 5.0)
+    monkeypatch.setattr(file_watch, "_SETTLE_TIMEOUT_S", 5.0)
     made, answers = [], []
     made.append(
         FileWatch(
@@ -116,13 +116,13 @@ def test_who_is_told_may_ask(root, monkeypatch):
             frozenset,
             lambda paths: None,
             root / ".coderag" / "watch",
-            lambda paths: answers.extend(one.settled() for one in made),
+            lambda paths: answers.extend(one.take_changes() for one in made),
         )
     )
     [watch] = made
-    assert watch.wait_until_begun(DEADLINE_S)
+    assert watch.wait_until_started(DEADLINE_S)
     (root / "a.py").write_text("x = 1\n")
-    watch.settled()
+    watch.take_changes()
     watch.close()
     assert answers
 
@@ -132,38 +132,38 @@ def test_folders_in_new_folders_are_watched_and_their_files_told(watch, root):
         deep = root / f"n{number}" / "b" / "c"
         deep.mkdir(parents=True)
         (deep / "a.py").write_text("x = 1\n")
-        told = watch.settled()
+        told = watch.take_changes()
         assert told & {f"n{number}", f"n{number}/b", f"n{number}/b/c", f"n{number}/b/c/a.py"}
         (deep / "a.py").write_text("x = 2\n")
-        assert watch.settled() == {f"n{number}/b/c/a.py"}
+        assert watch.take_changes() == {f"n{number}/b/c/a.py"}
 
 
 def test_a_file_in_a_renamed_folder_is_told_under_its_new_name(watch, root):
     (root / "src" / "inner").mkdir()
-    watch.settled()
+    watch.take_changes()
     (root / "src").rename(root / "lib")
     (root / "lib" / "inner" / "a.py").write_text("x = 1\n")
-    assert {"src", "lib"} <= watch.settled()
+    assert {"src", "lib"} <= watch.take_changes()
     (root / "lib" / "inner" / "a.py").write_text("x = 2\n")
-    assert watch.settled() == {"lib/inner/a.py"}
+    assert watch.take_changes() == {"lib/inner/a.py"}
 
 
 def test_a_folder_that_was_moved_out_is_watched_no_more(watch, root, tmp_path):
     (root / "src" / "inner").mkdir()
-    watch.settled()
+    watch.take_changes()
     (root / "src").rename(tmp_path / "elsewhere")
-    assert watch.settled() == {"src"}
+    assert watch.take_changes() == {"src"}
     (tmp_path / "elsewhere" / "inner" / "a.py").write_text("x = 1\n")
-    assert watch.settled() == set()
+    assert watch.take_changes() == set()
     assert not {"src", "src/inner"} & folders(watch)
 
 
 def test_a_folder_that_is_moved_in_is_watched(watch, root, tmp_path):
     (tmp_path / "other" / "inner").mkdir(parents=True)
     (tmp_path / "other").rename(root / "other")
-    assert watch.settled() == {"other"}
+    assert watch.take_changes() == {"other"}
     (root / "other" / "inner" / "a.py").write_text("x = 1\n")
-    assert watch.settled() == {"other/inner/a.py"}
+    assert watch.take_changes() == {"other/inner/a.py"}
 
 
 def test_what_is_ignored_has_no_watch(watch):
@@ -172,21 +172,21 @@ def test_what_is_ignored_has_no_watch(watch):
 
 def test_what_is_ignored_no_longer_is_told_and_watched_and_what_is_newly_ignored_is_not(watch, root, ignored):
     (root / "build" / "deep" / "a.py").write_text("x = 1\n")
-    assert watch.settled() == set()
+    assert watch.take_changes() == set()
     ignored[0] = frozenset({".git/", ".coderag/", "src/"})
-    assert watch.settled() == {"build"}
+    assert watch.take_changes() == {"build"}
     (root / "build" / "deep" / "a.py").write_text("x = 2\n")
     (root / "src" / "a.py").write_text("x = 2\n")
-    assert watch.settled() == {"build/deep/a.py"}
+    assert watch.take_changes() == {"build/deep/a.py"}
     assert "src" not in folders(watch)
 
 
 def test_links_to_folders_are_not_followed(watch, root, tmp_path):
     (tmp_path / "target").mkdir()
     (root / "link").symlink_to(tmp_path / "target")
-    watch.settled()
+    watch.take_changes()
     (tmp_path / "target" / "a.py").write_text("x = 1\n")
-    assert watch.settled() == set()
+    assert watch.take_changes() == set()
 
 
 def test_more_changes_than_have_room_mean_that_anything_may_have_changed_and_all_is_watched_again(watch, root):
@@ -199,50 +199,50 @@ def test_more_changes_than_have_room_mean_that_anything_may_have_changed_and_all
             for path in paths:
                 path.touch()
         (root / "src" / "late").mkdir()
-    assert ROOT in watch.settled()
+    assert ROOT in watch.take_changes()
     (root / "src" / "late" / "a.py").write_text("x = 1\n")
-    assert watch.settled() == {"src/late/a.py"}
+    assert watch.take_changes() == {"src/late/a.py"}
 
 
 def test_it_is_closed_at_once(watch, root):
-    watch.settled()
+    watch.take_changes()
     started = time.monotonic()
     watch.close()
-    assert time.monotonic() - started < file_watch._ROUND_MS / 1_000 / 2
+    assert time.monotonic() - started < file_watch._ROOT_CHECK_MS / 1_000 / 2
 
 
 def test_where_no_more_folders_can_be_watched_the_answer_is_unknown_and_says_why(watch, root, monkeypatch, caplog):
     def full(self, path, mask):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 
-    monkeypatch.setattr(Inotify, "_add", full)
+    monkeypatch.setattr(InotifySource, "_add_watch", full)
     with caplog.at_level(logging.WARNING, file_watch.__name__):
         (root / "new").mkdir()
-        assert watch.settled() is None
+        assert watch.take_changes() is None
         watch._thread.join(DEADLINE_S)
     assert not watch._thread.is_alive()
-    assert watch.settled() is None
+    assert watch.take_changes() is None
     assert "max_user_watches" in caplog.text
 
 
 def test_nothing_is_left_open_where_a_folder_cannot_be_watched(root, monkeypatch):
     before = len(list(Path("/proc/self/fd").iterdir()))
     with pytest.raises(FileNotFoundError):
-        Inotify(root / "nowhere", root / "cookies", frozenset, list)
+        InotifySource(root / "nowhere", root / "cookies", frozenset, list)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_two_folders_that_change_places_are_told_by_their_names(watch, root):
     for name in ("one", "two"):
         (root / name / "inner").mkdir(parents=True)
-    watch.settled()
+    watch.take_changes()
     (root / "one").rename(root / "tmp")
     (root / "two").rename(root / "one")
     (root / "tmp").rename(root / "two")
-    watch.settled()
+    watch.take_changes()
     for name in ("one", "two"):
         (root / name / "inner" / "a.py").write_text("x = 1\n")
-        assert watch.settled() == {f"{name}/inner/a.py"}
+        assert watch.take_changes() == {f"{name}/inner/a.py"}
 
 
 # Random edits: what was told suffices to know the whole tree
@@ -294,13 +294,13 @@ def test_who_follows_what_is_told_knows_the_tree(seed, watch, root, tmp_path):
     (tmp_path / "outside").mkdir()
     shutil.rmtree(root / "build")
     shutil.rmtree(root / ".git")
-    watch.settled()
+    watch.take_changes()
     chance = random.Random(seed)
     mirror = tree(root)
     for number in range(150):
         for _ in range(chance.choice((1, 1, 1, 5))):
             edit(root, tmp_path / "outside", chance, number)
-        told = watch.settled()
+        told = watch.take_changes()
         assert told is not None
         for path in told:
             assert path != ROOT

@@ -6,8 +6,8 @@ import pytest
 
 from coderag.config.sections import LLMSettings
 from coderag.errors import ModelError
-from coderag.ingestion.summaries.asking import Guard, SentenceWriter
-from coderag.ingestion.summaries.subjects import Piece
+from coderag.ingestion.summaries.asking import PromptGuard, SentenceWriter
+from coderag.ingestion.summaries.subjects import SummaryTarget
 from coderag.models.llms.scripted import ScriptedModel
 from coderag.prompting import PACKAGED
 from coderag.stores.summary_cache import SummaryEntry
@@ -15,11 +15,13 @@ from tests.support.summaries import sentence_on, write_sentences
 
 
 def piece(number, text="return 1", level="chunk"):
-    return Piece(level, f"s{number}", f"a.py:{number}-{number}", f"function f{number}", text, "python", f"id{number}")
+    return SummaryTarget(
+        level, f"s{number}", f"a.py:{number}-{number}", f"function f{number}", text, "python", f"id{number}"
+    )
 
 
 def writer(model=None, *, most=8, **settings):
-    guard = Guard(fence=lambda text, language: f"<{language}\n{text}\n>", findings=lambda text: [])
+    guard = PromptGuard(fence=lambda text, language: f"<{language}\n{text}\n>", find_injections=lambda text: [])
     return SentenceWriter(model, PACKAGED, guard, LLMSettings(**settings), most)
 
 
@@ -32,21 +34,21 @@ def test_pieces_are_numbered_titled_and_fenced():
 @pytest.mark.parametrize("level", ["chunk", "file", "folder"])
 def test_each_level_has_a_prompt_of_its_own(level):
     assert f"{level if level != 'chunk' else 'piece'}" in writer().batch([piece(1, level=level)]).prompt.system
-    assert len({writer().maker(one) for one in ("chunk", "file", "folder")}) == 3
+    assert len({writer().get_maker_key(one) for one in ("chunk", "file", "folder")}) == 3
 
 
 def test_batches_are_no_larger_than_the_setting_and_the_context_window():
     small = [piece(number) for number in range(20)]
     large = [piece(number, "total = total + price * 2\n" * 150) for number in range(6)]
-    assert [len(batch.pieces) for batch in writer(most=8).batches(small)] == [8, 8, 4]
+    assert [len(batch.targets) for batch in writer(most=8).batches(small)] == [8, 8, 4]
     narrow = [*writer(context_window=4_096).batches(large)]
-    assert max(len(batch.pieces) for batch in narrow) < 6
+    assert max(len(batch.targets) for batch in narrow) < 6
     assert all(batch.tokens < 4_096 for batch in narrow)
-    assert [one.subject for batch in narrow for one in batch.pieces] == [one.subject for one in large]
+    assert [one.subject for batch in narrow for one in batch.targets] == [one.subject for one in large]
 
 
 def test_a_short_reply_bounds_the_batch():
-    assert len(next(writer(most=64, max_output_tokens=90).batches([piece(1), piece(2), piece(3)])).pieces) == 2
+    assert len(next(writer(most=64, max_output_tokens=90).batches([piece(1), piece(2), piece(3)])).targets) == 2
 
 
 def test_of_a_long_piece_the_beginning_and_the_end_are_shown():
@@ -67,7 +69,7 @@ def test_sentences_carry_their_share_of_the_tokens():
     one = writer(model)
     outcome = asyncio.run(one.write(one.batch([piece(1), piece(2)])))
     share = outcome.input_tokens // 2, outcome.output_tokens // 2
-    assert outcome.written == [
+    assert outcome.sentences == [
         SummaryEntry(f"s{number}", sentence_on(f"function f{number}"), *share) for number in (1, 2)
     ]
 
@@ -84,8 +86,10 @@ def test_costs_follow_the_prices():
     assert priced.cost(1_000_000, 500_000) == pytest.approx(6.0)
     assert writer(price_per_million_input_tokens=2.0).cost(1_000_000, 500_000) == pytest.approx(2.0)
     assert writer().cost(1, 1) is None
-    assert priced.expected_cost(priced.batch([piece(1)])) > 0
+    assert priced.estimate_cost(priced.batch([piece(1)])) > 0
 
 
 def test_the_maker_tells_models_and_prompts_apart():
-    assert writer(ScriptedModel(name="a/1")).maker("chunk") != writer(ScriptedModel(name="b/1")).maker("chunk")
+    assert writer(ScriptedModel(name="a/1")).get_maker_key("chunk") != writer(ScriptedModel(name="b/1")).get_maker_key(
+        "chunk"
+    )

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from coderag.ingestion.summaries.overviews import Overviews, file_overviews
+from coderag.ingestion.summaries.overviews import Overviews, build_file_overviews
 
 ROWS = [
     ("a/x.py", "f", "Does f.", "llm"),
@@ -19,14 +19,14 @@ def table(rows=ROWS):
 
 
 def test_a_file_of_which_no_model_wrote_has_no_overview_and_one_with_a_single_chunk_takes_its_sentence():
-    overviews, singles = file_overviews(table())
+    overviews, singles = build_file_overviews(table())
     assert [(one.place, one.lines) for one in overviews] == [("a/x.py", ["f: Does f.", "g: Does g."])]
     assert singles == {"a/y.py": "Does h."}
 
 
 def test_a_folder_is_made_from_its_files_and_folders_the_innermost_first():
     overviews = Overviews(files={"a/b/x.py": "X.", "a/b/y.py": "Y.", "a/z.py": "Z.", "w.py": "W."})
-    levels = overviews.folder_overviews()
+    levels = overviews.build_folder_overviews()
     found = {}
     for level in levels:
         for one in level:
@@ -41,7 +41,7 @@ def test_a_folder_is_made_from_its_files_and_folders_the_innermost_first():
 
 def test_what_is_written_of_a_file_ends_with_the_sentences_that_it_was_made_from():
     overviews = Overviews()
-    (before,) = file_overviews(table())[0]
+    (before,) = build_file_overviews(table())[0]
     kept = {before.subject: "About x."}
     overviews.renew_files(table(), lambda subjects: {one: kept[one] for one in subjects if one in kept})
     assert overviews.files == {"a/x.py": "About x.", "a/y.py": "Does h."}
@@ -52,13 +52,13 @@ def test_what_is_written_of_a_file_ends_with_the_sentences_that_it_was_made_from
 
 def test_a_generation_carries_them():
     overviews = Overviews(files={"a/x.py": "About x.", "ä.py": ""}, folders={"a/": "About a.", "./": "All."})
-    assert Overviews.of_arrays(overviews.arrays()) == overviews
-    assert Overviews().arrays() == {}
-    assert Overviews.of_arrays({}) == Overviews()
+    assert Overviews.from_arrays(overviews.to_arrays()) == overviews
+    assert Overviews().to_arrays() == {}
+    assert Overviews.from_arrays({}) == Overviews()
 
 
 def test_a_removed_file_is_no_part_of_its_folder():
     overviews = Overviews(files={"a/x.py": "X.", "a/y.py": "Y.", "a/z.py": "Z."})
     overviews.drop(["a/y.py", "unknown.py"])
-    (level, *_) = overviews.folder_overviews()
+    (level, *_) = overviews.build_folder_overviews()
     assert [list(one.lines) for one in level] == [["x.py: X.", "z.py: Z."]]

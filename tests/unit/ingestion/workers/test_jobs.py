@@ -5,7 +5,7 @@ import pytest
 from coderag.ingestion.files.scanner import scan
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.workers import jobs, parse_cache
-from coderag.ingestion.workers.jobs import FileTask, Job, JobRunner, RunSettings
+from coderag.ingestion.workers.jobs import FileTask, JobRunner, ParseJob, RunSettings
 from coderag.stores.content_cache import ContentCache
 
 TEXT = "def first():\n    return 1\n\n\ndef second():\n    return 2\n"
@@ -27,7 +27,7 @@ class Bench:
         runner = JobRunner(RunSettings("run", self.root, 1_000_000, **fields), worker="me")
         tasks = tasks or [FileTask(candidate) for candidate in scan(self.root).candidates]
         try:
-            return runner.run(Job(tasks))
+            return runner.run(ParseJob(tasks))
         finally:
             runner.close()
 
@@ -87,7 +87,7 @@ def test_a_file_with_the_known_content_is_not_parsed(bench, parsed):
 def test_files_are_announced_one_by_one_and_then_that_all_are_parsed(bench):
     announced = []
     tasks = [FileTask(candidate) for candidate in scan(bench.root).candidates]
-    JobRunner(RunSettings("run", bench.root, 1_000_000, {}, "r", "")).run(Job(tasks), announced.append)
+    JobRunner(RunSettings("run", bench.root, 1_000_000, {}, "r", "")).run(ParseJob(tasks), announced.append)
     assert announced == [0, 1, -1]
 
 
@@ -119,11 +119,11 @@ def test_a_file_on_which_we_always_fail_is_told_as_failed(bench, monkeypatch):
 
 
 def test_a_file_in_trouble_is_treated_with_more_care_each_time(bench):
-    job = Job([FileTask(candidate) for candidate in scan(bench.root).candidates])
-    job = job.degraded(1, "it crashed")
+    job = ParseJob([FileTask(candidate) for candidate in scan(bench.root).candidates])
+    job = job.degrade(1, "it crashed")
     assert [(task.treatment, task.trouble) for task in job.files] == [("whole", ""), ("lines", "it crashed")]
     assert [record.note for record in bench.run(job.files).records] == ["", "it crashed; cut by lines"]
-    job = job.degraded(1, "it crashed again")
+    job = job.degrade(1, "it crashed again")
     assert [(record.outcome, record.reason) for record in bench.run(job.files).records] == [
         ("indexed", ""),
         ("failed", "it crashed again"),
@@ -152,7 +152,7 @@ def test_chunks_from_the_cache_are_those_of_parsing(bench):
 
 
 def test_other_settings_find_nothing_in_the_cache(bench, parsed):
-    bench.keep(bench.run(cache=bench.folder).fresh)
+    bench.keep(bench.run(cache=bench.folder).new_cache_entries)
     parsed.clear()
     bench.run(cache=bench.folder, cache_key="other")
     assert len(parsed) == 2
@@ -171,7 +171,7 @@ def test_damaged_content_in_the_cache_is_parsed_anew(bench, parsed, content):
 
 def test_a_file_in_trouble_neither_takes_from_the_cache_nor_adds_to_it(bench):
     tasks = [FileTask(candidate, treatment="lines", trouble="it crashed") for candidate in scan(bench.root).candidates]
-    bench.keep(bench.run(cache=bench.folder).fresh)
+    bench.keep(bench.run(cache=bench.folder).new_cache_entries)
     result = bench.run(tasks, cache=bench.folder)
-    assert result.fresh == {}
+    assert result.new_cache_entries == {}
     assert {record.note for record in result.records} == {"it crashed; cut by lines"}

@@ -94,7 +94,7 @@ def test_paths_are_counted_as_the_tokenizer_does(nodes):
     counter = TermCounter()
     counter.count(nodes)
     paths = sorted({node.metadata["path"] for node in nodes})
-    assert told(counter.path_counts(paths), counter.terms) == [Counter(path_terms(path)) for path in paths]
+    assert told(counter.count_paths(paths), counter.terms) == [Counter(path_terms(path)) for path in paths]
 
 
 def test_new_terms_join_the_vocabulary_in_the_order_of_the_chunks():

@@ -9,8 +9,8 @@ import pytest
 from coderag.errors import IngestionError
 from coderag.ingestion.files.scanner import scan
 from coderag.ingestion.workers import worker_process
-from coderag.ingestion.workers.jobs import FileTask, Job, RunSettings
-from coderag.ingestion.workers.worker_pool import WorkerPool, helpers_of, shared_pool
+from coderag.ingestion.workers.jobs import FileTask, ParseJob, RunSettings
+from coderag.ingestion.workers.worker_pool import WorkerPool, build_helpers, get_shared_pool
 from coderag.system.process_messages import read_message, write_message
 from tests.support.faulty_workers import make_workers_faulty
 
@@ -31,7 +31,7 @@ class Runner:
 
     def jobs(self, files_a_job=2):
         tasks = [FileTask(candidate) for candidate in scan(self.root).candidates]
-        return [Job(tasks[first : first + files_a_job]) for first in range(0, len(tasks), files_a_job)]
+        return [ParseJob(tasks[first : first + files_a_job]) for first in range(0, len(tasks), files_a_job)]
 
     def results(self, run="run", jobs=None, **settings):
         fields = {"chunking": {"min_tokens": 0}, "repository": "r", "cache_key": "", "isolated": True, **settings}
@@ -122,7 +122,7 @@ def test_a_worker_that_is_killed_from_outside_costs_nothing(runner, tmp_path):
 
 @pytest.mark.slow
 def test_a_worker_that_says_nothing_for_too_long_is_ended(runner, monkeypatch):
-    monkeypatch.setattr(worker_process, "_SILENT_S", 6.0)  # time enough to start
+    monkeypatch.setattr(worker_process, "_SILENCE_TIMEOUT_S", 6.0)  # time enough to start
     runner.write("bad.py", "# waits\n")
     assert runner.records()["bad.py"].note == "parsing took too long; cut by lines"
 
@@ -195,7 +195,7 @@ def test_a_worker_whose_borrower_fails_is_ended(runner):
 
 
 def test_a_worker_that_is_not_told_to_return_is_ended(runner, monkeypatch):
-    monkeypatch.setattr(worker_process, "_FAREWELL_S", 3.0)
+    monkeypatch.setattr(worker_process, "_END_RUN_TIMEOUT_S", 3.0)
     with runner.pool.lend(f"{__name__}:doubled") as (requests, _):
         write_message(requests, 21)
     assert runner.pool._idle == []
@@ -261,27 +261,27 @@ def test_a_run_that_fails_leaves_the_runs_of_other_threads_alone(runner):
 
 
 def test_as_many_workers_help_as_there_are_beside_this_process():
-    assert helpers_of(0) is None
-    assert helpers_of(1) is None
-    assert helpers_of(3).max_processes == 2
+    assert build_helpers(0) is None
+    assert build_helpers(1) is None
+    assert build_helpers(3).max_processes == 2
 
 
 def test_one_pool_serves_the_whole_process():
-    assert shared_pool(3) is shared_pool(3)
-    assert shared_pool(3) is not shared_pool(2)
+    assert get_shared_pool(3) is get_shared_pool(3)
+    assert get_shared_pool(3) is not get_shared_pool(2)
 
 
 @pytest.mark.filterwarnings("ignore:lance is not fork-safe")
 def test_a_fork_has_workers_of_its_own(runner):
     list(runner.results())
-    pool = shared_pool(2)
+    pool = get_shared_pool(2)
     child = os.fork()
     if not child:
         runner.pool.close()
-        os._exit(shared_pool(2) is pool)
+        os._exit(get_shared_pool(2) is pool)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
-    assert all(worker.alive for worker in runner.pool._idle)
+    assert all(worker.is_alive for worker in runner.pool._idle)
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="tells what files a process has open on Linux")

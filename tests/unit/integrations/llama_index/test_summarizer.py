@@ -6,8 +6,8 @@ from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.schema import Document
 
 from coderag.config.sections import LLMSettings
-from coderag.ingestion.summaries.asking import Guard, SentenceWriter
-from coderag.ingestion.summaries.subjects import node_subjects
+from coderag.ingestion.summaries.asking import PromptGuard, SentenceWriter
+from coderag.ingestion.summaries.subjects import compute_node_subjects
 from coderag.integrations.llama_index.node_parser import CodeNodeParser
 from coderag.integrations.llama_index.summarizer import ChunkSummarizer
 from coderag.models.llms.scripted import ScriptedModel
@@ -23,7 +23,7 @@ def nodes():
 
 
 def writer(model):
-    guard = Guard(fence=lambda text, language: text, findings=lambda text: [])
+    guard = PromptGuard(fence=lambda text, language: text, find_injections=lambda text: [])
     return SentenceWriter(model, PACKAGED, guard, LLMSettings(), 8)
 
 
@@ -36,14 +36,14 @@ def test_without_a_model_summaries_are_derived():
 
 
 def test_kept_sentences_go_first():
-    (subject, _) = node_subjects(node.metadata for node in nodes())
+    (subject, _) = compute_node_subjects(node.metadata for node in nodes())
     done = ChunkSummarizer(sentences=lambda subjects: {subject: "Adds up."})(nodes())
     assert summaries(done)["total"] == ("Adds up.", "llm")
     assert summaries(done)["login"][1] == "derived"
 
 
 def test_a_model_writes_what_is_not_kept_and_what_it_fails_at_is_derived():
-    (subject, _) = node_subjects(node.metadata for node in nodes())
+    (subject, _) = compute_node_subjects(node.metadata for node in nodes())
     model = ScriptedModel(write_sentences)
     done = ChunkSummarizer(sentences=lambda subjects: {subject: "Adds up."}, writer=writer(model))(nodes())
     assert summaries(done)["login"] == (sentence_on("function login"), "llm")

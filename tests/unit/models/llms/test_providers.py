@@ -7,9 +7,9 @@ import pytest
 
 from coderag.config.sections import LLMSettings
 from coderag.errors import ConfigurationError, ModelAuthenticationError, ModelError, ModelUnavailableError
-from coderag.models.llms.providers import make_language_model, side_by_side
+from coderag.models.llms.providers import get_max_concurrency, make_language_model
 from coderag.models.llms.remote import ChatRequest
-from coderag.models.llms.servers import remote_of
+from coderag.models.llms.servers import resolve_llm_remote
 from coderag.schema.prompts import ModelPrompt
 from tests.loopback import Reply
 from tests.loopback.chat_api import sse
@@ -36,7 +36,7 @@ def test_without_a_provider_there_is_no_model():
 def test_ollama_has_a_default_model_and_address():
     model = make_language_model(LLMSettings(provider="ollama"))
     assert model.name == "ollama/qwen2.5-coder"
-    assert remote_of(LLMSettings(provider="ollama"), "m").address == "http://localhost:11434"
+    assert resolve_llm_remote(LLMSettings(provider="ollama"), "m").address == "http://localhost:11434"
 
 
 @pytest.mark.parametrize(("provider", "example"), [("openai", "gpt-"), ("anthropic", "claude-"), ("gemini", "gemini-")])
@@ -87,8 +87,8 @@ async def test_a_providers_own_address_needs_a_key_and_only_when_it_is_asked(mon
 def test_the_usual_variable_is_for_the_providers_own_address(monkeypatch, provider, variable):
     monkeypatch.delenv("GEMINI_API_KEY", raising=False)
     monkeypatch.setenv(variable, "of-the-environment")
-    assert remote_of(LLMSettings(provider=provider), "m").secret == "of-the-environment"
-    assert remote_of(LLMSettings(provider=provider, base_url="https://models.example/v1"), "m").secret == ""
+    assert resolve_llm_remote(LLMSettings(provider=provider), "m").secret == "of-the-environment"
+    assert resolve_llm_remote(LLMSettings(provider=provider, base_url="https://models.example/v1"), "m").secret == ""
 
 
 def test_importing_the_providers_imports_none_of_their_packages():
@@ -109,12 +109,12 @@ def test_a_reply_as_large_as_the_context_window_is_refused():
 
 def test_servers_elsewhere_get_requests_side_by_side_and_those_on_this_machine_do_not():
     def number(**options):
-        return side_by_side(LLMSettings(provider="openai", **options))
+        return get_max_concurrency(LLMSettings(provider="openai", **options))
 
     assert number() == 4
     assert number(base_url="http://localhost:8000/v1") == 1
     assert number(base_url="http://localhost:8000/v1", concurrency=9) == 9
-    assert side_by_side(LLMSettings()) == 1
+    assert get_max_concurrency(LLMSettings()) == 1
 
 
 # --- Ollama
@@ -169,11 +169,13 @@ async def test_a_compatible_server_gets_the_parameters_that_all_of_them_know(ope
 
 
 def test_openai_itself_gets_the_parameters_of_its_models_that_think(openai):
-    from coderag.models.llms.openai import _model
+    from coderag.models.llms.openai import _make_model
 
     del openai
     settings = LLMSettings(provider="openai", model="gpt-9", api_key="key")
-    sent = _model(ChatRequest(remote_of(settings, "gpt-9"), settings, PROMPT), None)._get_model_kwargs(stream=True)
+    sent = _make_model(ChatRequest(resolve_llm_remote(settings, "gpt-9"), settings, PROMPT), None)._get_model_kwargs(
+        stream=True
+    )
     assert sent["max_completion_tokens"] == 2_048
     assert "max_tokens" not in sent
     assert not sent["temperature"]  # openai's mark of what is not sent

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from coderag.models.redaction import redactor
-from coderag.models.redaction.patterns import _ANCHORS, detector_rules, provider_rules
+from coderag.models.redaction import get_redactor
+from coderag.models.redaction.patterns import _ANCHORS, build_detector_rules, build_provider_rules
 
-RULES = [*provider_rules(), *detector_rules()]
+RULES = [*build_provider_rules(), *build_detector_rules()]
 MARKER = re.compile(r"\[secret removed: [^\]]*\]")
 ASCII = st.characters(codec="ascii", exclude_categories=["Cc"])
 
@@ -28,7 +28,7 @@ def test_a_line_with_a_match_has_the_anchor_and_loses_the_match(rule):
         if match is None:
             return  # what is around the match counts as well
         assert re.search(rule.anchor, line.casefold())
-        redacted = redactor().redact(line)
+        redacted = get_redactor().redact(line)
         assert redacted.secrets or "[secret removed: " in line
         secret = match[rule.group]
         assert MARKER.sub("", redacted.text).count(secret) < line.count(secret)
@@ -37,8 +37,8 @@ def test_a_line_with_a_match_has_the_anchor_and_loses_the_match(rule):
 
 
 def test_anchors_are_of_kinds_that_the_detector_has():
-    assert set(_ANCHORS) <= {rule.kind for rule in detector_rules()}
+    assert set(_ANCHORS) <= {rule.kind for rule in build_detector_rules()}
 
 
 def test_marks_of_the_network_are_no_secrets():
-    assert redactor().redact("host = '93.184.216.34'").secrets == 0
+    assert get_redactor().redact("host = '93.184.216.34'").secrets == 0

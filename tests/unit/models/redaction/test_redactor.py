@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coderag.models.llms.scripted import ScriptedModel
-from coderag.models.redaction import RedactingModel, redactor
+from coderag.models.redaction import RedactingModel, get_redactor
 from coderag.schema.prompts import ModelPrompt
 
 # Secrets are put together here, so that no scanner takes this file for a leak.
@@ -103,7 +103,7 @@ surroundings = st.text(st.sampled_from("ab c1(){}=:;,.'\"\n\t#/-_@<>[]"), max_si
 @given(before=surroundings, after=surroundings)
 def test_a_token_survives_nowhere(kind, before, after):
     text = f"{before} {TOKENS[kind]} {after}"
-    redacted = redactor().redact(text)
+    redacted = get_redactor().redact(text)
     assert TOKENS[kind] not in redacted.text
     assert TOKENS[kind][-12:] not in redacted.text
     assert redacted.secrets >= 1
@@ -113,18 +113,18 @@ def test_a_token_survives_nowhere(kind, before, after):
 @pytest.mark.parametrize("form", ASSIGNED)
 @pytest.mark.parametrize("password", PASSWORDS)
 def test_a_password_is_removed_however_it_is_assigned(form, password):
-    redacted = redactor().redact(f"first\n{form.format(password)}\nlast")
+    redacted = get_redactor().redact(f"first\n{form.format(password)}\nlast")
     assert password not in redacted.text
     assert redacted.text.startswith("first\n") and redacted.text.endswith("\nlast")
     assert redacted.secrets == 1
 
 
 def test_what_is_around_a_secret_stays():
-    assert redactor().redact('db.connect(host, password="hunter2", port=1)').text == (
+    assert get_redactor().redact('db.connect(host, password="hunter2", port=1)').text == (
         'db.connect(host, password="[secret removed: Password]", port=1)'
     )
     assert (
-        redactor().redact("postgres://shop:hunter2@db/x").text
+        get_redactor().redact("postgres://shop:hunter2@db/x").text
         == "postgres://shop:[secret removed: Basic Auth Credentials]@db/x"
     )
 
@@ -135,7 +135,7 @@ def test_what_is_around_a_secret_stays():
 @pytest.mark.parametrize("around", ["{}", '    "{}\\n" +', "# {}", "b'{}\\n'"])
 def test_a_private_key_is_removed_line_by_line(name, around):
     lines = [around.format(line) for line in pem(name).split("\n")]
-    redacted = redactor().redact("\n".join(["before = 1", *lines, "after = 2"]))
+    redacted = get_redactor().redact("\n".join(["before = 1", *lines, "after = 2"]))
     marker = "[secret removed: Private Key]"
     assert redacted.text.split("\n") == ["before = 1", *[marker] * len(lines), "after = 2"]
     assert redacted.secrets == 1
@@ -145,9 +145,9 @@ def test_a_key_with_headers_and_one_in_a_line_are_removed():
     with_headers = pem("RSA PRIVATE KEY").replace(
         "KEY-----\n", "KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES\n\n", 1
     )
-    assert KEY_BODY[:30] not in redactor().redact(with_headers).text
+    assert KEY_BODY[:30] not in get_redactor().redact(with_headers).text
     in_json = '{"type": "account", "private_key": "' + pem("PRIVATE KEY").replace("\n", "\\n") + '", "id": 7}'
-    assert redactor().redact(in_json).text == (
+    assert get_redactor().redact(in_json).text == (
         '{"type": "account", "private_key": "[secret removed: Private Key]", "id": 7}'
     )
 
@@ -155,7 +155,7 @@ def test_a_key_with_headers_and_one_in_a_line_are_removed():
 def test_a_key_that_is_cut_off_at_either_end_is_removed():
     whole = pem("PRIVATE KEY").split("\n")
     for part in (whole[:6], whole[5:]):
-        redacted = redactor().redact("\n".join(part))
+        redacted = get_redactor().redact("\n".join(part))
         assert redacted.text == "\n".join(["[secret removed: Private Key]"] * len(part))
 
 
@@ -169,43 +169,43 @@ def test_a_key_of_putty_is_removed():
         *data[2:5],
         "Private-MAC: 0a1b",
     ]
-    redacted = redactor().redact("\n".join([*key, "after"]))
+    redacted = get_redactor().redact("\n".join([*key, "after"]))
     assert redacted.text.split("\n") == ["[secret removed: Private Key]"] * len(key) + ["after"]
 
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_text_without_secrets_is_unchanged(text):
-    assert redactor().redact(text) == type(redactor().redact(""))(text, 0)
+    assert get_redactor().redact(text) == type(get_redactor().redact(""))(text, 0)
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from([*TOKENS.values(), *PLAIN, *(form.format("x1y2z3") for form in ASSIGNED), "", "\r"])))
 def test_a_second_time_changes_nothing(parts):
     for joint in ("\n", " ", ""):
-        once = redactor().redact(joint.join(parts))
-        assert redactor().redact(once.text) == type(once)(once.text, 0)
+        once = get_redactor().redact(joint.join(parts))
+        assert get_redactor().redact(once.text) == type(once)(once.text, 0)
         assert once.text.count("\n") == joint.join(parts).count("\n")
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.text())
 def test_any_text_keeps_its_lines_and_settles(text):
-    once = redactor().redact(text)
+    once = get_redactor().redact(text)
     assert once.text.count("\n") == text.count("\n")
-    assert redactor().redact(once.text).secrets == 0
+    assert get_redactor().redact(once.text).secrets == 0
 
 
 def test_windows_ends_of_lines_stay():
     text = pem("PRIVATE KEY").replace("\n", "\r\n") + "\r\npassword = 'hunter2'\r\n"
-    assert redactor().redact(text).text.count("\r\n") == text.count("\r\n")
+    assert get_redactor().redact(text).text.count("\r\n") == text.count("\r\n")
 
 
 def test_a_secret_in_a_very_long_line_is_found():
     for at in (0, 1_990, 2_480, 7_000):
         text = "x" * at + " " + TOKENS["GitHub Token"] + " " + "y" * 8_000
-        assert TOKENS["GitHub Token"] not in redactor().redact(text).text
+        assert TOKENS["GitHub Token"] not in get_redactor().redact(text).text
     token = jwt(b'{"sub":"' + b"a1" * 3_000 + b'"}')
-    assert token[-20:] not in redactor().redact(f"x = '{token}'").text
+    assert token[-20:] not in get_redactor().redact(f"x = '{token}'").text
 
 
 async def test_a_model_is_shown_no_secret_of_either_part_of_the_prompt():

@@ -6,7 +6,7 @@ import pytest
 from coderag.config.sections import RerankerSettings
 from coderag.errors import ConfigurationError, ModelError, ModelUnavailableError
 from coderag.models.rerankers.providers import make_reranker
-from coderag.prompting import Prompts, prompt_text
+from coderag.prompting import Prompts, read_prompt_text
 from coderag.text.token_counts import count_tokens
 from tests.loopback import Reply
 from tests.loopback.ollama_server import OllamaServer
@@ -55,7 +55,7 @@ def test_pointwise_asks_for_each_text_and_returns_its_score(server):
 
 @pytest.mark.parametrize("mode", ["pointwise", "listwise"])
 def test_a_projects_own_prompt_is_used(server, tmp_path, mode):
-    own = prompt_text(f"rerank_{mode}").replace("You ", "Be brief. You ", 1)
+    own = read_prompt_text(f"rerank_{mode}").replace("You ", "Be brief. You ", 1)
     (tmp_path / f"rerank_{mode}.md").write_text(own, encoding="utf-8")
     settings = RerankerSettings(provider="ollama", base_url=server.url, budget_ms=20_000, mode=mode)
     assert make_reranker(settings, Prompts(tmp_path)).rerank("who logs in?", TEXTS).scores
