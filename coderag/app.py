@@ -21,10 +21,10 @@ from coderag.engine.telemetry import build_tracer
 from coderag.errors import ConfigurationError
 from coderag.ingestion.files.scanner import check_root
 from coderag.models.dense import DenseModel, ProviderDense
-from coderag.models.llms.chosen import LanguageModels
+from coderag.models.llms.language_models import LanguageModels
 from coderag.models.protocols import LanguageModel
 from coderag.models.providers import make_dense_model
-from coderag.models.redacting import redact_remote
+from coderag.models.redacting_models import redact_remote
 from coderag.question.places import parse_location_paths
 from coderag.retrieval.context.shown_lines import merge_keys
 from coderag.retrieval.filters import NO_FILTERS
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from coderag.engine.chat import Chat, ChatThreads
     from coderag.engine.enrichment import Summaries
     from coderag.ingestion.indexer import Indexer
-    from coderag.ingestion.summaries.results import EnrichProgress, EnrichReport
+    from coderag.ingestion.summaries.enrich_results import EnrichProgress, EnrichReport
     from coderag.retrieval.explanation import Explanation
     from coderag.retrieval.text_search.text_matches import TextMatches
 
@@ -224,7 +224,7 @@ class CodeRAG:
             ModelError: All requests to the language model failed.
             StoreError: The summaries cannot be stored.
         """
-        from coderag.ingestion.summaries.enriching import EnrichLimits  # noqa: PLC0415  # only this method needs it
+        from coderag.ingestion.summaries.enricher import EnrichLimits  # noqa: PLC0415  # only this method needs it
 
         limits = EnrichLimits(budget_s, max_cost, limit)
         return self.summaries.write(limits, include=include, progress=progress, stop=stop)

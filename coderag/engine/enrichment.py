@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final, Protocol
 from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError, ModelUnavailableError
 from coderag.ingestion.cache_directory import resolve_cache_directory
-from coderag.ingestion.summaries.asking import PromptGuard, SentenceWriter
-from coderag.ingestion.summaries.enriching import EnrichContext, Enricher, EnrichLimits
-from coderag.ingestion.summaries.importing import import_summaries
-from coderag.ingestion.summaries.planning import plan_summaries
-from coderag.ingestion.summaries.results import EnrichPlan, EnrichProgress, EnrichReport
-from coderag.ingestion.summaries.work import EXCLUDED_ROLES
+from coderag.ingestion.summaries.enrich_results import EnrichPlan, EnrichProgress, EnrichReport
+from coderag.ingestion.summaries.enricher import EnrichContext, Enricher, EnrichLimits
+from coderag.ingestion.summaries.sentence_writer import PromptGuard, SentenceWriter
+from coderag.ingestion.summaries.summary_import import import_summaries
+from coderag.ingestion.summaries.summary_plan import plan_summaries
+from coderag.ingestion.summaries.worklist import EXCLUDED_ROLES
 from coderag.models.dense import DenseModel
-from coderag.models.llms.chosen import LanguageModels
+from coderag.models.llms.language_models import LanguageModels
 from coderag.models.llms.providers import get_max_concurrency
 from coderag.prompting import Prompts
 from coderag.stores.index_locations import find_prompts_folder

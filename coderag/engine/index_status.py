@@ -11,7 +11,7 @@ from coderag.errors import StoreError
 from coderag.ingestion.cache_directory import resolve_cache_directory
 from coderag.ingestion.files.changes import find_changes
 from coderag.ingestion.files.scanner import scan
-from coderag.ingestion.summaries.work import Worklist
+from coderag.ingestion.summaries.worklist import Worklist
 from coderag.models.providers import describe_configured_embedding
 from coderag.schema.indexing import IndexStatus
 from coderag.stores.manifest import load_manifest

@@ -17,7 +17,7 @@ from coderag.engine.context_builder import build_overlay_context, build_query_co
 from coderag.errors import CodeRAGError, IndexNotFoundError, InvalidQueryError
 from coderag.ingestion.live.live_index import LiveIndex, OnEdited, Sweep
 from coderag.models.dense import DenseModel
-from coderag.models.llms.chosen import LanguageModels
+from coderag.models.llms.language_models import LanguageModels
 from coderag.retrieval.query_context import QueryContext
 from coderag.stores.index_store import IndexStore
 from coderag.stores.path_key import load_path_mask

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from coderag.ingestion.embedding_text import build_embedding_text
-from coderag.ingestion.summaries.kept import SummaryColumns
+from coderag.ingestion.summaries.cached_sentences import SummaryColumns
 from coderag.ingestion.workers.jobs import JobResult
 from coderag.ingestion.workers.vocabulary import Vocabulary
 from coderag.models.dense import BatchVectors, ChunkBatch, DenseModel

@@ -23,7 +23,7 @@ from coderag.ingestion.root_hash import (
     make_root_hash,
 )
 from coderag.ingestion.run_results import FileOutcomes, StageTimes
-from coderag.ingestion.summaries.kept import CachedSentences
+from coderag.ingestion.summaries.cached_sentences import CachedSentences
 from coderag.ingestion.summaries.overviews import Overviews
 from coderag.ingestion.workers.worker_pool import count_workers, get_shared_pool
 from coderag.models.dense import DenseModel, ProviderDense
@@ -225,7 +225,7 @@ class Indexer:
 
     def _build_embedder(self, base: Snapshot | None) -> "Embedder":
         """Return what embeds the results of jobs, and the vocabulary that it continues."""
-        from coderag.ingestion.chunk_runs import build_chunk_embedder  # noqa: PLC0415  # see above
+        from coderag.ingestion.run_setup import build_chunk_embedder  # noqa: PLC0415  # see above
         from coderag.ingestion.workers.vocabulary import Vocabulary  # noqa: PLC0415
 
         vocabulary = Vocabulary(() if base is None else base.read_terms())
@@ -271,7 +271,7 @@ class Indexer:
 
     def _run_jobs(self, changes: Changes, *, parse_again: bool) -> "Generator[JobResult, None, None]":
         """Yield what came of the changed files, in order, as worker processes read and parse them."""
-        from coderag.ingestion.chunk_runs import build_run_settings  # noqa: PLC0415  # see above
+        from coderag.ingestion.run_setup import build_run_settings  # noqa: PLC0415  # see above
         from coderag.ingestion.workers.jobs import FileTask, JobRunner, ParseJob  # noqa: PLC0415
 
         n_workers = self._n_workers

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from coderag.app import CodeRAG
     from coderag.ingestion.live.live_index import OnEdited
 
-_RECHECK_INTERVAL_S: Final = (
-    10.0  # in a git worktree, a change of git's index goes unnoticed otherwise
-)
+_RECHECK_INTERVAL_S: Final = 10.0  # in a git worktree, a change of git's index goes unnoticed otherwise
 
 
 class EngineOpener(Protocol):

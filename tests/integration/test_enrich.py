@@ -17,7 +17,7 @@ from coderag.errors import (
     ModelError,
     ModelUnavailableError,
 )
-from coderag.ingestion.summaries.enriching import EnrichLimits
+from coderag.ingestion.summaries.enricher import EnrichLimits
 from coderag.models.llms.scripted import ScriptedModel
 from coderag.text.tokenizer import query_terms
 from tests.loopback.ollama_server import OllamaServer
@@ -411,7 +411,7 @@ def test_no_time_at_all_asks_for_nothing(root):
 
 
 def test_while_another_process_writes_the_index_the_model_goes_on_and_the_sentences_come_in_later(root, monkeypatch):
-    monkeypatch.setattr("coderag.ingestion.summaries.enriching._LOCK_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("coderag.ingestion.summaries.enricher._LOCK_TIMEOUT_S", 0.1)
     rag = indexed(root, writing_model())
     with rag._store.open_writer():
         assert rag.enrich().written == {"chunk": 7}

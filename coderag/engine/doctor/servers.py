@@ -9,7 +9,7 @@ from coderag.config.server_addresses import parse_server_address
 from coderag.engine.doctor.probes import Finding, Probe
 from coderag.engine.doctor.setup import Setup
 from coderag.errors import ConfigurationError, ModelUnavailableError
-from coderag.models.llms.listing import is_listed, list_server_models
+from coderag.models.llms.model_listing import is_listed, list_server_models
 from coderag.models.llms.servers import OLLAMA_MODEL, get_model_name, resolve_llm_remote
 from coderag.models.ollama_models import describe_model, guess_use
 from coderag.models.providers import resolve_embedding_remote

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError, ModelError
 from coderag.ingestion.cache_directory import resolve_cache_directory
-from coderag.ingestion.chunk_runs import build_chunk_embedder, build_run_settings
 from coderag.ingestion.embedded_chunks import EmbeddedChunks
 from coderag.ingestion.files.candidates import Candidate
 from coderag.ingestion.live.disk_files import DiskFiles, get_file_status
 from coderag.ingestion.live.edits import EditTracker
-from coderag.ingestion.summaries.kept import CachedSentences
+from coderag.ingestion.run_setup import build_chunk_embedder, build_run_settings
+from coderag.ingestion.summaries.cached_sentences import CachedSentences
 from coderag.ingestion.summaries.overviews import Overviews
 from coderag.ingestion.workers.jobs import FileTask, JobRunner, ParseJob
 from coderag.ingestion.workers.vocabulary import Vocabulary

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from coderag.ingestion.summaries.kept import LLM_SOURCE
-from coderag.ingestion.summaries.subjects import Level, compute_overview_subject
+from coderag.ingestion.summaries.cached_sentences import LLM_SOURCE
+from coderag.ingestion.summaries.targets import Level, compute_overview_subject
 from coderag.stores.overviews import OVERVIEWS_ARRAY, pack_overviews, unpack_overviews
 from coderag.text.tokenizer import text_terms
 

@@ -9,10 +9,10 @@ from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
 
 from coderag.ingestion.parsing.summaries import summarize
-from coderag.ingestion.summaries.asking import SentenceWriter
-from coderag.ingestion.summaries.kept import LLM_SOURCE
+from coderag.ingestion.summaries.cached_sentences import LLM_SOURCE
 from coderag.ingestion.summaries.overviews import SentenceLookup
-from coderag.ingestion.summaries.subjects import SummaryTarget, compute_node_subjects
+from coderag.ingestion.summaries.sentence_writer import SentenceWriter
+from coderag.ingestion.summaries.targets import SummaryTarget, compute_node_subjects
 
 
 class ChunkSummarizer(TransformComponent):

@@ -17,7 +17,7 @@ from coderag.interfaces.cli._streams import Output
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
-    from coderag.ingestion.summaries.results import EnrichPlan, EnrichProgress, EnrichReport
+    from coderag.ingestion.summaries.enrich_results import EnrichPlan, EnrichProgress, EnrichReport
 
 _STOPS = {
     "done": "nothing is left to do",
@@ -50,7 +50,7 @@ def run(
     Raises:
         InterruptedByUserError: Ctrl-C has ended it before all was done; what was is told, and kept.
     """
-    from coderag.ingestion.summaries.enriching import EnrichLimits
+    from coderag.ingestion.summaries.enricher import EnrichLimits
 
     with suppress(AttributeError, OSError):  # Windows has none
         os.nice(_NICENESS)  # who searches meanwhile should not notice

@@ -72,7 +72,7 @@ def choose(found: FoundModels, given: Collection[str]) -> dict[str, str]:
 
 def missing(chosen: Mapping[str, Mapping[str, str]], found: FoundModels) -> list[str]:
     """Return the chosen models of Ollama that it does not have."""
-    from coderag.models.llms.listing import is_listed
+    from coderag.models.llms.model_listing import is_listed
 
     there = [*found.answers, *found.embedding]
     models = (values.get("model", "") for values in chosen.values() if values["provider"] == "ollama")
@@ -165,13 +165,13 @@ def _import_client() -> None:
     """Import what asks the server before the time begins."""
     import httpx  # noqa: F401
 
-    import coderag.models.llms.listing
+    import coderag.models.llms.model_listing
     import coderag.models.ollama_models  # noqa: F401
 
 
 def _asked(address: str) -> Iterator[FoundModels]:
     """Yield the models; nothing if the server cannot be asked."""
-    from coderag.models.llms.listing import list_server_models
+    from coderag.models.llms.model_listing import list_server_models
     from coderag.models.ollama_models import describe_models
     from coderag.models.remote_errors import Remote
 

@@ -6,8 +6,8 @@ from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.schema import Document
 
 from coderag.config.sections import LLMSettings
-from coderag.ingestion.summaries.asking import PromptGuard, SentenceWriter
-from coderag.ingestion.summaries.subjects import compute_node_subjects
+from coderag.ingestion.summaries.sentence_writer import PromptGuard, SentenceWriter
+from coderag.ingestion.summaries.targets import compute_node_subjects
 from coderag.integrations.llama_index.node_parser import CodeNodeParser
 from coderag.integrations.llama_index.summarizer import ChunkSummarizer
 from coderag.models.llms.scripted import ScriptedModel

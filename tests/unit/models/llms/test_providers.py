@@ -93,7 +93,7 @@ def test_the_usual_variable_is_for_the_providers_own_address(monkeypatch, provid
 
 def test_importing_the_providers_imports_none_of_their_packages():
     code = """
-import sys, coderag.models.llms.providers, coderag.models.llms.listing
+import sys, coderag.models.llms.providers, coderag.models.llms.model_listing
 from coderag.config.settings import LLMSettings
 coderag.models.llms.providers.make_language_model(LLMSettings(provider="ollama"))
 print(sorted({name.partition(".")[0] for name in sys.modules} & set(sys.argv[1:])))

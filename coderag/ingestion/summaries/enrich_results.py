@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from coderag.ingestion.summaries.subjects import Level
+from coderag.ingestion.summaries.targets import Level
 from coderag.schema.prompts import ModelPrompt
 
 StopReason = Literal["done", "budget", "cost", "limit", "stopped", "failing"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coderag.ingestion.summaries.replies import MISSING, parse_reply
+from coderag.ingestion.summaries.reply_parser import MISSING, parse_reply
 
 RULES = "Reply with one line for each piece: its number, a full stop, and one sentence on what it is for."
 

@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from coderag.ingestion.embedded_chunks import LazyTexts, build_embedding_texts, make_batch
-from coderag.ingestion.summaries.kept import LLM_SOURCE, CachedSentences, SummaryColumns, set_summaries
+from coderag.ingestion.summaries.cached_sentences import LLM_SOURCE, CachedSentences, SummaryColumns, set_summaries
 from coderag.ingestion.summaries.overviews import OVERVIEW_COLUMNS, Overviews
-from coderag.ingestion.summaries.subjects import SUBJECT_COLUMNS, compute_chunk_subjects
+from coderag.ingestion.summaries.targets import SUBJECT_COLUMNS, compute_chunk_subjects
 from coderag.ingestion.workers.vocabulary import Vocabulary
 from coderag.models.dense import DenseModel, ProviderDense, check_embedding, compute_mean_vectors
 from coderag.stores.arrow import METADATA_COLUMNS

@@ -10,7 +10,7 @@ from typing import Protocol
 from coderag.config.settings import Settings
 from coderag.ingestion.embedded_chunks import EmbeddedChunks, embed_result
 from coderag.ingestion.pipeline_version import PIPELINE_VERSION
-from coderag.ingestion.summaries.kept import CachedSentences, SummaryColumns
+from coderag.ingestion.summaries.cached_sentences import CachedSentences, SummaryColumns
 from coderag.ingestion.workers.jobs import JobResult, RunSettings
 from coderag.ingestion.workers.vocabulary import Vocabulary
 from coderag.models.dense import DenseModel

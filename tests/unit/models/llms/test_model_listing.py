@@ -2,7 +2,7 @@ import pytest
 
 from coderag.config.sections import LLMSettings
 from coderag.errors import ModelAuthenticationError, ModelError, ModelUnavailableError
-from coderag.models.llms.listing import is_listed, list_models
+from coderag.models.llms.model_listing import is_listed, list_models
 from tests.loopback import Reply
 
 LISTED = {

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.errors import StoreError
-from coderag.ingestion.summaries.subjects import compute_chunk_subjects
+from coderag.ingestion.summaries.targets import compute_chunk_subjects
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.summary_cache import SummaryCache
 

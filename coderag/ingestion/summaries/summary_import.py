@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from coderag.errors import InvalidQueryError
-from coderag.ingestion.summaries.committing import commit_summaries
-from coderag.ingestion.summaries.enriching import EnrichContext
-from coderag.ingestion.summaries.replies import clean_sentence
-from coderag.ingestion.summaries.results import EnrichReport
-from coderag.ingestion.summaries.subjects import LEVELS
+from coderag.ingestion.summaries.enrich_results import EnrichReport
+from coderag.ingestion.summaries.enricher import EnrichContext
+from coderag.ingestion.summaries.reply_parser import clean_sentence
+from coderag.ingestion.summaries.summary_commit import commit_summaries
+from coderag.ingestion.summaries.targets import LEVELS
 from coderag.stores.summary_cache import IMPORTED_MAKER_PREFIX, SummaryCache, SummaryEntry
 
 _LOCK_TIMEOUT_S = 60.0  # for another writer

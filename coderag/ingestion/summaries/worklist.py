@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coderag.ingestion.summaries.kept import LLM_SOURCE
+from coderag.ingestion.summaries.cached_sentences import LLM_SOURCE
 from coderag.ingestion.summaries.overviews import OVERVIEW_COLUMNS, Overview, Overviews, build_file_overviews
-from coderag.ingestion.summaries.subjects import SUBJECT_COLUMNS, Level, SummaryTarget, compute_chunk_subjects
+from coderag.ingestion.summaries.targets import SUBJECT_COLUMNS, Level, SummaryTarget, compute_chunk_subjects
 from coderag.schema.chunks import get_module_name
 from coderag.schema.vocabulary import FILE_NAMED_KINDS
 from coderag.stores.search_counts import ResultKey

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
 
-from coderag.ingestion.summaries.asking import TOKENS_PER_SENTENCE, SentenceWriter, SummaryBatch
-from coderag.ingestion.summaries.enriching import EnrichContext
-from coderag.ingestion.summaries.results import EnrichPlan, PlannedBatch
-from coderag.ingestion.summaries.subjects import LEVELS, Level, SummaryTarget
+from coderag.ingestion.summaries.enrich_results import EnrichPlan, PlannedBatch
+from coderag.ingestion.summaries.enricher import EnrichContext
+from coderag.ingestion.summaries.sentence_writer import TOKENS_PER_SENTENCE, SentenceWriter, SummaryBatch
+from coderag.ingestion.summaries.targets import LEVELS, Level, SummaryTarget
 
 _MAX_LISTED_PLACES = 10
 

@@ -6,8 +6,8 @@ from typing import Final
 
 from coderag.config.sections import LLMSettings
 from coderag.errors import ConfigurationError, ModelError
-from coderag.ingestion.summaries.replies import parse_reply
-from coderag.ingestion.summaries.subjects import Level, SummaryTarget
+from coderag.ingestion.summaries.reply_parser import parse_reply
+from coderag.ingestion.summaries.targets import Level, SummaryTarget
 from coderag.models.protocols import LanguageModel
 from coderag.prompting import Prompt, Prompts
 from coderag.schema.prompts import ModelPrompt

@@ -6,8 +6,8 @@ import pytest
 
 from coderag.config.sections import LLMSettings
 from coderag.errors import ModelError
-from coderag.ingestion.summaries.asking import PromptGuard, SentenceWriter
-from coderag.ingestion.summaries.subjects import SummaryTarget
+from coderag.ingestion.summaries.sentence_writer import PromptGuard, SentenceWriter
+from coderag.ingestion.summaries.targets import SummaryTarget
 from coderag.models.llms.scripted import ScriptedModel
 from coderag.prompting import PACKAGED
 from coderag.stores.summary_cache import SummaryEntry

@@ -18,11 +18,11 @@ from coderag.errors import (
     ModelUnavailableError,
     StoreError,
 )
-from coderag.ingestion.summaries.asking import NO_MODEL_HINT, BatchOutcome, SentenceWriter, SummaryBatch
-from coderag.ingestion.summaries.committing import commit_summaries
-from coderag.ingestion.summaries.results import EnrichProgress, EnrichReport, StopReason
-from coderag.ingestion.summaries.subjects import LEVELS, Level, SummaryTarget
-from coderag.ingestion.summaries.work import Todo, Worklist
+from coderag.ingestion.summaries.enrich_results import EnrichProgress, EnrichReport, StopReason
+from coderag.ingestion.summaries.sentence_writer import NO_MODEL_HINT, BatchOutcome, SentenceWriter, SummaryBatch
+from coderag.ingestion.summaries.summary_commit import commit_summaries
+from coderag.ingestion.summaries.targets import LEVELS, Level, SummaryTarget
+from coderag.ingestion.summaries.worklist import Todo, Worklist
 from coderag.models.dense import DenseModel, check_embedding
 from coderag.stores.index_store import IndexStore
 from coderag.stores.search_counts import ResultKey
