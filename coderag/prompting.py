@@ -1,7 +1,7 @@
-"""Load prompts: one Markdown file each, with its version and its variables in front matter. No prompt text in Python.
+"""Loading of prompts: Markdown files with version and variables in front matter. No prompt text in Python.
 
-A line ``<!-- user -->`` ends the rules, which are sent in the role ``system``; what follows is the task with its data. A
-project may have its own text of a prompt, in a file of the same name in ``.coderag/prompts/`` (docs/prompts.md).
+A line ``<!-- user -->`` ends the rules, which are sent in the role ``system``; the task with its data follows. A project
+may override a prompt with a file of the same name in ``.coderag/prompts/`` (docs/prompts.md).
 """
 
 import re
@@ -25,13 +25,13 @@ _MAX_PROMPT_BYTES = 100_000  # bytes of a project's own prompt
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt template. Its variables stand in double braces.
+    """A prompt template. Variables are in double braces.
 
     Attributes:
-        version: Raised with every change of the text.
-        variables: The names that `render` must be given, no more and no fewer.
-        source: The file of a project that it is from; empty for the package's own.
-        purpose: What it is for, in a line; a project's own need not say it.
+        version: Incremented with every change of the text.
+        variables: Exactly the names that `render` requires.
+        source: File of the project's override; empty for the packaged prompt.
+        purpose: Purpose in a line; optional in an override.
     """
 
     name: str
@@ -43,17 +43,17 @@ class Prompt:
 
     @property
     def parts(self) -> tuple[str, str]:
-        """The templates of the rules, empty if they are not told apart, and of the task with its data."""
+        """Templates of the rules, empty if there is no marker, and of the task with its data."""
         *rules, task = _USER_MARKER.split(self.template, maxsplit=1)
         return "".join(rules), task
 
     @property
     def key(self) -> str:
-        """What tells this text from all others: part of the key of everything cached that the prompt produced."""
+        """Identifier of this text, part of the key of everything cached that the prompt produced."""
         return f"{self.name}-{self.version}-{sha256(self.template.encode()).hexdigest()[:12]}"
 
     def render(self, **values: str) -> ModelPrompt:
-        """Return the prompt with its variables filled in; braces inside the values stay as they are.
+        """Fill in the variables; braces inside the values are kept.
 
         Raises:
             ConfigurationError: A variable is missing or unknown.
@@ -66,10 +66,10 @@ class Prompt:
 
 
 class Prompts:
-    """The prompts of a repository: the package's, each replaced by the project's own text if there is one.
+    """Prompts of a repository: the packaged ones, or the project's overrides.
 
     Args:
-        folder: Where the project's own prompts are, a file ``<name>.md`` each; None or no folder is none.
+        folder: Folder of the project's overrides, a file ``<name>.md`` each; None or a missing folder has none.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -77,10 +77,10 @@ class Prompts:
         self._own: dict[str, tuple[tuple[int, int], Prompt]] = {}
 
     def load(self, name: str) -> Prompt:
-        """Return a prompt; a project's own is read again when its file has changed.
+        """Return a prompt; an override is read again when its file has changed.
 
         Raises:
-            ConfigurationError: There is no such prompt, or the project's own cannot be used.
+            ConfigurationError: There is no such prompt, or the override cannot be used.
         """
         packaged = load_prompt(name)
         path = self.get_path(name)
@@ -98,16 +98,16 @@ class Prompts:
         return self._own[name][1]
 
     def get_path(self, name: str) -> Path | None:
-        """Return where the project's own text of a prompt is, or would be."""
+        """Return the path of a prompt's override, existing or not."""
         return self.folder / f"{name}.md" if self.folder else None
 
     def list_overridden(self) -> list[str]:
-        """Return the names of the prompts that the project has its own text of, sorted."""
+        """Return the names of the overridden prompts, sorted."""
         own_names = self._list_files()
         return [name for name in list_prompt_names() if name in own_names]
 
     def list_unknown(self) -> list[str]:
-        """Return the names of the project's files that are no prompt's, and so are never read; sorted."""
+        """Return the sorted names of the project's files that match no prompt and so are never read."""
         return sorted(self._list_files().difference(list_prompt_names()))
 
     def _list_files(self) -> set[str]:
@@ -120,40 +120,40 @@ class Prompts:
 
 
 PACKAGED: Final = Prompts()
-"""The package's prompts alone."""
+"""The packaged prompts, without overrides."""
 
 
 @cache
 def load_prompt(name: str) -> Prompt:
-    """Return the package's prompt ``prompts/<name>.md``.
+    """Load the packaged prompt ``prompts/<name>.md``.
 
     Raises:
-        ConfigurationError: There is no such prompt, or its variables are not those of its front matter.
+        ConfigurationError: There is no such prompt, or its variables differ from its front matter.
     """
     return _parse_prompt(name, _read_prompt_file(name))
 
 
 def read_prompt_text(name: str) -> str:
-    """Return the package's file of a prompt as it is, with its front matter. Raises as `load_prompt`."""
+    """Return the packaged file of a prompt, front matter included. Raises as `load_prompt`."""
     return _read_prompt_file(name)
 
 
 def list_prompt_names() -> list[str]:
-    """Return the names of all prompts of the package, sorted."""
+    """Return the names of all packaged prompts, sorted."""
     return sorted(path.name.removesuffix(".md") for path in _list_prompt_files() if path.name.endswith(".md"))
 
 
 def _load_own_prompt(path: Path, packaged: Prompt) -> Prompt:
-    """Return a project's own text of a prompt.
+    """Load a project's override of a prompt.
 
     Raises:
-        ConfigurationError: It is too long, no text, has no front matter, not the variables of the package's, or data
-            among the rules.
+        ConfigurationError: It is too long, not UTF-8, has no front matter, differs in its variables from the packaged
+            prompt, or has data among the rules.
     """
     with path.open("rb") as file:
         data = file.read(_MAX_PROMPT_BYTES + 1)
     if len(data) > _MAX_PROMPT_BYTES:
-        raise ConfigurationError(f"{path} is longer than a prompt may be, {_MAX_PROMPT_BYTES:,} bytes")
+        raise ConfigurationError(f"{path} is longer than the limit of {_MAX_PROMPT_BYTES:,} bytes")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -161,17 +161,17 @@ def _load_own_prompt(path: Path, packaged: Prompt) -> Prompt:
     prompt = _parse_prompt(packaged.name, text.replace("\r\n", "\n"), str(path))
     if prompt.variables != packaged.variables:
         needed = ", ".join(sorted(packaged.variables)) or "none"
-        message = f"{path}: its variables must be those of the package's prompt: {needed}"
+        message = f"{path}: the variables must be those of the packaged prompt: {needed}"
         raise ConfigurationError(message, hint=_build_packaged_hint(packaged.name))
     if misplaced := _find_variables(prompt.parts[0]) - _find_variables(packaged.parts[0]):
         names = ", ".join(f"{{{{{name}}}}}" for name in sorted(misplaced))
-        message = f"{path}: {names} must stand after the line <!-- user -->, for it is data and no rule"
+        message = f"{path}: {names} must come after the line <!-- user -->: it is data, not a rule"
         raise ConfigurationError(message, hint=_build_packaged_hint(packaged.name))
     return prompt
 
 
 def _build_packaged_hint(name: str) -> str:
-    return f"`coderag prompts show {name} --packaged` shows the package's text, to compare."
+    return f"`coderag prompts show {name} --packaged` shows the packaged text for comparison."
 
 
 def _find_variables(template: str) -> set[str]:
@@ -189,30 +189,30 @@ def _parse_prompt(name: str, text: str, source: str = "") -> Prompt:
     variables = frozenset(map(str, header["variables"]))
     if variables != _find_variables(template):
         mismatched = ", ".join(sorted(variables ^ _find_variables(template)))
-        raise ConfigurationError(f"{location}: the text's variables are not those of its front matter: {mismatched}")
+        raise ConfigurationError(f"{location}: the variables of the text and the front matter differ: {mismatched}")
     return Prompt(name, header["version"], variables, template, source, str(header.get("purpose", "")))
 
 
 def _parse_header(text: str, location: str) -> dict[str, Any]:
-    """Return the front matter.
+    """Parse the front matter.
 
     Raises:
         ConfigurationError: It has no version, or no list of variables.
     """
     try:
         header = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:  # the last of a date that there is not
+    except (yaml.YAMLError, RecursionError, ValueError) as error:  # ValueError: an impossible date
         raise ConfigurationError(f"{location}: its front matter is not valid YAML") from error
     is_mapping = isinstance(header, dict)
     if not is_mapping or type(header.get("version")) is not int or not isinstance(header.get("variables"), list):
         message = f"{location}: its front matter must have a version and a list of variables"
-        raise ConfigurationError(message, hint="Such as version: 1 and variables: [question, evidence].")
+        raise ConfigurationError(message, hint="For example version: 1 and variables: [question, evidence].")
     fields: dict[str, Any] = header
     return fields
 
 
 def _read_prompt_file(name: str) -> str:
-    """Return the file's text: from the installed package, or from a checkout."""
+    """Read the file of a packaged prompt, installed or in a checkout."""
     try:
         return next(path for path in _list_prompt_files() if path.name == f"{name}.md").read_text(encoding="utf-8")
     except StopIteration:
@@ -220,7 +220,7 @@ def _read_prompt_file(name: str) -> str:
 
 
 def _list_prompt_files() -> list[Path]:
-    """Return the package's prompt files: those that are installed, or those of a checkout."""
+    """Return the packaged prompt files: installed, or those of a checkout."""
     try:
         return [Path(str(path)) for path in resources.files("coderag.prompts").iterdir()]
     except ModuleNotFoundError:

@@ -112,9 +112,9 @@ def _break_up(match: re.Match[str]) -> str:
 def clean_reply(text: str, evidence: str = "") -> str:
     """Clean a model's reply: nothing in it loads, runs or leads elsewhere.
 
-    Remote images, links and HTML are shown as text and code, except for links whose whole address is in the evidence:
-    an address that the model composed may exfiltrate data. Control and hidden characters are removed. Code is
-    unchanged, except for addresses in diagrams.
+    Remote images, links and HTML are shown as text and code. Links stay if their whole address is in the evidence: an
+    address that the model composed may exfiltrate data. Control and hidden characters are removed. Code is unchanged,
+    except for addresses in diagrams.
 
     Args:
         text: Reply in Markdown.

@@ -23,8 +23,8 @@ class _Server(NamedTuple):
     Attributes:
         choice: Setting of the provider.
         address: Setting of the address.
-        own: Default address by provider; other providers use no server.
-        always: Whether its client takes credentials from elsewhere.
+        own_addresses: Default address by provider; other providers use no server.
+        has_implicit_credentials: Whether its client takes credentials from elsewhere.
     """
 
     section: str
@@ -68,7 +68,7 @@ def reject_redirected_credentials(
         if own is None or not address.strip() or address != file.values[server.section][server.address]:
             continue
         if _is_safe_address(address, own) or not (
-            server.has_implicit_credentials or _holds_credential(values) or _interpolates_environment(files, server)
+            server.has_implicit_credentials or _has_credential(values) or _uses_environment(files, server)
         ):
             continue
         if file.path.name == COMMITTED_FILE or is_tracked(file.path.parent, [file.path.name]):
@@ -86,15 +86,18 @@ def _is_safe_address(address: str, own: str) -> bool:
         return False
 
 
-def _holds_credential(values: BaseModel) -> bool:
+def _has_credential(values: BaseModel) -> bool:
     return any(
         value.get_secret_value().strip() if isinstance(value, SecretStr) else name == "api_key_file" and value.strip()
         for name, value in values
     )
 
 
-def _interpolates_environment(files: Sequence[SettingsFile], server: _Server) -> bool:
-    """Return whether any value of the section is from the environment: model name and address are sent to the server, too."""
+def _uses_environment(files: Sequence[SettingsFile], server: _Server) -> bool:
+    """Return whether any value of the section is from the environment.
+
+    Even a model name or an address is sent to the server.
+    """
     return any(keys[0] == server.section for file in files for keys in file.filled_in)
 
 

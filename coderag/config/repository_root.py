@@ -21,8 +21,8 @@ def find_root(explicit_root: Path | None, start: Path | None = None) -> Path:
     everything below.
 
     Args:
-        given: Folder given by the user; returned unchanged.
-        here: Folder to start from; by default the current one.
+        explicit_root: Folder given by the user; returned unchanged.
+        start: Folder to start from; by default the current one.
     """
     if explicit_root is not None:
         return explicit_root

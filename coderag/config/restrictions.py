@@ -42,9 +42,9 @@ class SettingRule:
 
     Attributes:
         reason: Why values are ignored, or why allowed ones are harmless.
-        anything: Whether all values are allowed.
-        up_to_default: Whether numbers up to the default are allowed.
-        only: Allowed values, if neither holds.
+        allows_any: Whether all values are allowed.
+        allows_up_to_default: Whether numbers up to the default are allowed.
+        allowed_values: Allowed values, if neither holds.
     """
 
     reason: str

@@ -1,4 +1,4 @@
-"""Validation errors of settings, told by source (argument, variable, or file and line) and key."""
+"""Validation errors of settings, by source (argument, variable, or file and line) and key."""
 
 import os
 from collections.abc import Mapping
@@ -39,25 +39,25 @@ _MESSAGES: Final = {
 
 def explain_error(error: ValidationError, files: list[SettingsFile], arguments: Mapping[str, Any]) -> str:
     """Format each validation error with its source (argument, variable, or file and line), key and message."""
-    faults = []
-    for fault in error.errors():
-        keys = tuple(str(key) for key in fault["loc"])
-        what = _MESSAGES.get(fault["type"]) or fault["msg"].lower()
-        faults.append(f"{_locate_value(keys, files, arguments)}: {what}")
-    return "; ".join(faults)
+    messages = []
+    for detail in error.errors():
+        keys = tuple(str(key) for key in detail["loc"])
+        text = _MESSAGES.get(detail["type"]) or detail["msg"].lower()
+        messages.append(f"{_locate_value(keys, files, arguments)}: {text}")
+    return "; ".join(messages)
 
 
 def suggest_fix(error: ValidationError, model: type[BaseModel]) -> str:
     """Suggest the key most similar to a misspelt one, or the file that explains all."""
-    for fault in error.errors():
-        *above, name = map(str, fault["loc"])
-        known = _section_keys(model, above) if fault["type"] == "extra_forbidden" else ()
-        if near := get_close_matches(name, known, n=1):
-            return f"Did you mean {'.'.join([*above, *near])}?"
+    for detail in error.errors():
+        *parent_keys, name = map(str, detail["loc"])
+        known_keys = _list_keys(model, parent_keys) if detail["type"] == "extra_forbidden" else ()
+        if matches := get_close_matches(name, known_keys, n=1):
+            return f"Did you mean {'.'.join([*parent_keys, *matches])}?"
     return ALL_KEYS_HINT
 
 
-def _section_keys(model: type[BaseModel], section: list[str]) -> list[str]:
+def _list_keys(model: type[BaseModel], section: list[str]) -> list[str]:
     """List the keys of a section; none if its keys are not fixed."""
     for key in section:
         field = model.model_fields.get(key)

@@ -1,4 +1,4 @@
-"""Summaries by the language model of one repository: what `CodeRAG.enrich` and ``coderag enrich`` are made of."""
+"""Summaries of a repository by its language model, behind `CodeRAG.enrich` and ``coderag enrich``."""
 
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -33,35 +33,35 @@ if TYPE_CHECKING:
 
 EnrichProgressCallback = Callable[[EnrichProgress], None]
 
-_POLL_S: Final = 2.0  # how often it is looked for a new generation
-_FAILURE_PAUSE_S: Final = 60.0  # before a model that failed is asked again
-_RETRY_NS: Final = 3_600_000_000_000  # an hour, after which what failed is tried again while the repository is followed
+_POLL_S: Final = 2.0  # interval between checks for a new generation
+_FAILURE_PAUSE_S: Final = 60.0  # before a failed model is tried again
+_RETRY_NS: Final = 3_600_000_000_000  # one hour: age of failures that `follow` retries
 
 
 class EnrichableIndex(Protocol):
-    """What summaries need of `coderag.engine.open_index.OpenIndex`."""
+    """View of `coderag.engine.open_index.OpenIndex` that summaries need."""
 
     @property
     def path_mask(self) -> PathMask | None:
-        """What paths are masked with before they are sent to a server."""
+        """Mask of paths for remote servers."""
         ...
 
     def wait_for_renewal(self) -> None:
-        """Return when searches see what a run wrote."""
+        """Wait until searches see committed summaries."""
         ...
 
 
 class Summaries:
-    """The summaries of one repository.
+    """Summaries of one repository.
 
     Args:
-        root: Its folder.
-        settings: Its settings.
-        store: Where its index is.
+        root: Folder of the repository.
+        settings: Settings of the repository.
+        store: Store of its index.
         dense_model: Returns the configured embedding model.
-        language_models: Has the one that writes.
-        opened: The index as the searches of this process have it open.
-        counts: How often searches have returned what.
+        language_models: Provides the model that writes.
+        index: The open index of this process's searches.
+        counts: Counts of search results by declaration.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Summaries:
         stop: Event | None = None,
         failed_before_ns: int | None = None,
     ) -> EnrichReport:
-        """Have summaries written until nothing is left or something is used up. See `CodeRAG.enrich`."""
+        """Write summaries until nothing is left or a limit is reached. See `CodeRAG.enrich`."""
         if limits.max_cost is None:
             limits = replace(limits, max_cost=self._settings.summaries.max_cost)
         with self._open_context(include) as context:
@@ -116,12 +116,12 @@ class Summaries:
         progress: EnrichProgressCallback | None = None,
         stop: Event | None = None,
     ) -> Iterator[EnrichReport]:
-        """Have summaries written, and again whenever the index changes; yield each run's report.
+        """Write summaries now and whenever the index changes; yield the report of each run.
 
-        A model that is unreachable ends only the first run with an error; later it is waited for.
+        An unreachable model is an error in the first run; later runs wait for it.
 
         Args:
-            limits: Of all runs together.
+            limits: Limits of all runs together.
             include, progress, stop: As for `write`.
         """
         stop = stop or Event()
@@ -150,10 +150,10 @@ class Summaries:
             failed_before_ns = time.time_ns() - _RETRY_NS
 
     def plan(self, *, limit: int | None = None, include: Collection[str] = ()) -> EnrichPlan:
-        """Return what `write` would ask the model now, prompts included; nothing is sent, and no model is needed.
+        """Plan the requests of `write`, prompts included; nothing is sent, and no model is needed.
 
         Args:
-            limit: Pieces of code, at most.
+            limit: Maximum number of targets.
             include: As for `write`.
 
         Raises:
@@ -163,10 +163,10 @@ class Summaries:
             return plan_summaries(context, self._build_writer(self._language_models.model), limit=limit)
 
     def import_file(self, path: Path) -> EnrichReport:
-        """Take summaries that were written elsewhere, from a file of JSON lines (docs/summaries.md).
+        """Import summaries from a file of JSON lines (docs/summaries.md).
 
         Raises:
-            InvalidQueryError: The file cannot be read, or a line is no summary; then none is taken.
+            InvalidQueryError: The file cannot be read or a line is invalid; nothing is imported.
             IndexNotFoundError: Nothing is indexed yet.
         """
         with self._open_context(EXCLUDED_ROLES) as context:
@@ -174,19 +174,19 @@ class Summaries:
         self._index.wait_for_renewal()
         return report
 
-    # Inside
+    # Internals
 
     @contextmanager
     def _open_context(self, include: Collection[str]) -> Iterator[EnrichContext]:
         if unknown_roles := sorted(set(include) - set(EXCLUDED_ROLES)):
-            hint = f"All but {', '.join(EXCLUDED_ROLES)} is summarised anyway."
-            raise ConfigurationError(f"{unknown_roles[0]!r} is no role that can be included", hint=hint)
+            hint = f"Valid roles are {', '.join(EXCLUDED_ROLES)}; all others are always summarized."
+            raise ConfigurationError(f"{unknown_roles[0]!r} is not a role that can be included", hint=hint)
         model, every = self._dense_model(), self._settings.summaries.commit_every
         with SummaryCache(resolve_cache_directory(self._root, self._store.directory)) as cache:
             yield EnrichContext(self._store, model, cache, self._counts.read_counts, include, every)
 
     def _build_writer(self, model: "LanguageModel | None") -> SentenceWriter:
-        from coderag.answering.injection import fence_data, inspect_text  # noqa: PLC0415  # only who asks a model needs it
+        from coderag.answering.injection import fence_data, inspect_text  # noqa: PLC0415  # only requests to a model need it
 
         guard = PromptGuard(
             fence=lambda text, language: fence_data(inspect_text(text).text, language),
@@ -204,7 +204,7 @@ class Summaries:
 
 
 def _subtract_usage(limits: EnrichLimits, report: EnrichReport, deadline: float) -> EnrichLimits:
-    """Return what a run has left of its limits."""
+    """Return the limits that remain after a run."""
     return EnrichLimits(
         budget_s=None if limits.budget_s is None else max(0.0, deadline - time.monotonic()),
         max_cost=None if limits.max_cost is None else max(0.0, limits.max_cost - (report.cost or 0.0)),

@@ -1,1 +1,1 @@
-"""From files to chunks: scanning, parsing, summarising, counting, embedding, writing."""
+"""Turn files into embedded chunks: scan, parse, summarize, count terms, embed, write."""

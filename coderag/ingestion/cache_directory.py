@@ -1,4 +1,4 @@
-"""Where the content cache of a repository lies."""
+"""Location of a repository's content cache."""
 
 from pathlib import Path
 
@@ -8,11 +8,11 @@ from coderag.ingestion.files.git_repository import is_bare, shared_git_directory
 
 
 def resolve_cache_directory(root: Path, index_directory: Path) -> Path:
-    """Return where the cache of a repository lies: the same place for all its working trees.
+    """Resolve the folder of the content cache, which all work trees of a repository share.
 
-    It is ``cache`` in the index's directory; for a linked working tree of git, that of the main one, or ``coderag/cache`` in
-    the git directory where that has no main working tree. Whoever packed both can have filled it: a git directory within the
-    tree, or a main tree whose index is not this user's own, is not shared with.
+    It is ``cache`` in the index's directory. A linked work tree uses the cache of the main work tree, or ``coderag/cache``
+    in the git directory of a bare repository. A cache that came with the repository is not trusted, so it is not shared: a
+    git directory within the tree, or a main work tree whose index this user has not built.
 
     Args:
         root: Folder of the repository.

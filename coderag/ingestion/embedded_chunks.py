@@ -1,4 +1,4 @@
-"""Chunks of some whole files with their counts and vectors: what indexing hands to the store."""
+"""Embedded chunks: the batch of whole files that indexing hands to the store."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedChunks:
-    """A batch for the store.
+    """Chunks of whole files with counts and vectors, ready for the store.
 
     Attributes:
         columns: See `coderag.stores.arrow.build_chunk_table`.
@@ -38,7 +38,7 @@ class EmbeddedChunks:
 
 
 class LazyTexts(Sequence[str]):
-    """The texts that a provider's model embeds, made only when one is asked for: the embedded model needs none."""
+    """Texts for a provider's model, built on first access: the embedded model needs none."""
 
     def __init__(self, make_texts: Callable[[], Sequence[str]], length: int) -> None:
         self._make_texts = make_texts
@@ -62,26 +62,26 @@ def embed_columns(
     texts: Sequence[str],
     model: DenseModel,
 ) -> EmbeddedChunks:
-    """Return chunks of some whole files, embedded.
+    """Embed the chunks of whole files, given as columns and counts.
 
     Args:
-        columns: The chunks, those of a file in a row.
+        columns: The chunks, grouped by file.
         counts, path_counts: Term counts of the chunks, and of the paths of their files in order.
         terms: The vocabulary of both.
-        texts: Of each chunk, what a provider's model embeds.
+        texts: For each chunk, the text that a provider's model embeds.
     """
     return embed_batch(columns, make_batch(columns, counts, path_counts, terms, texts), model)
 
 
 def embed_batch(columns: "pa.Table", batch: ChunkBatch, model: DenseModel) -> EmbeddedChunks:
-    """Return chunks with the vectors that a model makes of their batch."""
+    """Embed a batch and return its chunks with their vectors."""
     return EmbeddedChunks(columns, batch.counts, batch.terms, batch.paths, model.embed_batch(batch))
 
 
 def make_batch(
     columns: "pa.Table", counts: FieldCounts, path_counts: sp.csr_matrix, terms: Sequence[str], texts: Sequence[str]
 ) -> ChunkBatch:
-    """Return what a model is given of chunks of some whole files. Arguments as for `embed_columns`."""
+    """Assemble a model's input for chunks of whole files. Arguments as for `embed_columns`."""
     encoded = columns["path"].combine_chunks().dictionary_encode()
     file_indices = encoded.indices.to_numpy().astype(np.intp)
     return ChunkBatch(texts, counts, terms, encoded.dictionary.to_pylist(), file_indices, path_counts)
@@ -90,10 +90,10 @@ def make_batch(
 def embed_result(
     result: JobResult, vocabulary: Vocabulary, model: DenseModel, summaries: SummaryColumns | None = None
 ) -> EmbeddedChunks:
-    """Return the chunks of a job that has columns, embedded, over the vocabulary of the index.
+    """Embed the chunks of a job that has columns, over the vocabulary of the index.
 
     Args:
-        summaries: Puts in the sentences of a language model, where there are any.
+        summaries: Inserts cached summaries by a language model.
     """
     columns = result.columns
     assert columns is not None
@@ -109,6 +109,6 @@ def embed_result(
 
 
 def build_embedding_texts(columns: "pa.Table", mask: PathMask | None) -> list[str]:
-    """Return what a provider's model embeds of each chunk: see `embedding_text`."""
+    """Build the text of each chunk for a provider's model; see `build_embedding_text`."""
     rows = zip(to_metadata(columns), columns["text"].to_pylist(), strict=True)
     return [build_embedding_text(metadata, text, mask) for metadata, text in rows]

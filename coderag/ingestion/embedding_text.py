@@ -1,4 +1,4 @@
-"""The text of a chunk that a provider's model embeds."""
+"""Text of a chunk as a remote embedding model receives it."""
 
 from typing import Final
 
@@ -10,18 +10,18 @@ from coderag.text.path_masking import PathMask
 EMBEDDED_KEYS: Final = frozenset({"path", "context", "qualified_name", "docstring", "summary"})
 """Keys of the metadata that are embedded with a chunk's code."""
 
-_ANONYMOUS_NAME: Final = "this file"  # a token is no word, and a summary takes names apart into words
+_ANONYMOUS_NAME: Final = "this file"  # summaries split names into words, and a mask token is not a word
 
 
 def build_embedding_text(metadata: ChunkMetadata, text: str, mask: PathMask | None) -> str:
-    """Return what is sent of a chunk: a line for each embedded key of its metadata, an empty line, and its code.
+    """Build the text that represents a chunk: location, metadata and code.
 
     That is the text of a LlamaIndex node in ``MetadataMode.EMBED``, without LlamaIndex, which takes two seconds to import.
 
     Args:
         metadata: Of the chunk, with the keys in the order in which they are embedded.
         text: Its code.
-        mask: What its path, and what is made of the path, is masked with; None leaves it. The code stays as it is.
+        mask: Masks the path and everything derived from it. None keeps them. The code is never masked.
     """
     if mask is not None:
         metadata = _mask_paths(metadata, mask)

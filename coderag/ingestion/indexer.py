@@ -1,4 +1,4 @@
-"""Bring the index up to date with the files on disk: scan, find what changed, have it parsed and counted, embed, commit."""
+"""Incremental indexing: scan, detect changes, parse, count terms, embed, commit."""
 
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
@@ -38,7 +38,8 @@ from coderag.stores.protocols import GraphBuilder
 from coderag.stores.snapshot import Snapshot
 from coderag.stores.summary_cache import SummaryCache
 
-# What reads, parses and embeds is loaded by the first run that finds something to do: to find out takes a fifth of the time.
+# Modules that read, parse and embed are imported by the first run with changes: detecting that there are none takes a fifth
+# of the time.
 if TYPE_CHECKING:
     from coderag.ingestion.embedded_chunks import EmbeddedChunks
     from coderag.ingestion.workers.jobs import JobResult
@@ -50,17 +51,17 @@ if TYPE_CHECKING:
 
 IndexProgressCallback = Callable[[IndexProgress], None]
 KnownEdits = tuple[Scan, Collection[str]]
-"""A scan, and the paths that may have changed since."""
+"""A scan, and the paths that may have changed since it."""
 
 FloatArray = NDArray[np.float32]
 
 _MAX_JOB_BYTES = 400_000  # bytes of source: a result of a few megabytes
 _MIN_JOB_BYTES = 30_000
-_MIN_JOBS_PER_WORKER = 4  # at least, where there is enough to do, so that all end at about the same time
+_MIN_JOBS_PER_WORKER = 4  # where there is enough work, so that all workers finish at about the same time
 
 
 class Indexer:
-    """One run of indexing.
+    """A single run of indexing.
 
     Args:
         root: Folder of the repository.
@@ -68,10 +69,10 @@ class Indexer:
         store: Where the index lives.
         model: The dense model.
         progress: Called as the run goes on.
-        graph_builder: Makes the code graph; without it there is none.
+        graph_builder: Builds the code graph; None builds none.
 
     Attributes:
-        found: What the scan of the run found.
+        last_scan: Result of the run's scan.
     """
 
     def __init__(
@@ -105,23 +106,23 @@ class Indexer:
         self._overviews = Overviews()
         self._reembedded = ""
         self._texts_done = 0
-        self._texts_total = 0  # 0: not known
+        self._texts_total = 0  # 0: unknown
         self.last_scan = Scan()
 
     def run(self, *, full: bool = False, since: KnownEdits | None = None) -> IndexReport:
-        """Bring the index up to date and return what was done.
+        """Bring the index up to date and report the changes.
 
         Args:
-            full: Build everything anew, even what has not changed.
-            since: What is known to have been edited since an earlier run's scan, to save another walk.
+            full: Rebuild the whole index, unchanged files included.
+            since: An earlier scan and the edits since, which save another walk of the folder.
 
         Raises:
             IngestionError: The repository cannot be read.
-            ModelError: The embedding model failed; the last generation is intact, and what was paid for is kept.
+            ModelError: The embedding model failed. The last generation is intact, and vectors received so far are cached.
             StoreError: The index cannot be written; the last generation is intact.
         """
         self._times = StageTimes()
-        check_root(self._root)  # it may be gone since it was opened, and the store would make it again
+        check_root(self._root)  # a deleted root would be created again by the store
         with self._store.open_writer() as writer, self._summaries:
             if full:
                 writer.reset()
@@ -129,7 +130,7 @@ class Indexer:
             if base is not None:
                 self._overviews = Overviews.from_arrays(base.read_arrays())
             if base is None and self._n_workers:
-                get_shared_pool(self._n_workers).prepare()  # they start while the files are looked for
+                get_shared_pool(self._n_workers).prepare()  # workers start during the scan
             checked_ns = time.time_ns()
             changes = self._find_changes(base, since)
             has_work = bool(changes.changed or changes.removed or self._reembedded)
@@ -138,14 +139,14 @@ class Indexer:
                     self._apply_changes(writer, base, changes, cache, parse_again=full)
                 generation = self._commit(writer, base, changes, checked_ns)
                 if cache:
-                    cache.prune()  # not before: until the commit, what was paid for is nowhere else
+                    cache.prune()  # after the commit: before it, the cache holds the only copy of paid vectors
         self._progress(IndexProgress("commit", 1, 1))
         return self._files.build_report(
             generation, self._times, edges=self._edges, embedded=self._embedded, reembedded=self._reembedded
         )
 
     def _find_base(self, writer: IndexWriter) -> Snapshot | None:
-        """Return the generation whose chunks stay where files have not changed; drop its vectors if those cannot."""
+        """Return the generation whose chunks remain valid, and drop its vectors if the model has changed."""
         base = writer.base
         if base is None:
             return None
@@ -182,7 +183,7 @@ class Indexer:
         *,
         parse_again: bool,
     ) -> None:
-        """Index what changed, into the writer, and all else too if it has no vectors there."""
+        """Write changed files to the index, and re-embed unchanged ones whose vectors were dropped."""
         self._overviews.drop(changes.removed)
         writer.remove(changes.removed)
         total = len(changes.changed)
@@ -194,7 +195,7 @@ class Indexer:
         ):
             embedder = executor.submit(self._build_embedder, base)
             if base is not None and writer.base is base and changes.are_sure:
-                executor.submit(base.prefetch)  # what fails is read again when it is needed
+                executor.submit(base.prefetch)  # errors are raised by the later read
             for result in results:
                 self._store_result(writer, result, embedder, cache)
                 done += len(result.records)
@@ -208,8 +209,8 @@ class Indexer:
     def _store_result(
         self, writer: IndexWriter, result: "JobResult", embedder: "Future[Embedder]", cache: "ContentCache | None"
     ) -> None:
-        """Embed and store what came of a job, and keep what was parsed."""
-        from coderag.ingestion.workers import parse_cache  # noqa: PLC0415  # see above
+        """Embed and store a job's result, and cache the parsed files."""
+        from coderag.ingestion.workers import parse_cache  # noqa: PLC0415  # see the imports
 
         chunks = None
         if result.columns is not None or result.parsed:
@@ -224,8 +225,8 @@ class Indexer:
                 cache.put(parse_cache.NAMESPACE, result.new_cache_entries)
 
     def _build_embedder(self, base: Snapshot | None) -> "Embedder":
-        """Return what embeds the results of jobs, and the vocabulary that it continues."""
-        from coderag.ingestion.run_setup import build_chunk_embedder  # noqa: PLC0415  # see above
+        """Build the embedder of job results, and the vocabulary that it extends."""
+        from coderag.ingestion.run_setup import build_chunk_embedder  # noqa: PLC0415  # see the imports
         from coderag.ingestion.workers.vocabulary import Vocabulary  # noqa: PLC0415
 
         vocabulary = Vocabulary(() if base is None else base.read_terms())
@@ -243,7 +244,7 @@ class Indexer:
         self._embedded += len(chunks.columns)
 
     def _reembed(self, writer: IndexWriter, base: Snapshot, terms: Sequence[str]) -> None:
-        """Embed the chunks of files that have not changed."""
+        """Embed the chunks of unchanged files again."""
         from coderag.ingestion.reembedding import embed_stored_chunks  # noqa: PLC0415  # only a switch needs it
 
         unchanged_chunks = {
@@ -265,13 +266,13 @@ class Indexer:
                 self._report_embedded(len(chunks.columns) + len(chunks.paths))
 
     def _report_embedded(self, number: int) -> None:
-        """Tell that so many more texts are embedded."""
+        """Report progress by a number of embedded texts."""
         self._texts_done += number
         self._progress(IndexProgress("embed", self._texts_done, self._texts_total))
 
     def _run_jobs(self, changes: Changes, *, parse_again: bool) -> "Generator[JobResult, None, None]":
-        """Yield what came of the changed files, in order, as worker processes read and parse them."""
-        from coderag.ingestion.run_setup import build_run_settings  # noqa: PLC0415  # see above
+        """Yield the results of parsing the changed files, in order."""
+        from coderag.ingestion.run_setup import build_run_settings  # noqa: PLC0415  # see the imports
         from coderag.ingestion.workers.jobs import FileTask, JobRunner, ParseJob  # noqa: PLC0415
 
         n_workers = self._n_workers
@@ -294,7 +295,7 @@ class Indexer:
             runner.close()
 
     def _measure_waits(self, results: "Iterator[JobResult]") -> "Iterator[JobResult]":
-        """Yield results and note the time waited for them."""
+        """Yield results, and measure the time spent waiting for them."""
         while True:
             with self._times.measure("parse"):
                 result = next(results, None)
@@ -312,14 +313,14 @@ class Indexer:
         if not (limit and needed):
             yield None
             return
-        from coderag.stores.content_cache import ContentCache  # noqa: PLC0415  # see above
+        from coderag.stores.content_cache import ContentCache  # noqa: PLC0415  # see the imports
 
         with ContentCache(self._resolve_cache_directory(), limit_bytes=limit) as cache:
             yield cache
 
     @contextmanager
     def _track_embedding(self, cache: "ContentCache | None") -> Iterator[None]:
-        """Within the block, have a provider's model keep its vectors by content, and tell how far it is."""
+        """Within the block, have a provider's model cache its vectors and report its progress."""
         model = self._model
         if not isinstance(model, ProviderDense):
             yield
@@ -332,14 +333,14 @@ class Indexer:
             model.cache, model.on_embedded = previous_hooks
 
     def _record_files(self, writer: IndexWriter, result: "JobResult") -> None:
-        """Record what became of a job's files, and drop the old chunks of those that changed."""
+        """Record the outcomes of a job's files, and drop the old chunks of changed files."""
         outdated = self._files.record_files(result.records, result.unchanged)
         writer.remove(outdated)
         self._overviews.drop(outdated)
         self._facts |= result.facts
 
     def _commit(self, writer: IndexWriter, base: Snapshot | None, changes: Changes, checked_ns: int) -> int:
-        """Make the next generation, if anything changed, and return the number of the current one."""
+        """Commit the next generation if anything changed, and return the number of the current one."""
         linking = self._graph_builder.version if self._graph_builder else ""
         records = self._files.list_records()
         root_hash = make_root_hash(self._fingerprint, records, linking)
@@ -366,7 +367,7 @@ class Indexer:
     def _link_graph(
         self, builder: GraphBuilder, base: Snapshot | None, records: Sequence[FileRecord], linking: str
     ) -> GraphTables:
-        """Return the code graph of the next generation."""
+        """Link the code graph of the next generation."""
         with self._times.measure("link"):
             base_graph = None if base is None else base.read_graph()._replace(facts=base.read_facts())
             relink = base is not None and get_linking_version(base.pointer) != linking
@@ -377,7 +378,7 @@ class Indexer:
     def _merge_file_vectors(
         self, writer: IndexWriter, records: Sequence[FileRecord], embedding: EmbeddingInfo
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the vectors of all files: new ones of this run, the others of the last generation."""
+        """Merge the file vectors of this run with those of the last generation."""
         content_vectors = np.zeros((len(records), embedding.dimension), np.float32)
         path_vectors = np.zeros_like(content_vectors)
         rows_by_path = {record.path: row for row, record in enumerate(records) if record.outcome == "indexed"}

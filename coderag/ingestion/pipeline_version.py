@@ -1,6 +1,6 @@
-"""The version of what makes chunks, vectors and facts of a file; apart from it all, so that asking for it loads nothing."""
+"""Version of the chunking pipeline, in a module without imports so that reading it is cheap."""
 
 from typing import Final
 
 PIPELINE_VERSION: Final = 7
-"""Raised when the same file would give other chunks, vectors or facts; indexes of another version are built anew."""
+"""Incremented when a file would give different chunks, vectors or facts. Indexes of another version are rebuilt."""

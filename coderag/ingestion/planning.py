@@ -1,4 +1,4 @@
-"""What indexing would do, before anything is done: files are listed, but hardly any is opened and nothing is written."""
+"""Plan of an indexing run: files are listed, hardly any is opened, nothing is written."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,22 +30,22 @@ from coderag.stores.snapshot import Snapshot
 
 MAX_FOLDERS = 10
 
-_FIRST_LINE_BYTES = 200  # for the interpreter in a first line; a file that is indexed is looked at further
-_DOMINANT_SHARE = 0.9  # a folder of whose bytes one folder in it has such a share says no more than that one
+_FIRST_LINE_BYTES = 200  # for a shebang line; indexing reads more
+_DOMINANT_SHARE = 0.9  # a folder is redundant if one subfolder has this share of its bytes
 _INTERNAL_LINK_PREFIX = "symbolic link to "
 
 
 def plan_index(root: Path, settings: Settings, store: IndexStore, *, full: bool = False) -> IndexPlan:
-    """Return what indexing would do.
+    """Compute the plan of an indexing run.
 
     Args:
         root: Folder of the repository, as `check_root` returned it.
         settings: The repository's settings.
         store: Where the index is, or would be.
-        full: Whether everything would be built anew.
+        full: Whether the whole index would be rebuilt.
 
     Raises:
-        IndexVersionError: There is an index, but only in other formats, and `full` is not given.
+        IndexVersionError: The index has another format version, and `full` is not given.
         StoreError: The index cannot be read, and `full` is not given.
     """
     ingestion = settings.ingestion
@@ -85,10 +85,10 @@ def plan_index(root: Path, settings: Settings, store: IndexStore, *, full: bool 
 
 
 class _PlanBase(NamedTuple):
-    """What the run would start from: the files of the last generation, or none and the reason for that.
+    """Starting point of a run: the files of the last generation, or the reason to rebuild.
 
     Attributes:
-        reembed: Why its vectors cannot stay; empty if they can.
+        reembed: Why its vectors have to be replaced; empty if they stay.
     """
 
     generation: int = 0
@@ -134,19 +134,19 @@ def _sum_languages(
 
 
 def _find_language(root: Path, path: str) -> str:
-    """Return a file's language by its name; only if that says nothing, look at its first line."""
+    """Detect a file's language by its name, and by its first line only if the name is not enough."""
     language = detect_language(path)
     if language != TEXT or path.lower().endswith(LANGUAGES[TEXT].extensions):
         return language
     try:
         data, _ = read_regular(root / path, _FIRST_LINE_BYTES)
-    except OSError:  # it is told when it is indexed
+    except OSError:  # indexing reports it
         return TEXT
     return detect_language(path, data.decode("utf-8", "replace").partition("\n")[0])
 
 
 def _find_largest_folders(files: Iterable[Candidate | FileRecord]) -> Mapping[str, FileTotals]:
-    """Return the folders with the most bytes, without those of which one folder in them says as much."""
+    """Find the folders with the most bytes, without those that one subfolder dominates."""
     files_in: Counter[str] = Counter()
     bytes_in: Counter[str] = Counter()
     for file in files:
@@ -183,12 +183,12 @@ def _list_exclusions(scan_result: Scan, changes: Changes) -> list[Exclusion]:
 
 
 def _normalize_reason(reason: str) -> str:
-    """Return a reason without what is different for each file."""
+    """Normalize a reason: drop the part that differs for each file."""
     return "symbolic link inside the repository" if reason.startswith(_INTERNAL_LINK_PREFIX) else reason
 
 
 def _count_cached_texts(root: Path, settings: Settings, store: IndexStore, reembedded: Sequence[FileRecord]) -> int:
-    """Return of how many texts of files that are embedded again the content cache has the vectors."""
+    """Count the texts of re-embedded files with vectors in the content cache."""
     directory, limit = resolve_cache_directory(root, store.directory), settings.storage.cache_bytes
     if not (reembedded and limit and (directory / FILE_NAME).exists()) or settings.embedding.provider == "embedded":
         return 0
@@ -207,13 +207,13 @@ def _count_cached_texts(root: Path, settings: Settings, store: IndexStore, reemb
             )
             return sum(model.count_cached(batch) for _, batch in batches)
     except (ConfigurationError, ModelError):
-        return 0  # that the model cannot be used is for the run to tell
+        return 0  # the run itself reports an unusable model
 
 
 def _plan_embedding(
     settings: EmbeddingSettings, to_read: FileTotals, reembedded: Sequence[FileRecord], cached: int
 ) -> EmbeddingPlan | None:
-    """Return what a model on a server would be sent of files that are read, and of files that are embedded again."""
+    """Plan the requests to a remote model for files to read and files to re-embed."""
     if settings.provider == "embedded":
         return None
     reembedded_totals, n_reembedded_texts = (

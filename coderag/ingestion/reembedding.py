@@ -1,4 +1,4 @@
-"""New vectors for chunks that the index has: no file is read; chunks, term counts and symbols stay as they are."""
+"""Vectors of another model for stored chunks: no file is read, and chunks, term counts and symbols stay."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -33,7 +33,7 @@ def embed_stored_chunks(
     paths: Collection[str],
     columns: Sequence[str] = CHUNK_COLUMNS,
 ) -> Iterator[EmbeddedChunks]:
-    """Yield the chunks of some files of a generation, embedded by another model. Arguments as for `read_stored_batches`."""
+    """Yield stored chunks of some files, embedded by another model. Arguments as for `read_stored_batches`."""
     for chunks, batch in read_stored_batches(snapshot, model.mask, terms, paths, columns):
         yield embed_batch(chunks, batch, model)
 
@@ -45,14 +45,14 @@ def read_stored_batches(
     paths: Collection[str],
     columns: Sequence[str] = CHUNK_COLUMNS,
 ) -> Iterator[tuple["pa.Table", ChunkBatch]]:
-    """Yield the chunks of some files of a generation, and what a model is given of them.
+    """Yield the stored chunks of some files, each with the input for a model.
 
     Args:
         snapshot: The generation.
-        mask: What paths in texts are masked with.
-        terms: A vocabulary that begins with the generation's.
+        mask: Masks the paths in texts.
+        terms: A vocabulary that starts with the generation's.
         paths: The files.
-        columns: Which columns of the chunks are wanted, ``path`` among them; a provider's model needs all.
+        columns: Columns of the chunks to read, ``path`` among them; a provider's model needs all.
     """
     table = snapshot.read_chunks(columns)
     counts, counter = snapshot.read_counts(), TermCounter(terms)
@@ -65,7 +65,7 @@ def read_stored_batches(
 
 
 def _batch_rows_by_file(column: "pa.ChunkedArray", paths: Collection[str]) -> Iterator[NDArray[np.int64]]:
-    """Yield the rows of some files, those of a file together, about so many at a time."""
+    """Yield the rows of some files in batches of about `_CHUNKS_PER_BATCH`; a file is never split."""
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
     import pyarrow.compute as pc  # noqa: PLC0415
 
@@ -81,9 +81,9 @@ def _batch_rows_by_file(column: "pa.ChunkedArray", paths: Collection[str]) -> It
 
 
 class ReembeddedSnapshot(Snapshot):
-    """A generation as if it had the vectors of another model, which are made in memory from what is stored.
+    """A generation with the vectors of another model, computed in memory.
 
-    It is meant for the embedded model, which needs nothing but the term counts.
+    Meant for the embedded model, which needs only the term counts.
 
     Args:
         stored: The generation.
@@ -105,7 +105,7 @@ class ReembeddedSnapshot(Snapshot):
     def find_nearest(self, vector: FloatArray, k: int, where: str | None = None) -> list[tuple[int, float]]:
         """Refuse: Lance searches what is stored."""
         del vector, k, where
-        raise StoreError("Lance has vectors of another model", hint="Run `coderag index` to store the new ones.")
+        raise StoreError("the stored vectors are of another model", hint="Run `coderag index` to store the new ones.")
 
     @cached_property
     def _reembedded_vectors(self) -> tuple[FloatArray, FloatArray, FloatArray]:

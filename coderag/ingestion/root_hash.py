@@ -1,4 +1,4 @@
-"""What a generation is made from, as the one string that its pointer keeps: ``settings:contents:linking``."""
+"""Root hash of a generation: the string ``settings:contents:linking`` in its pointer."""
 
 import hashlib
 from collections.abc import Sequence
@@ -12,18 +12,18 @@ from coderag.text.path_masking import PathMask
 
 
 def make_root_hash(settings_fingerprint: str, records: Sequence[FileRecord], linking: str) -> str:
-    """Return what tells a generation from one that is made from anything else.
+    """Build the string that identifies the inputs of a generation.
 
     Args:
-        settings_fingerprint: See `fingerprint`.
+        settings_fingerprint: See `compute_settings_fingerprint`.
         records: Of all files.
-        linking: Version of what links the code graph; empty without one.
+        linking: Version of the linker; empty without a code graph.
     """
     return f"{settings_fingerprint}:{content_digest(records)}:{linking}"
 
 
 def compute_settings_fingerprint(settings: Settings, repository: str, mask: PathMask | None = None) -> str:
-    """Return what decides how a file becomes chunks and vectors, ids included; another one means to build anew."""
+    """Hash the settings that determine chunks, ids and vectors; a different value forces a rebuild."""
     ingestion = settings.ingestion
     relevant = (
         f"{PIPELINE_VERSION} {ingestion.chunk!r} {ingestion.transformations!r} {ingestion.generated} {repository!r}"
@@ -34,10 +34,10 @@ def compute_settings_fingerprint(settings: Settings, repository: str, mask: Path
 
 
 def get_settings_fingerprint(pointer: Pointer) -> str:
-    """Return the fingerprint that a generation was made with."""
+    """Return the settings fingerprint of a generation."""
     return pointer.root_hash.partition(":")[0]
 
 
 def get_linking_version(pointer: Pointer) -> str:
-    """Return the version of what linked a generation's code graph."""
+    """Return the linker version of a generation."""
     return pointer.root_hash.rpartition(":")[2]

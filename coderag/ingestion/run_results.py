@@ -1,4 +1,4 @@
-"""What a run of indexing found out: what became of each file, and how long each stage took."""
+"""Results of an indexing run: the outcome of each file, and the duration of each stage."""
 
 import time
 from collections import Counter
@@ -12,11 +12,11 @@ from coderag.schema.indexing import IndexReport
 
 
 class FileOutcomes:
-    """What became of each file.
+    """Outcomes of the files of a run.
 
     Args:
-        skipped: Records of the files that are not looked into.
-        changes: What differs from the last generation.
+        skipped: Records of the files that are not read.
+        changes: Differences from the last generation.
     """
 
     def __init__(self, skipped: Sequence[FileRecord] = (), changes: Changes | None = None) -> None:
@@ -30,19 +30,19 @@ class FileOutcomes:
 
     @property
     def has_changes(self) -> bool:
-        """Whether anything is not as in the last generation."""
+        """Return whether anything differs from the last generation."""
         return bool(self._added or self._changed or self._removed)
 
     def list_records(self) -> list[FileRecord]:
-        """Return the record of every file, by path."""
+        """Return the record of every file, sorted by path."""
         return sorted(self._records.values(), key=lambda record: record.path)
 
     def record_files(self, records: Sequence[FileRecord], unchanged: Collection[str]) -> list[str]:
-        """Note files that were read, and return the paths of those whose chunks in the last generation no longer hold.
+        """Record files that were read, and return the paths whose stored chunks are outdated.
 
         Args:
-            records: What became of the files.
-            unchanged: Paths of those whose content is that of the last generation.
+            records: Outcomes of the files.
+            unchanged: Paths of the files whose content has not changed.
         """
         outdated = []
         for record in records:
@@ -66,7 +66,7 @@ class FileOutcomes:
     def build_report(
         self, generation: int, times: "StageTimes", *, edges: int, embedded: int, reembedded: str
     ) -> IndexReport:
-        """Return what the run tells of itself. Arguments as the attributes of `IndexReport`."""
+        """Build the report of the run. Arguments as the attributes of `IndexReport`."""
         records = self.list_records()
         indexed = [record for record in records if record.outcome == "indexed"]
         renamed = count_renames(self._added, self._removed)
@@ -96,7 +96,7 @@ class FileOutcomes:
 
 
 class StageTimes:
-    """How long each stage of a run took, in seconds, from when this was made."""
+    """Durations of the stages of a run, in seconds. Construction starts the clock."""
 
     def __init__(self) -> None:
         self._started = time.perf_counter()
@@ -105,12 +105,12 @@ class StageTimes:
 
     @property
     def elapsed_s(self) -> float:
-        """How long the run has taken so far."""
+        """Seconds since the run started."""
         return time.perf_counter() - self._started
 
     @contextmanager
     def measure(self, stage: str) -> Iterator[None]:
-        """Count the block to a stage."""
+        """Add the duration of the block to a stage."""
         started = time.perf_counter()
         try:
             yield
@@ -118,11 +118,11 @@ class StageTimes:
             self._stages[stage] = self._stages.get(stage, 0.0) + time.perf_counter() - started
 
     def add_workers(self, seconds: Mapping[str, float]) -> None:
-        """Add what worker processes spent."""
+        """Add the time that worker processes spent."""
         self._workers.update(seconds)
 
     def get_stage_seconds(self) -> dict[str, float]:
-        """Return the stages in the order in which they first ended; the code graph is linked while the commit waits."""
+        """Return the seconds of each stage in order of completion; linking runs within the commit and is subtracted."""
         linking = self._stages.get("link", 0.0)
         return {
             stage: round(seconds - (linking if stage == "commit" else 0.0), 4)
@@ -130,5 +130,5 @@ class StageTimes:
         }
 
     def get_worker_seconds(self) -> dict[str, float]:
-        """Return what worker processes spent, the longest first."""
+        """Return the seconds that workers spent on each stage, the longest first."""
         return {stage: round(seconds, 4) for stage, seconds in self._workers.most_common()}

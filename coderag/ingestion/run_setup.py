@@ -1,4 +1,4 @@
-"""How files become embedded chunks, in a run of indexing and for files that are looked at while a question is answered."""
+"""Configuration of parsing and embedding for an indexing run and for edited files."""
 
 import uuid
 from collections.abc import Callable
@@ -27,19 +27,19 @@ class JobPipeline(Protocol):
 def build_run_settings(
     root: Path, settings: Settings, *, isolated: bool, cache: Path | None, isolated_cache_key: bool | None = None
 ) -> RunSettings:
-    """Return what all jobs of a run have in common.
+    """Build the settings that all jobs of a run share.
 
     Args:
         root: Folder of the repository.
         settings: Its settings.
-        isolated: Whether the jobs are done in processes that may die of a file.
+        isolated: Whether jobs run in worker processes, which a file may crash.
         cache: Folder of the content cache; None for none.
-        cached_as_isolated: Whether to look up what such processes have parsed; by default as `isolated`.
+        isolated_cache_key: Whether to use the cache entries of worker processes. Default: `isolated`.
     """
     ingestion = settings.ingestion
     is_cache_isolated = (
         isolated if isolated_cache_key is None else isolated_cache_key
-    )  # in our own process less is parsed
+    )  # in-process parsing has a time limit and so may parse less
     return RunSettings(
         run=uuid.uuid4().hex,
         root=root,
@@ -57,14 +57,14 @@ def build_run_settings(
 def build_chunk_embedder(
     settings: Settings, model: DenseModel, vocabulary: Vocabulary, repository: str, sentences: CachedSentences
 ) -> Callable[[JobResult], EmbeddedChunks]:
-    """Return what embeds results: as columns, or through the LlamaIndex pipeline if users put something into it.
+    """Build the function that embeds job results.
 
     Args:
         settings: Of the repository.
         model: The dense model.
-        vocabulary: Of the index; it learns the terms of the results.
+        vocabulary: Terms of the index; extended by the terms of the results.
         repository: Part of every chunk's id.
-        sentences: What a language model wrote of chunks.
+        sentences: Cached summaries by a language model.
     """
     if settings.ingestion.transformations:
         # By name, as graphs are: the pipeline is an adapter of LlamaIndex (two seconds to import), above this layer.

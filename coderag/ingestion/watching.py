@@ -1,4 +1,4 @@
-"""Follow the edits of a repository: wait until files change, and no longer than a moment after they have stopped."""
+"""Watch a repository: wait for changes, and gather them until they pause."""
 
 from collections.abc import Callable, Collection, Iterator, Set
 from functools import partial
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from coderag.ingestion.indexer import Indexer
 
 _QUIET_MS = 30
-"""Edits are gathered until there was none for so long: an editor that saves through a second file makes several."""
+"""Edits are gathered until a pause of this length: an editor that saves through a second file makes several."""
 
-_MAX_GATHER_MS = 1_000  # but no longer than this, however many follow one another (a branch is switched)
-_POLL_MS = 2_000  # how often the stop event is looked at
+_MAX_GATHER_MS = 1_000  # maximum gathering time, for example when a branch is switched
+_POLL_MS = 2_000  # interval between checks of the stop event
 _RETRY_S = 0.5
 _IGNORED_FOLDERS = frozenset({".git", ".hg", ".svn", INDEX_FOLDER})
 
@@ -29,7 +29,7 @@ ReportT = TypeVar("ReportT")
 def index_on_changes(
     root: Path, make_indexer: Callable[[], "Indexer"], stop: Event | None = None
 ) -> Iterator[IndexReport]:
-    """Bring the index up to date, and again whenever files change; yield each run's report.
+    """Update the index now and whenever files change; yield the report of each run.
 
     Args:
         root: Folder of the repository.
@@ -37,7 +37,7 @@ def index_on_changes(
         stop: Ends the iteration when set.
 
     Raises:
-        IngestionError: The system cannot watch the folder. Else as `Indexer.run`; another writer is waited for.
+        IngestionError: The system cannot watch the folder. Others as `Indexer.run`, which waits for another writer.
     """
 
     def get_ignored() -> Set[str]:
@@ -45,7 +45,9 @@ def index_on_changes(
 
     last_scan = Scan()
     ignored: frozenset[str] = frozenset()
-    for edited in chain(((),), watch_changes(root, get_ignored, stop)):  # what changed until it began is found too
+    for edited in chain(
+        ((),), watch_changes(root, get_ignored, stop)
+    ):  # the first run covers changes before the watch started
         indexer = make_indexer()
         report = run_when_unlocked(partial(indexer.run, since=(last_scan, edited) if edited else None), stop)
         last_scan = indexer.last_scan
@@ -56,18 +58,17 @@ def index_on_changes(
 
 
 def watch_changes(root: Path, ignored: Callable[[], Set[str]], stop: Event | None = None) -> Iterator[Collection[str]]:
-    """Yield the changed paths, relative to the root, whenever some have changed; first none, soon after watching began.
+    """Yield the changed paths, relative to the root, after each change. The first item is empty: watching has begun.
 
     Args:
         root: Folder of the repository.
-        ignored: Returns what does not matter, as the scanner found it last: paths relative to the root, of folders with a
-            ``/`` at the end.
+        ignored: Returns the ignored paths of the last scan, relative to the root; folders end in ``/``.
         stop: Ends the iteration when set.
 
     Raises:
         IngestionError: The system cannot watch the folder.
     """
-    from watchfiles import Change, watch  # noqa: PLC0415  # only who watches needs it
+    from watchfiles import Change, watch  # noqa: PLC0415  # only watching needs it
 
     def is_relevant(_: Change, path: str) -> bool:
         return is_watched_path(root, path, ignored())
@@ -97,11 +98,11 @@ def watch_changes(root: Path, ignored: Callable[[], Set[str]], stop: Event | Non
 
 
 def is_watched_path(root: Path, path: str, ignored: Set[str]) -> bool:
-    """Whether a path may be that of a file to index, or of what says which files are.
+    """Return whether a path may be a file to index, or a file with ignore rules.
 
     Args:
         root: Folder of the repository.
-        path: As the system tells it.
+        path: As the system reports it.
         ignored: See `watch_changes`.
     """
     try:
@@ -113,7 +114,7 @@ def is_watched_path(root: Path, path: str, ignored: Set[str]) -> bool:
 
 
 def run_when_unlocked(run_index: Callable[[], ReportT], stop: Event | None = None) -> ReportT | None:
-    """Return what indexing returns, waiting while another process writes the index; None if told to stop meanwhile."""
+    """Run indexing once no other process writes the index; return None if stopped while waiting."""
     stop = stop or Event()
     while True:
         try:

@@ -57,7 +57,7 @@ def append_hints(unindexed_hint: str = "Or give `index=True`: then the first cal
     """Append the hint of an error to its text, as host programs show only the text.
 
     Args:
-        unindexed: Additional advice if nothing is indexed yet.
+        unindexed_hint: Additional advice if nothing is indexed yet.
     """
     try:
         yield

@@ -16,8 +16,8 @@ Framework = Literal["langchain", "llama_index"]
 ToolName = Literal["context", "search", "symbol", "read"]
 
 _TOOL_MAKERS: Final = {
-    "langchain": ("coderag.integrations.langchain.tools", "langchain_tool"),
-    "llama_index": ("coderag.integrations.llama_index.tools", "llama_index_tool"),
+    "langchain": ("coderag.integrations.langchain.tools", "make_langchain_tool"),
+    "llama_index": ("coderag.integrations.llama_index.tools", "make_llama_index_tool"),
 }
 
 

@@ -1,4 +1,4 @@
-"""What embedding models have in common, on a server or in this process: batches, order and checked vectors."""
+"""Base of embedding models, remote or local: batches, order and validated vectors."""
 
 from abc import ABC, abstractmethod
 from collections import deque
@@ -18,17 +18,17 @@ Vectors = Sequence[Sequence[float]]
 Positions = list[int]
 
 _TOKEN_LIMIT_SHARE = (
-    0.7  # of a request's limit: tokens are estimated, and other tokenizers make up to 1.2 times as many
+    0.7  # of a request's limit: tokens are estimated, and other tokenizers count up to 1.2 times as many
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ModelIdentity:
-    """What tells vectors that may be compared from others.
+    """Identity of a model: vectors of equal identity are comparable.
 
     Attributes:
-        name: The model's, with all that its vectors depend on.
-        dimension: Components that are wanted of it; None takes what comes.
+        name: Name of the model, with everything that its vectors depend on.
+        dimension: Requested number of components; None accepts any.
     """
 
     name: str
@@ -37,12 +37,12 @@ class ModelIdentity:
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """What one request may hold.
+    """Limits of a request.
 
     Attributes:
-        texts: At most.
-        tokens: Of all its texts together, at most; 0 is no limit.
-        side_by_side: Requests at the same time.
+        texts: Maximum number of texts.
+        tokens: Maximum number of tokens of all texts together; 0 is no limit.
+        max_concurrency: Maximum number of concurrent requests.
     """
 
     texts: int
@@ -51,11 +51,11 @@ class RequestLimits:
 
 
 class RequestStoppedError(Exception):
-    """A request that waits is not sent any more, because another one failed."""
+    """A pending request is not sent because another one failed."""
 
 
 class BatchedEmbedding(ABC):
-    """Embeds texts, some at a time."""
+    """Embeds texts in batches."""
 
     def __init__(self, identity: ModelIdentity, limits: RequestLimits) -> None:
         self._identity = identity
@@ -64,16 +64,16 @@ class BatchedEmbedding(ABC):
 
     @property
     def name(self) -> str:
-        """What an index records of the model."""
+        """Name that an index records of the model."""
         return self._identity.name
 
     @abstractmethod
     def prepare_text(self, text: str) -> str:
-        """Return what the model sees of a text that is to be found: with its prefix, cut where it is too long."""
+        """Return a text as the model sees it: with its prefix, truncated."""
 
     @abstractmethod
     def _embed_batch(self, texts: Sequence[str], stopped: Event) -> Vectors:
-        """Return one vector a text.
+        """Return one vector per text.
 
         Raises:
             Stopped: `stopped` was set before a request was sent again.
@@ -82,31 +82,30 @@ class BatchedEmbedding(ABC):
 
     @abstractmethod
     def _embed_query(self, query: str) -> Sequence[float]:
-        """Return the vector of a question."""
+        """Return the vector of a query."""
 
     @abstractmethod
     def _describe_source(self) -> str:
-        """Return who sent vectors, for messages."""
+        """Return the source of the vectors, for messages."""
 
     @property
     def dimension(self) -> int:
-        """Number of components of a vector; asked of the model once, unless it has embedded something already."""
+        """Number of components of a vector; requested from the model unless it has embedded something."""
         if not self._dimension:
             self._check_vectors(self._embed_batch(["dimension"], Event()), 1)
         return self._dimension
 
     def embed_requests(self, texts: Sequence[str]) -> Iterator[tuple[Positions, FloatArray]]:
-        """Embed texts that are to be found, and hand out what each request brought as soon as it is there.
+        """Embed texts, and yield the vectors of each request as soon as they arrive.
 
-        Whoever keeps each part loses nothing when a later request fails: those that are under way then are still
-        handed out, and the error comes last.
+        When a request fails, the running ones are still yielded and the error is raised last, so a caller can keep every part.
 
         Yields:
-            Positions of texts, and their vectors as the model gives them: float32, shape (len(positions), dimension);
-            zeros for a blank text. All parts together hold each text once.
+            Positions of texts and their vectors, not normalized: float32, shape (len(positions), dimension); zeros for a
+                blank text. Each text occurs once in all parts.
 
         Raises:
-            ModelError: The model failed, or a reply is not one vector a text, all of one dimension.
+            ModelError: The model failed, or a reply does not have one vector per text, all of one dimension.
         """
         blank = [position for position, text in enumerate(texts) if not text.strip()]
         for positions, vectors in self._run_requests(texts):
@@ -115,13 +114,13 @@ class BatchedEmbedding(ABC):
             yield blank, np.zeros((len(blank), self.dimension), np.float32)
 
     def embed_query(self, query: str) -> FloatArray:
-        """Embed a question.
+        """Embed a query.
 
         Returns:
-            float32 array, shape (dimension,), as the model gives it; zeros for a blank question.
+            float32 array, shape (dimension,), not normalized; zeros for a blank query.
 
         Raises:
-            ModelError: The model failed, or its reply is not one vector of the dimension of the others.
+            ModelError: The model failed, or its reply is not a vector of the model's dimension.
         """
         if not query.strip():
             return np.zeros(self.dimension, np.float32)
@@ -131,7 +130,7 @@ class BatchedEmbedding(ABC):
         """Yield the positions and vectors of each request."""
         pending = deque(split_requests(texts, self._limits))
         stopped = Event()
-        if self._limits.max_concurrency == 1:  # in this thread, so that Ctrl-C ends it at once
+        if self._limits.max_concurrency == 1:  # in this thread, so that Ctrl-C takes effect at once
             for batch in pending:
                 yield batch, self._embed_batch([texts[i] for i in batch], stopped)
             return
@@ -158,11 +157,11 @@ class BatchedEmbedding(ABC):
             raise failure
 
     def _check_vectors(self, vectors: Vectors, expected: int) -> FloatArray:
-        """Return the vectors as an array, having made sure that they can be used."""
+        """Convert vectors to an array, and validate it."""
         try:
             sizes = {len(vector) for vector in vectors}
         except TypeError as error:
-            raise self._build_unusable_error("something else than vectors") from error
+            raise self._build_unusable_error("no vectors") from error
         if len(vectors) != expected or len(sizes) != 1 or 0 in sizes:
             received = f"{len(vectors)} vectors of {', '.join(map(str, sorted(sizes))) or 'no'} components"
             raise self._build_unusable_error(f"{received}, not {expected} of one size,")
@@ -180,22 +179,22 @@ class BatchedEmbedding(ABC):
         except (TypeError, ValueError):
             array = np.full((expected, dimension), np.nan, np.float32)
         if not np.isfinite(array).all():
-            raise self._build_unusable_error("vectors with components that are no numbers")
+            raise self._build_unusable_error("vectors with components that are not finite numbers")
         self._dimension = dimension
         return array
 
     def _build_unusable_error(self, problem: str) -> ModelError:
         message = f"{self._describe_source()} sent {problem} for the model {self.name}"
-        return ModelError(message, hint="Check that the model is one for embeddings and was not exchanged meanwhile.")
+        return ModelError(message, hint="Check that it is an embedding model and was not replaced in the meantime.")
 
 
 def to_valid_unicode(text: str) -> str:
-    """Return a text as models can take it: valid Unicode."""
+    """Convert a text to valid Unicode, as models require."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def split_requests(texts: Sequence[str], limits: RequestLimits) -> Iterator[Positions]:
-    """Yield the positions of the texts of each request, in order; blank texts are left out."""
+    """Yield the positions of the texts of each request, in order, without blank texts."""
     batch: Positions = []
     tokens = 0
     max_tokens = _TOKEN_LIMIT_SHARE * limits.tokens

@@ -1,4 +1,4 @@
-"""The dense models behind one interface: they embed batches of chunks, files and questions.
+"""Dense models: vectors of chunks, files and queries.
 
 `EmbeddedDense` works on term counts alone; `ProviderDense` sends texts to a model on a server.
 """
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float32]
 
 VECTORS_NAMESPACE: Final = "vectors"
-"""Where vectors lie in the content cache."""
+"""Namespace of vectors in the content cache."""
 
 _MAX_CACHED_QUERIES = 64
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkBatch:
-    """Chunks of some whole files, counted.
+    """Chunks of whole files with their term counts.
 
     Attributes:
         texts: For each chunk, the text that a provider's model embeds.
         counts: Term counts of the chunks.
-        terms: The vocabulary, one term a column of the counts.
+        terms: The vocabulary: a term per column of the counts.
         paths: The files.
-        file_of: int (n_chunks,), position in `paths` of each chunk's file.
+        file_indices: int (n_chunks,), position of each chunk's file in `paths`.
         path_counts: float32 (n_files, n_terms), term counts of the paths.
     """
 
@@ -52,8 +52,8 @@ class ChunkBatch:
 
     @property
     def membership(self) -> "sp.csc_matrix":
-        """float32 (n_files, n_chunks), 1 where a chunk is of a file."""
-        import scipy.sparse as sp  # noqa: PLC0415  # 0.15 s, which a question's vector need not take
+        """Incidence matrix of files and chunks: float32 (n_files, n_chunks)."""
+        import scipy.sparse as sp  # noqa: PLC0415  # 0.15 s, which a query need not spend
 
         n_chunks = len(self.file_indices)
         weights, ends = np.ones(n_chunks, np.float32), np.arange(n_chunks + 1)
@@ -62,7 +62,7 @@ class ChunkBatch:
 
 @dataclass(frozen=True, slots=True)
 class BatchVectors:
-    """float32 arrays, rows normalised or zero: chunks (n_chunks, d); files and paths (n_files, d)."""
+    """Vectors of a batch, float32, rows normalized or zero: chunks (n_chunks, d); files and paths (n_files, d)."""
 
     chunks: FloatArray
     files: FloatArray
@@ -70,10 +70,10 @@ class BatchVectors:
 
 
 class DenseModel(Protocol):
-    """What indexing and searching need of a dense model.
+    """Dense model, as indexing and searching use it.
 
     Attributes:
-        mask: What paths are masked with in the texts of its batches; None leaves them.
+        mask: Masks the paths in the texts of its batches; None keeps them.
     """
 
     mask: PathMask | None
@@ -83,58 +83,58 @@ class DenseModel(Protocol):
         ...
 
     def embed_query(self, query: str, terms: Sequence[str]) -> FloatArray:
-        """Return the vector of a question, shape (dimension,)."""
+        """Return the vector of a query, shape (dimension,)."""
         ...
 
     @property
     def info(self) -> EmbeddingInfo:
-        """What an index records of the model."""
+        """Identity that an index records of the model."""
         ...
 
 
 class TextEmbedder(Protocol):
-    """A model that embeds texts, such as `coderag.models.remote_embedding.RemoteEmbedding`; vectors need not be normalised."""
+    """A model that embeds texts, such as `coderag.models.remote_embedding.RemoteEmbedding`, without normalization."""
 
     @property
     def name(self) -> str:
-        """The model's name."""
+        """Name of the model."""
         ...
 
     @property
     def dimension(self) -> int:
-        """Number of components of a vector; may cost a request."""
+        """Number of components of a vector; may send a request."""
         ...
 
     def prepare_text(self, text: str) -> str:
-        """Return what the server is sent for a text that is to be found."""
+        """Return a text as the model receives it."""
         ...
 
     def embed_requests(self, texts: Sequence[str]) -> Iterator[tuple[Sequence[int], FloatArray]]:
-        """Yield positions of texts to be found and their vectors, (len(positions), dimension), as each request brings them.
+        """Yield positions of texts and their vectors, (len(positions), dimension), as requests complete.
 
-        All parts together hold each text once.
+        Each text occurs once in all parts.
         """
         ...
 
     def embed_query(self, query: str) -> FloatArray:
-        """Return the vector of a question, shape (dimension,)."""
+        """Return the vector of a query, shape (dimension,)."""
         ...
 
 
 class EmbeddedDense:
-    """The word vectors that ship with the package: a vector is one row of a sparse product. Nothing leaves this process."""
+    """Packaged word vectors: a vector is a row of a sparse product. Nothing leaves this process."""
 
     mask: PathMask | None = None
 
     def __init__(self, words: WordVectors) -> None:
         self._words = words
         self._terms: Sequence[str] = ()
-        self._rows = np.zeros(0, np.int32)  # for each of `_terms` its row in the table, or -1
-        self._query_vector = lru_cache(_MAX_CACHED_QUERIES)(words.embed_terms)  # several nodes compare one question
+        self._rows = np.zeros(0, np.int32)  # row in the table of each of `_terms`, or -1
+        self._query_vector = lru_cache(_MAX_CACHED_QUERIES)(words.embed_terms)  # several nodes embed the same query
 
     @property
     def info(self) -> EmbeddingInfo:
-        """What an index records of the model."""
+        """Identity that an index records of the model."""
         return EmbeddingInfo("embedded", f"{self._words.name}-{self._words.version}", self._words.dimension)
 
     def embed_batch(self, batch: ChunkBatch) -> BatchVectors:
@@ -146,12 +146,12 @@ class EmbeddedDense:
         return BatchVectors(*self._words.embed_chunks(fields, paths, rows, batch.membership))
 
     def embed_query(self, query: str, terms: Sequence[str]) -> FloatArray:
-        """Return the vector of a question's terms."""
+        """Return the vector of a query's terms."""
         del query
         return self._query_vector(tuple(terms))
 
     def _find_rows(self, terms: Sequence[str]) -> NDArray[np.int32]:
-        """Return each term's row in the table, or -1; where terms continue the last ones, only the new ones are looked up."""
+        """Find each term's row in the table, or -1; terms that extend the previous ones are looked up alone."""
         n_reused = len(self._rows)
         if self._terms is not terms and list(terms[:n_reused]) != list(self._terms[:n_reused]):  # another index's
             n_reused = 0
@@ -161,12 +161,12 @@ class EmbeddedDense:
 
 
 class ProviderDense:
-    """A model on a server, such as Ollama's.
+    """A model outside this package, such as one of Ollama's.
 
     Attributes:
-        cache: Where vectors of texts are looked up before they are asked for, and kept; None asks for all.
-        on_embedded: Called with the number of texts that have got their vectors since the last call, from wherever.
-        mask: What paths are masked with before they are sent; None sends them as they are.
+        cache: Cache of vectors; None requests every vector.
+        on_embedded: Called with the number of texts embedded or found in the cache since the last call.
+        mask: Masks paths before they are sent; None keeps them.
     """
 
     def __init__(self, model: TextEmbedder, provider: str) -> None:
@@ -175,22 +175,22 @@ class ProviderDense:
         self.cache: ContentCache | None = None
         self.on_embedded: Callable[[int], None] = _ignore_progress
         self.mask: PathMask | None = None
-        # One question is compared in several nodes, and again when it is widened: it is sent once.
+        # Several nodes embed the same query, and widening repeats it: it is sent once.
         self._query_vector = lru_cache(_MAX_CACHED_QUERIES)(self._request_query_vector)
 
     def wrap_model(self, wrap: Callable[[TextEmbedder], TextEmbedder]) -> None:
-        """Have the model get its texts through another one, which `around` makes of it."""
+        """Replace the model by a wrapper that `wrap` makes of it."""
         self._model = wrap(self._model)
 
     @property
     def info(self) -> EmbeddingInfo:
-        """What an index records of the model; the dimension is asked of the model, with one request."""
+        """Identity that an index records of the model; the dimension may take a request."""
         return EmbeddingInfo(self._provider, self._model.name, self._model.dimension)
 
     def embed_batch(self, batch: ChunkBatch) -> BatchVectors:
-        """Return the vectors of a batch; a file's is the mean of its chunks'."""
+        """Return the vectors of a batch; a file's vector is the mean of its chunks'."""
         chunks = _normalize(self._embed_texts(batch.texts))
-        paths = np.zeros((len(batch.paths), chunks.shape[1]), np.float32)  # what is masked is like no question
+        paths = np.zeros((len(batch.paths), chunks.shape[1]), np.float32)  # a masked path resembles no query
         if self.mask is None:
             paths = self._embed_texts(_build_path_texts(batch))
         return BatchVectors(
@@ -198,24 +198,24 @@ class ProviderDense:
         )
 
     def embed_changed(self, texts: Sequence[str], chunks: FloatArray, changed: NDArray[np.integer]) -> FloatArray:
-        """Return the vectors of chunks of which some have other texts now; only those are embedded.
+        """Return the vectors of chunks, embedding only those whose text has changed.
 
         Args:
-            texts: Of all the chunks.
-            chunks: float32 (n_chunks, dimension), their vectors so far.
-            changed: Positions of those with another text.
+            texts: Texts of all chunks.
+            chunks: float32 (n_chunks, dimension), their previous vectors.
+            changed: Positions of chunks with a changed text.
         """
         updated = chunks.copy()
         updated[changed] = _normalize(self._embed_texts([texts[position] for position in changed.tolist()]))
         return updated
 
     def embed_query(self, query: str, terms: Sequence[str]) -> FloatArray:
-        """Return the vector of a question."""
+        """Return the vector of a query."""
         del terms
         return self._query_vector(query)
 
     def _embed_texts(self, texts: Sequence[str]) -> FloatArray:
-        """Return the vectors of texts; each text that is not in the cache is sent once."""
+        """Return the vectors of texts; each distinct text that is not cached is sent once."""
         info = self.info
         keys = self._compute_keys(texts)
         vectors = self._load_cached(keys, info)
@@ -233,7 +233,7 @@ class ProviderDense:
         return np.array([vectors[key] for key in keys], np.float32).reshape(len(keys), info.dimension)
 
     def count_cached(self, batch: ChunkBatch) -> int:
-        """Return for how many texts of a batch the cache has vectors. Nothing is sent."""
+        """Count the texts of a batch with cached vectors. Nothing is sent."""
         if self.cache is None:
             return 0
         keys = self._compute_keys(batch.texts if self.mask else [*batch.texts, *_build_path_texts(batch)])
@@ -241,30 +241,30 @@ class ProviderDense:
         return sum(key in cached for key in keys)
 
     def _compute_keys(self, texts: Sequence[str]) -> list[str]:
-        """Return for each text what its vector is kept by: a hash of all that it depends on.
+        """Compute the cache key of each text: a hash of everything that its vector depends on.
 
-        That is neither the address, behind which the same model may move, nor the dimension, which the vector tells.
+        The address is not part of it, as the same model may move; nor is the dimension, which the vector shows.
         """
         parts = ((self._provider, self._model.name, self._model.prepare_text(text)) for text in texts)
         return [sha256("\0".join(part).encode("utf-8", "surrogatepass")).hexdigest() for part in parts]
 
     def _load_cached(self, keys: Sequence[str], info: EmbeddingInfo) -> dict[str, FloatArray]:
-        """Return the vectors that the cache has."""
+        """Load cached vectors."""
         if self.cache is None:
             return {}
         stored = self.cache.get(VECTORS_NAMESPACE, list(dict.fromkeys(keys)))
-        return {key: vector for key, value in stored.items() if (vector := _vector_from_bytes(value, info)) is not None}
+        return {key: vector for key, value in stored.items() if (vector := _decode_vector(value, info)) is not None}
 
     def _request_query_vector(self, query: str) -> FloatArray:
         return _normalize(self._model.embed_query(query)[None]).reshape(-1)
 
 
 class MaskedQueries:
-    """Embeds questions whose paths are masked as those of the texts are.
+    """Embeds queries whose paths are masked as in the texts.
 
     Args:
         model: The model.
-        paths: Those of the index.
+        paths: Masked paths of the index.
     """
 
     def __init__(self, model: ProviderDense, paths: MaskedPaths) -> None:
@@ -272,16 +272,16 @@ class MaskedQueries:
         self._paths = paths
 
     def embed_query(self, query: str, terms: Sequence[str]) -> FloatArray:
-        """Return the vector of a question."""
+        """Return the vector of a query."""
         return self._model.embed_query(self._paths.mask_text(query), terms)
 
     def replace_paths(self, paths: MaskedPaths) -> "MaskedQueries":
-        """Return the same for other paths."""
+        """Return a copy for other paths."""
         return MaskedQueries(self._model, paths)
 
 
 def compute_mean_vectors(membership: "sp.csc_matrix", chunks: FloatArray) -> FloatArray:
-    """Return the vector of each file of a provider's model: the mean of its chunks'. See `ChunkBatch.chunks_of_files`."""
+    """Return the file vectors of a provider's model: the mean of each file's chunks. See `ChunkBatch.membership`."""
     return _normalize(membership @ chunks)
 
 
@@ -290,12 +290,12 @@ def _ignore_progress(number: int) -> None:
 
 
 def _build_path_texts(batch: ChunkBatch) -> list[str]:
-    """Return what is embedded of each path."""
+    """Build the text to embed of each path."""
     return [path.replace("/", " ").replace("_", " ") for path in batch.paths]
 
 
-def _vector_from_bytes(value: bytes, info: EmbeddingInfo) -> FloatArray | None:
-    """Return a vector that was stored, or None if it cannot be one of the model."""
+def _decode_vector(value: bytes, info: EmbeddingInfo) -> FloatArray | None:
+    """Decode a cached vector; return None if it cannot be the model's."""
     if len(value) != 4 * info.dimension:
         return None
     vector = np.frombuffer(value, "<f4").astype(np.float32)
@@ -309,15 +309,15 @@ def _normalize(vectors: FloatArray) -> FloatArray:
 
 
 def check_embedding(recorded: EmbeddingInfo, model: DenseModel) -> None:
-    """Refuse to mix vectors of two models.
+    """Reject a model whose vectors cannot be mixed with the index's.
 
     Raises:
-        IndexModelError: The index was made with another model.
+        IndexModelError: The index was built with another model.
     """
     info = model.info
     if recorded != info:
         raise IndexModelError(
-            f"the index has vectors of {recorded}; configured is {info}",
+            f"the index has vectors of {recorded}, but {info} is configured",
             hint="Run `coderag index` to switch (until it is complete, the index can be searched with the old settings), "
             "or set embedding.provider and embedding.model back.",
         )

@@ -1,4 +1,4 @@
-"""Packages that only some settings need."""
+"""Checks for optional packages."""
 
 import sys
 from importlib.util import find_spec
@@ -7,18 +7,18 @@ from coderag.errors import ConfigurationError
 
 
 def require_extra(module: str, extra: str, feature: str) -> None:
-    """Make sure that a module of an optional extra is installed, without importing it.
+    """Check that a module of an optional extra is installed, without importing it.
 
     Args:
         module: Such as ``llama_index.embeddings.openai_like``.
-        extra: The extra of the distribution that brings it.
-        what: Needs it, for the message: ``the provider 'openai'``.
+        extra: The extra of the distribution that installs it.
+        feature: Feature that needs it, for the message: ``the provider 'openai'``.
 
     Raises:
-        ConfigurationError: It is not installed; the hint says how to.
+        ConfigurationError: It is not installed; the hint shows the command.
     """
     if not _is_installed(module):
-        message = f"{feature} is an extra that is not installed: there is no module {module}"
+        message = f"{feature} needs an extra that is not installed: module {module} is missing"
         hint = f'Install the extra "{extra}" of coderag-engine; from a checkout: pip install ".[{extra}]"'
         raise ConfigurationError(message, hint=hint)
 

@@ -1,7 +1,7 @@
-"""Keys of models' servers: from the settings, else from a key file, else from the provider's usual variable.
+"""API keys of model servers: from the settings, a key file, or the provider's environment variable.
 
-That variable is only for the provider's own address: an address comes from a repository's settings, and whoever wrote
-those must not be sent a key that the reader keeps for somebody else.
+The variable is used only for the provider's own address: a repository's settings may set another address, and its author
+must not receive the user's key.
 """
 
 from pathlib import Path
@@ -23,17 +23,17 @@ KEY_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
 }
-"""Where the clients of a provider look for its key; the first that is set counts."""
+"""Environment variables of each provider's key; the first that is set counts."""
 
-_MAX_KEY_FILE_BYTES = 10_000  # bytes of a key file; the longest keys are tokens of some thousand letters
+_MAX_KEY_FILE_BYTES = 10_000  # the longest keys are tokens of a few thousand letters
 
 
 def resolve_remote(section: str, settings: EmbeddingSettings | LLMSettings, model: str) -> Remote:
-    """Return the server that a section of the settings names, with its key. Key files are read each time: keys may change.
+    """Resolve the server of a settings section, with its key. Key files are read each time, as keys may change.
 
     Raises:
         ConfigurationError: The address or the key cannot be used.
-        ModelAuthenticationError: A provider's own address without a key.
+        ModelAuthenticationError: The address is the provider's own, and there is no key.
     """
     own_address, variables = DEFAULT_ADDRESSES[settings.provider], KEY_VARIABLES[settings.provider]
     address = parse_server_address(settings.base_url.strip() or own_address, f"{section}.base_url")
@@ -45,18 +45,18 @@ def resolve_remote(section: str, settings: EmbeddingSettings | LLMSettings, mode
 
 
 def read_key(section: str, key: SecretStr, file: str, address: str, default_address: str, *variables: str) -> str:
-    """Return the key for a server, or nothing if there is none.
+    """Return the key for a server; empty if there is none.
 
     Args:
-        section: Of the settings that the rest is from, ``embedding`` or ``llm``.
+        section: Section of the settings, ``embedding`` or ``llm``.
         key: The setting ``api_key``.
         file: The setting ``api_key_file``.
-        address: Of the server.
-        default_address: The provider's own.
-        variables: Of the environment, where the provider's own clients look; the first that is set counts.
+        address: Address of the server.
+        default_address: The provider's own address.
+        variables: Environment variables of the key; the first that is set counts.
 
     Raises:
-        ConfigurationError: The key file cannot be used, or others can read it; or no header can carry the key.
+        ConfigurationError: The key file cannot be used or is readable by others, or the key has invalid characters.
     """
     if configured := key.get_secret_value().strip():
         return _check_key(configured, f"{section}.api_key")
@@ -80,13 +80,17 @@ def _build_missing_key_error(remote: Remote, *variables: str) -> ModelAuthentica
 def _read_key_file(name: str, setting: str) -> str:
     path = Path(name).expanduser()
     if not path.is_absolute():
-        hint = "Give its full path, which may begin with ~ or ${HOME}."
-        raise ConfigurationError(f"{setting} is {name}, which is no full path", hint=hint)
+        hint = "Set its full path, which may begin with ~ or ${HOME}."
+        raise ConfigurationError(f"{setting} is {name}, which is not an absolute path", hint=hint)
     try:
         if not path.is_file():
-            raise ConfigurationError(f"{setting} is {path}, which is no file", hint="Put the key into it, in one line.")
+            raise ConfigurationError(
+                f"{setting} is {path}, which is not a file", hint="Put the key into it, in one line."
+            )
         if is_readable_by_others(path):
-            raise ConfigurationError(f"{setting} is {path}, which others can read", hint=f"Run `chmod 600 {path}`.")
+            raise ConfigurationError(
+                f"{setting} is {path}, which other users can read", hint=f"Run `chmod 600 {path}`."
+            )
         with path.open("rb") as stream:
             content = stream.read(_MAX_KEY_FILE_BYTES + 1)
     except OSError as error:
@@ -100,5 +104,5 @@ def _read_key_file(name: str, setting: str) -> str:
 
 def _check_key(key: str, source: str) -> str:
     if not (key.isascii() and key.isprintable()):
-        raise ConfigurationError(f"{source} holds characters that no key has", hint="Copy the key again.")
+        raise ConfigurationError(f"{source} has characters that are not allowed in a key", hint="Copy the key again.")
     return key

@@ -1,4 +1,4 @@
-"""Embedding models that run in this process, from a folder. Nothing is downloaded, and no code of a folder is run."""
+"""Embedding models in this process, from a folder. Nothing is downloaded, and no code of a folder is run."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -15,21 +15,21 @@ from coderag.models.prefixes import Prefixes, resolve_prefixes
 if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
-MAX_TEXTS = 2_048  # that LlamaIndex hands to a model at once
+MAX_TEXTS = 2_048  # per call of LlamaIndex
 
 _TRANSFORMER_BATCH, _STATIC_BATCH = 32, 1_024
-_BATCHES_PER_CALL = 8  # that sentence-transformers gets together: it sorts their texts by length
+_BATCHES_PER_CALL = 8  # sentence-transformers sorts the texts of a call by length
 
 
 class LocalEmbedding(BatchedEmbedding):
-    """An embedding model in this process, loaded when it is first used.
+    """An embedding model in this process, loaded on first use.
 
     Args:
-        load: Makes LlamaIndex's side of it.
-        folder: Of the model.
-        identity: Of the model in the index.
-        limits: Texts that it gets at once.
-        prefixes: What `load`'s model puts before questions and texts.
+        load: Loads the LlamaIndex model.
+        folder: Folder of the model.
+        identity: Identity of the model in the index.
+        limits: Maximum number of texts per call.
+        prefixes: Prefixes that the loaded model adds itself.
     """
 
     def __init__(
@@ -47,14 +47,14 @@ class LocalEmbedding(BatchedEmbedding):
         self._prefixes = prefixes
 
     def prepare_text(self, text: str) -> str:
-        """Return what the model sees of a text that is to be found; it cuts texts itself, with its own tokenizer."""
+        """Return a text as the model sees it; the model truncates it with its own tokenizer."""
         return self._prefixes.text + to_valid_unicode(text)
 
     @cached_property
     def _model(self) -> "BaseEmbedding":
         try:
             return self._load()
-        except Exception as error:  # the libraries raise whatever their parts do
+        except Exception as error:  # the libraries raise arbitrary exceptions
             message = f"{self._folder} cannot be loaded as an embedding model: {type(error).__name__}: {error}"
             hint = "Check that the folder is complete and that the installed package is recent enough for it."
             raise ModelError(message, hint=hint) from error
@@ -80,10 +80,10 @@ class LocalEmbedding(BatchedEmbedding):
 
 
 def build_sentence_transformers_model(settings: EmbeddingSettings, identity: ModelIdentity) -> LocalEmbedding:
-    """Return the model of a sentence-transformers folder, not loaded yet.
+    """Build the model of a sentence-transformers folder, not loaded yet.
 
     Raises:
-        ConfigurationError: The folder is none of such a model.
+        ConfigurationError: The folder is not one of such a model.
     """
     folder = resolve_model_folder("sentence-transformers", settings.model)
     prefixes = resolve_prefixes(settings, read_folder_prefixes(folder))
@@ -101,10 +101,10 @@ def build_sentence_transformers_model(settings: EmbeddingSettings, identity: Mod
 
 
 def build_model2vec_model(settings: EmbeddingSettings, identity: ModelIdentity) -> LocalEmbedding:
-    """Return the model of a Model2Vec folder, not loaded yet.
+    """Build the model of a Model2Vec folder, not loaded yet.
 
     Raises:
-        ConfigurationError: The folder is none of such a model.
+        ConfigurationError: The folder is not one of such a model.
     """
     folder = resolve_model_folder("model2vec", settings.model)
     prefixes = resolve_prefixes(settings, Prefixes())
@@ -120,7 +120,7 @@ def build_model2vec_model(settings: EmbeddingSettings, identity: ModelIdentity) 
 
 
 def _build_options(settings: EmbeddingSettings, folder: Path, prefixes: Prefixes) -> dict[str, Any]:
-    """Return what the classes of both libraries are made with."""
+    """Build the arguments that both model classes take."""
     return {
         "prompts": {"query": prefixes.query, "document": prefixes.text},
         "dimension": settings.dimension,

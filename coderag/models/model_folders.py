@@ -1,4 +1,4 @@
-"""Folders of embedding models: which are ones, what they say of themselves, and what tells one from another."""
+"""Folders of local models: validation, prompts and content hash."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -24,34 +24,34 @@ _FILE_LAYOUTS: dict[LocalProvider, tuple[tuple[str, ...], ...]] = {
     ),
     "cross-encoder": (("config.json", "model.safetensors"), ("config.json", "model.safetensors.index.json")),
 }
-"""For each provider the files of which a folder has one set."""
+"""File sets by provider; a folder has to have one of them."""
 
 _PROMPTS_FILE = "config_sentence_transformers.json"
-_TEXT_PROMPTS = ("document", "passage", "corpus", "text")  # the names in use, as sentence-transformers tries them
+_TEXT_PROMPTS = ("document", "passage", "corpus", "text")  # in the order in which sentence-transformers tries them
 _MODEL_FILES = {".json", ".txt", ".model", ".safetensors", ".bin"}
-_SAMPLES, _SAMPLE_BYTES = 64, 1 << 14  # a megabyte of a file; training changes weights everywhere
+_SAMPLES, _SAMPLE_BYTES = 64, 1 << 14  # a megabyte per file; training changes weights everywhere
 
 
 def resolve_model_folder(provider: LocalProvider, model: str, setting: str = "embedding.model") -> Path:
-    """Return the folder that a setting names, checked.
+    """Resolve and validate the model folder that a setting names.
 
     Raises:
-        ConfigurationError: It is not set, no full path, no folder, or not one of such a model.
+        ConfigurationError: The setting is empty, not an absolute path, not a folder, or not a folder of such a model.
     """
     if not model:
-        message = f"{setting} is not set, and the provider '{provider}' reads the folder of a model"
+        message = f"{setting} is not set, but the provider '{provider}' needs the folder of a model"
         raise ConfigurationError(message, hint="Set it to the folder's full path.")
     folder = Path(model).expanduser()
     if not folder.is_absolute():
-        message = f"{setting} is {model}, and the provider '{provider}' needs the full path of a folder"
-        hint = "Nothing is downloaded: fetch the model yourself and give its folder, which may begin with ~ or ${HOME}."
+        message = f"{setting} is {model}, but the provider '{provider}' needs the full path of a folder"
+        hint = "CodeRAG does not download models: download it and set its folder, which may begin with ~ or ${HOME}."
         raise ConfigurationError(message, hint=hint)
     if not folder.is_dir():
-        message = f"{setting} is {folder}, which is no folder"
-        raise ConfigurationError(message, hint="Nothing is downloaded: fetch the model yourself and give its folder.")
+        message = f"{setting} is {folder}, which is not a folder"
+        raise ConfigurationError(message, hint="CodeRAG does not download models: download it and set its folder.")
     layouts = _FILE_LAYOUTS[provider]
     if not any(all((folder / name).is_file() for name in names) for names in layouts):
-        message = f"{setting} is {folder}, which is no folder of a {provider} model"
+        message = f"{setting} is {folder}, which is not the folder of a {provider} model"
         raise ConfigurationError(message, hint=f"Such a folder has {', '.join(layouts[0])}.")
     if provider == "sentence-transformers":
         _reject_foreign_code(folder / "modules.json")
@@ -59,11 +59,11 @@ def resolve_model_folder(provider: LocalProvider, model: str, setting: str = "em
 
 
 def _reject_foreign_code(path: Path) -> None:
-    """Refuse a model whose parts are other classes than sentence-transformers' own: a folder may not choose what runs."""
+    """Reject a model with classes outside of sentence-transformers: a folder must not choose the code to run."""
     try:
         types = [str(module["type"]) for module in json.loads(path.read_text(encoding="utf-8"))]
     except (OSError, ValueError, LookupError, TypeError) as error:
-        raise ConfigurationError(f"{path} cannot be read: {error}", hint="Fetch the model again.") from error
+        raise ConfigurationError(f"{path} cannot be read: {error}", hint="Download the model again.") from error
     if foreign_types := [type_name for type_name in types if not type_name.startswith("sentence_transformers.")]:
         message = (
             f"{path} names code that is not part of sentence-transformers and is not run: {', '.join(foreign_types)}"
@@ -74,17 +74,17 @@ def _reject_foreign_code(path: Path) -> None:
 
 
 def get_model_title(folder: Path) -> str:
-    """Return what a folder's model is called, also in the cache of the Hugging Face hub."""
+    """Return the name of a folder's model, also within the cache of the Hugging Face hub."""
     if folder.parent.name == "snapshots":  # models--owner--name/snapshots/revision
         return folder.parent.parent.name.rpartition("--")[2]
     return folder.name
 
 
 def read_folder_prefixes(folder: Path) -> Prefixes:
-    """Return what a sentence-transformers folder says is put before questions and texts, else what is known of its name.
+    """Read the prefixes of a sentence-transformers folder; by default those of the model's name.
 
     Raises:
-        ConfigurationError: The file that says so cannot be read.
+        ConfigurationError: The prompts file cannot be read.
     """
     path = folder / _PROMPTS_FILE
     if not path.is_file():
@@ -94,14 +94,14 @@ def read_folder_prefixes(folder: Path) -> Prefixes:
         query = str(prompts.get("query") or "")
         text = next((str(prompts[name]) for name in _TEXT_PROMPTS if prompts.get(name)), "")
     except (OSError, ValueError, AttributeError, TypeError) as error:
-        raise ConfigurationError(f"{path} cannot be read: {error}", hint="Fetch the model again.") from error
+        raise ConfigurationError(f"{path} cannot be read: {error}", hint="Download the model again.") from error
     return Prefixes(query, text) if query or text else find_prefixes(get_model_title(folder))
 
 
 def hash_model_files(folder: Path) -> str:
-    """Return a hash of a model's files: small ones whole, of large ones the size and samples from all over.
+    """Hash a model's files: small ones completely, large ones by size and evenly spread samples.
 
-    It is the same wherever the folder lies.
+    The hash does not depend on the folder's location.
     """
     digest = sha256()
     for path in sorted(_iterate_model_files(folder)):

@@ -1,4 +1,4 @@
-"""What an Ollama server tells of a model: what it is for, and how much it reads. Nothing is fetched or loaded.
+"""Descriptions of an Ollama server's models: use and context length. Nothing is downloaded or loaded.
 
 Source: https://github.com/ollama/ollama/blob/main/docs/api.md
 """
@@ -26,11 +26,11 @@ _EMBEDDING_NAMES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class OllamaModel:
-    """One model of a server.
+    """A model of the server.
 
     Attributes:
-        use: What it is for.
-        context_length: Tokens that it reads, at most; None if the server does not tell.
+        use: Purpose of the model.
+        context_length: Maximum number of tokens that it reads; None if unknown.
     """
 
     name: str
@@ -39,22 +39,22 @@ class OllamaModel:
 
 
 def describe_model(remote: Remote) -> OllamaModel:
-    """Return what a server tells of the model that `remote` names.
+    """Request the description of the model that `remote` names.
 
     Raises:
-        ModelError: The server cannot be reached or has no such model, or its reply cannot be understood.
+        ModelError: The server cannot be reached or has no such model, or its reply is invalid.
     """
     with translate_remote_errors(remote), _open_client(remote) as client:
         return _request_description(client, remote.model)
 
 
 def describe_models(remote: Remote, names: Sequence[str], timeout_s: float) -> list[OllamaModel]:
-    """Return what a server tells of some models, or what their names tell where it does not or time is over.
+    """Request the descriptions of some models; without a reply in time, guess by name.
 
     Args:
         remote: The server.
-        names: Of the models.
-        timeout_s: Seconds for all of them.
+        names: Names of the models.
+        timeout_s: Seconds for all requests together.
     """
     deadline = time.monotonic() + timeout_s
     models = []
@@ -69,7 +69,7 @@ def describe_models(remote: Remote, names: Sequence[str], timeout_s: float) -> l
 
 
 def guess_use(name: str) -> ModelUse:
-    """Return what a model is for, by its name alone."""
+    """Guess a model's purpose by its name."""
     return "embedding" if _EMBEDDING_NAMES.search(name) else "answers"
 
 
@@ -84,7 +84,7 @@ def _open_client(remote: Remote) -> "httpx.Client":
 def _request_description(client: "httpx.Client", name: str, timeout_s: float | None = None) -> OllamaModel:
     timeout = client.timeout if timeout_s is None else timeout_s
     reply = client.post("/api/show", json={"model": name}, timeout=timeout).raise_for_status().json()
-    capabilities = reply.get("capabilities")  # older servers tell none
+    capabilities = reply.get("capabilities")  # missing on older servers
     use = guess_use(name)
     if capabilities:
         use = "answers" if "completion" in capabilities else "embedding"

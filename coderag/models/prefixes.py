@@ -1,4 +1,4 @@
-"""What embedding models were trained to see before a question and before a text to be found."""
+"""Prefixes of queries and texts with which embedding models were trained."""
 
 import re
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from coderag.config.sections import EmbeddingSettings
 
 @dataclass(frozen=True, slots=True)
 class Prefixes:
-    """Put before each question and each text."""
+    """Prefixes of a query and of a text."""
 
     query: str = ""
     text: str = ""
@@ -38,7 +38,7 @@ KNOWN_PREFIXES: dict[str, Prefixes] = {
     "bge-small-en": _PASSAGES,
     "embeddinggemma": _GEMMA,  # Source: ai.google.dev/gemma/docs/embeddinggemma/model_card
     "embeddinggemma-300m": _GEMMA,
-    "qwen3-embedding": _QWEN,  # The task in own words. Source: huggingface.co/Qwen/Qwen3-Embedding-0.6B
+    "qwen3-embedding": _QWEN,  # Own wording of the task. Source: huggingface.co/Qwen/Qwen3-Embedding-0.6B
     "qwen3-embedding-0.6b": _QWEN,
     "qwen3-embedding-4b": _QWEN,
     "qwen3-embedding-8b": _QWEN,
@@ -49,17 +49,17 @@ KNOWN_PREFIXES: dict[str, Prefixes] = {
     "e5-base": _E5,
     "e5-small": _E5,
 }
-"""By the model's name without owner, tag, version and file format. A model that is not here gets no prefix."""
+"""Prefixes by model name without owner, tag, version and file format. Other models get no prefix."""
 
 
 def find_prefixes(model: str) -> Prefixes:
-    """Return the prefixes of a model by a name such as ``nomic-ai/nomic-embed-text-v1.5-GGUF`` or ``bge-large:335m``."""
+    """Find the prefixes of a model name such as ``nomic-ai/nomic-embed-text-v1.5-GGUF`` or ``bge-large:335m``."""
     name = re.split(r"[/\\]", model.rstrip("/\\"))[-1].partition(":")[0].lower().removesuffix("-gguf")
     return KNOWN_PREFIXES.get(name) or KNOWN_PREFIXES.get(name.rpartition("-v")[0]) or Prefixes()
 
 
 def resolve_prefixes(settings: EmbeddingSettings, defaults: Prefixes) -> Prefixes:
-    """Return the prefixes that the settings give, and what is known of the model where they give none."""
+    """Return the prefixes of the settings, or the defaults where they have none."""
     query = defaults.query if settings.query_prefix is None else settings.query_prefix
     text = defaults.text if settings.text_prefix is None else settings.text_prefix
     return Prefixes(query, text)

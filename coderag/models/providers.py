@@ -1,7 +1,7 @@
-"""The dense model that the settings name: the embedded one, one on a server, or one in a folder (docs/models.md).
+"""Dense models by provider: embedded, on a server, or in a folder (docs/models.md).
 
-Texts go through LlamaIndex's embedding models (`coderag.models.embeddings`). What those leave open is added around them:
-prefixes and windows, batches and progress, repeated requests, errors of CodeRAG, and a check of each reply.
+Texts go through LlamaIndex's embedding models (`coderag.models.embeddings`). This package adds prefixes and windows,
+batches and progress, retries, CodeRAG errors, and a check of each reply.
 """
 
 import time
@@ -40,20 +40,20 @@ EXTRAS: Final = {
     "sentence-transformers": "sentence_transformers",
     "model2vec": "model2vec",
 }
-"""Providers that are extras, and a module of each."""
+"""Providers that need an extra, with a module of each."""
 
 _DEFAULT_MODELS = {"ollama": OLLAMA_MODEL, "voyage": VOYAGE_MODEL}
 _BATCH_SIZES = {"ollama": 32, "openai": 32, "voyage": 128}
-_MAX_VOYAGE_TEXTS, _MAX_VOYAGE_TOKENS = 1_000, 120_000  # a request. Source: docs.voyageai.com/docs/embeddings
-_VOYAGE_WINDOW_TOKENS = 32_000  # tokens that it reads of a text; it cuts longer ones itself
-_MAX_OPENAI_TOKENS = 300_000  # a request. Source: platform.openai.com/docs/api-reference/embeddings/create
+_MAX_VOYAGE_TEXTS, _MAX_VOYAGE_TOKENS = 1_000, 120_000  # per request. Source: docs.voyageai.com/docs/embeddings
+_VOYAGE_WINDOW_TOKENS = 32_000  # per text; Voyage truncates longer ones itself
+_MAX_OPENAI_TOKENS = 300_000  # per request. Source: platform.openai.com/docs/api-reference/embeddings/create
 DEFAULT_CONCURRENCY: Final = 4
-"""Requests at once to a server elsewhere."""
-PLACEHOLDER_KEY: Final = "none"  # OpenAI's client insists on a key, and would take one from the environment
+"""Concurrent requests to a server on another machine."""
+PLACEHOLDER_KEY: Final = "none"  # OpenAI's client requires a key, and would read one from the environment
 
 
 def make_dense_model(settings: EmbeddingSettings, *, sleep: Callable[[float], None] = time.sleep) -> DenseModel:
-    """Return the dense model that the settings name. No request is sent and no folder's weights are read yet.
+    """Create the dense model of the settings. No request is sent and no weights are read yet.
 
     Args:
         settings: The section ``embedding``.
@@ -61,7 +61,7 @@ def make_dense_model(settings: EmbeddingSettings, *, sleep: Callable[[float], No
 
     Raises:
         ConfigurationError: A setting is missing or cannot be used, or the provider's extra is not installed.
-        ModelAuthenticationError: OpenAI's or Voyage's own address without a key.
+        ModelAuthenticationError: The address is OpenAI's or Voyage's own, and there is no key.
         ModelError: The embedded model cannot be loaded.
     """
     if module := EXTRAS.get(settings.provider):
@@ -84,12 +84,12 @@ def make_dense_model(settings: EmbeddingSettings, *, sleep: Callable[[float], No
 
 
 def get_model_name(settings: EmbeddingSettings) -> str:
-    """Return what an index records of the model that the settings name; empty if they leave it to the embedded one.
+    """Return the model name that an index records; empty if the embedded model is configured.
 
-    It ends in a hash where vectors depend on more than the model's name: on a folder's files, or on settings.
+    It ends in a hash if vectors depend on more than the name: on a folder's files, or on settings.
 
     Raises:
-        ConfigurationError: There is no folder of such a model.
+        ConfigurationError: The setting does not name a folder of such a model.
     """
     provider = settings.provider
     options = (settings.text_prefix, settings.max_tokens)
@@ -101,11 +101,11 @@ def get_model_name(settings: EmbeddingSettings) -> str:
 
 
 def describe_configured_embedding(settings: EmbeddingSettings, recorded: EmbeddingInfo) -> str:
-    """Return the model that the settings name as ``provider/model``, without asking a server.
+    """Return the configured model as ``provider/model``, without sending a request.
 
     Args:
         settings: The section ``embedding``.
-        recorded: The model of an index; where only the dimension differs, it is told too.
+        recorded: The model of an index. A different configured dimension is part of the result.
     """
     if settings.provider == "embedded":
         return make_dense_model(settings).info.name
@@ -114,24 +114,24 @@ def describe_configured_embedding(settings: EmbeddingSettings, recorded: Embeddi
 
 
 def resolve_embedding_remote(settings: EmbeddingSettings) -> Remote:
-    """Return the server of the embedding model, with its key.
+    """Resolve the server of the embedding model, with its key.
 
     Raises:
-        ConfigurationError: There is no model's name; or as `resolve_remote`.
+        ConfigurationError: There is no model name; or as `resolve_remote`.
         ModelAuthenticationError: As there.
     """
     model = settings.model or _DEFAULT_MODELS.get(settings.provider, "")
     if not model:
-        message = f"embedding.model is not set, and the provider '{settings.provider}' has no default"
+        message = f"embedding.model is not set, but the provider '{settings.provider}' has no default"
         raise ConfigurationError(message, hint="Set it, for example to text-embedding-3-small.")
     return resolve_remote("embedding", settings, model)
 
 
 def build_ollama_options(address: str, timeout_s: float, key: str = "") -> dict[str, Any]:
-    """Return how Ollama's client is to connect.
+    """Build the connection options of Ollama's client.
 
-    An address comes from a repository's settings, so Ollama's own key in the environment is sent to ollama.com only;
-    and what goes to this machine goes there directly, not through a proxy.
+    A repository's settings may set the address, so Ollama's key from the environment is sent only to ollama.com. Requests
+    to this machine bypass proxies.
     """
     host = urlsplit(address).hostname or ""
 
@@ -153,7 +153,7 @@ def build_ollama_options(address: str, timeout_s: float, key: str = "") -> dict[
 
 @cache
 def load_word_vectors() -> WordVectors:
-    """Return the shipped word vectors, read once a process however many repositories are open."""
+    """Load the packaged word vectors, once per process."""
     return WordVectors.load()
 
 
@@ -203,7 +203,7 @@ def _make_openai(settings: EmbeddingSettings, sleep: Callable[[float], None]) ->
 
 
 def _make_voyage(settings: EmbeddingSettings, sleep: Callable[[float], None]) -> RemoteEmbedding:
-    import httpx  # noqa: PLC0415  # 0.2 s that the embedded model need not spend
+    import httpx  # noqa: PLC0415  # 0.2 s
 
     from coderag.models.embeddings.voyage import VoyageEmbedding  # noqa: PLC0415  # takes seconds
 
@@ -246,7 +246,7 @@ def _build_identity(settings: EmbeddingSettings) -> ModelIdentity:
 
 
 def _build_window(settings: EmbeddingSettings) -> TextWindow:
-    """Return what is sent of a text. Ollama and Voyage cut the rest themselves, with the model's own tokenizer."""
+    """Build the window of sent texts. Ollama and Voyage truncate the rest with the model's own tokenizer."""
     match settings.provider:
         case "openai" if settings.tokenizer:
             return TokenizerWindow(Path(settings.tokenizer).expanduser(), settings.max_tokens or MAX_TEXT_TOKENS)
@@ -267,7 +267,7 @@ def _get_max_concurrency(settings: EmbeddingSettings, remote: Remote) -> int:
 
 
 def _build_connection_headers(address: str) -> dict[str, str]:
-    """Have connections on this machine closed at once: LlamaIndex's models cannot be, and a new one costs nothing."""
+    """Close local connections at once: LlamaIndex's models cannot be closed, and a new local connection is cheap."""
     return {"Connection": "close"} if is_this_machine(address) else {}
 
 

@@ -1,4 +1,4 @@
-"""Embedding models and rerankers on servers that are sent no secrets: `coderag.models.redaction` around them."""
+"""Wrappers that redact secrets from texts for remote embedding models and rerankers."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,9 +9,9 @@ from coderag.models.remote_embedding import RemoteEmbedding
 
 
 class RedactingEmbedder:
-    """An embedding model on a server, which gets texts and questions without their secrets.
+    """A remote embedding model that receives texts and queries without secrets.
 
-    A vector is kept by what was sent for it (`as_sent`), so that one made with a secret is never taken for one without.
+    A vector is kept by what was sent for it (`prepare_text`), so that one made with a secret is never taken for one without.
 
     Args:
         model: The model.
@@ -22,29 +22,29 @@ class RedactingEmbedder:
 
     @property
     def name(self) -> str:
-        """The model's name."""
+        """Name of the model."""
         return self._model.name
 
     @property
     def dimension(self) -> int:
-        """Number of components of a vector; may cost a request."""
+        """Number of components of a vector; may send a request."""
         return self._model.dimension
 
     def prepare_text(self, text: str) -> str:
-        """Return what the server is sent for a text that is to be found."""
+        """Return a text as the server receives it."""
         return self._model.prepare_text(_redact_text(text))
 
     def embed_requests(self, texts: Sequence[str]) -> Iterator[tuple[Sequence[int], FloatArray]]:
-        """Yield positions of texts and their vectors, as each request brings them."""
+        """Yield positions of texts and their vectors, as requests complete."""
         yield from self._model.embed_requests([_redact_text(text) for text in texts])
 
     def embed_query(self, query: str) -> FloatArray:
-        """Return the vector of a question, shape (dimension,)."""
+        """Return the vector of a query, shape (dimension,)."""
         return self._model.embed_query(_redact_text(query))
 
 
 class RedactingReranker:
-    """A reranker on a server, which gets the question and the texts without their secrets.
+    """A remote reranker that receives the query and the texts without secrets.
 
     Args:
         model: The reranker.
@@ -57,12 +57,12 @@ class RedactingReranker:
         self._model = model
 
     def rerank(self, query: str, texts: Sequence[str]) -> RerankScores:
-        """Return one score a text. Raises as the reranker."""
+        """Return one score per text. Raises as the reranker."""
         return self._model.rerank(_redact_text(query), [_redact_text(text) for text in texts])
 
 
 def redact_remote(model: TextEmbedder) -> TextEmbedder:
-    """Return a model that gets no secrets, if it is on a server; one in this process may see them."""
+    """Wrap a remote model so that it receives no secrets; return a local model unchanged."""
     return RedactingEmbedder(model) if isinstance(model, RemoteEmbedding) else model
 
 

@@ -1,4 +1,4 @@
-"""An embedding model on a server: prefixes, repeated requests, texts that the server finds too long."""
+"""Embedding model on a server: prefixes, retries, and texts that the server finds too long."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -21,21 +21,21 @@ from coderag.models.text_window import TextWindow
 if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
-_INDEXING_POLICY = RetryPolicy(busy_attempts=8)  # about 90 s: limits are mostly counted by the minute
+_INDEXING_POLICY = RetryPolicy(busy_attempts=8)  # about 90 s: rate limits are mostly per minute
 _SEARCH_POLICY = RetryPolicy()
-_MIN_CUT_CHARS = 32  # characters; a server that refuses less refuses something else
+_MIN_CUT_CHARS = 32  # a server that rejects less rejects something else
 
 
 class RemoteEmbedding(BatchedEmbedding):
     """An embedding model on a server.
 
     Args:
-        model: LlamaIndex's side of it.
-        remote: What messages name.
-        identity: Of the model in the index.
-        limits: Of one request.
-        prefixes: Put before questions and texts.
-        window: What is sent of a text.
+        model: The LlamaIndex model.
+        remote: The server, for messages.
+        identity: Identity of the model in the index.
+        limits: Limits of a request.
+        prefixes: Prefixes of queries and texts.
+        window: Truncates texts.
         sleep: Waits between repeated requests, given seconds.
     """
 
@@ -58,7 +58,7 @@ class RemoteEmbedding(BatchedEmbedding):
         self._sleep = sleep
 
     def prepare_text(self, text: str) -> str:
-        """Return what the server is sent for a text that is to be found: with the model's prefix, cut where too long."""
+        """Return a text as the server receives it: with the model's prefix, truncated."""
         return self._window.cut(self._prefixes.text + to_valid_unicode(text))
 
     def _embed_batch(self, texts: Sequence[str], stopped: Event) -> Vectors:
@@ -75,7 +75,7 @@ class RemoteEmbedding(BatchedEmbedding):
         return f"{self._remote.provider} at {self._remote.address}"
 
     def _send(self, sent: list[str], stopped: Event) -> Vectors:
-        """Return the vectors of texts; what the server finds too long goes in halves, and one text is cut in half."""
+        """Request the vectors of texts; too many are halved, and a single long text is truncated to half."""
 
         def request() -> Vectors:
             if stopped.is_set():
@@ -87,7 +87,7 @@ class RemoteEmbedding(BatchedEmbedding):
         except Exception as error:
             if not _is_too_long(error) or (len(sent) == 1 and _is_short(sent[0], self._prefixes.text)):
                 raise
-        # Not within the handler: what is raised from here on has nothing to do with the refusal.
+        # Outside the handler: exceptions from here on must not be chained to the rejection.
         if len(sent) == 1:
             return self._send([_cut_in_half(sent[0], self._prefixes.text)], stopped)
         half = len(sent) // 2
@@ -112,5 +112,5 @@ def _is_short(sent: str, prefix: str) -> bool:
 
 
 def _cut_in_half(sent: str, prefix: str) -> str:
-    """Return a text with half of what follows its prefix."""
+    """Halve the part of a text that follows its prefix."""
     return sent[: len(prefix) + (len(sent) - len(prefix)) // 2]

@@ -1,8 +1,8 @@
-"""The one place where exceptions of a model's server become errors of CodeRAG, and where it is decided what is retried.
+"""Translation of exceptions of model servers to CodeRAG errors, and the retry policy.
 
-Ollama's client raises httpx's exceptions or hides them behind its own; OpenAI's and Anthropic's do the same with httpx or, in
-newer versions, with its fork httpx2; with Voyage httpx itself speaks. All keep the names of the classes, so a fault is found by
-them along the chain of causes, without importing any. Google's client has exceptions of its own for what a server answers.
+Ollama's client raises exceptions of httpx or wraps them. OpenAI's and Anthropic's clients do the same with httpx or, in
+newer versions, with its fork httpx2. Voyage is called with httpx. All share the class names, so a fault is found by name in
+the chain of causes, without imports. Google's client has its own exceptions for server replies.
 """
 
 import json
@@ -25,11 +25,11 @@ FaultKind = Literal["timeout", "unreachable", "status", "dropped", "cut", "reply
 _HTTP_LIBRARIES = ("httpx", "httpx2")
 _CLIENT_LIBRARIES = (*_HTTP_LIBRARIES, "ollama", "openai", "anthropic", "google")
 _MALFORMED_REPLY = (ValueError, TypeError, LookupError, AttributeError)
-# In the details of Google's errors. Source: https://cloud.google.com/apis/design/errors
+# From the details of Google's errors. Source: https://cloud.google.com/apis/design/errors
 _GOOGLE_WAIT = re.compile(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')
-_GOOGLE_BAD_KEY = '"API_KEY_INVALID"'  # told with status 400
-_MAX_DETAIL_CHARS = 300  # characters of what a server says
-# What OpenAI, vLLM, llama.cpp, Ollama, TEI and Voyage say: a context length, a maximum number of tokens or texts.
+_GOOGLE_BAD_KEY = '"API_KEY_INVALID"'  # sent with status 400
+_MAX_DETAIL_CHARS = 300  # of a server's message
+# Wording of OpenAI, vLLM, llama.cpp, Ollama, TEI and Voyage: context length, maximum number of tokens or texts.
 _TOO_LONG = re.compile(
     r"context (length|size|window)|too (long|large|many (tokens|inputs))|longer than|physical batch size"
     r"|(max|less than|exceed|limit)\w*\b.{0,60}\b(tokens|length|batch size)|tokens\b.{0,40}\b(max|exceed|limit)",
@@ -38,16 +38,16 @@ _TOO_LONG = re.compile(
 
 
 class CutReplyError(Exception):
-    """A reply that came in pieces stopped before its end; the message says how that is known."""
+    """A streamed reply stopped before its end; the message states the evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A model on a server: what messages name.
+    """A model on a server, as messages name it.
 
     Attributes:
-        section: The settings it comes from, ``embedding`` or ``llm``.
-        secret: Its key, which no message may show.
+        section: Section of the settings, ``embedding`` or ``llm``.
+        secret: Its key; never part of a message.
     """
 
     provider: str
@@ -60,14 +60,14 @@ class Remote:
 
 @dataclass(frozen=True, slots=True)
 class RequestFault:
-    """What went wrong with one request.
+    """Cause of a failed request.
 
     Attributes:
-        kind: ``status``: the server answered with an error; ``dropped``: the connection broke; ``cut``: the server ended
-            its reply before it was complete; ``reply``: the answer cannot be understood.
+        kind: ``status``: the server replied with an error; ``dropped``: the connection broke; ``cut``: the reply ended
+            before it was complete; ``reply``: the reply cannot be parsed.
         status: The HTTP status, or 0.
-        detail: What the server or the system says about it.
-        retry_after_s: How long the server asks to wait, in seconds.
+        detail: Message of the server or the system.
+        retry_after_s: Wait that the server asks for, in seconds.
     """
 
     kind: FaultKind
@@ -77,32 +77,32 @@ class RequestFault:
 
     @property
     def is_transient(self) -> bool:
-        """Whether the same request may succeed in a moment."""
+        """Return whether the same request may succeed soon."""
         if self.is_too_long:
             return False
         return self.kind in {"timeout", "dropped", "cut"} or self.status in {408, 429} or self.status >= 500
 
     @property
     def is_busy(self) -> bool:
-        """Whether the server takes no more requests for now."""
+        """Return whether the server accepts no more requests for now."""
         return self.status == 429
 
     @property
     def is_too_long(self) -> bool:
-        """Whether the server refuses a text, or the texts of a request together, for their length."""
+        """Return whether the server rejects a text, or the texts of a request together, for their length."""
         return self.status == 413 or (self.status in {400, 422, 500} and bool(_TOO_LONG.search(self.detail)))
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often a request is repeated.
+    """Policy for repeated requests.
 
     Attributes:
-        attempts: Requests in all.
-        busy_attempts: Requests in all while the server says that there are too many (status 429), if more.
-        first_wait_s: Seconds before the second; doubled before each further one.
-        longest_wait_s: A server that asks for more (``Retry-After``) is not waited for.
-        after_timeout: Whether a request that took too long is repeated.
+        attempts: Total number of requests.
+        busy_attempts: Total number of requests while the server is busy (status 429), if larger.
+        first_wait_s: Seconds before the second request; doubled before each further one.
+        max_wait_s: No retry if the server asks for a longer wait (``Retry-After``).
+        retries_timeouts: Whether a request is repeated after a timeout.
     """
 
     attempts: int = 3
@@ -112,12 +112,12 @@ class RetryPolicy:
     retries_timeouts: bool = True
 
     def call(self, request: Callable[[], T], sleep: Callable[[float], None]) -> T:
-        """Return what `request` returns, repeating it after a passing fault.
+        """Call `request`, and repeat it after a transient fault.
 
         Raises:
-            Exception: That of the last attempt, as it is; see `remote_errors`.
+            Exception: The exception of the last attempt, unchanged; see `translate_remote_errors`.
         """
-        from tenacity import Retrying  # noqa: PLC0415  # 50 ms that the embedded model needs not
+        from tenacity import Retrying  # noqa: PLC0415  # 50 ms
 
         return Retrying(
             retry=self._is_retryable, stop=self._is_exhausted, wait=self._compute_wait_s, sleep=sleep, reraise=True
@@ -127,7 +127,7 @@ class RetryPolicy:
         """Do as `call` does, awaiting `request` and `sleep`."""
         from tenacity import AsyncRetrying  # noqa: PLC0415  # as above
 
-        async def attempt() -> T:  # tenacity would not see that a lambda is to be awaited
+        async def attempt() -> T:  # tenacity would not await a lambda
             return await request()
 
         retrying = AsyncRetrying(
@@ -154,7 +154,7 @@ class RetryPolicy:
 
 @contextmanager
 def translate_remote_errors(remote: Remote) -> Iterator[None]:
-    """Turn every exception of a request to `remote` into a `ModelError`; other exceptions pass."""
+    """Turn exceptions of a request to `remote` into a `ModelError`; unrelated exceptions pass."""
     try:
         yield
     except Exception as error:
@@ -162,12 +162,12 @@ def translate_remote_errors(remote: Remote) -> Iterator[None]:
         if fault is None:
             raise
         mapped = build_model_error(fault, remote)
-        # What refused a key may repeat it, so that one is not shown as the cause.
+        # A server's rejection may repeat the key, so it is not chained as the cause.
         raise mapped from (None if isinstance(mapped, ModelAuthenticationError) else error)
 
 
 def find_fault(error: BaseException) -> RequestFault | None:
-    """Say what went wrong with a request; None if `error` is not about one."""
+    """Find the fault of a failed request; return None if `error` is unrelated."""
     if isinstance(error, CodeRAGError):
         return None
     cause: BaseException | None = error
@@ -180,7 +180,7 @@ def find_fault(error: BaseException) -> RequestFault | None:
 
 
 def build_model_error(fault: RequestFault, remote: Remote) -> ModelError:
-    """Return the error that tells a reader what happened and what to do."""
+    """Build the error with the cause and a hint."""
     server = f"{remote.provider} at {remote.address}"
     detail = fault.detail.replace(remote.secret, "***") if remote.secret else fault.detail
     suffix = f": {detail}" if detail else ""
@@ -198,10 +198,10 @@ def build_model_error(fault: RequestFault, remote: Remote) -> ModelError:
             hint = "See the server's log; the model may not fit into its memory."
         case RequestFault(kind="cut"):
             message = f"{server} broke off its reply of the model {remote.model}{suffix}"
-            hint = "Ask again. If it happens often, see the server's log; the model may not fit into its memory."
+            hint = "Try again. If it happens often, see the server's log; the model may not fit into its memory."
         case RequestFault(kind="reply"):
             error = ModelError
-            message = f"{server} sent a reply for the model {remote.model} that cannot be understood{suffix}"
+            message = f"{server} sent an invalid reply for the model {remote.model}{suffix}"
             hint = f"Check that {remote.section}.base_url is the address of such a server and its version is recent."
         case RequestFault(status=401 | 403):
             error = ModelAuthenticationError
@@ -217,7 +217,7 @@ def build_model_error(fault: RequestFault, remote: Remote) -> ModelError:
             message = f"{server} has no model {remote.model} (status 404){suffix}"
             hint = _build_missing_hint(remote, detail)
         case _ if fault.is_transient:
-            wait = f", to be asked again in {fault.retry_after_s:g} s" if fault.retry_after_s else ""
+            wait = f"; retry in {fault.retry_after_s:g} s" if fault.retry_after_s else ""
             message = f"{server} cannot serve the model {remote.model} now (status {fault.status}{wait}){suffix}"
             hint = "Try again later."
         case _:
@@ -227,7 +227,7 @@ def build_model_error(fault: RequestFault, remote: Remote) -> ModelError:
 
 
 def _build_length_hint(remote: Remote) -> tuple[str, str]:
-    """Return what was too long, and what to do."""
+    """Return the text that was too long, and the hint."""
     if remote.section == "embedding":
         hint = "Check that the model is one for embeddings; embedding.max_tokens cuts texts to what it reads."
         return "even a short text", hint
@@ -285,11 +285,11 @@ _FAULT_BUILDERS: dict[str, Callable[[BaseException], RequestFault]] = {
     "HTTPStatusError": _build_status_fault,
     "TransportError": _build_dropped_fault,
 }
-"""Classes that httpx and httpx2 share, most special first, and the fault that each means."""
+"""Fault of each exception class of httpx and httpx2, the most specific first."""
 
 
 def _find_non_http_fault(error: BaseException) -> RequestFault | None:
-    """Say what is wrong where no exception of HTTP is in the chain of causes."""
+    """Find the fault when no HTTP exception is in the chain of causes."""
     if isinstance(error, TimeoutError):
         return RequestFault("timeout")
     if isinstance(error, ConnectionError):
@@ -304,14 +304,14 @@ def _find_non_http_fault(error: BaseException) -> RequestFault | None:
     return None
 
 
-def _find_client_fault(error: Any) -> RequestFault | None:  # noqa: ANN401  # of a client's library, known by what it has
-    """Return what an exception says that has no exception of HTTP behind it; None if it is about something else.
+def _find_client_fault(error: Any) -> RequestFault | None:  # noqa: ANN401  # of a client library, duck-typed
+    """Find the fault of a client's exception without HTTP cause; return None if it is unrelated.
 
-    Google's has a ``code``, the others a ``status_code``. One without, or with that of success, comes from within a reply
-    that had begun well.
+    Google's exceptions have a ``code``, the others a ``status_code``. An exception without a code, or with one of success,
+    was raised within a reply that had started well.
     """
     if _get_library(type(error)) == "google" and isinstance(getattr(error, "code", None), int):
-        is_answer = hasattr(error.response, "text")  # else it comes from within a reply
+        is_answer = hasattr(error.response, "text")  # otherwise it is from within a reply
         return (
             _build_status_fault(error)
             if is_answer
@@ -320,7 +320,7 @@ def _find_client_fault(error: Any) -> RequestFault | None:  # noqa: ANN401  # of
     if type(error).__name__ not in {"ResponseError", "APIError"} and not hasattr(error, "status_code"):
         return None
     if getattr(error, "status_code", 0) >= 300:
-        is_answer = hasattr(error, "response")  # Ollama's has the words alone
+        is_answer = hasattr(error, "response")  # Ollama's has only a message
         return (
             _build_status_fault(error)
             if is_answer
@@ -333,7 +333,7 @@ def _find_client_fault(error: Any) -> RequestFault | None:  # noqa: ANN401  # of
 
 
 def _parse_error_body(body: str) -> str:
-    """Return the message in an error's body: ``error`` (Ollama), its ``message`` (OpenAI), ``detail`` (Voyage), or all."""
+    """Extract the message of an error body: ``error`` (Ollama), its ``message`` (OpenAI), ``detail`` (Voyage), or all."""
     try:
         content = json.loads(body)
     except ValueError:
@@ -345,13 +345,13 @@ def _parse_error_body(body: str) -> str:
 
 
 def to_single_line(text: str) -> str:
-    """Return text of a stranger so that it can stand in a message: one line, without control characters, not long."""
+    """Convert untrusted text to a single line for a message: short, without control characters."""
     line = "".join(letter for letter in " ".join(text[: 4 * _MAX_DETAIL_CHARS].split()) if letter.isprintable())
     return line if len(line) <= _MAX_DETAIL_CHARS else f"{line[:_MAX_DETAIL_CHARS]}…"
 
 
 def _parse_retry_after(value: str) -> float | None:
-    """Return the seconds that a ``Retry-After`` header asks for, given as a number or as a date.
+    """Parse the seconds of a ``Retry-After`` header, given as a number or as a date.
 
     Source: RFC 9110, section 10.2.3.
     """

@@ -1,4 +1,4 @@
-"""Cutting a text to what a model reads, counted by the model's own tokenizer where that is known."""
+"""Truncation of texts to a model's window, counted with its tokenizer where that is known."""
 
 from functools import cached_property
 from pathlib import Path
@@ -12,30 +12,30 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 MAX_TEXT_TOKENS = 8_000
-"""Longer texts are cut: 8,192 is the most that nomic-embed-text and OpenAI's models read, special tokens included."""
+"""Default window: nomic-embed-text and OpenAI's models read at most 8,192 tokens, special tokens included."""
 
-_MAX_TOKEN_CHARS = 32  # characters; tokens of text worth embedding are shorter on average
+_MAX_TOKEN_CHARS = 32  # tokens of relevant text are shorter on average
 
 
 class TextWindow(Protocol):
-    """What a model reads of a text."""
+    """Limit of the text that a model reads."""
 
     def cut(self, text: str) -> str:
-        """Return the beginning of a text that fits: all of it if it does."""
+        """Truncate a text to the window."""
         ...
 
 
 class CountedWindow:
-    """A window in tokens as OpenAI's embedding models count them; for other models an estimate."""
+    """A window in tokens of OpenAI's embedding models; an estimate for other models."""
 
     def __init__(self, max_tokens: int = MAX_TEXT_TOKENS) -> None:
         self._max_tokens = max_tokens
 
     def cut(self, text: str) -> str:
-        """Return the beginning of a text that fits."""
+        """Truncate a text to the window."""
         text = text[: _MAX_TOKEN_CHARS * self._max_tokens]
         if len(text.encode()) <= self._max_tokens:
-            return text  # a token is at least a byte
+            return text  # a token has at least one byte
         while (tokens := count_tokens(text)) > self._max_tokens:
             text = text[: int(0.98 * len(text) * self._max_tokens / tokens)]
         return text
@@ -45,28 +45,28 @@ class TokenizerWindow:
     """A window in tokens of a model's own ``tokenizer.json``, special tokens included.
 
     Args:
-        path: The file; it is read when the first long text is cut.
+        path: The file; it is read when the first long text is truncated.
 
     Raises:
-        ConfigurationError: There is no such file or it is no tokenizer, or the package ``tokenizers`` is missing.
+        ConfigurationError: The file is missing or not a tokenizer, or the package ``tokenizers`` is missing.
     """
 
     def __init__(self, path: Path, max_tokens: int = MAX_TEXT_TOKENS) -> None:
         if not path.is_file():
-            message = f"embedding.tokenizer is {path}, which is no file"
+            message = f"embedding.tokenizer is {path}, which is not a file"
             raise ConfigurationError(message, hint="Give the full path of the model's tokenizer.json, or remove it.")
         require_extra("tokenizers", "tokenizer", "embedding.tokenizer")
         self._path = path
         self._max_tokens = max_tokens
 
     def cut(self, text: str) -> str:
-        """Return the beginning of a text that fits."""
+        """Truncate a text to the window."""
         text = text[: _MAX_TOKEN_CHARS * self._max_tokens]
         max_text_tokens = max(1, self._max_tokens - self._tokenizer.num_special_tokens_to_add(is_pair=False))
         if len(text.encode()) <= max_text_tokens:
             return text
         while len(ends := self._find_token_ends(text)) > max_text_tokens:
-            text = text[: min(ends[max_text_tokens - 1], len(text) - 1)]  # what is cut may count differently at its end
+            text = text[: min(ends[max_text_tokens - 1], len(text) - 1)]  # a cut may change the last tokens
         return text
 
     def _find_token_ends(self, text: str) -> list[int]:
@@ -79,7 +79,7 @@ class TokenizerWindow:
 
         try:
             tokenizer = Tokenizer.from_file(str(self._path))
-        except Exception as error:  # the package raises nothing more special
+        except Exception as error:  # the package raises plain exceptions
             message = f"embedding.tokenizer is {self._path}, which cannot be read as a tokenizer: {error}"
             raise ConfigurationError(message, hint="It is the file tokenizer.json of the model.") from error
         tokenizer.no_truncation()

@@ -1,4 +1,4 @@
-"""Word vectors for code: a text's vector is a weighted sum over its terms, so embedding is one sparse-dense product.
+"""Word vectors for code: a text's vector is a weighted sum over its terms, one sparse-dense product.
 
 The table has an int8 row for each known term of `coderag.text.tokenizer` and how much the term weighs in code and in questions.
 A text's vector is ``sum of log(1 + count) * weight * row``, of length 1; the order of words is not looked at. All of it is
@@ -30,28 +30,26 @@ FloatArray = NDArray[np.float32]
 Side = Literal["code", "question"]
 
 UNIT = 1 << 15
-"""What a component of 1 is in whole numbers."""
+"""Integer value of a component of 1."""
 
 _FIELD_UNIT = 64  # a field weight of 1
-_MAX_COUNT = 1 << 12  # more of a term say no more
+_MAX_COUNT = 1 << 12  # higher counts add no information
 _DAMPENED = np.rint(np.log1p(np.arange(_MAX_COUNT + 1)) * 256)
-_WEIGHT_DIVISOR = (
-    1 << 20
-)  # of a weight of 16 bits times a logarithm of 12 times a field's of 8: 16 are kept; sums are small
-_MAX_ROW_COMPONENT = 1 << 7  # of a component in the table
-_MAX_EXACT_FLOAT32 = 1 << 24  # up to which a float32 holds every whole number
-_COMPONENT_BITS = 22  # so that the squares of up to 512 components have an exact sum in doubles
+_WEIGHT_DIVISOR = 1 << 20  # 16-bit weight times 12-bit logarithm times 8-bit field weight, reduced to 16 bits
+_MAX_ROW_COMPONENT = 1 << 7  # maximum component in the table
+_MAX_EXACT_FLOAT32 = 1 << 24  # float32 holds every integer up to it
+_COMPONENT_BITS = 22  # the squares of up to 512 components have an exact sum in float64
 
 _ExactArray = NDArray[np.float32] | NDArray[np.float64]
-"""Whole numbers, exact ones."""
+"""Integers in a float type that holds them exactly."""
 
 
 class CountedField(NamedTuple):
-    """Counted terms of one field of some texts.
+    """Term counts of a field of some texts.
 
     Attributes:
-        counts: (n_texts, n_terms), how often each text has each term; may end before the vocabulary does.
-        weight: How much the field weighs, see `WordVectors.field_weights`.
+        counts: (n_texts, n_terms), term counts; may have fewer columns than the vocabulary.
+        weight: Weight of the field, see `WordVectors.field_weights`.
     """
 
     counts: "sparse.csr_matrix[np.float32]"
@@ -63,26 +61,26 @@ class WordVectors:
 
     Attributes:
         name: Name of the model, part of what an index records.
-        version: Version of the vectors; vectors of two versions are not comparable.
+        version: Version of the vectors; vectors of different versions are not comparable.
         dimension: Number of components of each vector.
-        card: The model card: what the vectors were made from.
-        field_weights: What the fields of code weigh, by name; whole numbers, 64 is 1.
-        context_share: How much of its file's vector is added to a chunk's.
+        card: The model card, with the origin of the vectors.
+        field_weights: Weights of the fields of code, by name; integers, 64 is 1.
+        context_share: Share of a file's vector that is added to its chunks' vectors.
     """
 
     def __init__(
         self, terms: Sequence[str], rows: NDArray[np.int8], weights: NDArray[np.uint16], card: dict[str, Any]
     ) -> None:
-        """Take a table.
+        """Store a table.
 
         Args:
             terms: The vocabulary, distinct.
             rows: int8 array, shape (n_terms, dim); may be memory-mapped.
-            weights: uint16 array, shape (2, n_terms): how much each term's row counts in code and in questions.
+            weights: uint16 array, shape (2, n_terms): weight of each term in code and in queries.
             card: The model card, with ``name``, ``version``, ``field_weights`` and ``context_share``.
         """
-        self._rows = np.asarray(rows)  # a memory map itself is slow to index
-        padded_weights = np.pad(weights.astype(np.float64), [(0, 0), (0, 1)])  # the last, which -1 takes, is 0
+        self._rows = np.asarray(rows)  # a memory map is slow to index
+        padded_weights = np.pad(weights.astype(np.float64), [(0, 0), (0, 1)])  # the last column, used by -1, is 0
         self._weights: dict[Side, NDArray[np.float64]] = {"code": padded_weights[0], "question": padded_weights[1]}
         self._rows_by_term = {term: row for row, term in enumerate(terms)}
         self.card = card
@@ -94,7 +92,7 @@ class WordVectors:
 
     @classmethod
     def load(cls, folder: Path = DEFAULT_FOLDER) -> Self:
-        """Load a table that ``tools/embedding`` wrote; the rows stay on disk until used.
+        """Load a table of ``tools/embedding``; the rows stay on disk until used.
 
         Raises:
             ModelError: Files are missing or damaged, or belong to another version of the tokenizer.
@@ -113,7 +111,7 @@ class WordVectors:
         if card["tokenizer_version"] != TOKENIZER_VERSION:
             asset_version = card["tokenizer_version"]
             message = f"word vectors in {folder} are for tokenizer version {asset_version}, not {TOKENIZER_VERSION}"
-            raise ModelError(message, hint="Make the vectors anew with tools/embedding.")
+            raise ModelError(message, hint="Build the vectors again with tools/embedding.")
         return cls(terms, rows, weights, card)
 
     def __contains__(self, term: str) -> bool:
@@ -123,16 +121,16 @@ class WordVectors:
         return len(self._rows_by_term)
 
     def find_rows(self, terms: Sequence[str]) -> NDArray[np.int32]:
-        """Return the row of each term in the table, -1 where a term is unknown."""
+        """Return the row of each term in the table, -1 for unknown terms."""
         return np.fromiter(map(self._rows_by_term.get, terms, repeat(-1)), np.int32, len(terms))
 
     def embed(self, fields: Sequence[CountedField], rows: NDArray[np.integer], side: Side = "code") -> FloatArray:
-        """Embed texts given by the counted terms of their fields.
+        """Embed texts, given as term counts of their fields.
 
         Args:
-            fields: Of the same texts each.
-            rows: int (n_terms,), the row of each term in the table, -1 if it is unknown; see `rows_of`.
-            side: Whether the texts are code or questions.
+            fields: Fields of the same texts.
+            rows: int (n_terms,), the row of each term in the table, -1 if it is unknown; see `find_rows`.
+            side: Whether the texts are code or queries.
 
         Returns:
             float32 array, shape (n_texts, dim), each row of length 1, or zeros if no term is known.
@@ -149,13 +147,13 @@ class WordVectors:
         rows: NDArray[np.integer],
         membership: "sparse.csc_matrix[np.float32]",
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Embed the chunks of some whole files, each with a share of what its file is about.
+        """Embed the chunks of whole files, each with a share of its file's vector.
 
         Args:
-            fields: Of the chunks.
-            paths: Of the files: a chunk's path is a field of it too.
-            rows: int (n_terms,), the row of each term in the table, -1 if it is unknown; see `rows_of`.
-            chunks_of_files: (n_files, n_chunks), 1 where a chunk is of a file; each is of one.
+            fields: Fields of the chunks.
+            paths: Paths of the files: a chunk's path is one of its fields.
+            rows: int (n_terms,), the row of each term in the table, -1 if it is unknown; see `find_rows`.
+            membership: (n_files, n_chunks), 1 where a chunk belongs to a file; each belongs to one.
 
         Returns:
             float32 arrays, rows of length 1 or zero: the chunks (n_chunks, dim), and the files and the paths
@@ -170,13 +168,13 @@ class WordVectors:
         np.rint(chunks, out=chunks)
         exact = _choose_exact_type(UNIT * int(np.bincount(file_indices).max(initial=0)))
         files = to_unit_vectors(np.asarray(membership.astype(exact) @ chunks))
-        is_empty = ~chunks.any(axis=1)  # what says nothing is like no question
+        is_empty = ~chunks.any(axis=1)  # an empty chunk resembles no query
         chunks += np.rint(files * np.float32(self.context_share * UNIT))[file_indices]
         chunks[is_empty] = 0
         return _normalize_in_place(chunks), files, to_unit_vectors(path_sums)
 
     def embed_terms(self, terms: Sequence[str], side: Side = "question") -> FloatArray:
-        """Embed one text given as its terms.
+        """Embed a text, given as its terms.
 
         Returns:
             float32 array, shape (dim,), of length 1, or zeros if no term is known.
@@ -190,7 +188,7 @@ class WordVectors:
         return vector
 
     def embed_term_lists(self, texts: Sequence[Sequence[str]], side: Side = "code") -> FloatArray:
-        """Embed many texts given as their terms.
+        """Embed many texts, given as their terms.
 
         Returns:
             float32 array, shape (len(texts), dim), in the order of ``texts``.
@@ -209,9 +207,9 @@ class WordVectors:
         )
 
     def _sum_fields(self, fields: Sequence[CountedField], rows: NDArray[np.integer], side: Side) -> list[_ExactArray]:
-        """Return for each field the weighted sums of its texts' rows: so small that all fields may be added up.
+        """Return the weighted row sums of each field, small enough to be added up exactly.
 
-        One product makes them all, so that a row which several fields use is taken from the table once.
+        One product computes them all, so that a row used by several fields is read once.
         """
         from scipy import sparse  # noqa: PLC0415  # as above
 
@@ -222,7 +220,7 @@ class WordVectors:
         lengths = np.concatenate([np.diff(counts.indptr) for counts in stacked])
         ends = np.zeros(len(lengths) + 1, np.int32)
         np.cumsum(lengths, out=ends[1:])
-        is_used = np.zeros(len(self), np.bool_)  # unknown terms, at -1, take the last row, and none of it
+        is_used = np.zeros(len(self), np.bool_)  # unknown terms, at -1, use the last row with weight 0
         is_used[term_rows] = True
         used_rows = np.flatnonzero(is_used)
         compact_index = np.empty(len(self), np.int32)
@@ -239,17 +237,17 @@ class WordVectors:
     def _scale_counts(
         self, rows: NDArray[np.integer], counts: NDArray[np.number], weights: NDArray[np.integer] | int, side: Side
     ) -> NDArray[np.float64]:
-        """Return how often each row of the table is added: whole numbers, 0 for the row -1."""
+        """Return the multiplier of each row: integers, 0 for the row -1."""
         dampened = _DAMPENED[np.minimum(counts, _MAX_COUNT).astype(np.intp)]
         scaled: NDArray[np.float64] = np.rint(self._weights[side][rows] * dampened * (weights / _WEIGHT_DIVISOR))
         return scaled
 
 
 def to_unit_vectors(sums: _ExactArray) -> FloatArray:
-    """Return vectors of whole numbers with length 1, or zero; the same on every platform.
+    """Normalize integer vectors to length 1, or zero; bit-identical on every platform.
 
-    Only exact sums are made, and one square root and one division, which IEEE 754 rounds in one way. What is given is
-    overwritten: a second array of the size would cost more than the arithmetic.
+    Sums are exact; the square root and the division are correctly rounded by IEEE 754. The argument is overwritten: a
+    second array would cost more than the arithmetic.
     """
     magnitudes = np.maximum(sums.max(axis=1, initial=0), -sums.min(axis=1, initial=0))
     shifts = np.minimum(0, _COMPONENT_BITS - np.frexp(magnitudes)[1])
@@ -258,7 +256,7 @@ def to_unit_vectors(sums: _ExactArray) -> FloatArray:
 
 
 def _normalize_in_place(vectors: FloatArray) -> FloatArray:
-    """Divide rows of whole numbers, of at most `_COMPONENT_BITS` each, by their length, in place."""
+    """Divide integer rows, of at most `_COMPONENT_BITS` per component, by their length, in place."""
     lengths = np.sqrt(np.vecdot(vectors, vectors, dtype=np.float64))
     lengths[lengths == 0] = 1
     vectors /= lengths.astype(np.float32)[:, None]
@@ -266,5 +264,5 @@ def _normalize_in_place(vectors: FloatArray) -> FloatArray:
 
 
 def _choose_exact_type(max_value: float) -> type[np.float32] | type[np.float64]:
-    """Return the type that holds whole numbers up to some size exactly: the smaller one is twice as fast."""
+    """Return the smallest float type that holds integers up to a size exactly; float32 is twice as fast."""
     return np.float32 if max_value <= _MAX_EXACT_FLOAT32 else np.float64

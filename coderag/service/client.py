@@ -34,7 +34,10 @@ def compute_proof(token: str, challenge: str) -> str:
 
 
 def is_authentic(address: ServiceAddress) -> bool:
-    """Return whether the service replies and has the token: another program may have its port. The token is not sent."""
+    """Return whether the service replies and has the token, which is not sent.
+
+    Another program may have its port.
+    """
     challenge = os.urandom(16).hex()
     try:
         reply = send_request(

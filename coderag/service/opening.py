@@ -30,7 +30,7 @@ def open_remote(
 
     Args:
         root: Folder of the repository.
-        open_here: Opens it in this process if the service cannot serve a request.
+        open_local: Opens it in this process if the service cannot serve a request.
         warn: Called with the restricted settings: key and place.
     """
     address = find_service()

@@ -49,7 +49,7 @@ class RemoteCodeRAG:
     Args:
         root: Absolute path of the repository.
         client: Client of the service.
-        open_here: Opens the engine in this process; takes seconds.
+        open_local: Opens the engine in this process; takes seconds.
         on_served: Called once, on the first reply of the service.
     """
 

@@ -26,9 +26,9 @@ def from_record(record_type: type[_Parsed], record: Record, **converted: object)
     """Build a dataclass from a record; unknown fields are dropped.
 
     Args:
-        kind: The dataclass.
+        record_type: The dataclass.
         record: Its fields as decoded JSON.
-        changes: Fields that JSON represents differently.
+        converted: Fields that JSON represents differently.
     """
     field_names = _list_field_names(record_type)
     return record_type(**{**{name: value for name, value in record.items() if name in field_names}, **converted})

@@ -18,7 +18,7 @@ def find_runtime_folder(*, create: bool) -> Path:
     """Find the folder, which belongs to this user and is closed to others.
 
     Args:
-        make: Whether to create a missing folder; otherwise it may be missing.
+        create: Whether to create a missing folder; otherwise it may be missing.
 
     Raises:
         ServiceError: It cannot be created, or belongs to another user.

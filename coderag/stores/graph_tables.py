@@ -66,8 +66,8 @@ def build_edge_schema() -> "pa.Schema":
     """Build the schema of the edges.
 
     ``relation`` is an `EdgeRelation`; ``source`` and ``target`` are node rows. ``resolver`` names the resolver and
-    ``confidence``, 0 to 1, its certainty; below `MIN_RESOLVED_CONFIDENCE` the edge is one of several candidates. ``line`` is the
-    line of the evidence in the source's file.
+    ``confidence``, 0 to 1, its certainty; below `MIN_RESOLVED_CONFIDENCE` the edge is one of several candidates.
+    ``line`` is the line of the evidence in the source's file.
     """
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 

@@ -16,7 +16,7 @@ def atomic_write(path: Path, parts: Iterable[bytes], *, permissions: int | None 
 
     Args:
         path: The file, in an existing folder.
-        pieces: Parts of the content.
+        parts: Parts of the content.
         permissions: Permissions of the file, never wider during the write; None for the default.
         is_durable: Whether to fsync, which takes some milliseconds, to survive a power failure.
 

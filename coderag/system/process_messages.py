@@ -25,7 +25,7 @@ class HelperProcesses(NamedTuple):
     """Helper processes.
 
     Attributes:
-        number: Maximum number of processes.
+        max_processes: Maximum number of processes.
         lend: Lends one of them.
     """
 

@@ -1,8 +1,8 @@
-"""Paths as servers may see them: every name of a file or folder replaced by a keyed hash, and the way back.
+"""Masking of paths for remote servers: each file or folder name becomes a keyed hash, reversible with the index.
 
-``src/billing/invoice.test.ts`` becomes ``3f9a1c0d27b4/90ab12cd34ef/5d6e7f8091a2.ts``: the same name is always the same
-token; separators, leading dots and the last extension stay. Without the key a token says nothing. The way back is made from
-the paths of the index, so that no table of names lies anywhere.
+``src/billing/invoice.test.ts`` becomes ``3f9a1c0d27b4/90ab12cd34ef/5d6e7f8091a2.ts``: equal names have equal tokens;
+separators, leading dots and the last extension stay. Without the key a token reveals nothing. Unmasking uses the paths of
+the index, so no table of names is stored.
 """
 
 import hmac
@@ -14,7 +14,7 @@ from typing import Final
 from coderag.schema.chunks import get_module_name
 
 TOKEN_DIGITS: Final = 12
-"""48 bits: among 100,000 different names, two share a token with a probability of 2e-5. That is noticed, never mistaken."""
+"""48 bits: among 100,000 names, two collide with a probability of 2e-5. A collision is detected."""
 
 _FILE_NAME = re.compile(r"(\.*)(.*?)(\.[A-Za-z0-9]{1,6})?", re.DOTALL)
 _TOKEN = rf"[0-9a-f]{{{TOKEN_DIGITS}}}"
@@ -28,7 +28,7 @@ class PathMask:
     """Masks paths with one key.
 
     Args:
-        key: Secret: whoever has it can find out by trial which name a token stands for.
+        key: Secret: with it, names can be guessed and verified against tokens.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -37,25 +37,25 @@ class PathMask:
 
     @cached_property
     def fingerprint(self) -> str:
-        """What tells the key from others and gives nothing of it away."""
+        """Identifier of the key that does not reveal it."""
         return self._hash(_FINGERPRINT)
 
     def mask_path(self, path: str) -> str:
-        """Return a file's path, masked."""
+        """Mask a file's path."""
         folder, slash, name = path.rpartition("/")
         dots, stem, extension = _split_name(name)
         return f"{self.mask_folder(folder)}{slash}{dots}{self.get_token(stem)}{extension}"
 
     def mask_folder(self, path: str) -> str:
-        """Return a folder's path, masked, or that of a file without its extension: no part of it is one."""
+        """Mask a folder's path, or a file's path without extension: no part is treated as an extension."""
         return "/".join(_get_leading_dots(name) + self.get_token(name.lstrip(".")) for name in path.split("/"))
 
     def mask_module(self, path: str) -> str:
-        """Return what `get_module_name` gives for a file, masked."""
+        """Mask the result of `module_of` for a file."""
         return self.mask_folder(get_module_name(path))
 
     def get_token(self, name: str) -> str:
-        """Return what stands for a name that has no leading dots and no extension."""
+        """Return the token of a name without leading dots and extension."""
         token = self._tokens.get(name)
         if token is None:
             token = self._tokens[name] = self._hash(name.encode("utf-8", "surrogatepass"))
@@ -66,10 +66,10 @@ class PathMask:
 
 
 class MaskedPaths:
-    """The paths of an index, masked and unmasked within texts.
+    """Masking and unmasking of an index's paths within texts.
 
     Args:
-        mask: How they are masked.
+        mask: The mask.
         paths: All files of the index.
     """
 
@@ -78,15 +78,15 @@ class MaskedPaths:
         self._paths = tuple(paths)
 
     def mask_text(self, text: str) -> str:
-        """Return a text with names of the repository masked where they are part of a path, or a file's with its extension."""
+        """Mask the repository's names in a text: parts of paths, and file names with their extension."""
         for name in self._irregular_names:
             text = text.replace(name, self._masked_files.get(name) or self._masked_stems[name])
         return _PATH_LIKE.sub(lambda match: self._mask_match(match[0]), text)
 
     def unmask_text(self, text: str) -> str:
-        """Return a text with the real names of masked paths, parts of paths, and files without their extension.
+        """Restore the real names of masked paths, parts of paths, and files without their extension.
 
-        What stands for no place of the repository stays as it is.
+        Tokens that do not form a path of the repository are kept.
         """
         return _MASKED_PATH.sub(lambda match: self._unmask_match(match[0]), text)
 
@@ -117,24 +117,24 @@ class MaskedPaths:
 
     @cached_property
     def _masked_files(self) -> dict[str, str]:
-        """Each file's name, masked."""
+        """Masked name of each file name."""
         return {name: self.mask.mask_path(name) for name in {path.rpartition("/")[2] for path in self._paths}}
 
     @cached_property
     def _masked_stems(self) -> dict[str, str]:
-        """Each folder's name and each file's without its extension, masked."""
+        """Masked name of each folder, and of each file without its extension."""
         folders = {name for path in self._paths for name in path.split("/")[:-1]}
         return {name: self.mask.mask_folder(name) for name in folders | set(map(get_module_name, self._masked_files))}
 
     @cached_property
     def _irregular_names(self) -> list[str]:
-        """Names that no pattern of paths matches, such as those with blanks, the longest first."""
+        """Names that the path pattern does not match, such as those with blanks, the longest first."""
         odd = (name for name in {*self._masked_files, *self._masked_stems} if not re.fullmatch(_PLAIN_NAME, name))
         return sorted(odd, key=len, reverse=True)
 
     @cached_property
     def _names_by_token(self) -> dict[str, str]:
-        """The name that each token stands for."""
+        """Name of each token."""
         names: dict[str, str] = {}
         stems = (_split_name(name)[1] for name in self._masked_files)
         for name in (*(name.lstrip(".") for name in self._masked_stems), *stems):
@@ -144,7 +144,7 @@ class MaskedPaths:
 
 
 def _split_name(name: str) -> tuple[str, str, str]:
-    """Return the leading dots, the stem and the extension of a file's name; a long extension belongs to the stem."""
+    """Split a file name into leading dots, stem and extension; a long extension belongs to the stem."""
     match = _FILE_NAME.fullmatch(name)
     assert match is not None
     return match[1], match[2], match[3] or ""

@@ -16,9 +16,9 @@ class EditDebouncer:
     """Debouncer of edited paths. Thread-safe.
 
     Args:
-        act: Called in a separate thread after a quiet interval.
+        on_quiet: Called in a separate thread after a quiet interval.
         quiet_s: Length of the quiet interval in seconds.
-        longest_s: Maximum delay in seconds while edits continue.
+        max_delay_s: Maximum delay in seconds while edits continue.
     """
 
     def __init__(self, on_quiet: Callable[[], None], *, quiet_s: float, max_delay_s: float) -> None:

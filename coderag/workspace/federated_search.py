@@ -41,7 +41,7 @@ def query_repositories(
     Args:
         places: Folders or names of the repositories.
         ask: Queries one repository; may raise `CodeRAGError`.
-        limit_s: Total timeout in seconds.
+        timeout_s: Total timeout in seconds.
     """
     outcomes: list[RepositoryReply | CodeRAGError | None] = [None] * len(places)
     slots = threading.Semaphore(_MAX_PARALLEL)

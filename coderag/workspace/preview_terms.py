@@ -24,7 +24,7 @@ class QueryTerm:
 
     Attributes:
         term: Term of the tokenizer.
-        needle: Lower-case bytes that a file with the term contains; found without tokenizing the file.
+        literal: Lower-case bytes that a file with the term contains; found without tokenizing the file.
     """
 
     term: str
@@ -77,8 +77,8 @@ def score_bm25(counts: Sequence[float], idf: Sequence[float], relative_length: f
 
     Args:
         counts: Inverse document frequency of each term.
-        rarity: Inverse document frequency of each term.
-        length: Length relative to the average.
+        idf: Inverse document frequency of each term.
+        relative_length: Length relative to the average.
     """
     norm = _K1 * (1 - _B + _B * relative_length)
     parts = [weight * count * (_K1 + 1) / (count + norm) for count, weight in zip(counts, idf, strict=True)]

@@ -39,7 +39,7 @@ class OpenRepository:
         name: Unique name, in federated results and as an alias of the folder.
         stamp: Stamp of the engine's settings.
         queue: Queue of its jobs.
-        tell: Called with its events.
+        notify: Called with its events.
         watch: Whether edits are followed and indexed.
     """
 

@@ -1,4 +1,4 @@
-// List what the files of a TypeScript repository declare, and which of them import which, as the compiler parses and resolves them.
+// List the declarations and imports of a TypeScript repository, as the compiler parses and resolves them.
 //
 //     node typescript_outline.mjs FOLDER_OF_THE_PACKAGE_TYPESCRIPT REPOSITORY > outline.json
 

@@ -1,4 +1,4 @@
-"""The chat graph: its drawing, its routes, its types, and what a checkpointer keeps of it."""
+"""Chat graph: its drawing, routes, types and checkpoints."""
 
 import json
 from pathlib import Path
@@ -92,10 +92,10 @@ async def test_query_graph_stream_is_forwarded(context):
 
 async def test_checkpoint_holds_plain_values_without_evidence(ask):
     await ask("who calls round_up")
-    _, values, kept = await ask("how is money rounded")
+    _, values, stored = await ask("how is money rounded")
     assert values.keys() >= UNTRACKED
-    assert not UNTRACKED & kept.values.keys()
-    assert json.loads(json.dumps(kept.values)) == kept.values
+    assert not UNTRACKED & stored.values.keys()
+    assert json.loads(json.dumps(stored.values)) == stored.values
 
 
 async def test_turn_resets_the_last_decisions(ask):

@@ -1,4 +1,4 @@
-"""The query graph as a whole: its drawing, its routes, and what ran for each goal."""
+"""Query graph: its drawing, routes, and the nodes that run for each goal."""
 
 import json
 import re
@@ -162,7 +162,7 @@ def test_all_overloads_of_a_definition_are_found():
         "export function parse(x: any): any {\n  return x;\n}\n"
     )
     output = run(make_context({"parse.ts": source}), "where is parse defined")
-    assert [one["start_line"] for one in output["results"]] == [1, 2, 3]
+    assert [candidate["start_line"] for candidate in output["results"]] == [1, 2, 3]
 
 
 def test_referenced_location_is_not_a_result(context):

@@ -1,4 +1,4 @@
-"""The graph that LangGraph's own server runs: it opens the repository that the input names."""
+"""Query graph on LangGraph's server, which opens the repository that the input names."""
 
 import json
 from importlib import import_module
@@ -46,15 +46,15 @@ async def test_question_to_a_named_repository_is_answered(served, indexed):
 
 
 async def test_search_ends_with_its_results(served, indexed):
-    asked = {"query": "hash_password", "goal": "search", "top_k": 1, "repository": indexed, "explain": True}
-    output = await served.ainvoke(asked)
+    question = {"query": "hash_password", "goal": "search", "top_k": 1, "repository": indexed, "explain": True}
+    output = await served.ainvoke(question)
     assert [result["symbol"] for result in output["results"]] == ["hash_password"]
     assert output["results"][0]["ranks"]
     assert (output["context"], output["answer"]) == ({}, {})
 
 
 async def test_all_query_arguments_are_accepted(served, indexed):
-    asked = {
+    question = {
         "query": "hash_password",
         "goal": "context",
         "repository": indexed,
@@ -62,17 +62,22 @@ async def test_all_query_arguments_are_accepted(served, indexed):
         "format": "xml",
         "filters": {"languages": ["python"]},
     }
-    first = (await served.ainvoke(asked))["context"]
+    first = (await served.ainvoke(question))["context"]
     assert first["text"].startswith("<context")
     assert first["tokens"] <= 300
     assert {item["path"] for section in first["sections"] for item in section["items"]} == {"passwords.py"}
-    again = (await served.ainvoke({**asked, "shown": first["shown"]}))["context"]
+    again = (await served.ainvoke({**question, "shown": first["shown"]}))["context"]
     assert again["shown_before"] == ["passwords.py:1-3"]
 
 
 async def test_next_run_of_a_thread_starts_fresh(in_threads, indexed):
-    asked = {"query": "hash_password", "repository": indexed, "filters": {"languages": ["python"]}, "goal": "context"}
-    first = await in_threads.ainvoke(asked, HERE)
+    question = {
+        "query": "hash_password",
+        "repository": indexed,
+        "filters": {"languages": ["python"]},
+        "goal": "context",
+    }
+    first = await in_threads.ainvoke(question, HERE)
     second = await in_threads.ainvoke({"query": "salt", "repository": indexed}, HERE)
     assert first["context"]["query"] == "hash_password"
     assert second["answer"]["query"] == second["context"]["query"] == "salt"
@@ -81,11 +86,11 @@ async def test_next_run_of_a_thread_starts_fresh(in_threads, indexed):
 
 
 async def test_steps_and_words_are_streamed(served, indexed):
-    asked = {"query": "how are passwords hashed", "repository": indexed}
+    question = {"query": "how are passwords hashed", "repository": indexed}
     modes = ["custom", "updates"]
-    events = [event async for event in served.astream(asked, stream_mode=modes, subgraphs=True)]
-    steps = [next(iter(said)) for place, mode, said in events if place and mode == "updates"]
-    words = [said["text"] for _, mode, said in events if mode == "custom" and said["kind"] == "text"]
+    events = [event async for event in served.astream(question, stream_mode=modes, subgraphs=True)]
+    steps = [next(iter(statement)) for place, mode, statement in events if place and mode == "updates"]
+    words = [statement["text"] for _, mode, statement in events if mode == "custom" and statement["kind"] == "text"]
     assert (steps[0], steps[-1]) == ("analyze", "answer")
     assert "".join(words) == events[-1][2]["query"]["answer"]["text"]
 
@@ -99,7 +104,7 @@ async def test_graph_embeds_in_a_graph_with_the_same_keys(served, indexed):
 
     builder = StateGraph(Parent)
     builder.add_node("code", served)
-    builder.add_node("cite", lambda state: {"places": [one["path"] for one in state["answer"]["citations"]]})
+    builder.add_node("cite", lambda state: {"places": [field["path"] for field in state["answer"]["citations"]]})
     builder.add_edge(START, "code")
     builder.add_edge("code", "cite")
     graph = builder.compile(checkpointer=InMemorySaver())
@@ -108,7 +113,7 @@ async def test_graph_embeds_in_a_graph_with_the_same_keys(served, indexed):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"query": ""}, "query: String should have at least 1 character"),
         ({}, "query: Field required"),
@@ -117,8 +122,8 @@ async def test_graph_embeds_in_a_graph_with_the_same_keys(served, indexed):
         ({"query": "x1", "filters": {"lang": ["python"]}}, "filters.lang: Extra inputs are not permitted"),
     ],
 )
-async def test_invalid_input_is_reported_and_the_thread_continues(in_threads, indexed, wrong, told):
-    with pytest.raises(RuntimeError, match=f"InvalidQueryError: the input cannot be used: {told}"):
+async def test_invalid_input_is_reported_and_the_thread_continues(in_threads, indexed, wrong, message):
+    with pytest.raises(RuntimeError, match=f"InvalidQueryError: the input cannot be used: {message}"):
         await in_threads.ainvoke({"repository": indexed, **wrong}, HERE)
     output = await in_threads.ainvoke({"query": "hash_password", "goal": "search", "repository": indexed}, HERE)
     assert output["results"]
@@ -132,7 +137,7 @@ async def test_repository_without_an_index_is_reported(served, repository):
 
 
 def test_input_and_output_have_schemas(served):
-    asked, told = served.get_input_jsonschema(), served.get_output_jsonschema()
-    assert asked["required"] == ["query"]
-    assert {"repository", "goal", "filters", "token_budget", "shown", "format"} <= asked["properties"].keys()
-    assert {"analysis", "results", "context", "answer", "trace"} <= told["properties"].keys()
+    question, message = served.get_input_jsonschema(), served.get_output_jsonschema()
+    assert question["required"] == ["query"]
+    assert {"repository", "goal", "filters", "token_budget", "shown", "format"} <= question["properties"].keys()
+    assert {"analysis", "results", "context", "answer", "trace"} <= message["properties"].keys()

@@ -1,4 +1,4 @@
-"""The chat graph that LangGraph's own server runs: its checkpointer keeps the conversation."""
+"""Chat graph on LangGraph's server, whose checkpointer stores the conversation."""
 
 from importlib import import_module
 

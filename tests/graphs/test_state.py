@@ -1,4 +1,4 @@
-"""What callers give and get, what the nodes share and what they return stay one set of keys."""
+"""Consistency of the keys of the query graph's input, output, state and updates."""
 
 from coderag.schema.query import QueryInput, QueryOutput, QueryState, QueryUpdate
 
@@ -7,7 +7,7 @@ SHARED_ONLY = {"candidates", "to_read", "widened"}
 
 
 def keys(*types):
-    return {key for one in types for key in one.__annotations__}
+    return {key for name in types for key in name.__annotations__}
 
 
 def test_input_keys_are_never_updated():

@@ -551,8 +551,8 @@ def test_folders_inside_one_another_come_in_at_once(root, tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "line 2: no JSON"),
-        ("[1]", "line 2: no object of texts"),
+        ("{", "line 2: not valid JSON"),
+        ("[1]", "line 2: not an object of strings"),
         ('{"sentence": "What it does."}', "line 2: neither 'id' nor 'place'"),
         ('{"place": "a.py", "sentence": " "}', "line 2: 'sentence' is missing"),
         ('{"place": "a.py", "text": "What it does."}', "line 2: unknown key 'text'"),

@@ -76,7 +76,7 @@ def test_a_search_right_after_an_edit_has_the_new_lines(unswept, root):
     edit_elsewhere(root, "shop/pay.py", MOVED)
     hit = next(hit for hit in unswept.search("pay") if hit.name == "pay")
     assert (hit.start_line, "amount * 2" in hit.text) == (5, True)
-    assert unswept.edited() == ["shop/pay.py"]
+    assert unswept.list_edited() == ["shop/pay.py"]
 
 
 def test_an_edit_that_keeps_size_and_time_is_seen(unswept, root):
@@ -215,7 +215,7 @@ def test_an_ignored_file_stays_out_and_a_new_rule_takes_files_out(followed, root
 
 
 def test_a_folder_that_is_ignored_no_longer_is_followed_from_then_on(followed, root):
-    followed._index.live._next_sweep = float("inf")
+    followed._open_index.live._next_sweep = float("inf")
     (root / ".coderagignore").write_text("build/\n")
     (root / "build").mkdir()
     (root / "build" / "made.py").write_text("def made_thing(): ...\n")
@@ -315,7 +315,7 @@ def test_of_many_edits_those_that_an_answer_stands_on_come_first_and_the_rest_is
     rag.flag(["shop/pay.py", "shop/cart.py", "shop/stock.py"])
     hit = next(hit for hit in rag.search("count_stock") if hit.name == "count_stock")
     assert hit.start_line == 2
-    assert caplog.text.count("files that changed are not read yet") == 1
+    assert caplog.text.count("changed files have not been read yet") == 1
 
 
 @pytest.mark.slow
@@ -363,14 +363,14 @@ def test_when_the_embedding_model_fails_edited_code_is_found_by_its_words(rag, r
 
 
 def test_a_file_that_never_stops_changing_is_left_out_rather_than_cited_stale(unswept, root, monkeypatch):
-    refreshed = unswept._index.refresh_context
+    refreshed = unswept._open_index.refresh_context
 
     def edited_meanwhile(*arguments, **options):
         (root / "shop/pay.py").write_text(FILES["shop/pay.py"] + f"# {time.monotonic_ns()}\n")
         return refreshed(*arguments, **options)
 
     monkeypatch.setattr(
-        type(unswept._index), "refresh_context", lambda _, *args, **options: edited_meanwhile(*args, **options)
+        type(unswept._open_index), "refresh_context", lambda _, *args, **options: edited_meanwhile(*args, **options)
     )
     assert "shop/pay.py" not in [path for path, _ in places(unswept.search("pay"))]
 

@@ -97,7 +97,7 @@ def test_check_fails_for_what_cannot_be_used(coderag, own) -> None:
     own.write_text(read_prompt_text("rewrite_queries").replace("question", "query"), encoding="utf-8")
     result = coderag("prompts", "check")
     assert result.exit_code == 3
-    assert "its variables must be those of the package's prompt: question" in result.stdout
+    assert "the variables must be those of the packaged prompt: question" in result.stdout
     assert "coderag prompts show rewrite_queries --packaged" in result.stderr
     told = json.loads(coderag("prompts", "check", "--json").stdout)
     assert told["prompts"][0]["error"]

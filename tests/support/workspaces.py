@@ -101,7 +101,7 @@ class FakeWriter:
     def is_alive(self):
         return not self.killed.is_set() and not self.is_closed
 
-    def do(self, task, progress):
+    def run_task(self, task, progress):
         self.tasks.append(task)
         progress(IndexProgress("scan", 0, 0))
         return self.act(task, self)

@@ -95,8 +95,8 @@ def test_header_and_text_are_told_apart(written):
     ("text", "fault"),
     [
         ("Say {{a}}.", "no front matter"),
-        ("---\nversion: 1\nvariables: [a]\n---\nSay {{b}}.\n", "not those of its front matter"),
-        ("---\nversion: 1\nvariables: [a, b]\n---\nSay {{a}}.\n", "not those of its front matter: b"),
+        ("---\nversion: 1\nvariables: [a]\n---\nSay {{b}}.\n", "of the text and the front matter differ"),
+        ("---\nversion: 1\nvariables: [a, b]\n---\nSay {{a}}.\n", "of the text and the front matter differ: b"),
         ("---\nversion: 1\nvariables: a\n---\nSay {{a}}.\n", "a list of variables"),
         ("---\nversion: new\nvariables: [a]\n---\nSay {{a}}.\n", "must have a version"),
         ("---\nvariables: [a]\n---\nSay {{a}}.\n", "must have a version"),
@@ -199,15 +199,15 @@ def test_files_of_windows_editors_are_read(own, text):
     [
         ("Asked: {{question}}", "has no front matter"),
         (b"---\nversion: 1\nvariables: [question]\n---\n\xff\xfe {{question}}\n", "is not UTF-8 text"),
-        (OWN.replace("question", "query"), "must be those of the package's prompt: question"),
+        (OWN.replace("question", "query"), "must be those of the packaged prompt: question"),
         (
             OWN.replace("[question]", "[]").replace("{{question}}", ""),
-            "must be those of the package's prompt: question",
+            "must be those of the packaged prompt: question",
         ),
-        (OWN + "x" * 100_000, "longer than a prompt may be, 100,000 bytes"),
+        (OWN + "x" * 100_000, "longer than the limit of 100,000 bytes"),
         (
             OWN.replace("Short words.", "Asked: {{question}}"),
-            r"\{\{question\}\} must stand after the line <!-- user -->",
+            r"\{\{question\}\} must come after the line <!-- user -->",
         ),
     ],
 )

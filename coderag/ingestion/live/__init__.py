@@ -1,1 +1,1 @@
-"""Files that were edited since they were indexed: which those are, and their chunks, made while a question is answered."""
+"""Files edited since the last generation: detection, and chunks computed while a query runs."""

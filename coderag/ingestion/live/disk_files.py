@@ -1,4 +1,4 @@
-"""Whether files on disk still are what is recorded of them: told by their status, and by their content where that may lie."""
+"""Comparison of files on disk with their records: by status, and by content where the status is inconclusive."""
 
 import hashlib
 import os
@@ -16,10 +16,10 @@ from coderag.ingestion.files.source import read_regular
 from coderag.schema.chunks import FileRecord
 
 _MAX_RUN_NS: Final = 24 * 3600 * 10**9
-"""No run of indexing reads a file longer than this before it commits."""
+"""Maximum time between reading a file and committing it."""
 
 FileStatus = tuple[int, int, int, int]
-"""Size, times and number on disk: one that is another means that the file may be another."""
+"""Size, mtime, ctime and inode: a different status means that the file may have changed."""
 
 
 def get_file_status(file: Candidate | FileRecord) -> FileStatus:
@@ -28,10 +28,9 @@ def get_file_status(file: Candidate | FileRecord) -> FileStatus:
 
 
 class DiskFiles:
-    """The files of one repository as they are on disk.
+    """Files of one repository as they are on disk. Thread-safe.
 
-    What was found of a file's content is kept, so that it is read again only after its status has changed. It may be used by
-    several threads.
+    Content hashes are cached, so a file is read again only after its status has changed.
 
     Args:
         root: Folder of the repository.
@@ -45,21 +44,21 @@ class DiskFiles:
         self._hashes: dict[str, tuple[FileStatus, str]] = {}
 
     def find_candidate(self, path: str) -> Candidate | None:
-        """Return a file with its status; None if there is no regular file of that path."""
+        """Return a file with its status, or None if the path is not a regular file."""
         try:
             status = os.lstat(self._prefix + path)
-        except (OSError, ValueError):  # it is gone, may not be looked at, or its name cannot be one
+        except (OSError, ValueError):  # it is gone, access is denied, or the name is invalid
             return None
         return candidate_of(path, status) if stat.S_ISREG(status.st_mode) else None
 
     def is_unchanged(self, candidate: Candidate, record: FileRecord, checked_ns: int) -> bool:
-        """Whether a file still has the content that is recorded.
+        """Return whether a file still has the recorded content.
 
         Args:
-            candidate: The file as it was found just now.
-            record: What is recorded of it; of a file that was read.
-            checked_ns: When files were last looked at before they were read for these records, nanoseconds of the epoch; an
-                earlier time costs but a look at more files.
+            candidate: The file with its current status.
+            record: Its record, of a file that was read.
+            checked_ns: Time of the scan before these records were read, in nanoseconds since the epoch. An earlier time
+                only causes more files to be read.
         """
         is_status_conclusive = record.outcome == "failed" or not proves_nothing(record, checked_ns)
         if is_status_conclusive and get_file_status(candidate) == get_file_status(record):
@@ -84,12 +83,12 @@ class DiskFiles:
         probe = FileRecord(
             read_candidate.path, "indexed", mtime_ns=read_candidate.mtime_ns, ctime_ns=read_candidate.ctime_ns
         )
-        if not proves_nothing(probe, read_ns):  # else it may change once more within the same time stamp
+        if not proves_nothing(probe, read_ns):  # otherwise it may change again within the same time stamp
             self._hashes[candidate.path] = get_file_status(read_candidate), digest
         return digest
 
     def read_folder_times(self, folders: Iterable[str]) -> dict[str, int]:
-        """Return when something last came to or went from folders, in nanoseconds; 0 for those that are gone."""
+        """Return the mtimes of folders in nanoseconds; 0 for folders that are gone."""
         times = {}
         for folder in folders:
             try:
@@ -100,7 +99,7 @@ class DiskFiles:
 
 
 def compute_earliest_check_ns(created: str) -> int:
-    """Return a time before which no file was read for a generation.
+    """Compute a time before which no file was read for a generation.
 
     Args:
         created: When it was committed, ISO 8601.

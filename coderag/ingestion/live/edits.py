@@ -1,4 +1,4 @@
-"""Which files differ from a generation of the index, as far as that was told or found out."""
+"""Tracking of the files that differ from a generation of the index."""
 
 import os
 import stat
@@ -18,21 +18,21 @@ from coderag.stores.manifest import load_manifest
 from coderag.stores.snapshot import Snapshot
 
 ROOT: Final = ""
-"""The path that stands for the whole repository: anything in it may have changed."""
+"""Path that stands for the whole repository: any file may have changed."""
 
 _NAME_BASED_REASONS = frozenset({"lock file", "minified file", "binary file"})
-"""Reasons for which the scanner leaves out a file without looking at it, whatever is in it."""
+"""Reasons for which the scanner skips a file by name, whatever its content."""
 
 
 @dataclass(slots=True)
 class GenerationFiles:
-    """What a generation says of its files, to be compared with those on disk.
+    """File records of a generation, for comparison with the files on disk.
 
     Attributes:
-        snapshot: The generation, which this must not keep in memory.
+        snapshot: The generation, as a weak reference.
         records: The record of every candidate file, by path.
-        checked_ns: When its files were last looked at before they were read, or earlier: nanoseconds of the epoch.
-        folders: When something last came to or went from each folder with indexed files, as it was looked at last.
+        checked_ns: Time of the scan before its files were read, or earlier, in nanoseconds since the epoch.
+        folders: Last seen mtime of each folder with indexed files.
     """
 
     snapshot: "weakref.ReferenceType[Snapshot]"
@@ -43,35 +43,35 @@ class GenerationFiles:
 
     @staticmethod
     def from_snapshot(snapshot: Snapshot) -> "GenerationFiles":
-        """Return that of a snapshot."""
+        """Return the file records of a snapshot."""
         records = {record.path: record for record in snapshot.read_files()}
         return GenerationFiles(weakref.ref(snapshot), records, compute_earliest_check_ns(snapshot.pointer.created))
 
     def load_checked_ns(self) -> None:
-        """Find out when exactly its files were looked at, which takes longer, but saves reading recent files."""
+        """Load the exact scan time from the manifest: slower, but fewer recent files are read."""
         snapshot = self.snapshot()
         if snapshot is not None and not self.is_exact:
             self.checked_ns = max(self.checked_ns, load_manifest(snapshot).checked_ns)
             self.is_exact = True
 
     def is_indexed(self, path: str) -> bool:
-        """Whether a file has chunks in it."""
+        """Return whether a file has chunks in the generation."""
         record = self.records.get(path)
         return record is not None and record.outcome == "indexed"
 
 
 class EditTracker:
-    """The files that differ from one generation. Not for several threads at once.
+    """Files that differ from one generation. Not thread-safe.
 
     Args:
         root: Folder of the repository.
-        settings: Says which files are candidates.
+        settings: Determines the candidate files.
         disk: The files on disk.
 
     Attributes:
-        known: The files that are known to differ, by path; None for those that are gone or left out now.
-        skipped: The records of those among them that the scanner leaves out now.
-        ignored: What the rules leave out, as far as the repository was walked: paths, of folders with ``/`` at the end.
+        edited: Files that differ, by path; None for those that are deleted or now skipped.
+        skipped: Records of those that the scanner now skips.
+        ignored: Paths that the ignore rules exclude, as of the last walk; folders end in ``/``.
     """
 
     def __init__(self, root: Path, settings: IngestionSettings, disk: DiskFiles) -> None:
@@ -85,14 +85,14 @@ class EditTracker:
         self._skipped_candidates: dict[str, Candidate | None] = {}
         self._excluded: frozenset[str] = frozenset()
         self._skipped_paths: frozenset[str] = frozenset()
-        self._rule_statuses: dict[str, FileStatus | None] = {}  # files that say what is ignored, as of the last walk
+        self._rule_statuses: dict[str, FileStatus | None] = {}  # ignore files and their statuses, as of the last walk
 
     def compare(self, generation: GenerationFiles, changed_paths: Collection[str]) -> None:
-        """Bring `known` up to date.
+        """Bring `edited` up to date.
 
         Args:
-            generation: What the files are compared with; what is known of another one is looked at again.
-            told: Paths that may have changed since the last call; `ROOT` for any.
+            generation: The generation to compare with. After a switch, known edits are checked again.
+            changed_paths: Paths that may have changed since the last call; `ROOT` for all.
         """
         if generation is not self._generation:
             changed_paths = {*changed_paths, *self.edited}
@@ -103,9 +103,9 @@ class EditTracker:
             self._walk(generation)
 
     def check_all(self, generation: GenerationFiles) -> None:
-        """Bring `known` up to date with all files that the generation has, and with new ones in their folders.
+        """Bring `edited` up to date with all files that the generation has, and with new ones in their folders.
 
-        A file that was left out for what was in it, or for its size, may be another one now.
+        A file that was skipped for its content or size may be indexable now.
         """
         generation.load_checked_ns()
         indexed = [path for path in generation.records if generation.is_indexed(path)]
@@ -119,20 +119,20 @@ class EditTracker:
             self.compare(generation, [*indexed, *recheckable])
 
     def is_ignored(self, path: str) -> bool:
-        """Whether the rules leave out a path, as far as the repository was walked."""
+        """Return whether the ignore rules exclude a path, as of the last walk."""
         parts = path.split("/")
         return not self.ignored.isdisjoint(
             (path, *("/".join(parts[:depth]) + "/" for depth in range(1, len(parts) + 1)))
         )
 
     def _has_folder_changes(self, generation: GenerationFiles, indexed: Iterable[str]) -> bool:
-        """Whether files may have been added to folders, or their rules changed, since the last look, or since indexing."""
+        """Return whether files or rules may have been added to folders since the last check, or since indexing."""
         folders = {"", *(path.rpartition("/")[0] for path in indexed)}
         times = self._disk.read_folder_times(folders)
         if generation.folders:
             changed = times != generation.folders
         else:
-            root_time = times.pop("", 0)  # the index's own folder lies there
+            root_time = times.pop("", 0)  # the index folder is in it
             changed = any(time >= generation.checked_ns for time in times.values())
             changed = changed or any(
                 not generation.is_indexed(name) and name not in generation.records and not self.is_ignored(name)
@@ -150,7 +150,7 @@ class EditTracker:
             return []
 
     def _check_path(self, generation: GenerationFiles, path: str) -> bool:
-        """Note whether one file differs; return whether only a walk can tell."""
+        """Check a file; return whether only a walk can determine its state."""
         record, candidate = generation.records.get(path), self._disk.find_candidate(path)
         if path.rpartition("/")[2] in MARKERS and self._is_rule_changed(generation, path, candidate):
             return True
@@ -171,7 +171,7 @@ class EditTracker:
         return False
 
     def _note_missing(self, generation: GenerationFiles, path: str) -> bool:
-        """Note a path without a regular file; return whether only a walk can tell what is there instead."""
+        """Note a path that is not a regular file; return whether only a walk can determine its state."""
         self.edited.pop(path, None)
         try:
             is_folder = stat.S_ISDIR(os.lstat(self._root / path).st_mode)
@@ -185,14 +185,14 @@ class EditTracker:
         return is_folder and not self.is_ignored(path)
 
     def _check_new_file(self, candidate: Candidate) -> bool:
-        """Note a file that the generation has not; return whether only a walk can tell if it is to be indexed."""
+        """Note a file that the generation lacks; return whether only a walk can determine whether to index it."""
         if candidate.path in self.edited:
             self.edited[candidate.path] = candidate
             return False
         return not (candidate.path in self._skipped_paths or self.is_ignored(candidate.path))
 
     def _is_rule_changed(self, generation: GenerationFiles, path: str, candidate: Candidate | None) -> bool:
-        """Whether a file that says what is ignored is another one than at the last walk, or than was indexed."""
+        """Return whether an ignore file has changed since the last walk, or since indexing."""
         if path in self._rule_statuses:
             return (None if candidate is None else get_file_status(candidate)) != self._rule_statuses[path]
         record = generation.records.get(path)
@@ -202,13 +202,13 @@ class EditTracker:
         return self._disk.is_unchanged(candidate, record, generation.checked_ns)
 
     def _is_still_excluded(self, candidate: Candidate, record: FileRecord) -> bool:
-        """Whether a file that is not indexed need not be read to know that it will not be."""
+        """Return whether a skipped file is certain to remain skipped, without reading it."""
         if record.outcome != "skipped":
             return False
         return _is_excluded_by_name(record) or candidate.size > self._settings.max_file_bytes
 
     def _walk(self, generation: GenerationFiles) -> None:
-        """Compare all files that there are."""
+        """Compare all files of the repository."""
         generation.load_checked_ns()
         settings, records = self._settings, generation.records
         scan_result = scan(self._root, max_file_bytes=settings.max_file_bytes, exclude=settings.exclude)
@@ -237,7 +237,7 @@ class EditTracker:
         self.edited |= dict.fromkeys((*gone, *self.skipped))
 
     def _note_skipped(self, scan_result: Scan, records: Mapping[str, FileRecord]) -> None:
-        """Note the files that the scanner leaves out now, and what they are like."""
+        """Note the files that the scanner now skips, with their statuses."""
         self._skipped_paths = frozenset(record.path for record in scan_result.skipped)
         self.skipped = {}
         for record in scan_result.skipped:
@@ -248,11 +248,11 @@ class EditTracker:
 
 
 def _is_excluded_by_name(record: FileRecord) -> bool:
-    return record.reason in _NAME_BASED_REASONS and not record.hash  # what was read has a hash
+    return record.reason in _NAME_BASED_REASONS and not record.hash  # a file that was read has a hash
 
 
 def _add_files_below(paths: Collection[str], generation: GenerationFiles) -> list[str]:
-    """Return paths, and the indexed files below those that are no indexed files themselves: a folder may be gone."""
+    """Return the paths, and the indexed files below paths that are not indexed files: a folder may be gone."""
     folders = tuple(f"{path}/" for path in paths if path and path not in generation.records)
     files_below = [path for path in generation.records if path.startswith(folders)] if folders else []
     return [*paths, *files_below]

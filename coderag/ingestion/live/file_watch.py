@@ -1,7 +1,8 @@
-"""What changes in a repository, followed in the background; and asked for at any moment without missing an edit.
+"""Background file watch that can be queried at any time without missing an edit.
 
-How to know that all edits so far were told: a small file is made and deleted where changes are told, too. When that one is
-told, so were all changes before it. Source: Watchman's "cookies", https://facebook.github.io/watchman/docs/cookies.
+To learn that all earlier edits have been reported, a small file is created and deleted in a watched folder. Changes are
+reported in order, so its report follows all earlier ones. Source: Watchman's "cookies",
+https://facebook.github.io/watchman/docs/cookies.
 """
 
 import errno
@@ -21,10 +22,10 @@ from coderag.ingestion.live.edits import ROOT
 from coderag.ingestion.watching import is_watched_path
 from coderag.stores.disk import create_index_directory
 
-_ROOT_CHECK_MS: Final = 2_000  # how often it is looked whether the folder is still the same
+_ROOT_CHECK_MS: Final = 2_000  # interval between checks that the folder is still the same
 _SETTLE_TIMEOUT_S: Final = 0.3
-_COOKIE_TIMEOUT_S: Final = 0.05  # then another one is made: the first ones are missed where their folder was just made
-_POLL_WAITS_S: Final = (0.0, 0.002, 0.01)  # Linux tells a cookie at once, others most of them within half a millisecond
+_COOKIE_TIMEOUT_S: Final = 0.05  # then another cookie is created: a new cookie folder misses the first ones
+_POLL_WAITS_S: Final = (0.0, 0.002, 0.01)  # Linux reports a cookie at once, others mostly within 0.5 ms
 _MAX_FAILURES: Final = 3
 _LIMIT_HINTS: Final = {
     errno.ENOSPC: "; raise fs.inotify.max_user_watches",
@@ -37,15 +38,15 @@ _logger = logging.getLogger(__name__)
 
 
 class FileWatch:
-    """Follows one repository in a thread, until it is closed. It may be used by several threads.
+    """Watches one repository in a thread, until it is closed. Thread-safe.
 
     Args:
         root: Folder of the repository.
-        ignored: Returns what does not matter: paths relative to the root, of folders with a ``/`` at the end.
-        on_change: Called with paths that may have changed, from any thread, before `settled` returns to any; `ROOT` stands
-            for all. It is called under a lock: it must be quick, and not ask back.
-        cookies: A folder for small files that are deleted at once; made if the folder it is in is there.
-        then: Called with the same paths soon after, and free to do anything.
+        ignored: Returns the ignored paths, relative to the root; folders end in ``/``.
+        on_change: Called with paths that may have changed, from any thread, before `take_changes` returns; `ROOT` stands
+            for all. It runs under a lock, so it must be quick and must not call back.
+        cookies: Folder for cookie files; created if its parent exists.
+        after_change: Called with the same paths soon after, without a lock.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class FileWatch:
         self._cookie_numbers = itertools.count()
         self._lock = threading.Lock()
         self._settle_lock = threading.Lock()
-        self._settled_ns = 0  # when the last cookie was made that was told
+        self._settled_ns = 0  # creation time of the last reported cookie
         self._pending_cookies: set[str] = set()
         self._seen_cookies: set[str] = set()
         self._changed: set[str] = set()
@@ -78,17 +79,17 @@ class FileWatch:
         self._thread.start()
 
     def take_changes(self) -> set[str] | None:
-        """Return what may have changed since the last call, with all edits that were complete before this one.
+        """Return the paths that may have changed since the last call, including all edits completed before this one.
 
         Returns:
-            Paths relative to the root, of files and folders; `ROOT` if anything may have changed. None if that cannot be
-            told: the system does not tell changes, or not in time, or watching has not begun yet.
+            Paths of files and folders relative to the root; `ROOT` if anything may have changed. None if unknown: the
+            system reports no changes, or not in time, or watching has not started.
 
         Raises:
             KeyboardInterrupt: The user has interrupted the process meanwhile.
         """
         requested_ns = time.monotonic_ns()
-        with self._settle_lock:  # another thread's cookie may tell enough
+        with self._settle_lock:  # another thread's cookie may suffice
             is_settled = self._settled_ns >= requested_ns or self._await_settled()
             with self._lock:
                 changed = self._changed if is_settled else None
@@ -98,7 +99,7 @@ class FileWatch:
         return changed
 
     def close(self) -> None:
-        """End the thread."""
+        """Stop the thread."""
         self._stop.set()
         source = self._source
         if source is not None:
@@ -107,13 +108,13 @@ class FileWatch:
             self._thread.join()
 
     def wait_until_started(self, timeout_s: float) -> bool:
-        """Return whether watching has begun, or cannot, within so many seconds."""
+        """Wait up to a number of seconds until watching has started or failed; return whether it has."""
         return self._started.wait(timeout_s)
 
     # Cookies
 
     def _await_settled(self) -> bool:
-        """Return whether all that has changed until now was told; begin anew if it is not told in time."""
+        """Return whether all changes so far have been reported; restart the source if they are late."""
         source, started_ns = self._source, time.monotonic_ns()
         if source is None or self._failures >= _MAX_FAILURES or not self._cookies.parent.is_dir():
             return False
@@ -122,14 +123,14 @@ class FileWatch:
             return True
         self._failures += 1
         if self._failures == _MAX_FAILURES:
-            _logger.warning("Changes in %s are not told in time: what was edited is looked for instead", self._root)
+            _logger.warning("Changes in %s are not reported in time: CodeRAG scans for edits instead", self._root)
         else:
             self._restart.set()
             source.stop()
         return False
 
     def _await_cookie(self, source: ChangeSource) -> bool:
-        """Return whether a change that is made now is told in time."""
+        """Return whether a change made now is reported in time."""
         deadline = time.monotonic() + _SETTLE_TIMEOUT_S
         own_cookies: set[str] = set()
         try:
@@ -142,7 +143,7 @@ class FileWatch:
                         return True
                     if time.monotonic() >= cookie_deadline:
                         break
-        except OSError:  # no cookie can be made, or the system cannot watch any more
+        except OSError:  # no cookie can be created, or the watch has failed
             return False
         finally:
             with self._lock:
@@ -170,14 +171,14 @@ class FileWatch:
     # Changes
 
     def _sift_paths(self, paths: Collection[str]) -> None:
-        """Tell cookies from changes, and note both."""
+        """Separate cookies from changes, and record both."""
         cookies = f"{self._cookies}{os.sep}"
         names = {path.removeprefix(cookies) for path in paths if path.startswith(cookies)}
         ignored = self._ignored()
         self._record_changes(
             {_to_relative(self._root, path) for path in paths if is_watched_path(self._root, path, ignored)}
         )
-        with self._lock:  # not before: who sees its cookie has all changes
+        with self._lock:  # last: a thread that sees its cookie must have all changes
             self._seen_cookies |= names & self._pending_cookies
 
     def _record_changes(self, changed: set[str]) -> None:
@@ -202,10 +203,10 @@ class FileWatch:
             if source is None:
                 self._started.set()
                 if self._stop.wait(_ROOT_CHECK_MS / 1_000) or self._root.is_dir():
-                    return  # it is there and cannot be watched
+                    return  # the folder exists but cannot be watched
                 continue
             with closing(source):
-                self._record_changes({ROOT})  # before watching began, anything may have changed
+                self._record_changes({ROOT})  # anything may have changed before watching started
                 self._source = source
                 self._started.set()
                 try:
@@ -221,7 +222,7 @@ class FileWatch:
             return _open_change_source(self._root, self._cookies, self._ignored, self._sift_paths)
         except OSError as error:
             _logger.warning(
-                "%s cannot be watched (%s): what was edited is looked for instead%s",
+                "%s cannot be watched (%s): CodeRAG scans for edits instead%s",
                 self._root,
                 error,
                 _LIMIT_HINTS.get(error.errno or 0, ""),
@@ -229,7 +230,7 @@ class FileWatch:
             return None
 
     def _follow(self, source: ChangeSource) -> None:
-        """Note changes until told to stop, or until it has to begin anew."""
+        """Record changes until stopped, or until a restart is needed."""
         identity = _read_identity(self._root)
         while not (self._stop.is_set() or self._restart.is_set()):
             self._notify()
@@ -246,7 +247,7 @@ class FileWatch:
 def _open_change_source(
     root: Path, cookies: Path, ignored: Callable[[], Set[str]], on_change: ChangeCallback
 ) -> ChangeSource:
-    """Return what tells the changes on this system.
+    """Open the change source of this operating system.
 
     Raises:
         OSError: The system cannot watch the folder.
@@ -256,13 +257,13 @@ def _open_change_source(
 
         if inotify.is_available():
             return inotify.InotifySource(root, cookies, ignored, on_change)
-    from coderag.ingestion.live.rust_notify import RustNotifySource  # noqa: PLC0415  # only who needs it
+    from coderag.ingestion.live.rust_notify import RustNotifySource  # noqa: PLC0415  # only where inotify is missing
 
     return RustNotifySource(root, cookies, on_change)
 
 
 def _to_relative(root: Path, path: str) -> str:
-    """Return a path as the index has it; `ROOT` if it is the repository, not in it, or no text."""
+    """Return a path relative to the root; `ROOT` if it is the root, outside of it, or not valid Unicode."""
     try:
         relative = Path(path).relative_to(root).as_posix()
     except ValueError:
@@ -271,7 +272,7 @@ def _to_relative(root: Path, path: str) -> str:
 
 
 def _read_identity(root: Path) -> tuple[int, int]:
-    """Return what tells a folder from another one that is put in its place."""
+    """Return the device and inode of a folder, which differ for a replacement."""
     try:
         status = root.stat()
     except OSError:

@@ -1,6 +1,6 @@
-"""What changes in a repository, as Linux tells it: each change in order, or that some could not be told.
+"""Change source on Linux inotify: each change in order, or a report of lost changes.
 
-Every folder has a watch of its own; all of them fill one queue. A change is in the queue before the call that made it returns.
+Every folder has a watch; all watches feed one queue. A change is in the queue before the system call that made it returns.
 Source: inotify(7), https://man7.org/linux/man-pages/man7/inotify.7.html.
 """
 
@@ -33,9 +33,9 @@ _IS_FOLDER: Final = 0x4000_0000
 _ONLY_FOLDERS: Final = 0x100_0000 | 0x200_0000  # IN_ONLYDIR, IN_DONT_FOLLOW
 _MASK: Final = (
     _ONLY_FOLDERS
-    | 0x400_0000  # IN_EXCL_UNLINK: who goes on writing to a file that was deleted does not matter
+    | 0x400_0000  # IN_EXCL_UNLINK: ignore writes to deleted files
     | 0x2  # IN_MODIFY
-    | 0x8  # IN_CLOSE_WRITE: what was written through a memory map is told by nothing else
+    | 0x8  # IN_CLOSE_WRITE: the only event for writes through a memory map
     | (_ATTRIB | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE)
 )
 _ROOT_MASK: Final = _MASK | 0x400 | 0x800  # IN_DELETE_SELF, IN_MOVE_SELF
@@ -44,13 +44,13 @@ _COOKIES_MASK: Final = _ONLY_FOLDERS | _CREATE | 0x2000_0000  # IN_MASK_ADD: the
 _EVENT_STRUCT: Final = struct.Struct("iIII")
 _SIZE_STRUCT: Final = struct.Struct("i")
 _QUEUE_DRAIN_BYTES: Final = 1 << 17
-"""So much in the queue is taken without waiting for quiet: some 4,000 of the 16,384 changes that have room."""
+"""A queue of this size is drained without waiting for a pause: some 4,000 of at most 16,384 changes."""
 
 _LIMIT_ERRNOS: Final = frozenset((errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.ENFILE))
 
 
 def is_available() -> bool:
-    """Whether Python and its C library can ask for it; a library that is linked in cannot be asked by name."""
+    """Return whether Python and its C library provide inotify; a statically linked library cannot be queried."""
     try:
         return hasattr(ctypes.CDLL(None), "inotify_init1") and hasattr(os, "eventfd")
     except OSError:
@@ -58,13 +58,13 @@ def is_available() -> bool:
 
 
 class InotifySource:
-    """A `ChangeSource` that stands on the system's own calls.
+    """A `ChangeSource` on inotify system calls.
 
     Args:
         root: Folder of the repository.
-        cookies: The folder for cookies; it need not be there.
-        ignored: Returns what needs no watch: see `is_watched_path`. Folders that are in it no longer are told.
-        note: Given the changes, under a lock: it must not ask back.
+        cookies: The cookie folder; it need not exist.
+        ignored: Returns the paths without a watch, see `is_watched_path`. Folders that leave the set are reported.
+        on_change: Receives the changes under a lock; it must not call back.
 
     Raises:
         OSError: The system cannot watch the folder; ENOSPC or EMFILE if a limit is reached.
@@ -98,7 +98,7 @@ class InotifySource:
         """See `ChangeSource`."""
         if timeout_s > 0:
             self._wait(timeout_s, gather=gather)
-        with self._lock:  # until it is noted: else another thread could see its cookie before
+        with self._lock:  # held until the callback returns: another thread must not see its cookie earlier
             if self._queue < 0:
                 return
             try:
@@ -152,13 +152,13 @@ class InotifySource:
                 return
 
     def _count_queued_bytes(self) -> int:
-        """Return how many bytes are in the queue."""
+        """Return the number of bytes in the queue."""
         size = bytearray(_SIZE_STRUCT.size)
         fcntl.ioctl(self._queue, termios.FIONREAD, size)
         return int(_SIZE_STRUCT.unpack(size)[0])
 
     def _read_paths(self) -> Iterator[str]:
-        """Yield the paths of all changes that are in the queue."""
+        """Yield the paths of all changes in the queue."""
         queued_bytes = self._count_queued_bytes()
         data = os.read(self._queue, queued_bytes) if queued_bytes else b""
         start = 0
@@ -169,7 +169,7 @@ class InotifySource:
             if event_mask & _OVERFLOW:
                 self._sync_watches(self._root)
                 yield self._root
-            elif watch in self._folders:  # else it was removed, and its folder told then
+            elif watch in self._folders:  # otherwise it was removed, which was reported
                 yield from self._handle_event(watch, event_mask, os.fsdecode(name))
 
     def _handle_event(self, watch: int, event_mask: int, name: str) -> Iterator[str]:
@@ -179,7 +179,7 @@ class InotifySource:
             return
         path = f"{folder}/{name}" if name else folder
         if event_mask & _IS_FOLDER and name:
-            if event_mask & _DELETE:  # nothing was in it any more; if there is a new one, that is told next
+            if event_mask & _DELETE:  # it was empty; a successor has its own event
                 self._forget_watch(self._watches.get(path, -1))
             elif not (event_mask & _ATTRIB and path in self._watches):
                 self._sync_watches(path)
@@ -188,7 +188,7 @@ class InotifySource:
     # The watches
 
     def _sync_watches(self, top: str) -> None:
-        """Have watches at a folder and at all below it that matter, and at nothing that was there before.
+        """Watch a folder and all relevant folders below it, and drop stale watches there.
 
         Raises:
             OSError: A limit is reached.
@@ -199,12 +199,12 @@ class InotifySource:
             path = pending.pop()
             try:
                 old_watches.discard(self._add_watch(path, _ROOT_MASK if path == self._root else _MASK))
-                with os.scandir(path) as entries:  # what comes from now on is told
+                with os.scandir(path) as entries:  # later additions are reported
                     folders = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
             except OSError as error:
                 if error.errno in _LIMIT_ERRNOS:
                     raise
-                continue  # it is gone, or may not be read
+                continue  # it is gone or unreadable
             pending += filter(self._is_relevant, folders)
         for watch in old_watches - {self._cookies_watch}:
             self._forget_watch(watch)
@@ -219,7 +219,7 @@ class InotifySource:
 
     def _add_watch(self, path: str, mask: int) -> int:
         watch = self._check_result(self._libc.inotify_add_watch(self._queue, os.fsencode(path), mask), path)
-        if self._folders.get(watch) != path:  # it is new, or was elsewhere
+        if self._folders.get(watch) != path:  # it is new or was moved
             self._forget_watch(watch)
             self._folders.pop(self._watches.get(path, -1), None)
             self._folders[watch], self._watches[path] = path, watch
@@ -231,7 +231,7 @@ class InotifySource:
             del self._watches[path]
 
     def _update_ignored(self) -> Iterator[str]:
-        """Have watches by the rules as they are now; yield the folders that were left out until now."""
+        """Apply the current ignore rules; yield the folders that are no longer ignored."""
         ignored, previous = self._ignored(), self._active_ignored
         if ignored is previous:
             return
@@ -244,7 +244,7 @@ class InotifySource:
                     yield folder
 
     def _check_root(self) -> None:
-        """Raise an error if the root is gone: one in its place may even have its number on disk."""
+        """Raise an error if the root is gone: a replacement may even have the same inode."""
         if self._root not in self._watches:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self._root)
 

@@ -1,4 +1,4 @@
-"""A generation of the index with the files as they are now, for as long as they differ from it."""
+"""Overlay of edited files over a generation of the index."""
 
 import threading
 import time
@@ -29,20 +29,20 @@ Sweep = Literal["when due", "unless watched", "now"]
 
 _SWEEP_INTERVAL_S: Final = 2.0
 _WATCHED_SWEEP_INTERVAL_S: Final = 10.0
-"""A watch is not told what other machines edit on a network file system, and loses edits where there is no inotify."""
+"""A watch misses edits by other machines on a network file system, and some edits where inotify is missing."""
 
 _SWEEP_BACKOFF_FACTOR: Final = 50
-"""Looking at all files takes no more than one part in so many of the time."""
+"""Sweeps of all files take at most this fraction (one in 50) of the time."""
 
 _COOKIE_FOLDER: Final = "watch"
 
 
 @dataclass(slots=True)
 class _Overlay:
-    """What lies over one generation.
+    """Overlay of one generation.
 
     Attributes:
-        state: What the overlaid snapshot was made from: the fresh files, each an object of its own, and what is gone.
+        state: Inputs of the snapshot: the fresh files, compared by identity, and the deleted paths.
     """
 
     base: Snapshot
@@ -53,15 +53,15 @@ class _Overlay:
 
 
 class LiveIndex:
-    """Lays edited files over the generations of one index. It may be used by several threads.
+    """Overlays edited files over the generations of one index. Thread-safe.
 
     Args:
         root: Folder of the repository.
         settings: Its settings.
         directory: The index's directory.
         dense_model: Returns the configured embedding model.
-        builder: Returns what makes the code graph.
-        on_edited: Called with the paths of files that were found to differ from the index, from the thread that found it.
+        builder: Returns the builder of the code graph.
+        on_edited: Called with the paths of newly detected edits, from the detecting thread.
     """
 
     def __init__(
@@ -93,20 +93,20 @@ class LiveIndex:
         self._last_sweep = -_WATCHED_SWEEP_INTERVAL_S
 
     def mark_changed(self, paths: Iterable[str]) -> None:
-        """Note paths, relative to the root, that may have changed: files or folders, whether the index has them or not."""
+        """Mark paths, relative to the root, as possibly changed: files or folders, indexed or not."""
         with self._changed_lock:
             self._changed_paths.update(paths)
 
     def list_edited(self, base: Snapshot) -> list[str]:
-        """Return the paths of the files that are known to differ from a generation."""
+        """Return the paths of the files that differ from a generation, as far as detected."""
         self._sync_watch()
         with self._lock:
             self._update_edits(self._get_overlay(base).generation, (), "when due")
             return sorted(self._edits.edited)
 
     def start_watching(self) -> None:
-        """Watch the repository from now on; a second call does nothing."""
-        from coderag.ingestion.live.file_watch import FileWatch  # noqa: PLC0415  # only who follows needs it
+        """Start watching the repository; a second call does nothing."""
+        from coderag.ingestion.live.file_watch import FileWatch  # noqa: PLC0415  # only watching needs it
 
         with self._changed_lock:
             if self._watch is None:
@@ -114,7 +114,7 @@ class LiveIndex:
                 self._watch = FileWatch(self._root, self._get_ignored, self.mark_changed, cookies, self._on_edited)
 
     def close(self) -> None:
-        """End watching, and let go of what is kept for edited files; it can be used again."""
+        """Stop watching and release the overlay; the object can be used again."""
         with self._changed_lock:
             watch, self._watch = self._watch, None
         if watch is not None:
@@ -127,13 +127,13 @@ class LiveIndex:
     def build_overlay(
         self, base: Snapshot, *, required: Sequence[str] = (), hidden: Sequence[str] = (), sweep: Sweep = "when due"
     ) -> OverlaySnapshot | None:
-        """Return a generation with the edited files as they are now; None if none is known to be edited.
+        """Return the overlay of edited files over a generation, or None if no edit is known.
 
         Args:
             base: The generation.
-            wanted: Files that are taken as they are now however many are edited.
-            hidden: Files that are left out, because they are edited too fast to keep up.
-            sweep: When to look at all files.
+            required: Files to chunk in any case, however many are edited.
+            hidden: Files to omit, because they are edited too fast to keep up.
+            sweep: When to check all files.
         """
         is_watched = self._sync_watch()
         if sweep == "unless watched":
@@ -150,11 +150,11 @@ class LiveIndex:
         return overlaid
 
     def find_stale(self, snapshot: Snapshot | OverlaySnapshot, paths: Iterable[str]) -> list[str]:
-        """Return those of some indexed files that are no longer what a snapshot says."""
+        """Return the indexed files among `paths` that have changed since a snapshot."""
         return [path for path in paths if self._is_stale(snapshot, path)]
 
     def is_deleted(self, snapshot: Snapshot | OverlaySnapshot, path: str) -> bool:
-        """Whether there was a file when it was indexed, and is none now."""
+        """Return whether an indexed file no longer exists."""
         base = snapshot.base if isinstance(snapshot, OverlaySnapshot) else snapshot
         return self._get_generation(base).is_indexed(path) and self._disk.find_candidate(path) is None
 
@@ -192,7 +192,7 @@ class LiveIndex:
         return overlay
 
     def _sync_watch(self) -> bool:
-        """Note what the watch tells; return whether it does."""
+        """Record the changes that the watch reports; return whether it is reliable."""
         watch = self._watch
         changed = None if watch is None else watch.take_changes()
         if changed is None:
@@ -201,7 +201,7 @@ class LiveIndex:
         return True
 
     def _update_edits(self, generation: GenerationFiles, required: Sequence[str], sweep: Sweep) -> None:
-        """Find out which files differ."""
+        """Update the set of edited files."""
         with self._changed_lock:
             changed_paths, self._changed_paths = self._changed_paths, set()
         self._edits.compare(generation, {*changed_paths, *required})
@@ -212,8 +212,8 @@ class LiveIndex:
             self._next_sweep = ended + max(_SWEEP_INTERVAL_S, _SWEEP_BACKOFF_FACTOR * (ended - started))
 
     def _build_snapshot(self, overlay: _Overlay, required: Sequence[str], hidden: Sequence[str]) -> OverlaySnapshot:
-        """Return the overlaid snapshot: the last one, if the edited files are as they were."""
-        from coderag.ingestion.live.rechunking import Rechunker  # noqa: PLC0415  # parsers; only edited files need them
+        """Return the overlay snapshot; the previous one if the edited files have not changed."""
+        from coderag.ingestion.live.rechunking import Rechunker  # noqa: PLC0415  # only edited files need the parsers
 
         with pause_gc():
             base = overlay.base
@@ -226,7 +226,7 @@ class LiveIndex:
             return overlay.snapshot
 
     def _take_new_edits(self) -> list[str]:
-        """Return the files that differ and of which that was not told yet."""
+        """Return the edited files that have not been announced yet."""
         statuses = {
             path: None if candidate is None else get_file_status(candidate)
             for path, candidate in self._edits.edited.items()
@@ -236,8 +236,8 @@ class LiveIndex:
         return sorted(new_edits)
 
     def _get_ignored(self) -> Set[str]:
-        """Return what the rules leave out: as the last walk for an answer found it, or one that is for this only."""
-        if not self._edits.ignored and self._initial_ignored is None:  # not after a walk: our own folder is left out
+        """Return the ignored paths of the last walk, or of a walk for this purpose."""
+        if not self._edits.ignored and self._initial_ignored is None:  # a walk finds at least the index folder
             scan_result = scan(self._root, exclude=self._settings.ingestion.exclude)
             self._initial_ignored = frozenset(path for path, _ in scan_result.ignored)
         return self._edits.ignored or self._initial_ignored or frozenset()

@@ -1,4 +1,4 @@
-"""Chunks of files as they are now, made in this process as a run of indexing makes them, and kept in memory."""
+"""Chunks of edited files, computed in this process as indexing does and kept in memory."""
 
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -32,16 +32,16 @@ from coderag.stores.summary_cache import SummaryCache
 from coderag.text.path_masking import PathMask
 
 MAX_RECHUNKED_FILES: Final = 40
-"""Files that are chunked anew for one question, those apart that are among its results: 40 take about half a second."""
+"""Maximum number of edited files to chunk for one query, beside its results: 40 take about half a second."""
 
 MAX_RECHUNKED_BYTES: Final = 300_000
-"""Of these files. Parsing, counting and embedding take about 2 s a megabyte."""
+"""Maximum size of these files. Parsing, counting and embedding take about 2 s per megabyte."""
 
 _logger = logging.getLogger(__name__)
 
 
 class Rechunker:
-    """Chunks files anew, in place of those of one generation. Not for several threads at once.
+    """Chunks edited files in place of those of one generation. Not thread-safe.
 
     Args:
         root: Folder of the repository.
@@ -81,12 +81,12 @@ class Rechunker:
         self._summaries.close()
 
     def build_fresh_files(self, edits: EditTracker, required: Sequence[str], hidden: Sequence[str]) -> FreshFiles:
-        """Return what is to stand in place of a generation's files.
+        """Build the replacements for a generation's edited files.
 
         Args:
             edits: The files that differ.
-            wanted: Those that are chunked however many there are; of the others, as many as a question can wait for.
-            hidden: Those that are left out, because they cannot be kept up with.
+            required: Files to chunk in any case; of the others, as many as a query can wait for.
+            hidden: Files to omit, because they are edited too fast to keep up.
         """
         edited = edits.edited
         self._chunked_files = {
@@ -111,16 +111,14 @@ class Rechunker:
         return FreshFiles(files, frozenset(gone), terms, {**self._base.read_arrays(), **overviews.to_arrays()})
 
     def _warn_unread(self, unread: Sequence[Candidate]) -> None:
-        """Say that some edits are not seen yet, once until they are: as after a switch to another branch."""
+        """Warn once that some edits are not visible yet, for example after a branch switch."""
         if unread and not self._is_behind:
-            message = (
-                "%d files that changed are not read yet, and answers know them as they were: `coderag index` reads all."
-            )
+            message = "%d changed files have not been read yet; answers use their indexed versions. Run `coderag index` to read all."
             _logger.warning(message, len(unread))
         self._is_behind = bool(unread)
 
     def _build_skipped(self, edits: EditTracker) -> dict[str, FreshFile]:
-        """Return the files that are left out now, with the reason; each an object that stays the same while it does."""
+        """Return the skipped files with their reasons; each object stays the same while its record does."""
         self._skipped_files = {
             path: old if (old := self._skipped_files.get(path)) and old.record == record else FreshFile(record)
             for path, record in edits.skipped.items()
@@ -128,7 +126,7 @@ class Rechunker:
         return self._skipped_files
 
     def _is_current(self, candidate: Candidate) -> bool:
-        """Whether a file was chunked as it is now."""
+        """Return whether a file's chunks are of its current content."""
         chunked = self._chunked_files.get(candidate.path)
         if chunked is None:
             return False
@@ -155,7 +153,7 @@ class Rechunker:
         return FreshFile(result.records[0], chunks, result.facts.get(candidate.path))
 
     def _build_overviews(self, files: Mapping[str, FreshFile], gone: Collection[str]) -> Overviews:
-        """Return what a language model wrote of files and folders, as far as it holds for the files as they are now."""
+        """Return the summaries of files and folders that still hold for the current files."""
         overviews = Overviews.from_arrays(self._base.read_arrays())
         overviews.drop([*files, *gone])
         if self._sentences.is_available:
@@ -167,10 +165,10 @@ class Rechunker:
 
 
 class _FaultTolerantModel:
-    """A model for chunks of edited files. While its server fails they get no vectors, and are found by their words.
+    """A dense model for edited files. While its server fails they get zero vectors and are found by their words.
 
     Args:
-        make_model: Returns the repository's model. It is copied: a run of indexing in another thread has state in it.
+        make_model: Returns the repository's model. It is copied, because an indexing run in another thread keeps state in it.
         recorded: The model of the generation.
     """
 
@@ -180,7 +178,7 @@ class _FaultTolerantModel:
         self._model: DenseModel | None = None
         try:
             model = copy(make_model())
-            if model.info == recorded:  # else only names and the code graph are asked for
+            if model.info == recorded:  # otherwise only names and the code graph are searched
                 self._model, self.mask = model, model.mask
         except (ConfigurationError, ModelError) as error:
             _logger.warning("Edited files have no vectors until they are indexed: %s", error)
@@ -204,7 +202,7 @@ class _FaultTolerantModel:
 
     @contextmanager
     def use_cache(self, directory: Path, limit_bytes: int) -> Iterator[None]:
-        """Within the block, have a provider's model look up and keep its vectors by content."""
+        """Within the block, have a provider's model cache its vectors by content."""
         model = self._model
         if not (isinstance(model, ProviderDense) and limit_bytes):
             yield
@@ -219,7 +217,7 @@ class _FaultTolerantModel:
 
 
 def _select_affordable(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the first of some files, as many as a question can wait for."""
+    """Return the first files, as many as a query can wait for."""
     selected: list[Candidate] = []
     size = 0
     for candidate in candidates[:MAX_RECHUNKED_FILES]:

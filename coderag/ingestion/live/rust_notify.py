@@ -1,7 +1,7 @@
-"""What changes in a repository, as watchfiles tells it: everywhere, but now and then it loses a change.
+"""Change source on watchfiles: available everywhere, but it occasionally loses a change.
 
-`RustNotify.watch` copies its set of changes and clears it in two steps, and clears it when its time is over: what is told in
-between is forgotten. On Linux `inotify` is there instead.
+`RustNotify.watch` copies and clears its set of changes in two steps, and clears it at a timeout: changes in between are
+lost. On Linux `inotify` is used instead.
 """
 
 import logging
@@ -13,20 +13,20 @@ from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
 from coderag.ingestion.live.change_source import MAX_GATHER_S, QUIET_S, ChangeCallback
 
-_MIN_POLL_S: Final = 0.002  # most cookies are told within a fifth of it
+_MIN_POLL_S: Final = 0.002  # most cookies are reported within a fifth of it
 _OVERFLOW_CHANGES: Final = 8_000
-"""Changes at once, from which on some may be lost."""
+"""Number of changes in one report from which on some may be lost."""
 
 _logger = logging.getLogger(__name__)
 
 
 class RustNotifySource:
-    """A `ChangeSource` that stands on watchfiles.
+    """A `ChangeSource` on watchfiles.
 
     Args:
         root: Folder of the repository.
         cookies: The folder for cookies.
-        note: Given the changes.
+        on_change: Receives the changes.
 
     Raises:
         OSError: The system cannot watch the folder.
@@ -49,7 +49,7 @@ class RustNotifySource:
             changes = self._notify.watch(
                 round(MAX_GATHER_S * 1_000) if gather else 0, round(step_s * 1_000), timeout_ms, self._stop
             )
-        except (WatchfilesRustInternalError, RuntimeError) as error:  # such as a name that is no text; or it was closed
+        except (WatchfilesRustInternalError, RuntimeError) as error:  # an invalid name, or the watch was closed
             _logger.debug("watching %s: %s", self._root, error)
             self._on_change([str(self._root)])
             return
@@ -60,7 +60,7 @@ class RustNotifySource:
             self._on_change([*paths, str(self._root)] if len(paths) >= _OVERFLOW_CHANGES else paths)
 
     def watch_cookies(self) -> None:
-        """See `ChangeSource`: what is below the root is watched; else it is only from the next beginning on."""
+        """See `ChangeSource`. A folder below the root is watched; another one only after a restart."""
 
     def stop(self) -> None:
         """See `ChangeSource`."""

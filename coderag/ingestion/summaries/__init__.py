@@ -1,5 +1,5 @@
-"""Sentences that a language model writes of chunks, files and folders, and how they come into the index.
+"""Summaries by a language model of chunks, files and folders, and their way into the index.
 
-`subjects` says what is summarised and by what it is known, `kept` puts sentences into chunks that are about to be stored,
-`enriching` has them written. Only `transform` imports LlamaIndex.
+`targets` defines what is summarized and the keys of summaries, `cached_sentences` inserts cached summaries into chunks
+before they are stored, and `enricher` has new ones written. Nothing here imports LlamaIndex.
 """

@@ -1,4 +1,4 @@
-"""Put the sentences that are kept into chunks which are about to be stored, in place of those that were derived."""
+"""Cached summaries, inserted into chunks before they are stored."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from coderag.ingestion.workers.vocabulary import Vocabulary
 
 LLM_SOURCE: Final = "llm"
-"""The ``summary_source`` of a sentence that was kept."""
+"""The ``summary_source`` of a sentence by a language model."""
 
-_COUNTER_NAME: Final = "summaries"  # among the workers, whose names are numbers
+_COUNTER_NAME: Final = "summaries"  # beside the workers, whose names are numbers
 
 _logger = logging.getLogger(__name__)
 
 
 class CachedSentences:
-    """The sentences of a cache, as one run of indexing sees them: trouble with the file is told once, and then there are none.
+    """Sentences of a cache during one run: after a read error it warns once and is empty.
 
     Args:
-        cache: Where they are kept.
+        cache: The summary cache.
     """
 
     def __init__(self, cache: SummaryCache) -> None:
@@ -38,7 +38,7 @@ class CachedSentences:
 
     @property
     def is_available(self) -> bool:
-        """Whether there may be any; where there are none, nothing need be looked up."""
+        """Return whether the cache may hold sentences; if not, lookups can be skipped."""
         return self._is_usable
 
     def __call__(self, subjects: Sequence[str]) -> Mapping[str, str]:
@@ -49,12 +49,12 @@ class CachedSentences:
             return self._cache.find_latest(subjects)
         except StoreError as error:
             self._is_usable = False
-            _logger.warning("Summaries are left out; `coderag enrich` puts them back: %s", error)
+            _logger.warning("Summaries are omitted; `coderag enrich` restores them: %s", error)
             return {}
 
 
 def set_summaries(columns: "pa.Table", summaries: Sequence[str], sources: Sequence[str]) -> "pa.Table":
-    """Return chunks with other summaries; ``sources`` says of each where it is from."""
+    """Return chunks with other summaries; ``sources`` holds the ``summary_source`` of each."""
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
     for name, values in (("summary", summaries), ("summary_source", sources)):
@@ -63,11 +63,11 @@ def set_summaries(columns: "pa.Table", summaries: Sequence[str], sources: Sequen
 
 
 class SummaryColumns:
-    """Puts sentences into chunks as columns, their terms included.
+    """Inserts sentences into chunks as columns, term counts included.
 
     Args:
-        sentences: Has the kept sentences.
-        vocabulary: Of the index; it learns the terms of the sentences.
+        sentences: The cached sentences.
+        vocabulary: Terms of the index; extended by the terms of the sentences.
     """
 
     def __init__(self, sentences: CachedSentences, vocabulary: "Vocabulary") -> None:
@@ -79,14 +79,14 @@ class SummaryColumns:
         self._terms_sent = 0
 
     def insert_sentences(self, columns: "pa.Table", counts: FieldCounts) -> "tuple[pa.Table, FieldCounts]":
-        """Return chunks and their counts with the sentences that there are in place of their summaries."""
+        """Return chunks and counts with cached sentences in place of derived summaries."""
         columns, counts, _ = self.replace_summaries(columns, counts)
         return columns, counts
 
     def replace_summaries(
         self, columns: "pa.Table", counts: FieldCounts
     ) -> "tuple[pa.Table, FieldCounts, NDArray[np.bool_]]":
-        """Return what `insert_sentences` does, and for each chunk whether it is another one now."""
+        """Do as `insert_sentences` does, and also return for each chunk whether it changed."""
         subjects = compute_chunk_subjects(columns)
         sentences = self._sentences(subjects)
         changed = np.zeros(len(subjects), bool)
@@ -103,7 +103,7 @@ class SummaryColumns:
         return columns, counts, changed
 
     def _recount_docs(self, columns: "pa.Table", counts: FieldCounts, changed: NDArray[np.bool_]) -> FieldCounts:
-        """Return the counts with the documentation of the changed chunks counted anew."""
+        """Return the counts with the documentation terms of changed chunks counted again."""
         import scipy.sparse as sp  # noqa: PLC0415  # 0.15 s
 
         rows = np.flatnonzero(changed)

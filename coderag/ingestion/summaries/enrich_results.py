@@ -1,4 +1,4 @@
-"""What a run of `CodeRAG.enrich` reports, how far it is, and what it would do."""
+"""Report, progress and plan of `CodeRAG.enrich`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,18 +8,18 @@ from coderag.ingestion.summaries.targets import Level
 from coderag.schema.prompts import ModelPrompt
 
 StopReason = Literal["done", "budget", "cost", "limit", "stopped", "failing"]
-"""Why a run ended: nothing was left; time, cost or number was used up; it was told to; or the model kept failing."""
+"""Reason for the end of a run: nothing left; time, cost or number limit; a stop request; or repeated errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class EnrichProgress:
-    """How far a run is.
+    """Progress of a run.
 
     Attributes:
-        level: What is being written of; ``commit`` while the index is written.
-        done, total: Pieces of this level in this run.
-        tokens: Of all prompts and replies so far.
-        cost: Of them; None where the settings have no prices.
+        level: The current level; ``commit`` while the index is written.
+        done, total: Targets of this level in this run.
+        tokens: Tokens of all prompts and replies so far.
+        cost: Their cost; None if the settings have no prices.
     """
 
     level: Level | Literal["commit"]
@@ -31,18 +31,18 @@ class EnrichProgress:
 
 @dataclass(frozen=True, slots=True)
 class EnrichReport:
-    """What a run did.
+    """Result of a run.
 
     Attributes:
         written: Sentences written in this run, by level.
-        failed: Pieces of which none could be written, with the reason, as ``(place, reason)``; they are tried again later.
-        remaining: Chunks that still have none.
-        share: Chunks with a sentence of a language model, and all that are to have one.
+        failed: Targets without a usable sentence, as ``(place, reason)``; they are tried again later.
+        remaining: Chunks that still have no sentence.
+        share: Chunks with a sentence of a language model, and all chunks to summarize.
         cost: None where the settings have no prices.
-        generation: The current one; the last that this run made, if it made any.
-        model: Who wrote.
-        error: What the model's last error was, if it kept failing.
-        unknown: Of an import: places that are not in the index.
+        generation: Number of the current generation.
+        model: Name of the model.
+        error: The model's last error, if it kept failing.
+        unknown: After an import, the places that are not in the index.
     """
 
     stopped: StopReason
@@ -62,10 +62,10 @@ class EnrichReport:
 
 @dataclass(frozen=True, slots=True)
 class PlannedBatch:
-    """A request that would be sent.
+    """A planned request.
 
     Attributes:
-        pieces: Of each number, in order from 1: where it is and, of a chunk, its id.
+        pieces: For each number from 1, the place and, for a chunk, its id.
     """
 
     level: Level
@@ -75,15 +75,15 @@ class PlannedBatch:
 
 @dataclass(frozen=True, slots=True)
 class EnrichPlan:
-    """What a run would do. Files follow when their chunks have sentences, folders when their files have.
+    """Plan of a run. Files follow when their chunks have sentences, folders when their files have.
 
     Attributes:
-        pieces: How many sentences would be asked for now, by level.
-        failed_before: How many of them the model has failed at before.
-        input_tokens, output_tokens: About how many.
-        cost: About what they cost; None where the settings have no prices.
-        seconds: About how long, from the speed of the last run with this model; None before the first.
-        first: The first places, in the order in which they would be written of.
+        pieces: Number of sentences to request now, by level.
+        failed_before: How many of them failed before.
+        input_tokens, output_tokens: Estimated tokens.
+        cost: Estimated cost; None if the settings have no prices.
+        seconds: Estimated duration, by the speed of the last run with this model; None before the first.
+        first: The first places, in order of the requests.
         batches: All requests.
     """
 

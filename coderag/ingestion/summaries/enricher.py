@@ -1,4 +1,4 @@
-"""One run of summarising: the most used code first, some requests side by side, committed in small generations."""
+"""Summarizing run: most used code first, concurrent requests, commits of small generations."""
 
 import asyncio
 import logging
@@ -30,25 +30,25 @@ from coderag.stores.summary_cache import SummaryCache
 
 EnrichProgressCallback = Callable[[EnrichProgress], None]
 
-_POLL_S: Final = 0.2  # how often it is looked whether to stop
-_GRACE_S: Final = 10.0  # for requests that are under way when the time is up
+_POLL_S: Final = 0.2  # interval between checks for a stop
+_GRACE_S: Final = 10.0  # for running requests after the time limit
 _LOCK_TIMEOUT_S: Final = 60.0  # for another writer, at the end of a run
-_COMMIT_RETRY_S: Final = 5.0  # after another writer was found at work
-_MAX_COMMIT_SHARE: Final = 0.05  # of the time, at most, is spent on writing the index
-_MAX_ERRORS: Final = 3  # of the model, one after another, before it is left alone
-_SERVER_ERRORS: Final = (ModelAuthenticationError, ModelUnavailableError)  # of the code that was asked about
+_COMMIT_RETRY_S: Final = 5.0  # after another writer held the lock
+_MAX_COMMIT_SHARE: Final = 0.05  # maximum share of the time spent on commits
+_MAX_ERRORS: Final = 3  # consecutive errors of the model before the run ends
+_SERVER_ERRORS: Final = (ModelAuthenticationError, ModelUnavailableError)  # not caused by the summarized code
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class EnrichLimits:
-    """What a run may use; None is as much as it takes.
+    """Limits of a run; None is unlimited.
 
     Attributes:
-        budget_s: Seconds; requests that are under way then have a moment to end.
-        max_cost: By the prices of the settings.
-        limit: Sentences asked for.
+        budget_s: Seconds; running requests then have a short grace period.
+        max_cost: Maximum cost, by the prices of the settings.
+        limit: Maximum number of requested sentences.
     """
 
     budget_s: float | None = None
@@ -58,13 +58,13 @@ class EnrichLimits:
 
 @dataclass(frozen=True, slots=True)
 class EnrichContext:
-    """What is summarised, and where it goes.
+    """Index, models and cache that a run works with.
 
     Attributes:
         model: The embedding model of the index.
-        counts: Returns how often searches have returned what.
-        include: Roles of files to summarise that are left out by default.
-        commit_every: New sentences after which the index is written.
+        read_counts: Returns how often searches have returned each declaration.
+        include: Roles of files to summarize although they are excluded by default.
+        commit_every: New sentences between commits.
     """
 
     store: IndexStore
@@ -75,24 +75,24 @@ class EnrichContext:
     commit_every: int = 200
 
     def load_worklist(self, failed_before_ns: int | None = None) -> Worklist:
-        """Return what is to be done in the current generation. Raises `IndexNotFoundError`."""
+        """Load the worklist of the current generation. Raises `IndexNotFoundError`."""
         return Worklist(self.store.open(), self.cache, self.include, failed_before_ns)
 
 
 class Enricher:
-    """One run.
+    """A single run of summarizing.
 
     Args:
-        target: What is summarised.
-        writer: Asks the language model.
-        limits: What the run may use.
-        side_by_side: Requests at the same time.
+        context: Index, models and cache.
+        writer: Sends requests to the language model.
+        limits: Limits of the run.
+        max_concurrency: Maximum number of concurrent requests.
         progress: Called as the run goes on.
-        stop: Ends the run when set; requests that are under way are given up.
-        failed_before_ns: As of `Worklist`.
+        stop: Ends the run when set; running requests are cancelled.
+        failed_before_ns: As for `Worklist`.
 
     Raises:
-        ConfigurationError: There is no language model; or the cost is limited, and nothing tells what a request costs.
+        ConfigurationError: There is no language model; or the cost is limited, but the settings have no prices.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Enricher:
             raise ConfigurationError("no language model is configured to write summaries", hint=NO_MODEL_HINT)
         if limits.max_cost is not None and writer.compute_cost(0, 0) is None:
             hint = "Set llm.price_per_million_input_tokens and llm.price_per_million_output_tokens."
-            raise ConfigurationError("the cost is limited, but the settings do not tell the model's prices", hint=hint)
+            raise ConfigurationError("the cost is limited, but the settings have no prices for the model", hint=hint)
         self._context = context
         self._writer = writer
         self._limits = limits
@@ -121,9 +121,9 @@ class Enricher:
         self._started = time.monotonic()
         self._stop_reason: StopReason | None = None
         self._running: dict[asyncio.Task[BatchOutcome], SummaryBatch] = {}
-        self._reserved = 0.0  # cost of what is under way, about
+        self._reserved = 0.0  # estimated cost of running requests
         self._tried: set[str] = set()
-        self._has_returned_targets = False  # of `_tried`, to be asked for once more
+        self._has_returned_targets = False  # whether targets left `_tried` to be requested again
         self._places_by_subject: dict[str, str] = {}
         self._faults: dict[str, str] = {}
         self._written: Counter[str] = Counter()
@@ -136,20 +136,20 @@ class Enricher:
         self._done = self._total = 0
 
     async def run(self) -> EnrichReport:
-        """Write until nothing is left or something is used up, and return what was done.
+        """Write summaries until nothing is left or a limit is reached, and report the result.
 
         Raises:
             IndexNotFoundError: Nothing is indexed yet.
-            ModelError: The language model failed at everything; or the embedding model did at what was written.
-            StoreError: What was written cannot be stored.
+            ModelError: The language model failed at every request; or the embedding model failed at the sentences.
+            StoreError: The sentences cannot be stored.
         """
-        # Whatever is wrong with the index is said before anything is paid for.
+        # Errors of the index are raised before any request is paid for.
         check_embedding(self._context.store.open().pointer.embedding, self._context.model)
-        await self._commit(timeout_s=0)  # what a killed run has left, or one that could not wait for another writer
+        await self._commit(timeout_s=0)  # sentences that an interrupted run left in the cache
         try:
             for level in LEVELS:
                 await self._write_level(level)
-        finally:  # also when it is cancelled: what was paid for is in the cache, and soon in the index
+        finally:  # also after a cancellation: paid sentences are in the cache
             for task in self._running:
                 task.cancel()
         await self._commit(timeout_s=_LOCK_TIMEOUT_S)
@@ -158,9 +158,9 @@ class Enricher:
         return self._build_report()
 
     async def _write_level(self, level: Level) -> None:
-        """Write of all pieces of a level."""
+        """Write summaries of all targets of a level."""
         if level != "chunk" and self._stop_reason is None:
-            await self._commit(timeout_s=_LOCK_TIMEOUT_S)  # it is made from what was written before
+            await self._commit(timeout_s=_LOCK_TIMEOUT_S)  # its targets consist of earlier sentences
         self._level, self._done = level, 0
         maker_key = self._writer.get_maker_key(level)
         while self._stop_reason is None:
@@ -173,7 +173,7 @@ class Enricher:
                 else:
                     if self._is_current(worklist) and not self._has_returned_targets:
                         return
-            except StoreError:  # a generation is deleted when others have made many new ones meanwhile
+            except StoreError:  # the generation was deleted after many commits by others
                 if self._is_current(worklist):
                     raise
 
@@ -182,11 +182,13 @@ class Enricher:
         return pointer is None or pointer.generation == worklist.generation
 
     async def _write_todo(self, todo: Todo, maker_key: str) -> bool:
-        """Write of pieces; return whether that were all, and not only those until the index was written."""
+        """Write summaries of a todo; return whether it is exhausted, not just interrupted by a commit."""
         self._context.cache.prefer_maker(maker_key, todo.outdated)
         self._uncommitted += len(todo.outdated)
         untried = self._skip_tried(todo.fresh)
-        retried = ([target] for target in self._skip_tried(todo.retried))  # one of several may have spoilt a batch
+        retried = (
+            [target] for target in self._skip_tried(todo.retried)
+        )  # alone: another target may have spoilt their batch
         batches = chain(self._writer.build_batches(untried), map(self._writer.build_batch, retried))
         n_running = sum(len(batch.targets) for batch in self._running.values())
         self._total = self._done + n_running + len(todo.subjects - self._tried)
@@ -202,13 +204,13 @@ class Enricher:
                     task.cancel()
                 self._running.clear()
             if self._uncommitted >= self._context.commit_every and await self._commit(timeout_s=0):
-                return False  # the texts of the generation before are soon deleted
+                return False  # the texts of the previous generation are deleted soon
 
     def _skip_tried(self, targets: Iterable[SummaryTarget]) -> Iterator[SummaryTarget]:
         return (target for target in targets if target.subject not in self._tried)
 
     def _start_requests(self, batches: Iterator[SummaryBatch]) -> bool:
-        """Begin as many requests as may run side by side; return whether there may be more batches."""
+        """Start as many requests as may run concurrently; return whether more batches may follow."""
         while len(self._running) < self._max_concurrency and self._can_start():
             batch = next(batches, None)
             if batch is None:
@@ -233,7 +235,7 @@ class Enricher:
         return batch if remaining >= len(batch.targets) else self._writer.build_batch(batch.targets[:remaining])
 
     def _can_start(self) -> bool:
-        """Whether another request may be sent; if not, note why."""
+        """Return whether another request may be sent; if not, set the stop reason."""
         limits = self._limits
         if self._stop_reason is None:
             if self._stop.is_set():
@@ -247,12 +249,12 @@ class Enricher:
         return self._stop_reason is None
 
     def _is_overdue(self) -> bool:
-        """Whether what is under way is to be given up."""
+        """Return whether running requests have to be cancelled."""
         budget_s = self._limits.budget_s
         return self._stop.is_set() or (budget_s is not None and self._compute_elapsed_s() >= budget_s + _GRACE_S)
 
     def _record_outcome(self, batch: SummaryBatch, outcome: BatchOutcome, maker_key: str) -> None:
-        """Keep what came of a batch."""
+        """Record the outcome of a batch."""
         cache = self._context.cache
         self._reserved -= self._writer.estimate_cost(batch) or 0.0
         cache.put(maker_key, outcome.sentences)
@@ -272,7 +274,7 @@ class Enricher:
         self._progress(EnrichProgress(self._level, self._done, self._total, tokens, self._compute_known_cost()))
 
     async def _commit(self, *, timeout_s: float) -> bool:
-        """Write the index, unless that was done a moment ago; return whether there is a new generation."""
+        """Commit unless the last commit is recent; return whether there is a new generation."""
         if timeout_s == 0 and time.monotonic() < self._next_commit:
             return False
         context, started = self._context, time.monotonic()
@@ -286,7 +288,7 @@ class Enricher:
         except IndexLockedError:
             if timeout_s:
                 _logger.warning(
-                    "Another process writes the index: the summaries are kept, and come in with the next run."
+                    "Another process is writing the index: the summaries are cached and the next run adds them."
                 )
             self._next_commit = time.monotonic() + _COMMIT_RETRY_S
             return False

@@ -1,7 +1,7 @@
-"""Sentences on whole files and folders: from what they are made, and how a generation carries them.
+"""Summaries of files and folders: their inputs, and their storage in a generation.
 
-A file's is made from the sentences of its chunks, a folder's from those of the files and folders in it. What they are made
-from is their subject, so that a sentence ends with the text that it told of.
+The input for a file are the sentences of its chunks, for a folder those of its files and subfolders. The key of a summary
+is a hash of its input, so that it expires when the input changes.
 """
 
 from collections import defaultdict
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 OVERVIEW_COLUMNS = ("path", "qualified_name", "summary", "summary_source")
-"""What of a chunk an overview is made from."""
+"""Columns of chunks that overviews are built from."""
 
 MAX_OVERVIEW_LINES = 60
-"""Sentences that a model is shown of one file or folder; the others say little more."""
+"""Maximum number of sentences in a prompt for one file or folder; more add little."""
 
 _ROOT_FOLDER = "."
 
 SentenceLookup = Callable[[Sequence[str]], Mapping[str, str]]
-"""Returns the kept sentences of those subjects that have one."""
+"""Returns the cached sentences of those subjects that have one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """A file or folder that a sentence can be written of.
+    """A file or folder to summarize.
 
     Attributes:
         place: A file's path, or a folder's with ``/`` at its end.
-        lines: What it has: a name and a sentence each.
+        lines: Its members: a name and a sentence each.
     """
 
     level: Level
@@ -48,18 +48,18 @@ class Overview:
 
     @property
     def subject(self) -> str:
-        """What its sentence is kept by."""
+        """Key of its sentence in the cache."""
         return compute_overview_subject(self.level, self.place, self.lines)
 
 
 @dataclass(slots=True)
 class Overviews:
-    """The overviews of one generation.
+    """Summaries of the files and folders of one generation.
 
     Attributes:
-        files: Of each file that has a sentence of a language model: that on the file, which is the chunk's where it has only
-            one, and empty where none is written yet.
-        folders: The sentence on each folder that has one, by its path with ``/`` at the end.
+        files: The sentence of each file with a summarized chunk. With a single chunk it is that chunk's sentence; it is
+            empty if none is written yet.
+        folders: The sentence of each folder that has one, by its path with ``/`` at the end.
     """
 
     files: dict[str, str] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Overviews:
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[np.uint8]]) -> "Overviews":
-        """Return what a generation carries."""
+        """Read the overviews that a generation stores."""
         stored = unpack_overviews(arrays)
         return Overviews(
             files={place: sentence for place, sentence in stored.items() if not place.endswith("/")},
@@ -75,22 +75,22 @@ class Overviews:
         )
 
     def to_arrays(self) -> dict[str, NDArray[np.uint8]]:
-        """Return what a generation is to carry; nothing if there is nothing."""
+        """Return the arrays for a generation to store; empty if there are no overviews."""
         stored = {**self.files, **self.folders}
         return {OVERVIEWS_ARRAY: pack_overviews(stored)} if stored else {}
 
     def iterate_terms(self) -> Iterator[str]:
-        """Yield the words of all sentences as terms: the index has to know them, or searches do not count them."""
+        """Yield the terms of all sentences: searches only count terms that the index knows."""
         for sentence in (*self.files.values(), *self.folders.values()):
             yield from text_terms(sentence)
 
     def drop(self, paths: Iterable[str]) -> None:
-        """Forget the sentences on these files."""
+        """Drop the sentences of some files."""
         for path in paths:
             self.files.pop(path, None)
 
     def renew_files(self, columns: "pa.Table", sentences: SentenceLookup) -> None:
-        """Take the sentences on files anew, from all chunks of these files."""
+        """Update the sentences of files, given all chunks of these files."""
         overviews, singles = build_file_overviews(columns)
         self.drop(dict.fromkeys(columns["path"].to_pylist()))
         subjects = {overview.place: overview.subject for overview in overviews}
@@ -99,23 +99,23 @@ class Overviews:
         self.files |= {path: by_subject.get(subject, "") for path, subject in subjects.items()}
 
     def renew_folders(self, sentences: SentenceLookup) -> None:
-        """Take the sentences on folders anew, the innermost first: each is part of what the next is made from."""
+        """Update the sentences of folders, the innermost first: each is input for the next."""
         self.folders.clear()
         for overviews in self.build_folder_overviews():
             self.add_folders(overviews, sentences)
 
     def add_folders(self, overviews: Sequence[Overview], sentences: SentenceLookup) -> None:
-        """Add the sentences that there are on some folders."""
+        """Add the existing sentences of some folders."""
         subjects = {overview.place: overview.subject for overview in overviews}
         by_subject = sentences(list(subjects.values()))
         self.folders |= {place: by_subject[subject] for place, subject in subjects.items() if subject in by_subject}
 
     def build_folder_overviews(self) -> Iterator[Sequence[Overview]]:
-        """Yield the folders that a sentence can be written of, those of one depth at a time, the innermost first.
+        """Yield the folders to summarize, one depth at a time, the innermost first.
 
-        One with a single sentence in it needs none.
+        A folder with a single sentence needs no summary.
         """
-        sentences_by_folder: dict[str, dict[str, str]] = defaultdict(dict)  # by folder: what has a sentence
+        sentences_by_folder: dict[str, dict[str, str]] = defaultdict(dict)  # by folder: members with a sentence
         for path, sentence in self.files.items():
             if sentence:
                 sentences_by_folder[_get_parent(path)][path] = sentence
@@ -140,12 +140,12 @@ class Overviews:
 
 
 def build_file_overviews(columns: "pa.Table") -> tuple[list[Overview], dict[str, str]]:
-    """Return the files that a sentence can be written of; and of those with one chunk, which need none, that chunk's.
+    """Return the files to summarize; and for files with one chunk, which need no summary, its sentence.
 
-    Only files of which a language model wrote something are among them.
+    Only files with at least one chunk summarized by a language model are included.
 
     Args:
-        columns: Chunks with `OVERVIEW_COLUMNS`, those of a file together.
+        columns: Chunks with `OVERVIEW_COLUMNS`, grouped by file.
     """
     chunks: dict[str, list[tuple[str, str]]] = defaultdict(list)
     written = set()
@@ -170,7 +170,7 @@ def _get_parent(path: str) -> str:
 
 
 def _iterate_parents(path: str) -> Iterator[str]:
-    """Yield the folders that a file is in, the innermost first; the last one is the repository."""
+    """Yield the folders of a file, the innermost first; the last is the repository."""
     while path != _ROOT_FOLDER:
         path = _get_parent(path)
         yield path

@@ -1,4 +1,4 @@
-"""Have a language model write sentences: what it is asked, and what of its reply is kept."""
+"""Summary requests to a language model: prompts, batches and checked replies."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,27 +16,27 @@ from coderag.text.path_masking import MaskedPaths
 from coderag.text.token_counts import estimate_tokens
 
 TOKENS_PER_SENTENCE: Final = 45
-"""About what a line of a reply takes."""
+"""Approximate tokens of a line in a reply."""
 
 _PROMPTS: Final[Mapping[Level, str]] = {
     "chunk": "summarize",
     "file": "summarize_file",
     "folder": "summarize_folder",
 }
-_MAX_TARGET_CHARS: Final = 6_000  # characters of a piece that are shown: a large chunk's beginning and end
-_TAIL_SHARE: Final = 0.2  # share of that which is its end
-_MIN_CHARS_PER_TOKEN: Final = 2  # at least, of nearly all code: so a piece fits a small context window
-_WINDOW_SHARE: Final = 0.8  # of the context window, because tokens are only estimated
+_MAX_TARGET_CHARS: Final = 6_000  # the start and the end of a large chunk are sent
+_TAIL_SHARE: Final = 0.2  # share of the end
+_MIN_CHARS_PER_TOKEN: Final = 2  # a lower bound for nearly all code, so that a target fits a small context window
+_WINDOW_SHARE: Final = 0.8  # of the context window: token counts are estimates
 _MILLION: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class PromptGuard:
-    """What keeps the text of a repository from steering the model.
+    """Protection against prompt injection by the text of a repository.
 
     Attributes:
-        fence: Returns a text, given with its language, so that the model takes it for data.
-        findings: Returns how a text addresses a language model, a phrase each.
+        fence: Fences a text, given with its language, so that the model treats it as data.
+        find_injections: Returns the phrases of a text that address a language model.
     """
 
     fence: Callable[[str, str], str]
@@ -45,7 +45,7 @@ class PromptGuard:
 
 @dataclass(frozen=True, slots=True)
 class SummaryBatch:
-    """Pieces of one level that are asked for together, and the prompt that does."""
+    """Summary targets of one level in one request, with its prompt."""
 
     targets: Sequence[SummaryTarget]
     prompt: ModelPrompt
@@ -54,11 +54,11 @@ class SummaryBatch:
 
 @dataclass(frozen=True, slots=True)
 class BatchOutcome:
-    """What came of a batch.
+    """Result of one request.
 
     Attributes:
-        faults: What went wrong, by subject.
-        error: Why there was no reply at all, if that is so.
+        faults: Reasons for missing sentences, by subject.
+        error: The model's error, if there was no reply.
     """
 
     sentences: Sequence[SummaryEntry] = ()
@@ -69,15 +69,15 @@ class BatchOutcome:
 
 
 class SentenceWriter:
-    """Writes sentences with a language model. Without one it only makes the prompts.
+    """Writes summaries with a language model. Without a model it only builds prompts.
 
     Args:
         model: The model.
         prompts: Of the repository.
-        guard: Keeps the repository's text apart.
+        guard: Marks the repository's text as data.
         settings: Section ``llm``.
-        most: Pieces of a batch, at most.
-        paths: How the model sees paths; None shows them as they are.
+        max_batch_size: Maximum number of targets in a batch.
+        paths: Masks paths in prompts; None keeps them.
     """
 
     def __init__(
@@ -105,15 +105,15 @@ class SentenceWriter:
         return self._model.name if self._model else ""
 
     def get_maker_key(self, level: Level) -> str:
-        """Return who the sentences of a level are kept as made by: the prompt and the model."""
+        """Return the cache key of a level's sentences: the prompt and the model."""
         return f"{self.get_prompt_key(level)} {self.model_name}"
 
     def get_prompt_key(self, level: Level) -> str:
-        """Return what tells the prompt of a level from all others."""
+        """Return the key of a level's prompt."""
         return self._load_prompt(level).key
 
     def build_batches(self, targets: Iterable[SummaryTarget]) -> Iterator[SummaryBatch]:
-        """Yield pieces of one level in batches that the model can read."""
+        """Yield batches of targets of one level that fit the model's context window."""
         batch_targets: list[SummaryTarget] = []
         tokens = 0
         for target in targets:
@@ -129,13 +129,13 @@ class SentenceWriter:
             yield self.build_batch(batch_targets)
 
     def build_batch(self, targets: Sequence[SummaryTarget]) -> SummaryBatch:
-        """Return pieces of one level with their prompt."""
+        """Build the batch of some targets of one level."""
         rendered = "\n\n".join(self._render_target(number, target) for number, target in enumerate(targets, 1))
         prompt = self._load_prompt(targets[0].level).render(pieces=rendered)
         return SummaryBatch(targets, prompt, estimate_tokens(prompt.text.encode("utf-8", "replace")))
 
     async def write(self, batch: SummaryBatch) -> BatchOutcome:
-        """Return what the model wrote of a batch; an error of the model is part of what came of it."""
+        """Send a batch and return the sentences; an error of the model is part of the outcome."""
         if self._model is None:
             raise ConfigurationError("no language model is configured", hint=NO_MODEL_HINT)
         try:
@@ -157,11 +157,11 @@ class SentenceWriter:
         )
 
     def estimate_cost(self, batch: SummaryBatch) -> float | None:
-        """Return about what a request will cost, as `cost`."""
+        """Estimate the cost of a request, in the unit of `compute_cost`."""
         return self.compute_cost(batch.tokens, TOKENS_PER_SENTENCE * len(batch.targets))
 
     def compute_cost(self, input_tokens: int, output_tokens: int) -> float | None:
-        """Return what so many tokens cost by the prices of the settings; None if those do not tell."""
+        """Compute the cost of tokens by the prices of the settings; None without prices."""
         prices = self._settings.price_per_million_input_tokens, self._settings.price_per_million_output_tokens
         if prices == (None, None):
             return None
@@ -172,10 +172,11 @@ class SentenceWriter:
 
     def _render_target(self, number: int, target: SummaryTarget) -> str:
         target = self._mask_target(target)
-        return f"{number}. {target.title}\n{self._guard.fence(_shorten_text(target.text, self._max_target_chars), target.language)}"
+        text = _shorten_text(target.text, self._max_target_chars)
+        return f"{number}. {target.title}\n{self._guard.fence(text, target.language)}"
 
     def _mask_target(self, target: SummaryTarget) -> SummaryTarget:
-        """Return a piece whose paths are masked; code stays as it is."""
+        """Return a target with masked paths; code is not masked."""
         if self._paths is None:
             return target
         text = target.text if target.level == "chunk" else self._paths.mask_text(target.text)
@@ -191,10 +192,11 @@ NO_MODEL_HINT: Final = (
 
 
 def _shorten_text(text: str, max_chars: int) -> str:
-    """Return a text of at most about so many characters: its beginning, and a little of its end."""
+    """Shorten a text to about `max_chars` characters: its start, and some of its end."""
     if len(text) <= max_chars:
         return text
     tail_chars = int(max_chars * _TAIL_SHARE)
     head, tail = text[: max_chars - tail_chars].rpartition("\n")[0], text[-tail_chars:].partition("\n")[2]
     n_omitted_lines = text.count("\n") - head.count("\n") - tail.count("\n") - 1
-    return f"{head or text[: max_chars - tail_chars]}\n[... {max(n_omitted_lines, 1)} lines left out ...]\n{tail or text[-tail_chars:]}"
+    marker = f"[... {max(n_omitted_lines, 1)} lines left out ...]"
+    return f"{head or text[: max_chars - tail_chars]}\n{marker}\n{tail or text[-tail_chars:]}"

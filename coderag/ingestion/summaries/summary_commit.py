@@ -1,4 +1,4 @@
-"""Make what is kept part of the index: a small generation in which some files' chunks say more than before."""
+"""Commit of cached summaries: a small generation that updates some files' chunks."""
 
 from typing import TYPE_CHECKING
 
@@ -32,10 +32,10 @@ _STORED_COLUMNS = ("id", "text", *METADATA_COLUMNS, "vector")
 
 
 def commit_summaries(store: IndexStore, model: DenseModel, cache: SummaryCache, *, timeout_s: float) -> Snapshot | None:
-    """Make a generation with all sentences that the cache has and the current one has not; None if it has them all.
+    """Commit all cached sentences that the current generation lacks; return None if it lacks none.
 
-    Only files with a new sentence are written again. The code, by which a sentence is known, is looked at under the writer's
-    lock: a sentence never gets to code that was edited meanwhile.
+    Only files with a new sentence are rewritten. Sentences are looked up by code under the writer's lock, so a sentence
+    never reaches code that was edited in the meantime.
 
     Args:
         timeout_s: Seconds to wait for another writer.
@@ -67,7 +67,7 @@ def commit_summaries(store: IndexStore, model: DenseModel, cache: SummaryCache, 
 
 
 def _merge_sentences(columns: "pa.Table", cache: SummaryCache) -> "tuple[pa.Table, NDArray[np.int64]]":
-    """Return the chunks with their sentences, and the rows of all chunks of the files in which one is new."""
+    """Return the chunks with their sentences, and the rows of all chunks in files with a new sentence."""
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
     import pyarrow.compute as pc  # noqa: PLC0415
 
@@ -89,7 +89,7 @@ def _merge_sentences(columns: "pa.Table", cache: SummaryCache) -> "tuple[pa.Tabl
 def _write_files(
     writer: IndexWriter, base: Snapshot, rows: NDArray[np.int64], model: DenseModel, cache: SummaryCache
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Give some whole files' chunks their sentences; return new vectors of all files, if they are others now."""
+    """Rewrite the chunks of whole files with their sentences; return all file vectors if they changed."""
     stored = base.take(rows, _STORED_COLUMNS)
     dimension = base.pointer.embedding.dimension
     vectors = stored["vector"].combine_chunks().flatten().to_numpy().reshape(-1, dimension)
@@ -99,7 +99,7 @@ def _write_files(
         stored.drop_columns("vector"), base.read_counts().select(rows)
     )
     files = None
-    # The embedded model's vectors are made of names and bodies alone: they stay.
+    # The embedded model ignores summaries, so its vectors stay.
     if isinstance(model, ProviderDense):
         vectors, files = _embed_changed(base, columns, counts, vocabulary, vectors, np.flatnonzero(changed), model)
     writer.remove(dict.fromkeys(columns["path"].to_pylist()))
@@ -116,7 +116,7 @@ def _embed_changed(
     changed: NDArray[np.int64],
     model: ProviderDense,
 ) -> tuple[FloatArray, tuple[FloatArray, FloatArray]]:
-    """Return the vectors of the chunks, those that changed made anew, and those of all files of the generation."""
+    """Embed the changed chunks; return the vectors of the chunks and of all files of the generation."""
     texts = LazyTexts(lambda: build_embedding_texts(columns, model.mask), len(columns))
     batch = make_batch(columns, counts, sp.csr_matrix((0, len(vocabulary.terms))), vocabulary.terms, texts)
     vectors = model.embed_changed(texts, vectors, changed)

@@ -1,7 +1,8 @@
-"""Take summaries that were written elsewhere, from a file of JSON lines.
+"""Import of summaries from a file of JSON lines.
 
-A line is an object with ``sentence`` and either ``id``, of a chunk, or ``place``: ``path:start-end`` of a chunk, a file's
-path, or a folder's with ``/`` at its end; ``model`` may say who wrote it. ``coderag enrich --plan --json`` lists the places.
+A line is an object with ``sentence`` and either the ``id`` of a chunk or a ``place``: ``path:start-end`` of a chunk, a
+file's path, or a folder's path with ``/`` at the end. ``model`` may name the author. ``coderag enrich --plan --json`` lists
+the places.
 """
 
 import json
@@ -33,26 +34,26 @@ class _ImportedSummary:
 
 
 def import_summaries(context: EnrichContext, path: Path) -> EnrichReport:
-    """Put the summaries of a file into the index; they stay until their code changes, whatever model is asked later.
+    """Import the summaries of a file; they stay until their code changes, whatever model is used later.
 
     Args:
-        target: What is summarised.
+        context: Index, models and cache.
         path: The file.
 
     Raises:
-        InvalidQueryError: The file cannot be read, or a line is no summary; then nothing is imported.
+        InvalidQueryError: The file cannot be read or a line is invalid; nothing is imported.
         IndexLockedError: Another process writes the index.
     """
     started = time.monotonic()
     lines = list(_read_lines(path))
     unknown_places = list(dict.fromkeys(line.place for line in lines))
     written: dict[str, int] = {}
-    # Files are known by the sentences of their chunks, folders by those of their files: each has to be in the index first.
+    # The keys of files depend on the sentences of their chunks, those of folders on their files: commit level by level.
     for level in LEVELS:
         subjects: dict[str, str] = {}
         while (
             current := context.load_worklist().map_places(level)
-        ) != subjects:  # of an outer folder they change with the inner ones
+        ) != subjects:  # subjects of outer folders change with inner ones
             subjects = current
             _store_sentences(context.cache, lines, subjects)
         commit_summaries(context.store, context.model, context.cache, timeout_s=_LOCK_TIMEOUT_S)
@@ -63,7 +64,7 @@ def import_summaries(context: EnrichContext, path: Path) -> EnrichReport:
 
 
 def _store_sentences(cache: SummaryCache, lines: Sequence[_ImportedSummary], subjects: Mapping[str, str]) -> None:
-    """Store the summaries of those places that have a subject."""
+    """Store the summaries of places that have a subject."""
     by_model: dict[str, list[SummaryEntry]] = defaultdict(list)
     for line in lines:
         if line.place in subjects:
@@ -93,7 +94,7 @@ def _build_report(
 
 
 def _read_lines(path: Path) -> Iterator[_ImportedSummary]:
-    """Yield the summaries of a file; of a place that occurs twice both, of which the last one holds."""
+    """Yield the summaries of a file. If a place occurs twice, the last summary counts."""
     try:
         if path.stat().st_size > _MAX_FILE_BYTES:
             raise InvalidQueryError(f"{path} is too large to be a file of summaries")
@@ -101,7 +102,7 @@ def _read_lines(path: Path) -> Iterator[_ImportedSummary]:
     except OSError as error:
         raise InvalidQueryError(f"{path} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise InvalidQueryError(f"{path} is not in UTF-8") from error
+        raise InvalidQueryError(f"{path} is not UTF-8 text") from error
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             yield _parse_line(f"{path}, line {number}", line)
@@ -112,9 +113,9 @@ def _parse_line(location: str, line: str) -> _ImportedSummary:
     try:
         entry: Any = json.loads(line)
     except ValueError as error:
-        raise InvalidQueryError(f"{location}: no JSON: {error}", hint=hint) from error
+        raise InvalidQueryError(f"{location}: not valid JSON: {error}", hint=hint) from error
     if not (isinstance(entry, dict) and all(isinstance(value, str) for value in entry.values())):
-        raise InvalidQueryError(f"{location}: no object of texts", hint=hint)
+        raise InvalidQueryError(f"{location}: not an object of strings", hint=hint)
     if unknown_keys := sorted(entry.keys() - _KEYS):
         raise InvalidQueryError(f"{location}: unknown key {unknown_keys[0]!r}", hint=hint)
     place = entry.get("id") or entry.get("place")
@@ -122,5 +123,5 @@ def _parse_line(location: str, line: str) -> _ImportedSummary:
         raise InvalidQueryError(f"{location}: neither 'id' nor 'place'", hint=hint)
     sentence = clean_sentence(entry.get("sentence", ""))
     if not sentence:
-        raise InvalidQueryError(f"{location}: 'sentence' is missing or says nothing", hint=hint)
+        raise InvalidQueryError(f"{location}: 'sentence' is missing or empty", hint=hint)
     return _ImportedSummary(place, sentence, entry.get("model", "").strip() or "by hand")

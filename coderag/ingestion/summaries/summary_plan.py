@@ -1,4 +1,4 @@
-"""What a run of summarising would ask, without asking."""
+"""Plan of a summarizing run, without sending requests."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -13,12 +13,12 @@ _MAX_LISTED_PLACES = 10
 
 
 def plan_summaries(context: EnrichContext, writer: SentenceWriter, *, limit: int | None = None) -> EnrichPlan:
-    """Return what a run would ask now: of the first level that has something to do. Nothing is sent, nothing written.
+    """Plan the requests of a run for the first level that has work. Nothing is sent or written.
 
     Args:
-        target: What is summarised.
-        writer: Makes the prompts; it needs no model.
-        limit: Pieces, at most.
+        context: Index, models and cache.
+        writer: Builds the prompts; it needs no model.
+        limit: Maximum number of targets.
 
     Raises:
         IndexNotFoundError: Nothing is indexed yet.

@@ -1,4 +1,4 @@
-"""What a language model summarises, and by what a summary is known: a hash of what the model was shown."""
+"""Targets of summaries, and the keys of their sentences: hashes of the model's input."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,25 +11,25 @@ if TYPE_CHECKING:
 Level = Literal["chunk", "file", "folder"]
 
 LEVELS: Final[tuple[Level, ...]] = ("chunk", "file", "folder")
-"""In the order in which they can be written: each from the sentences of the one before."""
+"""Levels in order of dependency: the input of each is the sentences of the previous one."""
 
 SUBJECT_COLUMNS: Final = ("language", "kind", "qualified_name", "context", "content_hash")
-"""What of a chunk decides what is shown of it. The path is not: a renamed file keeps its summaries."""
+"""Columns that determine a chunk's key. The path is not among them: a renamed file keeps its summaries."""
 
-_FORMAT_VERSION: Final = "1"  # raised when a model is shown something else of the same chunk
+_FORMAT_VERSION: Final = "1"  # incremented when the prompt shows something else of the same chunk
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryTarget:
-    """What one sentence is to be written of.
+    """A chunk, file or folder to summarize.
 
     Attributes:
-        subject: What the sentence is kept by.
+        subject: Key of the sentence in the cache.
         place: ``path:start-end``, a file's path, or a folder's with ``/`` at its end (``./`` is the repository).
-        title: What the model is told that it is, in a line.
-        text: What the model is shown.
-        language: Of the text; empty for sentences.
-        id: Of the chunk; empty for the others.
+        title: Its kind and name for the prompt, in a line.
+        text: Its text for the prompt.
+        language: Language of the text; empty for sentences.
+        id: Id of the chunk; empty for files and folders.
     """
 
     level: Level
@@ -54,7 +54,7 @@ def compute_node_subjects(metadata: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def compute_overview_subject(level: Level, place: str, lines: Sequence[str]) -> str:
-    """Return the subject of a file or folder, of which the model is shown these lines."""
+    """Return the subject of a file or folder, given the lines for the prompt."""
     return _hash_parts(level, place, *lines)
 
 

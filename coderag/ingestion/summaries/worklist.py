@@ -1,4 +1,4 @@
-"""What of a generation a language model is to write of, the most used first."""
+"""Worklist of a summarizing run: the targets of a generation, the most used first."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -18,16 +18,16 @@ from coderag.stores.snapshot import Snapshot
 from coderag.stores.summary_cache import IMPORTED_MAKER_PREFIX, SummaryCache
 
 EXCLUDED_ROLES: Final = ("test", "generated", "vendored")
-"""Roles of files whose code is not summarised unless it is asked for."""
+"""Roles of files that are not summarized by default."""
 
 _COLUMNS: Final = (
     *dict.fromkeys((*SUBJECT_COLUMNS, *OVERVIEW_COLUMNS)),
     "id", "role", "start_line", "end_line", "start_byte", "end_byte", "docstring",
 )  # fmt: skip
-_MIN_CHUNK_BYTES: Final = 40  # of a chunk: of less there is nothing to say
-_DOCUMENTED_WEIGHT: Final = 0.5  # what has a docstring is found by that already
+_MIN_CHUNK_BYTES: Final = 40  # smaller chunks are not worth a summary
+_DOCUMENTED_WEIGHT: Final = 0.5  # a docstring already makes code searchable
 _DEFAULT_CENTRALITY: Final = (
-    0.001  # centrality of what the graph does not know, such as documents: that of a seldom used function
+    0.001  # centrality of chunks without symbols, such as documents: that of a rarely used function
 )
 _TEXTS_PER_READ: Final = 64  # texts
 _LINE_BITS: Final = 32
@@ -37,10 +37,10 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class SummaryCoverage:
-    """How much of the code has its sentence.
+    """Coverage of the code by summaries.
 
     Attributes:
-        written: Chunks with a sentence of a language model, of all `total` that are to have one.
+        written: Chunks with a sentence of a language model, of `total` chunks to summarize.
     """
 
     written: int
@@ -49,13 +49,13 @@ class SummaryCoverage:
 
 @dataclass(frozen=True, slots=True)
 class Todo:
-    """Pieces of one level to write of.
+    """Targets of one level.
 
     Attributes:
-        fresh: Those that were not tried before, in the order to write of them.
-        again: Those that have failed before.
-        subjects: Of all of them.
-        outdated: Of other pieces, which the maker wrote of once, but somebody else since.
+        fresh: Targets that were not tried before, in order of priority.
+        retried: Targets that failed before.
+        subjects: Subjects of all these targets.
+        outdated: Subjects whose sentence by this maker was replaced by another maker's.
     """
 
     fresh: Iterable[SummaryTarget]
@@ -65,13 +65,13 @@ class Todo:
 
 
 class Worklist:
-    """What is to be done in one generation.
+    """Targets of one generation.
 
     Args:
         snapshot: The generation.
-        cache: The sentences that there are.
-        include: Roles of `LEFT_OUT` to summarise nevertheless.
-        failed_before_ns: Only what has failed earlier than that, in nanoseconds of the epoch, is tried again; None tries all.
+        cache: The summary cache.
+        include: Roles of `EXCLUDED_ROLES` to include.
+        failed_before_ns: Only failures before this time, in nanoseconds since the epoch, are retried; None retries all.
     """
 
     def __init__(
@@ -94,12 +94,12 @@ class Worklist:
 
     @property
     def coverage(self) -> SummaryCoverage:
-        """How much of the code has its sentence."""
+        """Coverage of the code by summaries."""
         sources = self._read_column("summary_source")
         return SummaryCoverage(sum(sources[row] == LLM_SOURCE for row in self._rows), len(self._rows))
 
     def list_makers(self) -> dict[str, str]:
-        """Return who wrote the sentence of each chunk that has one, by subject."""
+        """Return the maker of each chunk's sentence, by subject."""
         sources = self._read_column("summary_source")
         return self._cache.find_makers(self._subjects[row] for row in self._rows if sources[row] == LLM_SOURCE)
 
@@ -109,7 +109,7 @@ class Worklist:
         return self._snapshot.pointer.generation
 
     def map_places(self, level: Level) -> dict[str, str]:
-        """Return the subject of everything of a level that may have a sentence, by its place, and of chunks by their id."""
+        """Return the subject of every target of a level by its place, and of chunks also by id."""
         match level:
             case "chunk":
                 lines = zip(
@@ -132,7 +132,7 @@ class Worklist:
                 return subjects
 
     def iterate_todos(self, level: Level, maker_key: str, counts: Mapping[ResultKey, int]) -> Iterator[Todo]:
-        """Yield what is to be done of a level; what comes later may be made from what is written of the earlier."""
+        """Yield the todos of a level; later ones may depend on the sentences of earlier ones."""
         match level:
             case "chunk":
                 yield self.select_chunks(maker_key, counts)
@@ -142,11 +142,11 @@ class Worklist:
                 yield from self.select_folders(maker_key)
 
     def select_chunks(self, maker_key: str, counts: Mapping[ResultKey, int]) -> Todo:
-        """Return the chunks that a maker has not written of, the most used first; of equal code one.
+        """Return the chunks without a sentence by a maker, the most used first; identical code only once.
 
         Args:
-            maker: Who is to write.
-            counts: How often searches have returned what.
+            maker_key: Key of the prompt and the model.
+            counts: How often searches have returned each declaration.
         """
         usage = self._compute_usage(counts)
         best: dict[str, int] = {}
@@ -155,14 +155,14 @@ class Worklist:
         return self._build_todo(maker_key, best, self._build_chunk_targets)
 
     def select_files(self, maker_key: str) -> Todo:
-        """Return the files that have sentences of their code, and none of a maker themselves."""
+        """Return the files with summarized chunks that have no sentence by a maker."""
         overviews, _ = build_file_overviews(self._columns)
         return self._build_overviews_todo(maker_key, overviews)
 
     def select_folders(self, maker_key: str) -> Iterator[Todo]:
-        """Yield the folders that have no sentence of a maker, those of one depth at a time, the innermost first.
+        """Yield the folders without a sentence by a maker, one depth at a time, the innermost first.
 
-        Those of the next depth are made from what is in the cache when they are asked for.
+        Each depth is built from the cache when it is requested.
         """
         overviews = Overviews.from_arrays(self._snapshot.read_arrays())
         overviews.folders.clear()
@@ -170,7 +170,7 @@ class Worklist:
             yield self._build_overviews_todo(maker_key, level)
             overviews.add_folders(level, self._cache.find_latest)
 
-    # Inside
+    # Internals
 
     @cached_property
     def _subjects(self) -> list[str]:
@@ -183,7 +183,7 @@ class Worklist:
     def _build_todo(
         self, maker_key: str, rows: Mapping[str, int], build_targets: Callable[[Sequence[int]], Iterable[SummaryTarget]]
     ) -> Todo:
-        """Return what is to be done of some subjects, each with its row, in their order."""
+        """Build the todo of subjects, each with its row, in their order."""
         done = self._cache.find_subjects_by_maker(maker_key, rows)
         writers = self._cache.find_makers(done)
         outdated = [
@@ -228,7 +228,7 @@ class Worklist:
                 yield SummaryTarget("chunk", self._subjects[row], place, title, text, entry["language"], entry["id"])
 
     def _compute_usage(self, counts: Mapping[ResultKey, int]) -> FloatArray:
-        """Return for each chunk how much it is used: by other code, by searches, and less if it explains itself."""
+        """Compute the usage of each chunk: by other code, by searches, and less if it has a docstring."""
         places = zip(self._read_column("path"), self._read_column("qualified_name"), strict=True)
         returned = np.fromiter((counts.get(place, 0) for place in places), np.float64, len(self._snapshot))
         documented = np.fromiter(map(bool, self._read_column("docstring")), bool, len(self._snapshot))
@@ -237,7 +237,7 @@ class Worklist:
         return usage
 
     def _compute_centrality(self) -> FloatArray:
-        """Return for each chunk the largest centrality of what begins in it."""
+        """Compute for each chunk the largest centrality of the symbols that begin in it."""
         nodes = self._snapshot.read_graph().nodes
         files = {path: number for number, path in enumerate(dict.fromkeys(self._read_column("path")))}
         chunk_starts = _encode_places(files, self._read_column("path"), self._columns["start_line"].to_numpy())
@@ -252,13 +252,13 @@ class Worklist:
 
 
 def _encode_places(files: Mapping[str, int], paths: Sequence[str], lines: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return places as numbers that have their order: the file, -1 for an unknown one, and then the line."""
+    """Encode locations as sortable numbers: the file, -1 if unknown, then the line."""
     numbers = np.fromiter((files.get(path, -1) for path in paths), np.int64, len(paths))
     return (numbers << _LINE_BITS) + lines.astype(np.int64)
 
 
 def _format_title(kind: str, path: str, name: str, context: str) -> str:
-    """Return what a chunk is, in a line."""
+    """Format the kind and name of a chunk in a line."""
     words = kind.replace("_", " ")
     if kind in FILE_NAMED_KINDS and name == get_module_name(path):
         return f"{words} of {path}"

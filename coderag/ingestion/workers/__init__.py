@@ -1,1 +1,1 @@
-"""The work that is done file by file, and the processes that do it. Nothing here imports LlamaIndex."""
+"""Per-file work of indexing, and the processes that run it. Nothing here imports LlamaIndex."""

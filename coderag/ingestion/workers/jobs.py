@@ -1,4 +1,4 @@
-"""The work of indexing that is done file by file: read, parse, summarise, count. What a worker process runs.
+"""Per-file work of indexing in a worker process: read, parse, summarize, count terms.
 
 A `ParseJob` is some files, its `JobResult` their chunks as one Arrow table with their term counts. Nothing here imports
 LlamaIndex: a worker starts in a fraction of a second.
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Treatment = Literal["whole", "lines", "lost"]
-"""How a file is treated: parsed; cut by lines, because parsing it ended the process; or given up, because that did too."""
+"""Treatment of a file: parsed; split by lines after parsing crashed the process; or given up after that crashed, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What all jobs of one run have in common; plain values, so that a worker need not import the settings.
+    """Settings that all jobs of a run share; plain values, so that a worker need not import `Settings`.
 
     Attributes:
-        run: Tells runs apart: a worker counts terms over one vocabulary a run.
+        run: Id of the run: a worker counts terms over one vocabulary per run.
         chunking: Keyword arguments of `parse_file`.
         repository: Part of every chunk's id.
-        cache_key: Of everything beside a file's content and language that decides how it is parsed.
+        cache_key: Key of everything beside content and language that determines the result of parsing.
         cache: Directory of the content cache; None for none.
-        generated: Whether code that a program wrote is indexed.
-        as_columns: Whether chunks are wanted as columns with counts; else as parsed files, for the LlamaIndex pipeline.
-        isolated: Whether the process may die of a file.
+        generated: Whether generated code is indexed.
+        as_columns: Whether to return chunks as columns with counts, or as parsed files for the LlamaIndex pipeline.
+        isolated: Whether a file may crash the process.
     """
 
     run: str
@@ -64,11 +64,11 @@ class RunSettings:
 
 @dataclass(frozen=True, slots=True)
 class FileTask:
-    """One file to index.
+    """A file to index.
 
     Attributes:
-        known_hash: SHA-256 of the content that is indexed; if it is the same still, nothing more is done.
-        trouble: What happened when the file was treated better.
+        known_hash: SHA-256 of the indexed content; an unchanged file is not parsed.
+        trouble: Failure of the previous treatment.
     """
 
     candidate: Candidate
@@ -79,12 +79,12 @@ class FileTask:
 
 @dataclass(frozen=True, slots=True)
 class ParseJob:
-    """Some files to index together."""
+    """Files to index together."""
 
     files: Sequence[FileTask]
 
     def degrade(self, position: int, trouble: str) -> "ParseJob":
-        """Return the job with one file treated with more care, because of what happened."""
+        """Return the job with a safer treatment of one file, with the reason."""
         file = self.files[position]
         files = list(self.files)
         files[position] = replace(file, treatment="lines" if file.treatment == "whole" else "lost", trouble=trouble)
@@ -93,19 +93,19 @@ class ParseJob:
 
 @dataclass(slots=True)
 class JobResult:
-    """What came of a job.
+    """Result of a job.
 
     Attributes:
-        records: Of all its files, in order.
-        unchanged: Paths of the files whose content is the known one.
+        records: Records of all its files, in order.
+        unchanged: Paths of the files with unchanged content.
         columns: The chunks, see `coderag.stores.arrow.build_chunk_table`; None if there are none, or not as columns.
         counts, path_counts: Term counts of the chunks, and of the paths of files with chunks, in order.
-        new_terms: The terms that this run's results of the same worker did not have before; they are the last columns.
-        parsed: The files and their texts, where chunks are not wanted as columns.
-        facts: Of each file that was parsed, by its path.
-        fresh: What was parsed and is not in the cache, by its key.
+        new_terms: Terms that earlier results of this worker and run do not have; they are the last columns.
+        parsed: The files and their texts, unless chunks are returned as columns.
+        facts: Facts of each parsed file, by path.
+        new_cache_entries: Parsed files that are not in the cache, by key.
         seconds: By stage.
-        worker: Tells apart whose columns of counts these are.
+        worker: Id of the worker that numbered the columns of the counts.
     """
 
     records: list[FileRecord]
@@ -122,7 +122,7 @@ class JobResult:
 
 
 class JobRunner:
-    """Does the jobs of one run.
+    """Runs the jobs of one run.
 
     Args:
         settings: Of the run.
@@ -137,7 +137,7 @@ class JobRunner:
         self._cache = ContentCache(settings.cache, limit_bytes=0) if settings.cache else None
 
     def run(self, job: ParseJob, announce: Callable[[int], None] = lambda _: None) -> JobResult:
-        """Do a job.
+        """Run a job.
 
         Args:
             announce: Called before each file with its position, and once with -1 when all are parsed.
@@ -161,7 +161,7 @@ class JobRunner:
             self._cache.close()
 
     def _process_file(self, task: FileTask, result: JobResult) -> ParsedFile | None:
-        """Read and parse one file and record what became of it; None if there is nothing to store."""
+        """Read and parse a file and record its outcome; return None if there is nothing to store."""
         record, source = self._read_file(task)
         if source is None or record.hash == task.known_hash:
             result.records.append(record)
@@ -171,7 +171,7 @@ class JobRunner:
         try:
             with stages.measure("chunk"):
                 parsed = self._parse_file(task, record, source, result)
-        except Exception as error:  # noqa: BLE001  # a fault of ours, or no memory: one file suffers, not the run
+        except Exception as error:  # noqa: BLE001  # a bug or lack of memory must only affect one file
             if task.treatment == "whole":
                 return self._process_file(
                     replace(task, treatment="lines", trouble=f"cannot be parsed: {error!r}"), result
@@ -241,7 +241,7 @@ class JobRunner:
             cached = self._cache.get(parse_cache.NAMESPACE, [key])
             try:
                 return parse_cache.unpack(cached[key], text) if key in cached else None
-            except ValueError:  # it was written by something else
+            except ValueError:  # an invalid entry
                 return None
 
     def _add_columns(self, result: JobResult, parsed: Sequence[ParsedFile]) -> None:

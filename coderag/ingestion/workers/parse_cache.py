@@ -1,7 +1,7 @@
-"""Parsed files as bytes, for the content cache: whatever has the same bytes and language is parsed once.
+"""Serialization of parsed files for the content cache: equal bytes and language are parsed once.
 
-JSON, because an index may come from elsewhere and reading it must not run anything. The text is not stored: a chunk is
-known by where it lies in the file.
+The format is JSON, because an index may come from elsewhere and reading it must not run code. Texts are not stored: a chunk
+is a range of the file's bytes.
 """
 
 from hashlib import sha256
@@ -14,7 +14,7 @@ from coderag.schema.chunks import ChunkMetadata, SymbolRecord
 from coderag.stores.facts_codec import PackedFacts, unpack_body, unpack_interface
 
 NAMESPACE: Final = "parsed"
-"""Where parsed files lie in the content cache."""
+"""Namespace of parsed files in the content cache."""
 
 _DERIVED_FIELDS = {"path", "role", "language", "summary", "summary_source", "content_hash"}
 _STORED_FIELDS = tuple(name for name in ChunkMetadata.__annotations__ if name not in _DERIVED_FIELDS)
@@ -23,11 +23,11 @@ _FIELD_TYPES = tuple(
 )
 _TEXT_LIST_FIELDS = tuple(name for name in _STORED_FIELDS if ChunkMetadata.__annotations__[name] == list[str])
 _SYMBOL_KEYS = SymbolRecord.__annotations__.keys()
-_MAX_NUMBER = 2**31 - 1  # of a line, as the index stores it
+_MAX_NUMBER = 2**31 - 1  # the index stores line numbers as int32
 
 
 def pack(parsed: ParsedFile) -> bytes:
-    """Return a file that was parsed without a path, as bytes."""
+    """Serialize a file that was parsed without a path."""
     rows = [
         [chunk.metadata[name] for name in _STORED_FIELDS]  # type: ignore[literal-required]
         for chunk in parsed.chunks
@@ -39,13 +39,13 @@ def pack(parsed: ParsedFile) -> bytes:
 
 
 def unpack(packed: bytes, text: str) -> ParsedFile:
-    """Return what `pack` was given.
+    """Deserialize a parsed file.
 
     Args:
-        text: The file's text, whose hash the bytes were found by.
+        text: The file's text.
 
     Raises:
-        ValueError: These are not the bytes of that text.
+        ValueError: The bytes are invalid or do not belong to that text.
     """
     data = text.encode("utf-8", "surrogatepass")
     try:
@@ -64,7 +64,7 @@ def unpack(packed: bytes, text: str) -> ParsedFile:
 
 
 def _unpack_chunk(row: list[Any], language: str, data: bytes) -> ParsedChunk:
-    """Return a chunk of the file whose bytes are `data`, from its row; errors as the row has them."""
+    """Deserialize a chunk from its row and the bytes of its file."""
     _require(tuple(map(type, row)) == _FIELD_TYPES)
     stored: dict[str, Any] = dict(zip(_STORED_FIELDS, row, strict=True))
     start, end = stored["start_byte"], stored["end_byte"]

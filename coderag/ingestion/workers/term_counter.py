@@ -1,7 +1,7 @@
-"""Count the terms of chunks once, by field, for the lexical index and for the dense model alike.
+"""Term counts of chunks by field, for the lexical index and the dense model.
 
-Text is cut into raw tokens; each distinct one is expanded into terms only once a run, so that the counts of a whole batch
-are one sparse product: chunks × raw tokens times raw tokens × terms.
+Text is split into raw tokens. Each distinct token is expanded into terms once per run, so the counts of a batch are one
+sparse product: chunks × raw tokens times raw tokens × terms.
 """
 
 from collections import Counter, defaultdict
@@ -18,7 +18,7 @@ from coderag.text.tokenizer import expand, path_terms, raw_tokens
 
 
 class CountableChunk(Protocol):
-    """A chunk as parsed, or as a LlamaIndex node: its text, and a `ChunkMetadata`."""
+    """A parsed chunk or a LlamaIndex node: a text, and a `ChunkMetadata`."""
 
     @property
     def text(self) -> str:
@@ -32,10 +32,10 @@ class CountableChunk(Protocol):
 
 
 class TermCounter:
-    """Counts terms of chunks by field; the vocabulary only grows, so that earlier counts stay valid.
+    """Counts the terms of chunks by field; the vocabulary only grows, so earlier counts stay valid.
 
     Args:
-        terms: Vocabulary to start from, such as that of the index that is updated.
+        terms: Initial vocabulary, such as that of the index to update.
     """
 
     def __init__(self, terms: Sequence[str] = ()) -> None:
@@ -54,7 +54,7 @@ class TermCounter:
         return list(islice(self._term_ids, first, None))
 
     def count(self, chunks: Sequence[CountableChunk]) -> FieldCounts:
-        """Return the term counts of some chunks; terms that are new, those of their paths too, join the vocabulary."""
+        """Count the terms of chunks; new terms, those of paths included, join the vocabulary."""
         bodies, names, docs = [], [], []
         for chunk in chunks:
             metadata = chunk.metadata
@@ -63,11 +63,11 @@ class TermCounter:
             declared = [metadata["name"], *(symbol["qualified_name"] for symbol in metadata["symbols"])]
             names.append(raw_tokens(" ".join(declared)))
             docs.append(raw_tokens(f"{metadata['summary']}\n{metadata['docstring']}"))
-        # No set, whose order differs between processes.
+        # Not a set: its order differs between processes.
         for path in dict.fromkeys(chunk.metadata["path"] for chunk in chunks):
             for term in path_terms(path):
-                self._term_ids[term]  # a look-up numbers a new term
-        # Counting first pays for long texts only; the product adds up what is repeated.
+                self._term_ids[term]  # a lookup numbers a new term
+        # Counting first pays off only for long texts; the product sums repeated tokens.
         rows = [
             _encode_counts(bodies, self._raw_ids),
             *(_encode_occurrences(field, self._raw_ids) for field in (names, docs)),
@@ -77,19 +77,19 @@ class TermCounter:
         return FieldCounts(body=body, names=name, docs=doc)
 
     def count_texts(self, texts: Sequence[str]) -> sp.csr_matrix:
-        """Return the term counts of some texts, float32 (n_texts, n_terms); new terms join the vocabulary."""
+        """Count the terms of texts, float32 (n_texts, n_terms); new terms join the vocabulary."""
         rows = _encode_occurrences([raw_tokens(text) for text in texts], self._raw_ids)
         expansion = self._build_expansion()
         counts: sp.csr_matrix = _build_matrix(*rows, expansion.shape[0]) @ expansion
         return counts
 
     def count_paths(self, paths: Sequence[str]) -> sp.csr_matrix:
-        """Return the term counts of paths of counted chunks, float32 (n_paths, n_terms)."""
+        """Count the terms of the paths of counted chunks, float32 (n_paths, n_terms)."""
         counted = [Counter(path_terms(path)) for path in paths]
         return _build_matrix(*_encode_counts(counted, self._term_ids), len(self._term_ids))
 
     def _build_expansion(self) -> sp.csr_matrix:
-        """Return the terms of every raw token seen so far, float32 (n_raw_tokens, n_terms)."""
+        """Return the terms of every raw token so far, float32 (n_raw_tokens, n_terms)."""
         expanded = [expand(raw) for raw in islice(self._raw_ids, len(self._expansion_ends) - 1, None)]
         _, ids, ends = _encode_occurrences(expanded, self._term_ids)
         self._expansion_ends = np.concatenate([self._expansion_ends, ends[1:] + len(self._expansion_ids)])
@@ -99,7 +99,7 @@ class TermCounter:
 
 
 def _build_numbering(keys: Iterable[str]) -> dict[str, int]:
-    """Return a dict that gives each new key the next number."""
+    """Build a dict that assigns the next number to each new key."""
     numbers: defaultdict[str, int] = defaultdict(None, {key: number for number, key in enumerate(keys)})
     numbers.default_factory = numbers.__len__
     return numbers
@@ -109,13 +109,13 @@ _CsrParts = tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.int32]]
 
 
 def _encode_counts(rows: Sequence[Mapping[str, int]], numbers: Mapping[str, int]) -> _CsrParts:
-    """Return counts, columns and where each row ends in them; new keys get the next columns."""
+    """Encode counts as values, columns and row ends; new keys get the next columns."""
     _, columns, ends = _encode_occurrences(rows, numbers)
     return np.fromiter(chain.from_iterable([row.values() for row in rows]), np.float32, len(columns)), columns, ends
 
 
 def _encode_occurrences(rows: Sequence[Collection[str]], numbers: Mapping[str, int]) -> _CsrParts:
-    """Return the same as `_counts`, of rows in which a key is repeated as often as it occurs."""
+    """Encode rows of keys, repeated by occurrence, as `_encode_counts` does."""
     ends = np.zeros(len(rows) + 1, np.int32)
     np.cumsum([len(row) for row in rows], out=ends[1:])
     columns = np.fromiter(map(numbers.__getitem__, chain.from_iterable(rows)), np.int32, int(ends[-1]))

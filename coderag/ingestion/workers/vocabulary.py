@@ -1,4 +1,4 @@
-"""One vocabulary over the term counts of several workers, each of which numbers terms for itself."""
+"""Vocabulary of an index over the term counts of several workers, each with its own numbering."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from coderag.stores.field_counts import FieldCounts
 
 
 class Vocabulary:
-    """The terms of an index, in the order in which they were first met; it only grows.
+    """Terms of an index in order of first occurrence; it only grows.
 
-    Which worker counted what does not show: a batch's new terms are in the order of the batch.
+    The order does not depend on the workers: new terms of a batch keep the batch's order.
 
     Args:
-        terms: What it starts from, such as the vocabulary of the index that is updated.
+        terms: Initial vocabulary, such as that of the index to update.
 
     Attributes:
         terms: Column ``j`` of all counts is ``terms[j]``.
@@ -28,7 +28,7 @@ class Vocabulary:
         self._columns: defaultdict[str, NDArray[np.int32]] = defaultdict(lambda: np.zeros(0, np.int32))
 
     def learn(self, worker: str, new_terms: Sequence[str]) -> None:
-        """Note which terms a worker's next columns stand for."""
+        """Register the terms of a worker's next columns."""
         numbers = self._numbers
         for term in new_terms:
             if term not in numbers:
@@ -38,14 +38,14 @@ class Vocabulary:
         self._columns[worker] = np.concatenate([self._columns[worker], columns])
 
     def translate(self, worker: str, counts: FieldCounts) -> FieldCounts:
-        """Return a worker's counts over this vocabulary."""
+        """Translate a worker's counts to this vocabulary."""
         body, names, docs = (self.translate_matrix(worker, matrix) for matrix in counts.matrices)
         return FieldCounts(body=body, names=names, docs=docs)
 
     def translate_matrix(self, worker: str, matrix: sp.csr_matrix) -> sp.csr_matrix:
-        """Return one matrix of a worker over this vocabulary, with sorted columns."""
+        """Translate a worker's matrix to this vocabulary, with sorted columns."""
         columns = self._columns[worker][matrix.indices]
         shape = (matrix.shape[0], len(self.terms))
         translated = sp.csr_matrix((matrix.data.copy(), columns, matrix.indptr), shape=shape)
-        translated.sort_indices()  # in place; a few here instead of all at the commit
+        translated.sort_indices()  # in place; here, to spare the commit
         return translated

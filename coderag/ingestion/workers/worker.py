@@ -1,7 +1,7 @@
-"""A worker process: reads jobs from its input, does them, writes the results to its output.
+"""Worker process: reads jobs from its input, runs them, writes the results to its output.
 
-Grammars are native code over whatever a repository holds: some crash on malformed text and some never return. Here that
-ends a process whose only business is one job; `coderag.ingestion.workers.worker_pool` notices and goes on without the file.
+Grammars are native code that runs on untrusted text: some crash on malformed text and some never return. Here that ends
+only a worker; `coderag.ingestion.workers.worker_pool` detects it and continues without the file.
 """
 
 import gc
@@ -20,25 +20,25 @@ from coderag.system.process_memory import trim_heap
 from coderag.system.process_messages import read_message, write_message
 from coderag.text.token_counts import count_tokens
 
-_CPU_SECONDS_PER_MB = 3  # of CPU, and for each further megabyte; parsing a megabyte takes 0.1 to 0.7
-_MEMORY_HEADROOM_BYTES = 1 << 30  # bytes, beside what a worker takes before its first job
-_MEMORY_PER_FILE_BYTE = 250  # of the largest file allowed: a tree takes some 100
+_CPU_SECONDS_PER_MB = 3  # per file and per megabyte; parsing a megabyte takes 0.1 to 0.7 s
+_MEMORY_HEADROOM_BYTES = 1 << 30  # above the memory of a worker before its first job
+_MEMORY_PER_FILE_BYTE = 250  # per byte of the largest allowed file: a tree takes some 100
 
 
 def warm_up() -> None:
-    """Load what the first job would have to wait for, and keep out what it does not need."""
+    """Import modules that the first job needs, and block those that it does not need."""
     avoid_pandas_import()
     count_tokens("")
 
 
 def main() -> None:
-    """Do jobs until the input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    """Run jobs until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     results = os.fdopen(os.dup(1), "wb")
-    with open(os.devnull, "wb") as devnull:  # noqa: PTH123  # what a library prints must not come between messages
+    with open(os.devnull, "wb") as devnull:  # noqa: PTH123  # output of libraries must not mix with messages
         os.dup2(devnull.fileno(), 1)
     warm_up()
-    gc.disable()  # what is parsed is freed by counting; it would look through all that a job has made
+    gc.disable()  # reference counting frees parsed files; a collection would traverse all objects of a job
     gc.freeze()
     runner: JobRunner | None = None
     with suppress(EOFError, BrokenPipeError):
@@ -60,7 +60,7 @@ def main() -> None:
                     runner.close()
                 runner = None
                 write_message(results, None)
-                _collect_garbage()  # now nobody waits
+                _collect_garbage()  # the parent is not waiting now
 
 
 def _run_job(runner: JobRunner, job: ParseJob, results: IO[bytes]) -> object:
@@ -72,32 +72,32 @@ def _run_job(runner: JobRunner, job: ParseJob, results: IO[bytes]) -> object:
         return runner.run(job, report_position)
     except (BrokenPipeError, KeyboardInterrupt):
         raise
-    except BaseException:  # noqa: BLE001  # the parent says what it was
+    except BaseException:  # noqa: BLE001  # the parent reports it
         return WorkerFault(traceback.format_exc())
     finally:
         _limit_time(None)
 
 
 def _collect_garbage() -> None:
-    """Free what refers to itself; what is left are modules, which the next time need not be looked through."""
+    """Free reference cycles; what is left are modules, which later collections need not traverse."""
     gc.collect()
     gc.freeze()
 
 
 def _limit_time(size: int | None) -> None:
-    """Have the system end this process when a file of so many bytes takes too much CPU time; None for no limit."""
-    if hasattr(signal, "setitimer"):  # elsewhere the parent watches the clock
+    """Limit the CPU time of this process for a file of a size in bytes; None removes the limit."""
+    if hasattr(signal, "setitimer"):  # elsewhere the parent has a timeout
         seconds = 0.0 if size is None else _CPU_SECONDS_PER_MB * max(1.0, size / 1_000_000)
         signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def _limit_memory(max_file_bytes: int | None) -> None:
-    """Have allocation fail, and so end this process, before one damaged file takes the machine's memory; None for no limit."""
-    if sys.platform != "linux":  # macOS has the limit and does not heed it
+    """Limit the memory of this process, so that a damaged file ends it before it takes the machine's; None: no limit."""
+    if sys.platform != "linux":  # macOS ignores the limit
         return
     import resource  # noqa: PLC0415  # POSIX only
 
-    with suppress(OSError, ValueError):  # there may be no /proc, or no more to be had
+    with suppress(OSError, ValueError):  # /proc may be missing, or the hard limit lower
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         limit = hard
         if max_file_bytes is not None:

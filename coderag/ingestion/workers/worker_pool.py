@@ -1,7 +1,7 @@
-"""Worker processes for the jobs of indexing, and what happens when one of them dies.
+"""Pool of worker processes for the jobs of indexing, and recovery from crashed workers.
 
-Not `multiprocessing`: its pools import the caller's main module again, so that a script without the `__main__` idiom
-would index itself for ever, and a worker that dies breaks the pool. Here it costs one file its syntax tree.
+`multiprocessing` is not used: its pools import the caller's main module again, so a script without the `__main__` idiom
+would start itself forever, and a crashed worker breaks the pool. Here a crash costs one file its syntax tree.
 """
 
 import atexit
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from coderag.ingestion.workers.jobs import JobResult, ParseJob, RunSettings
 
 IDLE_TIMEOUT_S = 60.0
-"""Workers without a job for so long are ended; starting one takes about 0.4 s."""
+"""Idle time after which workers are stopped; starting a worker takes about 0.4 s."""
 
-_JOBS_AHEAD_PER_WORKER = 2  # for each worker: enough to keep it busy, few enough to bound memory
+_JOBS_AHEAD_PER_WORKER = 2  # keeps workers busy and bounds memory
 
 
 class WorkerPool:
-    """Some worker processes, started when needed and ended when idle. Several threads may run jobs at once.
+    """Worker processes, started on demand and stopped when idle. Several threads may run jobs at once.
 
     Args:
-        size: How many for one run, and how many are kept for the next, at most.
+        size: Number of workers for one run, and maximum number of idle workers.
     """
 
     def __init__(self, size: int) -> None:
@@ -42,10 +42,10 @@ class WorkerPool:
         atexit.register(self.close)
 
     def run(self, jobs: "Iterable[ParseJob]", settings: "RunSettings") -> "Iterator[JobResult]":
-        """Yield the result of each job, in their order, a few jobs ahead of the one that is asked for.
+        """Yield the result of each job, in order, running a few jobs ahead.
 
         Raises:
-            IngestionError: A fault of ours, or no worker can be started.
+            IngestionError: An internal error, or no worker can be started.
         """
         run_workers = _RunWorkers(self)
         waiting: deque[Future[JobResult]] = deque()
@@ -60,7 +60,7 @@ class WorkerPool:
                     yield waiting.popleft().result()
                 finished = True
             finally:
-                if not finished:  # interrupted: nobody waits for what is under way
+                if not finished:  # interrupted: nothing consumes the running jobs
                     for future in waiting:
                         future.cancel()
                     run_workers.end()
@@ -68,7 +68,7 @@ class WorkerPool:
 
     @contextmanager
     def lend(self, function: str) -> Iterator[Pipes]:
-        """Lend a worker for work of another kind, see `coderag.system.process_messages.ProcessLender`.
+        """Lend a worker for other work, see `coderag.process_messages.Lend`.
 
         Raises:
             IngestionError: No worker can be started.
@@ -84,7 +84,7 @@ class WorkerPool:
         self.release([worker] if worker.is_alive else [])
 
     def prepare(self) -> None:
-        """Start the workers that a run is about to need, while it still looks for files.
+        """Start the workers of an upcoming run during its scan.
 
         Raises:
             IngestionError: No worker can be started.
@@ -94,7 +94,7 @@ class WorkerPool:
         self.release(WorkerProcess() for _ in range(missing))
 
     def acquire(self) -> WorkerProcess:
-        """Return a worker of which nobody else has the use."""
+        """Return a worker for exclusive use."""
         with self._lock:
             while self._idle:
                 worker = self._idle.pop()
@@ -104,7 +104,7 @@ class WorkerPool:
         return WorkerProcess()
 
     def release(self, workers: Iterable[WorkerProcess]) -> None:
-        """Take back workers that have done their jobs, for the next run that begins soon."""
+        """Return workers to the pool for the next run."""
         with self._lock:
             self._idle += workers
             excess, self._idle = self._idle[self._size :], self._idle[: self._size]
@@ -117,9 +117,9 @@ class WorkerPool:
             worker.close()
 
     def close(self) -> None:
-        """End the workers that have nothing to do."""
+        """Stop the idle workers."""
         if self._process_id != os.getpid():
-            return  # a fork of the process whose workers they are
+            return  # in a fork: the workers belong to the parent process
         with self._lock:
             if self._idle_timer is not None:
                 self._idle_timer.cancel()
@@ -129,7 +129,7 @@ class WorkerPool:
 
 
 class _RunWorkers:
-    """The workers of one run: one a thread, so that each does its jobs in their order, as `Vocabulary` requires."""
+    """Workers of one run, one per thread, so that each runs its jobs in order, as `Vocabulary` requires."""
 
     def __init__(self, pool: WorkerPool) -> None:
         self._pool = pool
@@ -141,7 +141,7 @@ class _RunWorkers:
         """Return the worker of this thread.
 
         Raises:
-            IngestionError: The run was ended.
+            IngestionError: The run was interrupted.
         """
         thread = threading.get_ident()
         with self._lock:
@@ -152,14 +152,14 @@ class _RunWorkers:
             return self._workers[thread]
 
     def drop_own(self) -> None:
-        """Do without the worker of this thread, which has died."""
+        """Discard the crashed worker of this thread."""
         with self._lock:
             worker = self._workers.pop(threading.get_ident(), None)
         if worker:
             worker.close()
 
     def end(self) -> None:
-        """End all workers, whatever they are doing."""
+        """Stop all workers, busy or not."""
         with self._lock:
             self._ended = True
             workers = [*self._workers.values()]
@@ -168,14 +168,14 @@ class _RunWorkers:
             worker.close()
 
     def release_all(self) -> None:
-        """Leave the workers to other runs."""
+        """Return the workers to the pool."""
         for worker in self._workers.values():
             worker.end_run()
         self._pool.release(worker for worker in self._workers.values() if worker.is_alive)
 
 
 def _run_job(job: "ParseJob", settings: "RunSettings", workers: _RunWorkers) -> "JobResult":
-    """Do a job; when a worker dies of a file, do it again with more care for that file."""
+    """Run a job; after a crash, run it again with a safer treatment of the file."""
     is_second_try = False
     while True:
         worker = workers.get_own()
@@ -184,15 +184,15 @@ def _run_job(job: "ParseJob", settings: "RunSettings", workers: _RunWorkers) -> 
         except WorkerDiedError as error:
             workers.drop_own()
             if not is_second_try and (error.is_external or error.position is None):
-                is_second_try = True  # no file need be to blame
+                is_second_try = True  # no file is necessarily the cause
             elif error.position is None:
-                raise IngestionError(f"worker processes end at once: {error}", hint=NO_WORKERS_HINT) from error
+                raise IngestionError(f"worker processes end immediately: {error}", hint=NO_WORKERS_HINT) from error
             else:
                 job = _degrade_job(job, error)
 
 
 def _degrade_job(job: "ParseJob", error: WorkerDiedError) -> "ParseJob":
-    """Return the job to do instead: with the file that was under way, or else every one, treated with more care."""
+    """Return the job to run after a crash: with a safer treatment of the current file, or of all files."""
     positions = [error.position] if error.position is not None and error.position >= 0 else range(len(job.files))
     for position in positions:
         job = job.degrade(position, str(error))
@@ -211,18 +211,18 @@ if hasattr(os, "register_at_fork"):
 
 
 def get_shared_pool(size: int) -> WorkerPool:
-    """Return this process's pool of so many workers: repositories that are indexed in turn share them."""
+    """Return this process's pool of a size, which all repositories share."""
     return _pools.get(size) or _pools.setdefault(size, WorkerPool(size))
 
 
 def build_helpers(configured: int | None) -> HelperProcesses | None:
-    """Return the processes that may help this one between two runs: as many as are wanted, less this one."""
+    """Return the processes that may help this one between runs: the configured number, less this one."""
     size = count_workers(configured)
     return HelperProcesses(size - 1, get_shared_pool(size).lend) if size > 1 else None
 
 
 def count_workers(configured: int | None) -> int:
-    """Return how many workers to have: as many as wanted, or one a core that this process may use, at most eight."""
+    """Return the number of workers: as configured, or one per available core, at most eight."""
     if configured is not None:
         return configured
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""The parent's side of one worker process: start it, give it jobs, notice how it ends."""
+"""Parent's side of a worker process: start it, send jobs, detect its end."""
 
 import subprocess
 import sys
@@ -18,20 +18,20 @@ if TYPE_CHECKING:  # the parent loads the parsers only if it needs them: a worke
 
 NO_WORKERS_HINT: Final = "Set `ingestion.workers` to 0 to index without worker processes."
 
-_SILENCE_TIMEOUT_S = 120.0  # of wall clock, without a file done: a network drive that hangs
-_SILENCE_TIMEOUT_S_PER_MB = 20.0  # of the largest file; its limit of CPU time comes long before
-_END_RUN_TIMEOUT_S = 20.0  # of wall clock, to close the cache, for which another process may have to be waited for
+_SILENCE_TIMEOUT_S = 120.0  # wall-clock time without progress, for example on a hanging network drive
+_SILENCE_TIMEOUT_S_PER_MB = 20.0  # of the largest file; its CPU limit is far lower
+_END_RUN_TIMEOUT_S = 20.0  # wall-clock time to close the cache, which may wait for another process
 _PIPE_BYTES = 1 << 20
 _COMMAND = "from coderag.ingestion.workers.worker import main; main()"
 _EXTERNAL_SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
 
 
 class WorkerDiedError(Exception):
-    """A worker ended in the middle of a job.
+    """A worker ended during a job.
 
     Attributes:
-        position: Of the file it was at; -1 after the last one, None before the first.
-        by_others: Whether another process ended it, such as the system when memory ran out; not what it read, for sure.
+        position: Position of the current file; -1 after the last, None before the first.
+        is_external: Whether another process ended it, for example the system when memory ran out.
     """
 
     def __init__(self, position: int | None, reason: str, *, is_external: bool) -> None:
@@ -41,10 +41,10 @@ class WorkerDiedError(Exception):
 
 
 class WorkerProcess:
-    """One worker process and the pipes to it.
+    """A worker process and the pipes to it.
 
     Raises:
-        IngestionError: The system starts no process.
+        IngestionError: The system cannot start a process.
     """
 
     def __init__(self) -> None:
@@ -67,15 +67,15 @@ class WorkerProcess:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it has not ended."""
+        """Return whether the process is running."""
         return self._process.poll() is None
 
     def run_job(self, job: "ParseJob", settings: "RunSettings") -> "JobResult":
-        """Return what came of a job.
+        """Run a job and return its result.
 
         Raises:
             WorkerDiedError: The process ended, or was ended because a file took too long.
-            IngestionError: A fault of ours.
+            IngestionError: An internal error.
         """
         position = None
         max_file_bytes = max((task.candidate.size for task in job.files), default=0)
@@ -100,7 +100,7 @@ class WorkerProcess:
         return cast("JobResult", message)
 
     def call_function(self, function: str) -> Pipes:
-        """Have it run a function of ours, between two runs, and return the pipes to that.
+        """Call a function in the worker, between two runs, and return the pipes to it.
 
         Raises:
             OSError: The process is gone.
@@ -109,25 +109,25 @@ class WorkerProcess:
         return Pipes(self._input, self._output)
 
     def end_run(self) -> None:
-        """Have it let go of what belongs to the run, such as the file of the cache; end it if that fails."""
+        """Have the worker release the resources of the run, such as the cache file; stop it if that fails."""
         self._run = ""
         with suppress(OSError):
             write_message(self._input, None)
         self.await_return()
 
     def await_return(self) -> None:
-        """Wait until it has put a run away, or the function has returned that it was sent on; end it if that fails."""
+        """Wait until the worker has ended a run, or a called function has returned; stop it on failure."""
         watchdog = _Watchdog(self._process.kill, _END_RUN_TIMEOUT_S)
         try:
             while read_message(self._output) is not None:
-                pass  # an answer that the borrower did not wait for
+                pass  # an answer that the borrower did not read
         except (EOFError, OSError):
             self.close()
         finally:
             watchdog.cancel()
 
     def close(self) -> None:
-        """End the process, whatever it is doing."""
+        """Stop the process, busy or not."""
         with suppress(OSError):
             self._process.kill()
         for stream in (self._input, self._output):
@@ -136,7 +136,7 @@ class WorkerProcess:
         self._process.wait()
 
     def _describe_end(self, *, timed_out: bool) -> tuple[str, bool]:
-        """Return how the process ended, in words, and whether another one ended it."""
+        """Describe the end of the process, and return whether another process caused it."""
         end = describe_exit(self._process.wait())
         if timed_out or end == "SIGPROF":
             return "parsing took too long", False
@@ -144,14 +144,14 @@ class WorkerProcess:
 
 
 class _Watchdog:
-    """Ends a process that says nothing for too long.
+    """Kills a process after a period of silence.
 
     Args:
-        end: Ends it.
-        seconds: How long is too long.
+        on_timeout: Kills the process.
+        seconds: Maximum silence.
 
     Attributes:
-        ended: Whether it has.
+        has_fired: Whether the timeout has passed.
     """
 
     def __init__(self, on_timeout: Callable[[], None], seconds: float) -> None:
@@ -163,11 +163,11 @@ class _Watchdog:
         self._start(seconds)
 
     def reset(self) -> None:
-        """Note that the process said something."""
+        """Note a message of the process."""
         self._last_message_s = time.monotonic()
 
     def cancel(self) -> None:
-        """Watch no longer."""
+        """Stop watching."""
         self._is_cancelled = True
         self._timer.cancel()
 
@@ -188,9 +188,9 @@ class _Watchdog:
 
 
 def _widen_pipe(pipe: IO[bytes]) -> None:
-    """Let a pipe hold a whole result, so that a worker goes on while its parent is busy."""
+    """Enlarge a pipe to hold a whole result, so that a worker continues while its parent is busy."""
     if sys.platform == "linux":
         import fcntl  # noqa: PLC0415  # POSIX only
 
-        with suppress(OSError):  # the system grants each user so much and no more
+        with suppress(OSError):  # the user's limit may be reached
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)

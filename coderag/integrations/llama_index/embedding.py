@@ -1,4 +1,4 @@
-"""The embedded dense model behind LlamaIndex's interface for embedding models."""
+"""LlamaIndex interface of the embedded dense model."""
 
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,10 @@ _BATCH_SIZE = 512
 
 
 class EmbeddedModel(BaseEmbedding):
-    """Word vectors shipped in the package: no download, no network, no GPU.
+    """Word vectors in the package: no download, no network, no GPU.
 
-    Texts are code-aware bags of words (`WordVectors`), so a vector costs microseconds. Vectors have length 1, or are
-    zero for a text of which no word is known. In a question, stop words do not count.
+    Texts are code-aware bags of words (`WordVectors`), so a vector costs microseconds. Vectors have length 1, or are zero
+    for a text without known words. Stop words of a query do not count.
     """
 
     _vectors: WordVectors = PrivateAttr()
@@ -25,7 +25,7 @@ class EmbeddedModel(BaseEmbedding):
         """Load the model.
 
         Args:
-            folder: Where the vectors are.
+            folder: Folder of the vectors.
             options: Fields of `BaseEmbedding`.
 
         Raises:
@@ -37,7 +37,7 @@ class EmbeddedModel(BaseEmbedding):
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the name LlamaIndex serialises the class under."""
+        """Return the class name in LlamaIndex's serialized form."""
         return "EmbeddedModel"
 
     @property
@@ -47,7 +47,7 @@ class EmbeddedModel(BaseEmbedding):
 
     @property
     def vectors(self) -> WordVectors:
-        """The word vectors themselves."""
+        """The word vectors."""
         return self._vectors
 
     def _get_query_embedding(self, query: str) -> list[float]:

@@ -1,4 +1,4 @@
-"""`CodeNodeParser`: files in, one LlamaIndex ``TextNode`` a chunk out.
+"""`CodeNodeParser`: one LlamaIndex ``TextNode`` per chunk of a file.
 
 The only module of parsing that imports LlamaIndex.
 """
@@ -21,13 +21,13 @@ from coderag.schema.vocabulary import ChunkStrategy
 
 _LLM_KEYS: Final = frozenset({"path", "kind", "qualified_name", "context", "start_line", "end_line", "summary"})
 EXCLUDED_FROM_EMBEDDING: Final = [key for key in ChunkMetadata.__annotations__ if key not in EMBEDDED_KEYS]
-"""What the text for an embedding model leaves out."""
+"""Metadata that the text for an embedding model omits."""
 EXCLUDED_FROM_LLM: Final = [key for key in ChunkMetadata.__annotations__ if key not in _LLM_KEYS]
-"""What the text for an LLM leaves out."""
+"""Metadata that the text for an LLM omits."""
 
 
 class CodeNodeParser(NodeParser):
-    """Cuts source files at their declarations, documents at their headings and other text by lines, or by a strategy.
+    """Splits source files at declarations, documents at headings and other text by lines.
 
     A ``Document`` is a file: its text, and in its metadata ``path`` and, where known, ``language`` and ``role``. The
     nodes of a file cover it in order without gap; only windows overlap. Their metadata is a `ChunkMetadata`; of
@@ -57,12 +57,12 @@ class CodeNodeParser(NodeParser):
 
     @property
     def notes(self) -> dict[str, str]:
-        """What was wrong with files of the last call, such as a syntax error, by path."""
+        """Problems of files in the last call, such as a syntax error, by path."""
         return self._notes
 
     @contextmanager
     def preload(self, parsed: Mapping[str, ParsedFile]) -> Iterator[None]:
-        """Within the block, take these files, by path, as parsed already."""
+        """Within the block, use these parsed files, by path, in place of parsing."""
         self._preloaded = parsed
         try:
             yield
@@ -70,7 +70,7 @@ class CodeNodeParser(NodeParser):
             self._preloaded = {}
 
     def parse_file(self, path: str, text: str, language: str, role: str) -> ParsedFile:  # type: ignore[override]
-        """Cut one file into chunks, without LlamaIndex. Not the deprecated method of pydantic with this name."""
+        """Split a file into chunks, without LlamaIndex. Shadows pydantic's deprecated method of this name."""
         return parse_file(
             path,
             text,
@@ -85,7 +85,7 @@ class CodeNodeParser(NodeParser):
         )
 
     def make_nodes(self, parsed: ParsedFile, document_id: str) -> list[TextNode]:
-        """Return the nodes of a file's chunks."""
+        """Build the nodes of a file's chunks."""
         source = RelatedNodeInfo(node_id=document_id, node_type=ObjectType.DOCUMENT)
         return [
             TextNode(
@@ -114,5 +114,5 @@ class CodeNodeParser(NodeParser):
         return parsed_nodes
 
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:  # noqa: ARG002
-        """Return the nodes as they are: the base class would search the text and overwrite what is known exactly."""
+        """Return the nodes unchanged: the base class would overwrite exact positions with a text search."""
         return nodes

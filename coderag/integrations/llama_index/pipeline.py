@@ -1,8 +1,8 @@
-"""The LlamaIndex pipeline that turns files into embedded chunks: what users see, run and extend.
+"""LlamaIndex pipeline from files to embedded chunks, for users who run or extend it.
 
-``CodeNodeParser → ChunkSummarizer → (yours) → ChunkEmbedder``. Where nobody has put in anything, the indexer does not run
-it: `coderag.ingestion.workers` does the same steps with the same functions on columns, in processes of their own, because an
-object a chunk costs more than all of embedding. Both make the same chunks; a test holds them to it.
+``CodeNodeParser → ChunkSummarizer → (yours) → ChunkEmbedder``. Without user transformations the indexer does not run it:
+`coderag.ingestion.workers` does the same steps with the same functions on columns, in worker processes, because an object
+per chunk costs more than embedding. Both produce the same chunks; a test compares them.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ from coderag.stores.arrow import build_node_table
 
 
 class ChunkEmbedder(TransformComponent):
-    """Count the terms of chunks and embed the chunks, from the counts or by a provider's model.
+    """Counts the terms of chunks and embeds the chunks, from the counts or by a provider's model.
 
     `batch` keeps counts and vectors as matrices, for the store. ``node.embedding`` is set too, so that any LlamaIndex
     component may follow.
@@ -49,7 +49,7 @@ class ChunkEmbedder(TransformComponent):
 
     @property
     def batch(self) -> EmbeddedChunks:
-        """What the last call made."""
+        """Result of the last call."""
         assert self._batch is not None, "no batch was embedded yet"
         return self._batch
 
@@ -58,7 +58,7 @@ class ChunkEmbedder(TransformComponent):
         del kwargs
         counts = self._counter.count(nodes)  # type: ignore[arg-type]  # a TextNode has a text
         path_counts = self._counter.count_paths(list(dict.fromkeys(node.metadata["path"] for node in nodes)))
-        texts = LazyTexts(lambda: [self._embedding_text(node) for node in nodes], len(nodes))
+        texts = LazyTexts(lambda: [self._build_text(node) for node in nodes], len(nodes))
         columns = build_node_table(nodes)
         self._batch = embed_columns(columns, counts, path_counts, self._counter.terms, texts, self._model)
         for node, vector in zip(nodes, self._batch.vectors.chunks, strict=True):
@@ -66,22 +66,22 @@ class ChunkEmbedder(TransformComponent):
             node.__dict__["embedding"] = vector
         return nodes
 
-    def _embedding_text(self, node: BaseNode) -> str:
+    def _build_text(self, node: BaseNode) -> str:
         return build_embedding_text(node.metadata, node.get_content(), self._model.mask)  # type: ignore[arg-type]  # a ChunkMetadata
 
 
 class ChunkPipeline:
-    """Files in, embedded chunks out.
+    """Pipeline from files to embedded chunks.
 
     Args:
-        settings: How files are cut, and further transformations.
+        settings: Chunking, and user transformations.
         model: The dense model.
-        terms: Vocabulary of the index that is updated; empty for a new one.
+        terms: Vocabulary of the index to update; empty for a new index.
         repository: Part of every chunk's id.
-        sentences: Has what a language model wrote of chunks; it goes before what can be derived.
+        sentences: Looks up cached summaries, which take precedence over derived ones.
 
     Attributes:
-        pipeline: The LlamaIndex `IngestionPipeline`, for those who want to look at it or run it themselves.
+        pipeline: The LlamaIndex `IngestionPipeline`, to inspect or to run directly.
     """
 
     def __init__(
@@ -101,20 +101,20 @@ class ChunkPipeline:
                 *(_load_transformation(name) for name in settings.transformations),
                 self._embedder,
             ],
-            disable_cache=True,  # its key is the whole batch: one changed file would miss for every other
+            disable_cache=True,  # its key is the whole batch: one changed file would invalidate all others
         )
 
     @property
     def notes(self) -> Mapping[str, str]:
-        """What was wrong with files of the last batch, such as a syntax error, by path."""
+        """Problems of files in the last batch, such as a syntax error, by path."""
         return dict(self._parser.notes)
 
     def run(self, documents: Sequence[Document], parsed: Mapping[str, ParsedFile] | None = None) -> EmbeddedChunks:
-        """Return the chunks of some files with their counts and vectors.
+        """Run the pipeline on some files and return their embedded chunks.
 
         Args:
             documents: The files, see `CodeNodeParser`.
-            parsed: Files that a worker has parsed already, by path.
+            parsed: Files that a worker has already parsed, by path.
         """
         with self._parser.preload(parsed or {}):
             self.pipeline.run(documents=list(documents))
@@ -148,7 +148,7 @@ class ChunkPipeline:
 
 
 def _load_transformation(name: str) -> TransformComponent:
-    """Return the component that settings name as ``package.module:Class``; nothing but such a class is ever called."""
+    """Load the component that settings name as ``package.module:Class``. Only such a class is ever called."""
     module, _, attribute = name.partition(":")
     setting = f"ingestion.transformations: {name!r}"
     try:
@@ -158,5 +158,5 @@ def _load_transformation(name: str) -> TransformComponent:
         return transformation_class()
     except ConfigurationError:
         raise
-    except Exception as error:  # whatever their module or constructor raises
+    except Exception as error:  # user code may raise anything
         raise ConfigurationError(f"{setting} cannot be loaded: {error}") from error

@@ -1,4 +1,4 @@
-"""`ChunkSummarizer`: the step of the LlamaIndex pipeline that gives every chunk its sentence."""
+"""`ChunkSummarizer`: the step of the LlamaIndex pipeline that adds summaries."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -16,19 +16,18 @@ from coderag.ingestion.summaries.targets import SummaryTarget, compute_node_subj
 
 
 class ChunkSummarizer(TransformComponent):
-    """Fill ``summary`` and ``summary_source`` of every chunk that has none.
+    """Fills ``summary`` and ``summary_source`` of chunks without a summary.
 
-    What a language model wrote of the same code goes first (``llm``): what is kept of it, else what `writer` writes now.
-    Else the summary is the docstring's first sentence where there is one (``docstring``), or derived from the kind, the name
-    split into words, the signature, the parent and what the chunk calls (``derived``); so is that of a chunk on which the
-    model failed.
+    A language model's sentence has precedence (``llm``): a cached one, or one that `writer` writes now. Otherwise the
+    summary is the docstring's first sentence (``docstring``), or it is derived from the kind, the words of the name, the
+    signature, the parent and the calls (``derived``). Chunks on which the model failed get a derived summary, too.
 
     Args:
-        sentences: Returns the kept sentences of those subjects that have one; None keeps nothing.
-        writer: Asks a language model for those that are missing; None asks nobody.
+        sentences: Returns the cached sentences of those subjects that have one; None disables the cache.
+        writer: Requests missing sentences from a language model; None sends no requests.
     """
 
-    # Declared, so that a LlamaIndex cache tells apart what another prompt or model would have made.
+    # Declared as fields, so that the key of a LlamaIndex cache depends on prompt and model.
     prompt: str = Field(default="", description="Key of the prompt that missing sentences are asked for with.")
     model: str = Field(default="", description="Name of the model that is asked.")
 
@@ -47,7 +46,7 @@ class ChunkSummarizer(TransformComponent):
         """Return the same nodes with their summaries."""
         if self._writer is None:
             return self._fill_summaries(nodes, self._find_sentences(nodes))
-        with ThreadPoolExecutor(1) as thread:  # an event loop may be running in this one, as in a notebook
+        with ThreadPoolExecutor(1) as thread:  # this thread may run an event loop, as in a notebook
             return thread.submit(asyncio.run, self.acall(nodes, **kwargs)).result()
 
     async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:  # noqa: ANN401  # as above

@@ -26,10 +26,10 @@ def build_context_reply(
     """Build a reply from a context.
 
     Args:
-        opened: The repository.
+        handle: The repository.
         context: The context.
         max_tokens: Maximum size of the text.
-        without: Relations whose code is left out.
+        excluded_relations: Relations whose code is left out.
     """
     cleaner, excluded = handle.make_cleaner(), set(excluded_relations)
     parts = [

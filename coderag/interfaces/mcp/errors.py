@@ -25,10 +25,9 @@ def format_error(error: CodeRAGError) -> str:
     lines = [f"{error}."]
     if isinstance(error, AmbiguousNameError) and error.candidates:
         lines.append("Call again with one of these names:")
-        lines += [
-            f"- `{candidate.name}` ({candidate.kind}, {format_location(candidate.path, candidate.start_line, candidate.end_line)})"
-            for candidate in error.candidates[:_MAX_CANDIDATES]
-        ]
+        for candidate in error.candidates[:_MAX_CANDIDATES]:
+            place = format_location(candidate.path, candidate.start_line, candidate.end_line)
+            lines.append(f"- `{candidate.name}` ({candidate.kind}, {place})")
         remaining = len(error.candidates) - _MAX_CANDIDATES
         lines += [f"- and {remaining} more"] if remaining > 0 else []
     elif isinstance(error, IndexNotFoundError):

@@ -19,7 +19,7 @@ class LineCutter:
     """Splitter of a byte stream into lines; it buffers at most one line of the maximum length.
 
     Args:
-        limit: Maximum bytes of a line.
+        max_bytes: Maximum bytes of a line.
     """
 
     def __init__(self, max_bytes: int = MAX_LINE_BYTES) -> None:

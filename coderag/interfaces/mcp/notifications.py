@@ -59,7 +59,7 @@ class NotificationBus(InMemorySubscriptionBus):
         """Keep the bus attached while a connection is served; detach after the last one.
 
         Args:
-            rest: Called when the last connection ends.
+            on_idle: Called when the last connection ends.
         """
         self._connection_count += 1
         try:

@@ -26,7 +26,7 @@ async def build_pending_reply(
 
     Args:
         call: The call.
-        opened: The repository, which is being indexed.
+        handle: The repository, which is being indexed.
         query: Query; may be a name or a path.
         top_k: Maximum number of results.
         key: Key of the list in the data that holds them.

@@ -80,7 +80,8 @@ def _format_changed_file(file: ChangedFile, cleaner: Cleaner) -> str:
 def _format_dependents(graph: "CodeGraph", declaration: "GraphDeclaration", cleaner: Cleaner) -> Iterator[str]:
     """Yield the users, implementations and tests of a changed declaration."""
     place = format_location(declaration.path, declaration.start_line, declaration.end_line)
-    yield f"## {declaration.kind} {format_code_span(cleaner.clean_line(declaration.qualified_name))} — {cleaner.clean_line(place)}"
+    name = format_code_span(cleaner.clean_line(declaration.qualified_name))
+    yield f"## {declaration.kind} {name} — {cleaner.clean_line(place)}"
     permissive_graph = graph.permissive
     yield _format_neighbours("used by", permissive_graph.users(declaration.name), cleaner)
     yield _format_neighbours(

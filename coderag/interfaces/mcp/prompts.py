@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
@@ -23,6 +23,9 @@ from coderag.interfaces.mcp.tool import ToolRequest
 from coderag.interfaces.mcp.tools.context import run_context
 from coderag.interfaces.mcp.tools.docs import run_docs
 from coderag.interfaces.mcp.tools.explain import run_explain
+
+if TYPE_CHECKING:
+    from coderag.workspace.jobs import JobView
 
 _FRESHNESS_S = 5.0
 _OVERVIEW_QUERY = "overview, purpose, architecture, getting started, how to build and test"
@@ -53,7 +56,7 @@ def add_prompts(server: MCPServer[Any], repositories: Repositories) -> None:
             call = ToolRequest(repositories, ctx)
             handle = await call.open(repository)
             if handle.indexing_job is not None:
-                return f"{handle.name} is not indexed yet ({format_progress(handle.indexing_job)}). Ask for this prompt again in a moment."
+                return _format_not_indexed(handle.name, handle.indexing_job)
             await call.refresh(handle, _FRESHNESS_S)
             facts = await call.run(partial(describe_diff, handle, base))
             return _build_message(
@@ -70,7 +73,7 @@ def add_prompts(server: MCPServer[Any], repositories: Repositories) -> None:
             call = ToolRequest(repositories, ctx)
             handle = await call.open(repository)
             if handle.indexing_job is not None:
-                return f"{handle.name} is not indexed yet ({format_progress(handle.indexing_job)}). Ask for this prompt again in a moment."
+                return _format_not_indexed(handle.name, handle.indexing_job)
             documents = await run_docs(
                 call, DocsArguments(query=_OVERVIEW_QUERY, max_tokens=2_500, repository=repository)
             )
@@ -95,6 +98,10 @@ def add_prompts(server: MCPServer[Any], repositories: Repositories) -> None:
                 frames,
                 evidence,
             )
+
+
+def _format_not_indexed(name: str, job: "JobView") -> str:
+    return f"{name} is not indexed yet ({format_progress(job)}). Ask for this prompt again in a moment."
 
 
 def _build_message(task: str, *facts: str) -> str:

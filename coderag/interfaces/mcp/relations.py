@@ -54,7 +54,7 @@ def find_related_parts(
         cleaner: Sanitiser of the repository's texts.
         depth: Maximum number of steps.
         limit: Maximum neighbours per relation.
-        more: Advice for neighbours beyond the limit.
+        next_call: Advice for neighbours beyond the limit.
 
     Raises:
         UnknownNameError: No declaration has the name.

@@ -65,7 +65,7 @@ class McpReply:
         intro: First lines of the text.
         parts: The results, best first.
         notes: Additional sentences: in the text and, as ``notes``, in the data.
-        more: Returns the call that fetches omitted parts, given the number of shown ones.
+        describe_next_call: Returns the call that fetches omitted parts, given the number of shown ones.
         max_tokens: Maximum size of the text.
     """
 

@@ -42,7 +42,7 @@ class RepositoryHandle:
     """A repository in use by a call.
 
     Attributes:
-        indexing: View of the job that builds the first index; None if there is an index.
+        indexing_job: View of the job that builds the first index; None if there is an index.
     """
 
     repository: "OpenRepository"
@@ -69,7 +69,7 @@ class Repositories:
     Args:
         workspace: The workspace, or a function that returns it and is called once.
         default_root: Default repository of calls.
-        notices: Bus that is attached to the workspace.
+        notifications: Bus that is attached to the workspace.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Repositories:
         """Open the repository of a call.
 
         Args:
-            given: Name or folder given by the call; empty for the default of the session.
+            name: Name or folder given by the call; empty for the default of the session.
             headers: Headers of the request, on transports that have them.
 
         Raises:

@@ -47,7 +47,7 @@ class CodeRAGServer(MCPServer[None]):
 
     Args:
         repositories: Repositories, and threads for their calls.
-        notices: Bus for notifications to clients.
+        notifications: Bus for notifications to clients.
         profile: Tools that agents get.
     """
 

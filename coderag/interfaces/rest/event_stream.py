@@ -62,7 +62,7 @@ async def run_unless_gone(
 
     Args:
         receive: ASGI receive of the request, whose body has been read.
-        run: The coroutine to run.
+        coroutine: The coroutine to run.
         timeout_s: Timeout in seconds; None for none.
 
     Raises:

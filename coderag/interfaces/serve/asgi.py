@@ -36,7 +36,7 @@ class ServiceApp:
 
     Attributes:
         app: The whole app, without a guard.
-        apps: Parts with a lifespan.
+        apps_with_lifespan: Parts with a lifespan.
     """
 
     app: ASGIApp
@@ -121,7 +121,7 @@ async def _handle_repository(workspace: Workspace, request: Request) -> Response
     except CodeRAGError as error:
         return to_response(to_problem(error))
     restrictions = [
-        {"key": repository.key, "place": repository.place} for repository in repository.engine.settings.restrictions
+        {"key": item.key, "place": item.place} for item in repository.engine.settings.restrictions
     ]
     return JSONResponse({"restrictions": restrictions, "digest": compute_digest(names)})
 

@@ -13,8 +13,8 @@ def trim_log(path: Path, max_bytes: int = MAX_LOG_BYTES, kept_bytes: int = _KEPT
 
     Args:
         path: The file.
-        most_bytes: Size up to which the file is left alone.
-        kept: Size of the end that is kept.
+        max_bytes: Size up to which the file is left alone.
+        kept_bytes: Size of the end that is kept.
     """
     with suppress(OSError):
         if path.stat().st_size <= max_bytes:

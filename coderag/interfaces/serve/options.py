@@ -94,7 +94,7 @@ def read_token(path: Path, new_token: str) -> str:
 
     Args:
         path: The file; a missing one is created, readable by this user only.
-        fresh: Token to write to a missing file.
+        new_token: Token to write to a missing file.
 
     Raises:
         ConfigurationError: It holds no valid token, or others can read it.

@@ -35,8 +35,8 @@ class GuardRules:
         token: Token of every request except the health check.
         hosts: Accepted host names.
         request_s: Seconds that a request may take, or until an event stream begins.
-        most_requests: Maximum concurrent requests.
-        most_body_bytes: Maximum body size of a request.
+        max_requests: Maximum concurrent requests.
+        max_body_bytes: Maximum body size of a request.
     """
 
     token: str
@@ -176,7 +176,7 @@ class _Exchange:
         scope: ASGI scope of the request.
         receive: ASGI receive of the request.
         send: ASGI send of the reply.
-        most_body_bytes: Maximum size of the body.
+        max_body_bytes: Maximum size of the body.
     """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, max_body_bytes: int) -> None:

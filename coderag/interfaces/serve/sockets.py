@@ -24,7 +24,7 @@ class LocalSocket:
 
     Attributes:
         address: As ``unix:/path`` or ``127.0.0.1:port``.
-        file: Identity of its file, to detect a replacement; None if it has no file.
+        file_identity: Identity of its file, to detect a replacement; None if it has no file.
     """
 
     socket: socket.socket

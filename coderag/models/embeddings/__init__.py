@@ -1,4 +1,4 @@
-"""LlamaIndex embedding classes, one a provider: what they add to LlamaIndex's own, and those that LlamaIndex lacks.
+"""LlamaIndex embedding classes: additions to LlamaIndex's own, and replacements of missing ones.
 
-Each imports packages that take seconds or are extras, so `coderag.models.providers` imports the one that it needs.
+Each module imports packages that take seconds or are extras, so `coderag.models.providers` imports only the one it needs.
 """

@@ -1,4 +1,4 @@
-"""The bases of the embedding classes that LlamaIndex lacks."""
+"""Base classes of embedding models that LlamaIndex lacks."""
 
 import asyncio
 from abc import abstractmethod
@@ -15,16 +15,16 @@ InputType = Literal["query", "document"]
 
 
 class QueryDocumentEmbedding(BaseEmbedding):
-    """Embeds questions and the texts that they are to find in one way, told apart by a word."""
+    """Embeds queries and documents with one method, distinguished by an input type."""
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the name in LlamaIndex's records."""
+        """Return the class name in LlamaIndex's serialized form."""
         return cls.__name__
 
     @abstractmethod
     def _embed(self, texts: list[str], input_type: InputType) -> list[Vector]:
-        """Return one vector a text."""
+        """Return one vector per text."""
 
     def _get_text_embeddings(self, texts: list[str]) -> list[Vector]:
         return self._embed(texts, "document")
@@ -40,10 +40,10 @@ class QueryDocumentEmbedding(BaseEmbedding):
 
 
 class FolderEmbedding(QueryDocumentEmbedding):
-    """Runs a model of a folder in this process.
+    """Runs the model of a folder in this process.
 
     Args:
-        prompts: Put before questions and texts.
+        prompts: Prefixes of queries and texts.
     """
 
     _prompts: Mapping[InputType, str] = PrivateAttr()

@@ -1,4 +1,4 @@
-"""Models of a Model2Vec folder: word vectors over the tokens of a transformer. LlamaIndex has no class for them."""
+"""Models of a Model2Vec folder: static word vectors, for which LlamaIndex has no class."""
 
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,13 @@ from coderag.models.embeddings.base import FolderEmbedding
 
 
 class Model2VecEmbedding(FolderEmbedding):
-    """Looks vectors up in this process. Nothing is downloaded.
+    """Looks up vectors in this process. Nothing is downloaded.
 
     Args:
-        folder: With ``model.safetensors``, ``tokenizer.json`` and ``config.json``.
-        dimension: Components of a vector, the first ones; None is all.
-        max_tokens: Texts are cut to it; None is what the folder says, or 512.
-        fields: Of `FolderEmbedding`.
+        folder: Folder with ``model.safetensors``, ``tokenizer.json`` and ``config.json``.
+        dimension: Number of leading components to use; None uses all.
+        max_tokens: Texts are truncated to it; None uses the folder's value, or 512.
+        fields: Fields of `FolderEmbedding`.
     """
 
     _model: StaticModel = PrivateAttr()

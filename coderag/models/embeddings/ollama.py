@@ -8,16 +8,16 @@ from coderag.models.embeddings.base import Vector
 
 
 class OllamaEmbedding(LlamaIndexOllamaEmbedding):
-    """LlamaIndex's class, which cannot ask Ollama to cut texts and to give fewer dimensions.
+    """LlamaIndex's class, extended by truncation on the server and by the number of dimensions.
 
     Attributes:
-        dimensions: Components of a vector; None is the model's own number.
+        dimensions: Number of components of a vector; None uses the model's.
     """
 
     dimensions: int | None = None
 
     def get_general_text_embeddings(self, texts: list[str]) -> list[Vector]:
-        """Return the vectors of texts, each cut by Ollama to the context of the model, with its own tokenizer.
+        """Return the vectors of texts, which Ollama truncates to the model's context with its own tokenizer.
 
         Source: https://github.com/ollama/ollama/blob/main/docs/api.md
         """
@@ -33,5 +33,5 @@ class OllamaEmbedding(LlamaIndexOllamaEmbedding):
         return [list(vector) for vector in reply.embeddings]
 
     def get_general_text_embedding(self, texts: str) -> Vector:
-        """Return the vector of one text."""
+        """Return the vector of a text."""
         return self.get_general_text_embeddings([texts])[0]

@@ -1,4 +1,4 @@
-"""Models behind any OpenAI-compatible endpoint."""
+"""Models of any OpenAI-compatible endpoint."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from coderag.models.embeddings.base import Vector
 
 
 class OpenAICompatibleEmbedding(OpenAILikeEmbedding):
-    """LlamaIndex's class, which would turn the line breaks of code into spaces and trust the order of a reply."""
+    """LlamaIndex's class, but it keeps line breaks and restores the order of a reply."""
 
     def _get_text_embeddings(self, texts: list[str]) -> list[Vector]:
         arguments: dict[str, Any] = self.additional_kwargs

@@ -1,7 +1,7 @@
 """Models of a sentence-transformers folder.
 
-LlamaIndex's ``HuggingFaceEmbedding`` is not used: it replaces the prompts that the folder itself names, looks for models
-that are no folder on the hub, and repeats what failed for good after waits of seconds.
+LlamaIndex's ``HuggingFaceEmbedding`` is not used: it overrides the folder's prompts, looks on the hub for models that are
+not folders, and retries permanent failures after waits of seconds.
 """
 
 from collections.abc import Iterator
@@ -22,12 +22,12 @@ class SentenceTransformersEmbedding(FolderEmbedding):
     """Runs a model in this process. Nothing is downloaded, and no code of the folder is run.
 
     Args:
-        folder: As `SentenceTransformer.save` writes it.
+        folder: Folder as written by `SentenceTransformer.save`.
         device: Such as ``cpu`` or ``cuda``.
-        dimension: Components of a vector; None is all. Fewer suit models trained for it only.
-        max_tokens: Texts are cut to it where the model would read more; None leaves the model's own window.
-        inner_batch: Texts that are computed at once.
-        fields: Of `FolderEmbedding`; poolings that leave out prompts do so.
+        dimension: Number of components of a vector; None is all. Only some models are trained for fewer.
+        max_tokens: Maximum tokens per text, if below the model's own window; None keeps that.
+        inner_batch: Number of texts per forward pass.
+        fields: Fields of `FolderEmbedding`.
     """
 
     _model: SentenceTransformer = PrivateAttr()
@@ -60,7 +60,7 @@ class SentenceTransformersEmbedding(FolderEmbedding):
 
 @contextmanager
 def _hide_progress_bar() -> Iterator[None]:
-    """Within the block, have transformers draw no bar for the weights that it loads: it would cut through ours."""
+    """Within the block, hide transformers' progress bar, which would garble CodeRAG's."""
     if not is_progress_bar_enabled():
         yield
         return

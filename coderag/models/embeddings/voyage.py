@@ -1,7 +1,7 @@
 """Models of Voyage AI.
 
-LlamaIndex's class is not used: it takes neither an address nor a time-out, fetches a tokenizer from a model hub before the
-first request, and allows no version of Voyage's client that runs on Python 3.13.
+LlamaIndex's class is not used: it has no options for address and timeout, downloads a tokenizer before the first request,
+and pins a version of Voyage's client that does not run on Python 3.13.
 """
 
 from operator import itemgetter
@@ -14,12 +14,12 @@ from coderag.models.embeddings.base import InputType, QueryDocumentEmbedding, Ve
 
 
 class VoyageEmbedding(QueryDocumentEmbedding):
-    """Embeds with ``POST /embeddings``. Voyage puts its own instructions before questions and texts, and cuts texts.
+    """Embeds with ``POST /embeddings``. Voyage adds its own prefixes and truncates texts.
 
     Source: https://docs.voyageai.com/reference/embeddings-api
 
     Attributes:
-        output_dimension: Components of a vector; None is the model's own number.
+        output_dimension: Number of components of a vector; None uses the model's.
     """
 
     output_dimension: int | None = None

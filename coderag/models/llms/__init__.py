@@ -1,1 +1,1 @@
-"""Language models: the providers of the settings, and one with prepared replies."""
+"""Language models: providers of the settings, and a scripted model."""

@@ -1,4 +1,4 @@
-"""Models of Anthropic, by LlamaIndex's class."""
+"""Models of Anthropic, through LlamaIndex's class."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
 from contextlib import aclosing
@@ -23,15 +23,15 @@ _FINISHES: dict[str, FinishReason] = {
 
 
 class AnthropicChat(Anthropic):
-    """LlamaIndex's class with a client that it is given: it would make two that nobody closes, as the environment says.
+    """LlamaIndex's class with an injected client: its own two clients are never closed and read the environment.
 
-    It also asks by itself: llama-index-llms-anthropic 0.12.3 fails with anthropic 1 and 2, where ``MessageParam`` is a union
-    and ``create`` takes no temperature.
+    It also sends requests itself: llama-index-llms-anthropic 0.12.3 fails with anthropic 1 and 2, where ``MessageParam`` is
+    a union and ``create`` takes no temperature.
 
     Args:
-        client: Belongs to whoever made it.
-        context_window: In tokens; LlamaIndex knows that of some models, and fails for the others.
-        fields: Of LlamaIndex's class.
+        client: Client, which the caller closes.
+        context_window: Context window in tokens; LlamaIndex knows only that of some models, and fails for others.
+        fields: Fields of LlamaIndex's class.
     """
 
     _context_window: int = PrivateAttr()
@@ -43,7 +43,7 @@ class AnthropicChat(Anthropic):
 
     @property
     def metadata(self) -> LLMMetadata:
-        """What LlamaIndex's callbacks are told of the model."""
+        """Metadata of the model for LlamaIndex's callbacks."""
         return LLMMetadata(
             context_window=self._context_window,
             num_output=self.max_tokens,
@@ -53,7 +53,7 @@ class AnthropicChat(Anthropic):
 
     @llm_chat_callback()
     async def astream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseAsyncGen:  # noqa: ANN401
-        """Return the reply in pieces, each with the event that it came in."""
+        """Stream the reply, each piece with its raw event."""
         rules = [message.content or "" for message in messages if message.role == MessageRole.SYSTEM]
         sent = [
             {"role": message.role.value, "content": message.content or ""}
@@ -63,12 +63,12 @@ class AnthropicChat(Anthropic):
         system = {"system": "\n\n".join(rules)} if rules else {}
         options = self._get_all_kwargs(**kwargs)
         options.pop("temperature", None)
-        create: Any = self._aclient.messages.create  # its types know no parameters that come as a dict
+        create: Any = self._aclient.messages.create  # its type hints do not cover parameters from a dict
         return _to_chat_responses(await create(messages=sent, stream=True, **system, **options))
 
 
 async def stream_chat(request: ChatRequest) -> AsyncGenerator[ReplyChunk, None]:
-    """Yield the reply of ``POST /v1/messages``.
+    """Stream the reply of ``POST /v1/messages``.
 
     Source: https://docs.anthropic.com/en/api/messages-streaming
     """

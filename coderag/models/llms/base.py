@@ -1,4 +1,4 @@
-"""What all language models have in common: whether a prompt fits, and whether what came back is a whole reply."""
+"""Base of language models: length check of prompts, and completeness check of replies."""
 
 import logging
 from abc import ABC, abstractmethod
@@ -21,13 +21,13 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ReplyChunk:
-    """A part of a reply, as it came.
+    """A part of a reply, as received.
 
     Attributes:
-        text: Empty where the chunk only says something of the reply, or holds what the model thinks to itself.
-        finish: How the reply ended; empty while it goes on.
-        said: Why the model refuses.
-        input_tokens, output_tokens: As the server counted them so far; 0 where it does not say.
+        text: Text of the reply; empty for metadata and for reasoning.
+        finish: Reason for the end of the reply; empty before the end.
+        refusal: The model's reason to refuse.
+        input_tokens, output_tokens: The server's counts so far; 0 if it sends none.
     """
 
     text: str = ""
@@ -39,7 +39,7 @@ class ReplyChunk:
 
 @dataclass(slots=True)
 class _ReplyState:
-    """What is known of a reply beside its text."""
+    """State of a reply beside its text."""
 
     finish: FinishReason = ""
     refusals: list[str] = field(default_factory=list)
@@ -47,7 +47,7 @@ class _ReplyState:
     output_tokens: int = 0
 
     def add(self, chunk: ReplyChunk) -> None:
-        if self.finish != "refused":  # a refusal in words ends like any reply
+        if self.finish != "refused":  # the end of a refusal has an ordinary finish reason
             self.finish = chunk.finish or self.finish
         self.refusals.append(chunk.refusal)
         self.input_tokens = chunk.input_tokens or self.input_tokens
@@ -55,12 +55,12 @@ class _ReplyState:
 
 
 class StreamingModel(ABC):
-    """A `coderag.models.protocols.LanguageModel`; what comes from where is left to the classes below.
+    """Base class of a `coderag.models.protocols.LanguageModel`; subclasses provide the stream.
 
     Attributes:
-        name: Such as ``ollama/qwen2.5-coder``.
-        context_window: Tokens of a prompt and its reply together, at most.
-        max_output_tokens: Of a reply, at most; 0 if not known.
+        name: Name such as ``ollama/qwen2.5-coder``.
+        context_window: Maximum number of tokens of a prompt and its reply together.
+        max_output_tokens: Maximum number of tokens of a reply; 0 if unknown.
     """
 
     def __init__(self, name: str, context_window: int, max_output_tokens: int) -> None:
@@ -70,10 +70,10 @@ class StreamingModel(ABC):
 
     @abstractmethod
     def _stream_chunks(self, prompt: ModelPrompt) -> AsyncGenerator[ReplyChunk, None]:
-        """Yield the reply; its end is told in one of the chunks. Raises `ModelError`."""
+        """Stream the reply; one of the chunks has its finish reason. Raises `ModelError`."""
 
     async def stream(self, prompt: ModelPrompt) -> AsyncGenerator[str, None]:
-        """Yield the reply in pieces as they come; the first is not blank.
+        """Stream the reply in pieces; the first is not blank.
 
         A reply that reached ``llm.max_output_tokens`` ends with a `CutOff`, and a warning is logged.
 
@@ -108,10 +108,10 @@ class StreamingModel(ABC):
         self._check_end(reply, has_begun)
 
     def _check_length(self, prompt: str) -> None:
-        """Refuse a prompt of which some servers would drop the beginning without a word."""
+        """Reject a prompt whose beginning some servers would silently drop."""
         max_tokens = self.context_window - self.max_output_tokens
         if len(prompt.encode("utf-8", "replace")) <= max_tokens:
-            return  # a token is at least a byte
+            return  # a token has at least one byte
         tokens = count_tokens(prompt)
         if tokens > max_tokens:
             reply = f", with {self.max_output_tokens} for its reply," if self.max_output_tokens else ""
@@ -124,19 +124,19 @@ class StreamingModel(ABC):
         if reply.finish == "refused":
             refusal = "".join(reply.refusals).strip()
             message = f"{self.name} refuses to answer{f': {refusal}' if refusal else ''}"
-            raise ModelError(message, hint="Ask in other words, or set llm.model to another model.")
+            raise ModelError(message, hint="Rephrase the question, or set llm.model to another model.")
         if reply.finish == "length" and not has_begun:
             message = f"{self.name} used up its {self.max_output_tokens} tokens before the answer began"
-            raise ModelError(message, hint="Raise llm.max_output_tokens: a model that thinks first needs more.")
+            raise ModelError(message, hint="Raise llm.max_output_tokens: a reasoning model needs more.")
         if not has_begun:
             message = f"{self.name} sent an empty answer"
-            raise ModelError(message, hint="Ask again, or set llm.model to another model.")
+            raise ModelError(message, hint="Try again, or set llm.model to another model.")
         if reply.finish == "length":
             _logger.warning("%s was cut off at %d tokens (llm.max_output_tokens)", self.name, self.max_output_tokens)
 
 
 def to_chat_messages(prompt: ModelPrompt) -> "list[ChatMessage]":
-    """Return a prompt as messages of LlamaIndex."""
+    """Convert a prompt to LlamaIndex messages."""
     from llama_index.core.base.llms.types import ChatMessage, MessageRole  # noqa: PLC0415  # takes seconds
 
     rules = [ChatMessage(role=MessageRole.SYSTEM, content=prompt.system)] if prompt.system else []

@@ -1,4 +1,4 @@
-"""Models of Google's Gemini API, by LlamaIndex's class."""
+"""Models of Google's Gemini API, through LlamaIndex's class."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -19,15 +19,15 @@ _FINISHES: dict[str, FinishReason] = {"STOP": "stop", "MAX_TOKENS": "length"}
 
 
 class GeminiChat(GoogleGenAI):
-    """LlamaIndex's class with a client that it is given: it would take address and credentials from the environment.
+    """LlamaIndex's class with an injected client: its own reads address and credentials from the environment.
 
-    Its replies keep the chunks that LlamaIndex drops or raises an error for: those without text, which say how the reply
-    ended or why there is none, and the last one of a reply that became too long.
+    Its replies include chunks that LlamaIndex drops or rejects: those without text, which hold the finish reason, and the
+    last one of a reply that became too long.
 
     Args:
-        client: Belongs to whoever made it.
-        config: Of the generation.
-        fields: Of LlamaIndex's class.
+        client: Client, which the caller closes.
+        config: Configuration of the generation.
+        fields: Fields of LlamaIndex's class.
     """
 
     def __init__(self, client: Client, config: types.GenerateContentConfigDict, **fields: Any) -> None:  # noqa: ANN401
@@ -51,7 +51,7 @@ class GeminiChat(GoogleGenAI):
 
 
 async def stream_chat(request: ChatRequest) -> AsyncGenerator[ReplyChunk, None]:
-    """Yield the reply of ``:streamGenerateContent``.
+    """Stream the reply of ``:streamGenerateContent``.
 
     Source: https://ai.google.dev/api/generate-content
     """
@@ -60,9 +60,9 @@ async def stream_chat(request: ChatRequest) -> AsyncGenerator[ReplyChunk, None]:
         unused = {
             "verify": load_certificates(),
             "ssl": load_certificates(),
-        }  # of further clients, which it makes all the same
+        }  # for additional clients that it creates anyway
         client = Client(
-            vertexai=False,  # not None, for which the environment decides
+            vertexai=False,  # None would read the environment
             api_key=remote.secret or PLACEHOLDER_KEY,
             http_options=types.HttpOptions(
                 base_url=remote.address, httpx_async_client=http_client, client_args=unused, async_client_args=unused

@@ -1,4 +1,4 @@
-"""The language model of one repository: the one that the program around CodeRAG gave, else the one of the settings."""
+"""Language model of a repository: an injected model, or the model of the settings."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class LanguageModels:
-    """Makes the language model when it is first asked for, and keeps it.
+    """Creates the language model on first use, and keeps it.
 
     Args:
-        settings: Of the repository.
-        given: Used in place of the one that ``llm`` names.
+        settings: Settings of the repository.
+        override: Model to use in place of the one in section ``llm``.
     """
 
     def __init__(self, settings: Settings, override: "LanguageModel | LLM | None" = None) -> None:
@@ -25,7 +25,7 @@ class LanguageModels:
 
     @cached_property
     def model(self) -> LanguageModel | None:
-        """The language model as it is to be used, or None: it is shown no secrets, unless the settings say otherwise.
+        """The language model, or None. It receives no secrets unless the settings allow it.
 
         Raises:
             ConfigurationError: A setting cannot be used.
@@ -36,7 +36,7 @@ class LanguageModels:
     def _make_model(self) -> LanguageModel | None:
         override = self._override
         if override is None:
-            if self._settings.llm.provider == "none":  # then nothing is loaded that talks to servers
+            if self._settings.llm.provider == "none":  # avoids importing HTTP clients
                 return None
             from coderag.models.llms.providers import make_language_model  # noqa: PLC0415
 

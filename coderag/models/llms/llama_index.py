@@ -1,4 +1,4 @@
-"""Any language model of LlamaIndex's, for programs that have one already."""
+"""Adapter for any LlamaIndex language model."""
 
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager
@@ -12,15 +12,15 @@ from coderag.schema.prompts import ModelPrompt
 
 
 class LlamaIndexModel(StreamingModel):
-    """An ``LLM`` of LlamaIndex's as CodeRAG's. Time-outs, repeated requests and the size of a reply are as it was made.
+    """A LlamaIndex ``LLM`` as a CodeRAG model. Its own timeouts, retries and reply size apply.
 
     Args:
         llm: The model.
-        name: Part of the keys of what is cached; by default the names of the class and of the model.
-        context_window: In tokens; by default what the model says of itself.
+        name: Part of cache keys; by default the names of the class and of the model.
+        context_window: Context window in tokens; by default the model's own value.
 
     Raises:
-        ConfigurationError: The model does not say how much it reads.
+        ConfigurationError: The context window is unknown.
     """
 
     def __init__(self, llm: LLM, name: str | None = None, context_window: int | None = None) -> None:
@@ -28,12 +28,12 @@ class LlamaIndexModel(StreamingModel):
             metadata = llm.metadata
             window = context_window or metadata.context_window
             model, reply = metadata.model_name, metadata.num_output
-        except ValueError as error:  # some look it up by the model's name, and do not know all
+        except ValueError as error:  # some look it up by the model's name, which may be unknown
             if context_window is None:
                 message = (
-                    f"{llm.class_name()} does not say how many tokens its model reads: {to_single_line(str(error))}"
+                    f"{llm.class_name()} does not know the context window of its model: {to_single_line(str(error))}"
                 )
-                raise ConfigurationError(message, hint="Give it: LlamaIndexModel(llm, context_window=...).") from error
+                raise ConfigurationError(message, hint="Set it: LlamaIndexModel(llm, context_window=...).") from error
             window, model, reply = context_window, str(getattr(llm, "model", "")), 0
         default_name = f"{llm.class_name()}/{model}".rstrip("/")
         super().__init__(name or default_name, window, reply if 0 < reply < window else 0)
@@ -44,11 +44,11 @@ class LlamaIndexModel(StreamingModel):
             async with aclosing(await self._llm.astream_chat(to_chat_messages(prompt))) as replies:
                 async for reply in replies:
                     yield _to_chunk(reply)
-            yield ReplyChunk(finish="stop")  # LlamaIndex has no common way to tell how a reply ended
+            yield ReplyChunk(finish="stop")  # LlamaIndex has no common finish reason
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
-        """Turn whatever the model raises into a `ModelError`: what it may be is not known."""
+        """Turn any exception of the model into a `ModelError`."""
         try:
             yield
         except CodeRAGError:

@@ -1,4 +1,4 @@
-"""Which models a server has. It needs no extra: each provider lists them in answer to one plain request."""
+"""Listing of a server's models, with a plain request that needs no extra."""
 
 from typing import Any
 from urllib.parse import quote
@@ -18,18 +18,18 @@ _MAX_PAGES = 20
 
 
 def list_models(settings: LLMSettings, *, timeout_s: float) -> list[str]:
-    """Return the names of the models that the server of the settings has, as the server writes them.
+    """Request the names of the models of the configured server.
 
-    One request, not repeated; more if the server gives its list in pages. A server that thinks long about a question answers
-    this one at once, so the time-out is the caller's.
+    Sends one request per page, without retries. The caller sets the timeout, because a listing is fast even on a server
+    with slow models.
 
     Args:
-        settings: The section ``llm``, of which ``model`` is not needed.
+        settings: The section ``llm``; ``model`` is not needed.
         timeout_s: Seconds to wait for the server.
 
     Raises:
         ConfigurationError: The address or the key cannot be used.
-        ModelError: The server cannot be reached, refuses, or sends something else.
+        ModelError: The server cannot be reached, rejects the request, or sends an invalid reply.
     """
     if settings.provider == "none":
         return []
@@ -39,18 +39,18 @@ def list_models(settings: LLMSettings, *, timeout_s: float) -> list[str]:
 
 
 def list_server_models(remote: Remote) -> list[str]:
-    """Return the names of the models of a server, which may be one for embedding. Raises `ModelError` as `list_models`."""
+    """Request the names of a server's models; embedding servers work, too. Raises `ModelError` as `list_models`."""
     with translate_remote_errors(remote):
         return _fetch_all_pages(remote)
 
 
 def is_listed(model: str, listed: list[str]) -> bool:
-    """Whether a model of the settings is among those of `list_models`; Ollama's may lack the tag ``latest``."""
+    """Return whether a configured model is in `list_models`; Ollama's names may omit the tag ``latest``."""
     return model in listed or f"{model}:latest" in listed
 
 
 def _fetch_all_pages(remote: Remote) -> list[str]:
-    import httpx  # noqa: PLC0415  # 0.2 s that help and status need not spend
+    import httpx  # noqa: PLC0415  # 0.2 s
 
     headers = {**build_key_headers(remote)}
     if remote.provider == "anthropic":

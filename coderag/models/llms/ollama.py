@@ -1,4 +1,4 @@
-"""Models of an Ollama server, by LlamaIndex's class."""
+"""Models of an Ollama server, through LlamaIndex's class."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -14,12 +14,12 @@ from coderag.models.providers import build_ollama_options
 
 
 async def stream_chat(request: ChatRequest) -> AsyncGenerator[ReplyChunk, None]:
-    """Yield the reply of ``POST /api/chat``.
+    """Stream the reply of ``POST /api/chat``.
 
     Source: https://github.com/ollama/ollama/blob/main/docs/api.md
     """
     remote, settings = request.remote, request.settings
-    # A client belongs to the event loop that it first ran in, and a model may be used from several.
+    # A client is bound to its first event loop, and a model may be used from several.
     options = build_ollama_options(remote.address, remote.timeout_s, remote.secret)
     async with AsyncClient(remote.address, follow_redirects=False, verify=load_certificates(), **options) as client:
         model = Ollama(

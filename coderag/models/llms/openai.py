@@ -1,4 +1,4 @@
-"""Models of OpenAI and of every server that speaks like it, by LlamaIndex's class."""
+"""Models of OpenAI and compatible servers, through LlamaIndex's class."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -19,7 +19,7 @@ _FINISHES: dict[str, FinishReason] = {"length": "length", "content_filter": "ref
 
 
 async def stream_chat(request: ChatRequest) -> AsyncGenerator[ReplyChunk, None]:
-    """Yield the reply of ``POST /chat/completions``.
+    """Stream the reply of ``POST /chat/completions``.
 
     Source: https://platform.openai.com/docs/api-reference/chat-streaming
     """
@@ -50,12 +50,12 @@ def _make_model(request: ChatRequest, client: DefaultAsyncHttpxClient) -> OpenAI
             },
             async_http_client=client,
         )
-    except ValueError as error:  # a model without chat completions
+    except ValueError as error:  # the model does not support chat completions
         raise ConfigurationError(f"llm.model: {error}", hint="Set llm.model to a chat model.") from error
 
 
 def _build_openai_options(settings: LLMSettings) -> dict[str, Any]:
-    """Return what OpenAI's own models take; those that think refuse a temperature and the old name of the limit.
+    """Build the options of OpenAI's own models: reasoning models reject a temperature and the old token limit.
 
     Source: https://platform.openai.com/docs/api-reference/chat/create
     """
@@ -63,7 +63,7 @@ def _build_openai_options(settings: LLMSettings) -> dict[str, Any]:
     return {"max_completion_tokens": settings.max_output_tokens, **sampling}
 
 
-def _to_chunk(text: str, raw: Any) -> ReplyChunk:  # noqa: ANN401  # openai's ChatCompletionChunk, as lenient as the server
+def _to_chunk(text: str, raw: Any) -> ReplyChunk:  # noqa: ANN401  # openai's ChatCompletionChunk; servers may omit fields
     finish: FinishReason = ""
     refusal = ""
     if raw.choices:

@@ -1,4 +1,4 @@
-"""The language model that the settings name (docs/models.md)."""
+"""Language model of the settings (docs/models.md)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -18,18 +18,18 @@ EXTRAS: Final = {
     "anthropic": "llama_index.llms.anthropic",
     "gemini": "llama_index.llms.google_genai",
 }
-"""Providers that are extras, and a module of each."""
+"""Providers that need an extra, with a module of each."""
 
 _MAX_TEMPERATURES = {"anthropic": 1.0}
-"""Providers that take less than the settings allow. Source: https://docs.anthropic.com/en/api/messages"""
+"""Providers with a lower limit than the settings. Source: https://docs.anthropic.com/en/api/messages"""
 
 
 def make_language_model(
     settings: LLMSettings, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 ) -> LanguageModel | None:
-    """Return the model that writes answers, or None if answers are to be extracted.
+    """Create the model that generates answers, or return None if answers are extractive.
 
-    No request is sent and no key is read yet: what needs no language model works without its key.
+    No request is sent and no key is read yet, so commands that need no language model work without a key.
 
     Args:
         settings: The section ``llm``.
@@ -44,18 +44,16 @@ def make_language_model(
     if module := EXTRAS.get(provider):
         require_extra(module, provider, f"the provider '{provider}'")
     if settings.temperature > (max_temperature := _MAX_TEMPERATURES.get(provider, settings.temperature)):
-        message = (
-            f"llm.temperature is {settings.temperature:g}, and the provider '{provider}' takes 0 to {max_temperature:g}"
-        )
+        message = f"llm.temperature is {settings.temperature:g}, but the provider '{provider}' accepts 0 to {max_temperature:g}"
         raise ConfigurationError(message, hint="Lower it.")
     return RemoteModel(settings, _STREAMER_LOADERS[provider], sleep)
 
 
 def get_max_concurrency(settings: LLMSettings) -> int:
-    """Return how many requests may run at once: a server on this machine computes one after the other.
+    """Return the maximum number of concurrent requests: one for a local server, which computes sequentially.
 
     Raises:
-        ConfigurationError: The address is none.
+        ConfigurationError: The address is invalid.
     """
     if settings.concurrency or settings.provider == "none":
         return settings.concurrency or 1

@@ -1,4 +1,4 @@
-"""A language model on a server: repeated requests, time-outs, and errors of CodeRAG around what LlamaIndex's class does."""
+"""Language model on a server: retries, timeouts and CodeRAG errors around LlamaIndex's class."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -12,12 +12,12 @@ from coderag.models.llms.servers import get_address, get_model_name, resolve_llm
 from coderag.models.remote_errors import CutReplyError, Remote, RetryPolicy, translate_remote_errors
 from coderag.schema.prompts import ModelPrompt
 
-_RETRY_POLICY = RetryPolicy(retries_timeouts=False)  # the server would still be writing the answer that came too late
+_RETRY_POLICY = RetryPolicy(retries_timeouts=False)  # the server would still be generating the late reply
 
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What a provider is to send where."""
+    """A request to a provider."""
 
     remote: Remote
     settings: LLMSettings
@@ -25,7 +25,7 @@ class ChatRequest:
 
 
 ChatStreamer = Callable[[ChatRequest], AsyncGenerator[ReplyChunk, None]]
-"""Sends a request and yields the reply as it comes. Its exceptions are those of the provider's library."""
+"""Sends a request and streams the reply. Raises exceptions of the provider's library."""
 
 
 class RemoteModel(StreamingModel):
@@ -33,11 +33,11 @@ class RemoteModel(StreamingModel):
 
     Args:
         settings: The section ``llm``.
-        ask: What the provider's module has; called when it is first needed, for it takes seconds to import.
+        load_streamer: Imports the provider's module, which takes seconds, and returns its streamer.
         sleep: Waits between repeated requests, given seconds.
 
     Raises:
-        ConfigurationError: The settings name no model or no address.
+        ConfigurationError: The settings have no valid model or address.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class RemoteModel(StreamingModel):
     ) -> None:
         self._model = get_model_name(settings)
         super().__init__(f"{settings.provider}/{self._model}", settings.context_window, settings.max_output_tokens)
-        get_address(settings)  # so that a wrong one is told now
+        get_address(settings)  # raises early if it is invalid
         self._settings = settings
         self._load_streamer = load_streamer
         self._sleep = sleep
@@ -65,28 +65,28 @@ class RemoteModel(StreamingModel):
                     has_ended = has_ended or bool(next_chunk.finish)
                     yield next_chunk
             if not has_ended:
-                raise CutReplyError("it stops without the mark of its end")
+                raise CutReplyError("it has no end marker")
 
     async def _start_reply(self, request: ChatRequest) -> tuple[list[ReplyChunk], AsyncGenerator[ReplyChunk, None]]:
-        """Send a request; return the chunks up to the first with text or of the end, and those that follow."""
+        """Send a request; return the chunks up to the first with text or a finish reason, and the rest."""
         stream_chat = await asyncio.to_thread(
             self._load_streamer
-        )  # an import of seconds, in which the event loop is to go on
+        )  # the import takes seconds and must not block the event loop
         chunks = stream_chat(request)
         first_chunks = []
         while chunk := await self._read_next(chunks):
             first_chunks.append(chunk)
             if chunk.text.strip() or chunk.finish:
                 return first_chunks, chunks
-        raise CutReplyError("it stops before it began")
+        raise CutReplyError("it ended without text")
 
     async def _read_next_in_time(self, chunks: AsyncGenerator[ReplyChunk, None]) -> ReplyChunk | None:
         try:
             return await self._read_next(chunks)
         except TimeoutError as error:
-            raise CutReplyError(f"nothing more came within {self._settings.timeout_s:g} s") from error
+            raise CutReplyError(f"no data within {self._settings.timeout_s:g} s") from error
 
     async def _read_next(self, chunks: AsyncGenerator[ReplyChunk, None]) -> ReplyChunk | None:
-        """Return the next chunk, or None at the end. Not only httpx's time-out: a server may send signs of life for ever."""
+        """Return the next chunk, or None at the end. httpx's timeout is not enough: a server may send keep-alives forever."""
         async with asyncio.timeout(self._settings.timeout_s):
             return await anext(chunks, None)

@@ -1,4 +1,4 @@
-"""A language model with prepared replies: for tests, and for examples that run without a key."""
+"""Scripted language model with prepared replies, for tests and for examples without a key."""
 
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -13,12 +13,12 @@ _PIECE = re.compile(r"\s*\S+\s*?(?=\s|$)|\s+$")
 
 
 class ScriptedModel:
-    """Gives its replies in turn, in pieces of a word, and remembers the prompts; an exception among them is raised.
+    """Returns its replies in turn, word by word, and records the prompts; an exception as a reply is raised.
 
-    A function as a reply is given the prompt. The last reply stays when the others are used up, if it is a function.
+    A function as a reply receives the prompt. If the last reply is a function, it is used repeatedly.
 
     Attributes:
-        prompts: What it was asked, in order.
+        prompts: Prompts so far, in order.
     """
 
     def __init__(self, *replies: ScriptedReply, name: str = "scripted/1", context_window: int = 32_768) -> None:
@@ -28,7 +28,7 @@ class ScriptedModel:
         self._replies = replies
 
     async def stream(self, prompt: ModelPrompt) -> AsyncIterator[str]:
-        """Yield the next reply, word by word."""
+        """Stream the next reply, word by word."""
         for piece in self._split_words(self._take_reply(prompt)):
             yield piece
 

@@ -1,4 +1,4 @@
-"""The servers of language models: which one the settings name, and how a client is to connect to it."""
+"""Servers of language models: model name, address, key and client options."""
 
 from collections.abc import Callable
 from functools import cache
@@ -30,34 +30,34 @@ _NEEDED_HEADERS = frozenset(
 
 
 def get_model_name(settings: LLMSettings) -> str:
-    """Return the name of the model that the settings name.
+    """Return the model name of the settings.
 
     Raises:
-        ConfigurationError: They name none, and the provider has no default.
+        ConfigurationError: The settings have no model, and the provider has no default.
     """
     model = settings.model.strip() or (OLLAMA_MODEL if settings.provider == "ollama" else "")
     if not model:
-        message = f"llm.model is not set, and the provider '{settings.provider}' has no default"
+        message = f"llm.model is not set, but the provider '{settings.provider}' has no default"
         raise ConfigurationError(message, hint=f"Set it, for example to {_EXAMPLES[settings.provider]}.")
     return model
 
 
 def get_address(settings: LLMSettings) -> str:
-    """Return the address of the server that the settings name, checked.
+    """Return the validated server address of the settings.
 
     Raises:
-        ConfigurationError: It is none.
+        ConfigurationError: The address is invalid.
     """
     return parse_server_address(settings.base_url.strip() or DEFAULT_ADDRESSES[settings.provider], "llm.base_url")
 
 
 def resolve_llm_remote(settings: LLMSettings, model: str) -> Remote:
-    """Return the server that the settings name, with its key. Raises as `resolve_remote`."""
+    """Resolve the server of the settings, with its key. Raises as `resolve_remote`."""
     return resolve_remote("llm", settings, model)
 
 
 def get_explicit_temperature(settings: LLMSettings) -> dict[str, float]:
-    """Return the temperature if the settings set it, for providers whose newer models refuse one or suffer from it.
+    """Return the temperature if the settings set it; some newer models reject one or perform worse with it.
 
     Source: https://ai.google.dev/gemini-api/docs/gemini-3, https://docs.anthropic.com/en/about-claude/model-deprecations
     """
@@ -65,7 +65,7 @@ def get_explicit_temperature(settings: LLMSettings) -> dict[str, float]:
 
 
 def build_key_headers(remote: Remote) -> dict[str, str]:
-    """Return the header that carries the key, if there is one."""
+    """Build the header with the key, if there is one."""
     if not remote.secret:
         return {}
     name = _KEY_HEADERS.get(remote.provider, "authorization")
@@ -73,11 +73,11 @@ def build_key_headers(remote: Remote) -> dict[str, str]:
 
 
 def build_client_options(remote: Remote) -> dict[str, Any]:
-    """Return how an HTTP client (httpx's, or that of its fork httpx2) is to connect.
+    """Build the options of an HTTP client (httpx, or its fork httpx2).
 
-    The providers' libraries add what they find in the environment: organisations, tokens, headers. Those are for the
-    provider's own address, so that another one gets what a request needs and nothing else. What goes to this machine
-    goes there directly, not through a proxy; and no server can send a request on to another one, with its key.
+    The providers' libraries add values of the environment: organizations, tokens, headers. They are sent only to the
+    provider's own address; other servers get only the needed headers. Requests to this machine bypass proxies. Redirects
+    are not followed, as they would forward the key.
     """
     options = {
         "timeout": remote.timeout_s,
@@ -88,14 +88,14 @@ def build_client_options(remote: Remote) -> dict[str, Any]:
     if is_this_machine(remote.address):
         host = urlsplit(remote.address).hostname or ""
         host = f"[{host}]" if ":" in host else host
-        # Anthropic's own client takes proxies from the environment whatever `trust_env` says, but no mount's place.
+        # Anthropic's client reads proxies from the environment despite `trust_env`, but mounts take precedence.
         return {**options, "trust_env": False, "mounts": {f"all://{host}": None}}
     return options
 
 
 @cache
 def load_certificates() -> "ssl.SSLContext":
-    """Return what checks servers' certificates: reading it takes tens of milliseconds, and each request has a client."""
+    """Load the TLS context once: it takes tens of milliseconds, and each request creates a client."""
     import httpx  # noqa: PLC0415  # 0.2 s that help and status need not spend
 
     return httpx.create_ssl_context()

@@ -1,7 +1,7 @@
-"""Secrets are removed from what a model's server is sent: keys, tokens, private keys, passwords (docs/security.md).
+"""Redaction of secrets in texts for model servers: keys, tokens, private keys, passwords (docs/security.md).
 
-Each is replaced by what it was, ``[secret removed: GitHub Token]``, and each line of a private key by that alone, so that
-lines keep their numbers. Nothing is looked up anywhere: whether a key is valid is not asked.
+Each secret is replaced by its kind, ``[secret removed: GitHub Token]``. Each line of a private key is replaced, so that
+line numbers stay. Nothing is sent anywhere to validate a key.
 """
 
 from coderag.models.redaction.redacting_model import RedactingModel

@@ -1,7 +1,7 @@
-"""Secrets that are known by the name of what they are set to: ``password = "..."``, URLs and connection strings with passwords.
+"""Secrets recognized by the name they are assigned to: ``password = "..."``, and passwords in URLs.
 
-detect-secrets' own detector of names finds one value a line and takes any text for a secret. Here a value is judged: a label, a
-placeholder or a reference stays, so that code about passwords can still be read.
+The name detector of detect-secrets finds one value per line and accepts any text as a secret. Here labels, placeholders and
+references are kept, so that code about passwords stays readable.
 """
 
 import re
@@ -13,10 +13,10 @@ _STRONG = (
     "db[_-]?key|database[_-]?key|priv[_-]?key|private[_-]?key|client[_-]?key|master[_-]?key|db[_-]?pass|database[_-]?pass|"
     "key[_-]?pass|pass[_-]?phrase|password|passwd|passwort|pwd|secret|contraseña|contrasena"
 )
-"""Names of secrets: those of detect-secrets' detector, and some more."""
+"""Names of secrets: those of detect-secrets, and more."""
 
 _WEAK = "token|auth|credential|bearer|cookie|key|pass"
-"""Names of what may be a secret: what it is set to must look random."""
+"""Names of possible secrets: the value has to look random."""
 
 _ANY_NAME = rf"(?i:{_STRONG}|{_WEAK})"
 _ANCHOR = "key|pass|pwd|secret|token|auth|credential|bearer|cookie|contrase"
@@ -43,7 +43,7 @@ _ELEMENT = re.compile(rf"<(?P<name>[\w.:-]*{_ANY_NAME}[\w.:-]*)(?P<sign>>)(?P<va
 _NO_VALUE = re.compile(
     r"^[$%{<#@&]|^\*+$|^[xX]+$|^\.+$|\$\{|\{\{|%\(|%[sdv@]|\{\w*\}|#\{|\\\(|^(?:\.{0,2}|~)/|^\w+://(?!\S+@)|^\w+\("
 )
-"""What stands in place of a secret, or says where it is: a variable, a template, a path, an address."""
+"""Placeholders and references: a variable, a template, a path, an address."""
 
 _LABEL = re.compile(r"[^\W\d_]+(?:[-_.:/][^\W\d_]+)*")
 _REFERENCE = re.compile(r"[A-Za-z_]\w*(?:(?:\.|->|::|\?\.)\w+)+|[A-Za-z_]\w*")
@@ -54,7 +54,7 @@ _NO_PASSWORD = re.compile(
     "nil|none|null|nullable|number|oauth|object|omit|optional|path|plain|query|required|session|str|strict|string|text|true|"
     "type|undefined|unknown|user|username|value|varchar|void"
 )
-"""Words that are no password even where one might stand."""
+"""Words that are never passwords."""
 
 _NAMES_SECRET = re.compile(rf"(?i){_STRONG}")
 _IS_SECRET = re.compile(rf"(?i)(?:{_STRONG})(?:[_-]?(?:\d+|value|base64|text|plain|prod|dev|test|staging))?$")
@@ -64,11 +64,11 @@ _UUID = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _CHANGE = re.compile(r"(?<=[a-z])[-_.]?(?=[A-Z0-9])|(?<=[A-Z])[-_.]?(?=[0-9])|(?<=[0-9])[-_.]?(?=[A-Za-z])")
 
 _MIN_RANDOM_CHARS, _MIN_LONG_RANDOM_CHARS = 8, 16  # characters
-_MIN_CHANGE_RATE = 0.2  # a character: random base64 has 0.5, random hexadecimal digits 0.4, names in camelCase 0.15
+_MIN_CHANGE_RATE = 0.2  # per character: random base64 has 0.5, random hexadecimal digits 0.4, camelCase names 0.15
 
 
 def build_assignment_rules() -> list[SecretRule]:
-    """Return the patterns of values known by their names."""
+    """Build the rules for values recognized by their names."""
     return [
         SecretRule("Basic Auth Credentials", _IN_URL, "://", "value", _is_url_password),
         SecretRule("Authorization Header", _AUTHORIZATION, "bearer|basic|token", "value", _has_letters_and_digits),
@@ -90,12 +90,12 @@ def _is_quoted_secret(match: re.Match[str]) -> bool:
     if not _LABEL.fullmatch(value):
         return True
     if match["sign"] in {",", "("} or _is_word(value):
-        return False  # a list of names, or what is looked up by one
+        return False  # a list of names, or a lookup key
     return bool(_IS_PASSWORD.search(name))
 
 
 def _is_bare_secret(match: re.Match[str]) -> bool:
-    """Return whether a value without quotes is a secret: in code, it is more likely the name of a variable."""
+    """Return whether a value without quotes is a secret; in code it is more likely a variable name."""
     name, value = match["name"], match["value"]
     if _NO_VALUE.search(value) or not any(map(str.isalnum, value)):
         return False
@@ -110,7 +110,7 @@ def _is_bare_secret(match: re.Match[str]) -> bool:
 
 
 def _is_connection_secret(match: re.Match[str]) -> bool:
-    """Return whether what looks like a part of a connection string is one: other parts are before or after it."""
+    """Return whether an apparent part of a connection string is one: other parts are next to it."""
     before, after = match.string[: match.start()].rstrip(), match.string[match.end() :].lstrip()
     if not (before.endswith((";", "&", "?")) or after.startswith((";", "&"))) or _NO_VALUE.search(match["value"]):
         return False
@@ -127,12 +127,12 @@ def _has_letters_and_digits(match: re.Match[str]) -> bool:
 
 
 def _is_word(value: str) -> bool:
-    """Return whether letters are a word that names something rather than a password."""
+    """Return whether letters are a descriptive word rather than a password."""
     return bool(_NO_PASSWORD.fullmatch(value)) or bool(_NAMED.search(value))
 
 
 def _is_random(value: str, min_chars: int) -> bool:
-    """Return whether a value looks made by chance: its letters and digits change often."""
+    """Return whether a value looks random: its letters and digits alternate often."""
     if len(value) < min_chars or not _CODED.fullmatch(value) or _UUID.fullmatch(value):
         return False
     return any(map(str.isdigit, value)) and len(_CHANGE.findall(value)) >= _MIN_CHANGE_RATE * len(value)

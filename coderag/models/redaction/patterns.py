@@ -1,7 +1,7 @@
-"""What keys and tokens look like: the patterns of detect-secrets, and those of providers that it lacks.
+"""Patterns of keys and tokens: those of detect-secrets, and those of providers that it lacks.
 
-Of detect-secrets the patterns are used and not its scanner: that one is configured by globals of the process, hands out a
-found value without its place, and of a GitHub token only the first three letters.
+Only the patterns of detect-secrets are used. Its scanner is configured by process globals, returns values without
+positions, and returns only the first three letters of a GitHub token.
 """
 
 import re
@@ -12,14 +12,14 @@ from typing import Any, Final
 
 @dataclass(frozen=True, slots=True)
 class SecretRule:
-    """One pattern, tried on lines.
+    """A pattern that is tried on lines.
 
     Attributes:
-        kind: What it finds, for the marker.
+        kind: Kind of secret, for the marker.
         pattern: Finds the secret in a line.
-        anchor: A cheap pattern that a line with such a secret matches once its case is folded; empty is every line.
-        group: Of the match, the secret; what is around it stays.
-        accepts: Tells by the match whether it is a secret.
+        anchor: A cheap pattern that every case-folded line with such a secret matches; empty matches every line.
+        group: Group of the match that holds the secret; the rest is kept.
+        accepts: Decides whether a match is a secret.
     """
 
     kind: str
@@ -30,10 +30,10 @@ class SecretRule:
 
 
 _NON_SECRET_KINDS = {"Public IP (ipv4)"}
-"""An address of the network is none; so would be most that the detectors of mere entropy find (docs/security.md)."""
+"""An IP address is not a secret. Pure entropy detectors are not used either (docs/security.md)."""
 
 _WHOLE_MATCH_KINDS = {"GitHub Token", "GitLab Token"}
-"""The groups in their patterns are the beginning of the token; elsewhere a group is the secret."""
+"""Kinds whose pattern group is the start of the token; otherwise a group is the secret."""
 
 _ANCHORS: Final = {
     "Artifactory Credentials": "akc|ap[0-9a-f]",
@@ -59,7 +59,7 @@ _ANCHORS: Final = {
     "Telegram Bot Token": r"\d{8}:",
     "Twilio API Key": "(?:ac|sk)[a-z0-9]{32}",
 }
-"""By the kind of detect-secrets. A kind that is not here, of a later version, is looked for in every line."""
+"""Anchors by kind of detect-secrets. Unknown kinds of later versions are tried on every line."""
 
 _PROVIDERS: Final = (
     # kind, pattern, anchor. Sources: the provider's page on its keys, and docs.github.com/code-security, "Supported secret
@@ -105,12 +105,12 @@ _PROVIDERS: Final = (
 
 
 def build_provider_rules() -> list[SecretRule]:
-    """Return the patterns of providers that detect-secrets lacks, or knows older keys of."""
+    """Build the rules of providers that detect-secrets lacks, or knows only older keys of."""
     return [SecretRule(kind, re.compile(pattern), anchor) for kind, pattern, anchor in _PROVIDERS]
 
 
 def build_detector_rules() -> list[SecretRule]:
-    """Return the patterns of detect-secrets; its detectors of names and of mere entropy have none."""
+    """Build the rules of detect-secrets; its name and entropy detectors have no patterns."""
     from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class  # noqa: PLC0415  # takes 0.2 s
 
     rules = []

@@ -1,4 +1,4 @@
-"""Private keys in texts: which lines are of one, from its first to its last, or to where the text breaks off."""
+"""Line ranges of private keys in texts, including keys that are cut off."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,24 +10,24 @@ _PUTTY = re.compile(r"PuTTY-User-Key-File-\d")
 _PUTTY_END = re.compile(r"Private-(?:MAC|Hash): ?[0-9a-fA-F]+")
 
 _SURROUNDING_CHARS = " \t\r\"'`,;+\\#*/>|()."
-"""What code puts around each line of a key: quotes, operators, marks of comments."""
+"""Characters around a key's line in code: quotes, operators, comment markers."""
 
 _HEADER = re.compile(r"[A-Z][\w-]*: .*|")
 _RUN = re.compile(r"[A-Za-z0-9+/]{16,}")
 _SHORT = re.compile(r"=?[A-Za-z0-9+/]{1,64}={0,3}(?:\\[nr])*")
-_MAX_KEY_LINES = 400  # of one key; RSA with 16,384 bits has 200
+_MAX_KEY_LINES = 400  # RSA with 16,384 bits has 200
 
 INLINE_KEY = re.compile(
     rf"-{{4,5}} ?BEGIN {_NAME} ?-{{4,5}}(?:(?!BEGIN ).){{20,20000}}?-{{4,5}} ?END {_NAME} ?-{{4,5}}"
 )
-"""A key in one line, its ends of lines written as ``\\n``."""
+"""A key in one line, with line ends written as ``\
+``."""
 
 
 def find_key_lines(lines: Sequence[str]) -> Iterator[range]:
-    """Yield the lines of each private key that has several, in order.
+    """Yield the line range of each multi-line private key, in order.
 
-    A key that begins or ends outside of the text counts too. The words ``BEGIN PRIVATE KEY`` in code, with no key after
-    them, do not.
+    A key that begins or ends outside of the text counts, too. The words ``BEGIN PRIVATE KEY`` without a key do not.
     """
     next_free = 0
     for number, line in enumerate(lines):
@@ -46,7 +46,7 @@ def find_key_lines(lines: Sequence[str]) -> Iterator[range]:
 
 
 def _find_key_from_begin(lines: Sequence[str], begin: int) -> range:
-    """Return the lines of the key that begins in a line; none if no key is there."""
+    """Return the lines of the key that begins in a line; empty if there is no key."""
     first = begin + 1
     while first < len(lines) and _HEADER.fullmatch(lines[first].strip(_SURROUNDING_CHARS)):
         first += 1
@@ -63,7 +63,7 @@ def _find_key_from_begin(lines: Sequence[str], begin: int) -> range:
 
 
 def _find_key_to_end(lines: Sequence[str], end: int, free: int) -> range:
-    """Return the lines of the key that ends in a line and begins before the text; none if no key is there."""
+    """Return the lines of the key that ends in a line and begins before the text; empty if there is no key."""
     first = end
     while first > free and (_is_data(lines[first - 1]) or _SHORT.fullmatch(lines[first - 1].strip(_SURROUNDING_CHARS))):
         first -= 1
@@ -71,13 +71,13 @@ def _find_key_to_end(lines: Sequence[str], end: int, free: int) -> range:
 
 
 def _find_until(lines: Sequence[str], first: int, end: re.Pattern[str]) -> range:
-    """Return the lines up to the next one that matches; none if there is none near."""
+    """Return the lines up to the next match; empty if there is none nearby."""
     last = next((i for i in range(first, min(len(lines), first + _MAX_KEY_LINES)) if end.search(lines[i])), None)
     return range(0) if last is None else range(first, last + 1)
 
 
 def _is_data(line: str) -> bool:
-    """Return whether a line is a key's data: one run of base64 and hardly anything else."""
+    """Return whether a line is key data: a run of base64 and hardly anything else."""
     run = _RUN.search(line)
     if run is None or len(line.strip(_SURROUNDING_CHARS)) - len(run[0]) > 16:
         return False

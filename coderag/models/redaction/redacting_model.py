@@ -1,4 +1,4 @@
-"""A language model that is shown no secrets."""
+"""Language model that receives prompts without secrets."""
 
 from collections.abc import AsyncIterator
 from functools import lru_cache
@@ -7,11 +7,11 @@ from coderag.models.protocols import LanguageModel
 from coderag.models.redaction.redactor import get_redactor
 from coderag.schema.prompts import Completion, ModelPrompt
 
-_MAX_CACHED_PROMPTS = 4  # whoever counts the secrets of a prompt sends it next
+_MAX_CACHED_PROMPTS = 4  # counting a prompt's secrets precedes sending it
 
 
 class RedactingModel:
-    """A language model that is shown no secrets.
+    """A language model that receives prompts without secrets.
 
     Args:
         model: The model.
@@ -26,11 +26,11 @@ class RedactingModel:
         self._model = model
 
     def redact_prompt(self, prompt: ModelPrompt) -> tuple[ModelPrompt, int]:
-        """Return a prompt as the model is sent it, and how many secrets were removed."""
+        """Return a prompt as the model receives it, and the number of removed secrets."""
         return _redact_prompt(prompt)
 
     def stream(self, prompt: ModelPrompt) -> AsyncIterator[str]:
-        """Yield the reply in pieces as they come. Raises as the model."""
+        """Stream the reply in pieces. Raises as the model."""
         return self._model.stream(self.redact_prompt(prompt)[0])
 
     async def complete(self, prompt: ModelPrompt) -> Completion:

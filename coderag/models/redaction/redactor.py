@@ -1,4 +1,4 @@
-"""Find the secrets of a text and replace them."""
+"""Search and replacement of secrets in a text."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,12 +11,10 @@ if TYPE_CHECKING:
 
 _MARKER = re.compile(r"\[secret removed: [A-Za-z0-9 ()]{1,40}\]")
 _TAIL = re.compile(r"[\w-]*(?:\.[\w-]{8,}={0,2})*")
-"""What follows where a pattern ends at the least length of a token, or before the last part of one."""
+"""Rest of a token after a pattern that ends at the minimum length, or before the last part."""
 
-_WINDOW_CHARS = (
-    2_500  # characters of a line that patterns are tried on at once: generated files have lines of megabytes
-)
-_OVERLAP_CHARS = 600  # a secret at the border of two pieces is in one of them whole
+_WINDOW_CHARS = 2_500  # long lines are searched in windows: generated files have lines of megabytes
+_OVERLAP_CHARS = 600  # a secret at a border is complete in one of the windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +22,8 @@ class RedactedText:
     """A text without secrets.
 
     Attributes:
-        text: With as many lines as before.
-        secrets: Number of those that were removed.
+        text: The text, with its original number of lines.
+        secrets: Number of removed secrets.
     """
 
     text: str
@@ -33,22 +31,22 @@ class RedactedText:
 
 
 class Redactor:
-    """Removes secrets from texts. It may be used by several threads.
+    """Removes secrets from texts. Thread-safe.
 
     Args:
-        rules: What is looked for, line by line; private keys of several lines are looked for in any case.
+        rules: Rules to apply line by line; multi-line private keys are always removed.
     """
 
     def __init__(self, rules: "Sequence[SecretRule]") -> None:
         self._rules = [(re.compile(rule.anchor), rule) for rule in rules]
         anchors = sorted({rule.anchor for rule in rules})
-        # A line without any anchor can hold no secret. One rule without an anchor, and every line is looked at.
+        # A line without any anchor has no secret. If a rule lacks an anchor, every line is searched.
         self._anchor = re.compile("|".join(anchors) if all(anchors) else "")
 
     def redact(self, text: str) -> RedactedText:
-        """Return a text without its secrets; what is redacted already stays as it is."""
+        """Return a text without its secrets; existing markers are kept."""
         secrets = 0
-        while True:  # what is removed may uncover something; each time there is less that could be
+        while True:  # a removal may expose another secret; terminates, as candidates shrink
             text, removed = self._redact_once(text)
             if not removed:
                 return RedactedText(text, secrets)
@@ -73,7 +71,7 @@ class Redactor:
         return "\n".join(lines), removed
 
     def _redact_line(self, line: str, folded: str) -> tuple[str, int]:
-        """Return a line without its secrets, and how many it had."""
+        """Redact a line, and return the number of its secrets."""
         parts: list[str] = []
         end = removed = 0
         for start, stop, kind in sorted(self._find_secrets(line, folded), key=lambda span: (span[0], -span[1])):
@@ -84,7 +82,7 @@ class Redactor:
         return "".join([*parts, line[end:]]), removed
 
     def _find_secrets(self, line: str, folded: str) -> Iterator[tuple[int, int, str]]:
-        """Yield where a line's secrets begin and end, and of what kind they are."""
+        """Yield start, end and kind of a line's secrets."""
         removed = [match.span() for match in _MARKER.finditer(line)]
         rules = [rule for anchor, rule in self._rules if anchor.search(folded)]
         for first in range(0, max(1, len(line) - _OVERLAP_CHARS), _WINDOW_CHARS - _OVERLAP_CHARS):
@@ -106,7 +104,7 @@ class Redactor:
 
 @cache
 def get_redactor() -> Redactor:
-    """Return the redactor with all that is known; the first time, it takes 0.3 s to import detect-secrets."""
+    """Return the redactor with all rules; the first call takes 0.3 s to import detect-secrets."""
     from coderag.models.redaction.assignments import build_assignment_rules  # noqa: PLC0415
     from coderag.models.redaction.patterns import build_detector_rules, build_provider_rules  # noqa: PLC0415
 

@@ -1,1 +1,1 @@
-"""Models that order the first results anew: a cross-encoder in this process, or a language model of Ollama's."""
+"""Rerankers: a local cross-encoder, or a language model of an Ollama server."""

@@ -1,7 +1,7 @@
-"""Reranking by a cross-encoder in this process: it reads question and text together and gives one number.
+"""Reranking by a cross-encoder in this process: a model that scores query and text together.
 
-LlamaIndex's ``SentenceTransformerRerank`` is not used: it scores all texts at once, whatever time that takes, looks for models
-that are no folder on the hub, and runs the code that a model brings.
+LlamaIndex's ``SentenceTransformerRerank`` is not used: it has no time budget, looks on the hub for models that are not
+folders, and runs a model's own code.
 """
 
 import time
@@ -17,19 +17,19 @@ from coderag.errors import ModelError
 from coderag.models.model_folders import get_model_title
 from coderag.models.protocols import RerankScores
 
-_BATCH_SIZE = 4  # texts between two looks at the clock
+_BATCH_SIZE = 4  # texts between two checks of the deadline
 
 
 class CrossEncoderReranker:
-    """Scores texts with a model of a sentence-transformers folder. Nothing is downloaded, and no code of the folder is run.
+    """Scores texts with a model of a sentence-transformers folder. Nothing is downloaded, and no code of it is run.
 
     Args:
         settings: The section ``reranker``.
-        folder: Of the model, checked.
-        clock: Gives seconds; only differences count.
+        folder: Validated folder of the model.
+        clock: Returns seconds; only differences matter.
 
     Attributes:
-        name: Such as ``cross-encoder/ms-marco-MiniLM-L6-v2``.
+        name: Name such as ``cross-encoder/ms-marco-MiniLM-L6-v2``.
     """
 
     remote = False
@@ -43,7 +43,7 @@ class CrossEncoderReranker:
         self._clock = clock
 
     def rerank(self, query: str, texts: Sequence[str]) -> RerankScores:
-        """Return one score a text, or none once the budget is spent; the first call loads the model, which does not count.
+        """Return one score per text, or none after the time budget. Loading the model does not count.
 
         Raises:
             ModelError: The model cannot be loaded, or fails.
@@ -73,7 +73,7 @@ class CrossEncoderReranker:
             from sentence_transformers import CrossEncoder  # noqa: PLC0415  # an extra, and seconds
 
             return CrossEncoder(str(self._folder), device=self._device, local_files_only=True, trust_remote_code=False)
-        except Exception as error:  # the libraries raise whatever their parts do
+        except Exception as error:  # the libraries raise arbitrary exceptions
             message = f"{self._folder} cannot be loaded as a cross-encoder: {type(error).__name__}: {error}"
             hint = "Check that the folder is complete and that sentence-transformers is recent enough for it."
             raise ModelError(message, hint=hint) from error

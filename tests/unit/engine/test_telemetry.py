@@ -1,4 +1,4 @@
-"""Queries as OpenTelemetry spans: in memory, and as a real collector receives them."""
+"""Queries as OpenTelemetry spans, in memory and as a real collector receives them."""
 
 import os
 import subprocess

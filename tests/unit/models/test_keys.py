@@ -66,7 +66,7 @@ def test_a_server_is_told_by_scheme_host_and_port():
 def test_a_file_that_others_can_read_is_refused(key_file, mode):
     key_file.chmod(mode)
     error = refused(file=key_file)
-    assert str(error) == f"llm.api_key_file is {key_file}, which others can read"
+    assert str(error) == f"llm.api_key_file is {key_file}, which other users can read"
     assert error.hint == f"Run `chmod 600 {key_file}`."
 
 
@@ -77,9 +77,9 @@ def test_a_file_that_others_can_read_is_refused(key_file, mode):
         (b" \n\n", "is empty"),
         (f"{KEY}\n{KEY}\n".encode(), "holds more than a key"),
         (b"x" * 20_000, "holds more than a key"),
-        (b"sk-\x00\x01\x02", "characters that no key has"),
-        (b"\xff\xfe\x00s", "characters that no key has"),
-        ("ключ".encode(), "characters that no key has"),
+        (b"sk-\x00\x01\x02", "characters that are not allowed in a key"),
+        (b"\xff\xfe\x00s", "characters that are not allowed in a key"),
+        ("ключ".encode(), "characters that are not allowed in a key"),
     ],
 )
 def test_a_file_that_holds_no_key_is_refused(key_file, content, what):
@@ -95,9 +95,9 @@ def test_a_mark_of_byte_order_is_no_part_of_a_key(key_file):
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path):
-    assert "which is no file" in str(refused(file=tmp_path / "none"))
-    assert "which is no file" in str(refused(file=tmp_path))
-    assert "no full path" in str(refused(file="keys/mine"))
+    assert "which is not a file" in str(refused(file=tmp_path / "none"))
+    assert "which is not a file" in str(refused(file=tmp_path))
+    assert "not an absolute path" in str(refused(file="keys/mine"))
 
 
 def test_a_file_in_the_home_is_found(home):

@@ -48,13 +48,13 @@ def test_a_model_must_be_named():
 def test_a_name_of_the_hub_is_not_downloaded(name):
     with pytest.raises(ConfigurationError, match=f"embedding.model is {name}.*full path") as caught:
         resolve_model_folder("sentence-transformers", name)
-    assert "Nothing is downloaded" in caught.value.hint
+    assert "CodeRAG does not download models" in caught.value.hint
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"minilm, which is no folder") as caught:
+    with pytest.raises(ConfigurationError, match=r"minilm, which is not a folder") as caught:
         resolve_model_folder("model2vec", str(tmp_path / "minilm"))
-    assert "Nothing is downloaded" in caught.value.hint
+    assert "CodeRAG does not download models" in caught.value.hint
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_folder_that_is_not_there_is_told(tmp_path):
 )
 def test_a_folder_of_something_else_is_told(tmp_path, provider, files):
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(ConfigurationError, match=f"which is no folder of a {provider} model") as caught:
+    with pytest.raises(ConfigurationError, match=f"which is not the folder of a {provider} model") as caught:
         resolve_model_folder(provider, str(tmp_path))
     assert re.search(files, caught.value.hint)
 

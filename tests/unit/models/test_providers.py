@@ -94,7 +94,7 @@ def test_a_provider_that_there_is_not_is_told_with_those_that_there_are(tmp_path
 def test_a_missing_extra_says_how_to_install_it(monkeypatch, provider, module):
     monkeypatch.setitem(sys.modules, module, None)
     settings = EmbeddingSettings(provider=provider, model="m", base_url="http://localhost:1234/v1")
-    with pytest.raises(ConfigurationError, match=f"provider '{provider}' is an extra that is not installed") as caught:
+    with pytest.raises(ConfigurationError, match=f"provider '{provider}' needs an extra that is not installed") as caught:
         make_dense_model(settings)
     assert f'from a checkout: pip install ".[{provider}]"' in caught.value.hint
 
@@ -262,7 +262,7 @@ def test_requests_side_by_side_give_the_same_vectors_in_order(case):
     texts = [f"word{number} and more" for number in range(25)]
     one = case.model(batch_size=2, concurrency=1).embed_batch(batch_of(texts))
     many = case.model(batch_size=2, concurrency=4).embed_batch(batch_of(texts))
-    np.testing.assert_array_equal(one.chunks, many.read_chunks)
+    np.testing.assert_array_equal(one.chunks, many.chunks)
 
 
 def test_servers_elsewhere_get_requests_side_by_side_and_those_on_this_machine_do_not(case):

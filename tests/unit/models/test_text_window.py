@@ -35,7 +35,7 @@ def test_a_tokenizer_that_counts_otherwise_than_openai_does_is_asked(tmp_path):
 
 
 def test_a_tokenizer_that_is_not_there_is_told_at_once(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"embedding\.tokenizer is .*no-such\.json, which is no file"):
+    with pytest.raises(ConfigurationError, match=r"embedding\.tokenizer is .*no-such\.json, which is not a file"):
         TokenizerWindow(tmp_path / "no-such.json")
 
 
@@ -49,6 +49,6 @@ def test_a_file_that_is_no_tokenizer_is_told(tmp_path):
 def test_a_missing_package_says_how_to_install_it(tmp_path, monkeypatch):
     (tmp_path / "tokenizer.json").write_text("{}")
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(ConfigurationError, match=r"embedding\.tokenizer is an extra") as caught:
+    with pytest.raises(ConfigurationError, match=r"embedding\.tokenizer needs an extra") as caught:
         TokenizerWindow(tmp_path / "tokenizer.json")
     assert 'pip install ".[tokenizer]"' in caught.value.hint

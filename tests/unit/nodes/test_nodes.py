@@ -1,4 +1,4 @@
-"""The nodes as functions: what each returns, and that it leaves the state as it was."""
+"""Nodes as functions: their updates, without changes to the state."""
 
 import copy
 import inspect
@@ -138,7 +138,7 @@ class LastFirst:
 
 
 def results_with(model, query="round a value up", **given):
-    return [one["chunk_id"] for one in ready(make_context(FILES, reranker=model), query, **given)["results"]]
+    return [item["chunk_id"] for item in ready(make_context(FILES, reranker=model), query, **given)["results"]]
 
 
 def test_rerank_uses_a_configured_model():
@@ -151,10 +151,10 @@ def test_model_reranks_more_candidates_than_top_k():
 
 def test_model_runs_only_after_widening():
     model = LastFirst()
-    asked = make_context(FILES, reranker=model)
-    given = ready(asked, "kubernetes value annotations")
+    requested = make_context(FILES, reranker=model)
+    given = ready(requested, "kubernetes value annotations")
     assert model.calls == 0
-    call(rerank, asked, {**given, "widened": True})
+    call(rerank, requested, {**given, "widened": True})
     assert model.calls == 1
 
 
@@ -189,9 +189,9 @@ def test_widen_without_new_terms_counts_as_the_retry(context):
 def test_expand_adds_code_that_is_not_a_result(context):
     given = ready(context, "where is round_up defined", top_k=1)
     related = call(expand, context, given)["related"]
-    assert "caller" in {one["relation"] for one in related}
-    assert {one["chunk_id"] for one in related}.isdisjoint(one["chunk_id"] for one in given["results"])
-    assert {one["related_to"] for one in related if one["depth"] == 1} == {"round_up"}
+    assert "caller" in {item["relation"] for item in related}
+    assert {item["chunk_id"] for item in related}.isdisjoint(item["chunk_id"] for item in given["results"])
+    assert {item["related_to"] for item in related if item["depth"] == 1} == {"round_up"}
 
 
 def test_expand_does_not_relate_later_results_to_the_first():

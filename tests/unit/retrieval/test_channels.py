@@ -17,55 +17,57 @@ def corpus():
     return make_corpus(FILES)
 
 
-def channels_of(corpus, query, vector=None, disabled=()):
+def score_by_name(corpus, query, vector=None, disabled=()):
     zeros = np.zeros(corpus.vectors.shape[1], np.float32)
-    found = score_channels(corpus, analyze(query), zeros if vector is None else vector, disabled)
-    return {channel.name: channel for channel in found}
+    results = score_channels(corpus, analyze(query), zeros if vector is None else vector, disabled)
+    return {channel.name: channel for channel in results}
 
 
 def test_channels_score_all_chunks_or_all_files(corpus):
-    for channel in channels_of(corpus, "password").values():
+    for channel in score_by_name(corpus, "password").values():
         assert len(channel.values) == (corpus.n_chunks if channel.level == "chunk" else corpus.n_files)
 
 
 @pytest.mark.parametrize("name", CHANNEL_WEIGHTS)
 def test_each_channel_can_be_disabled_by_name(corpus, name):
-    assert channels_of(corpus, "password", disabled=[name]).keys() == CHANNEL_WEIGHTS.keys() - {name}
+    assert score_by_name(corpus, "password", disabled=[name]).keys() == CHANNEL_WEIGHTS.keys() - {name}
 
 
 def test_lexical_channel_matches_text_and_path(corpus):
-    lexical = channels_of(corpus, "canvas")["lexical"].values
+    lexical = score_by_name(corpus, "canvas")["lexical"].values
     assert np.flatnonzero(lexical).tolist() == [row_named(corpus, "paint")]
-    assert channels_of(corpus, "colours")["lexical"].values[row_named(corpus, "paint")] > 0
+    assert score_by_name(corpus, "colours")["lexical"].values[row_named(corpus, "paint")] > 0
 
 
 def test_names_channel_matches_declared_names_only(corpus):
-    names = channels_of(corpus, "secret canvas")["names"].values
+    names = score_by_name(corpus, "secret canvas")["names"].values
     assert np.flatnonzero(names).tolist() == [row_named(corpus, "hash_secret")]
 
 
 def test_docs_channel_matches_documentation(corpus):
-    docs = channels_of(corpus, "check the password")["docs"].values
+    docs = score_by_name(corpus, "check the password")["docs"].values
     assert np.argmax(docs) == corpus.paths.index("c/session.py")
 
 
 def test_dense_channels_compare_chunks_and_paths(corpus):
     row = row_named(corpus, "paint")
-    found = channels_of(corpus, "anything", corpus.vectors[row])
-    assert found["dense"].values[row] == pytest.approx(1, abs=1e-5)
+    results = score_by_name(corpus, "anything", corpus.vectors[row])
+    assert results["dense"].values[row] == pytest.approx(1, abs=1e-5)
     place = corpus.path_vectors[corpus.paths.index("c/session.py")]
-    assert np.argmax(channels_of(corpus, "anything", place)["dense_path"].values) == corpus.paths.index("c/session.py")
+    assert np.argmax(score_by_name(corpus, "anything", place)["dense_path"].values) == corpus.paths.index(
+        "c/session.py"
+    )
 
 
 def test_dense_weight_is_lower_for_a_bare_identifier(corpus):
-    bare, sentence = channels_of(corpus, "hash_secret"), channels_of(corpus, "how is a secret hashed")
+    bare, sentence = score_by_name(corpus, "hash_secret"), score_by_name(corpus, "how is a secret hashed")
     for name in ("dense", "dense_path"):
         assert bare[name].weight < sentence[name].weight
     assert bare["lexical"].weight == sentence["lexical"].weight
 
 
 def test_unknown_words_score_zero(corpus):
-    assert not channels_of(corpus, "zebra")["lexical"].values.any()
+    assert not score_by_name(corpus, "zebra")["lexical"].values.any()
 
 
 def test_expanded_terms_are_searched(corpus):
@@ -76,9 +78,9 @@ def test_expanded_terms_are_searched(corpus):
 
 
 def test_find_symbols_returns_declarations_best_first(corpus):
-    found = find_symbols(corpus, analyze("`Session.login` and `hashSecret`"))
-    assert [match.qualified_name for match in found] == ["Session.login", "hash_secret"]
-    assert found[0].quality > found[1].quality
+    results = find_symbols(corpus, analyze("`Session.login` and `hashSecret`"))
+    assert [match.qualified_name for match in results] == ["Session.login", "hash_secret"]
+    assert results[0].quality > results[1].quality
 
 
 def test_one_letter_names_are_ignored(corpus):
@@ -106,9 +108,9 @@ def test_small_corpus_has_no_background(size):
 
 @pytest.mark.parametrize("name", ["hash_secrt", "hashSecert", "hash_sec"])
 def test_undeclared_name_matches_similar_ones(corpus, name):
-    exact, near = (find_symbols(corpus, analyze(asked)) for asked in ("hash_secret", name))
-    assert [match.name for match in near] == [match.name for match in exact] == ["hash_secret"]
-    assert near[0].quality < exact[0].quality
+    exact, spelling = (find_symbols(corpus, analyze(query_analysis)) for query_analysis in ("hash_secret", name))
+    assert [match.name for match in spelling] == [match.name for match in exact] == ["hash_secret"]
+    assert spelling[0].quality < exact[0].quality
 
 
 def test_only_single_name_questions_match_similar_names(corpus):

@@ -21,8 +21,8 @@ def related(edges, seeds="a", *, depth=2, limit=10, relevance=None):
     )
 
 
-def names(found):
-    return [entry["chunk_id"].removeprefix("id-") for entry in found]
+def names(related_names):
+    return [entry["chunk_id"].removeprefix("id-") for entry in related_names]
 
 
 CHAIN = {"a": [("b", "callee", 1.0)], "b": [("c", "callee", 1.0)], "c": [("d", "callee", 1.0)]}
@@ -38,9 +38,9 @@ def test_step_names_its_origin():
 
 
 def test_chunk_two_steps_away_counts_half():
-    near, far = related(CHAIN, relevance={"b": 0.5, "c": 0.5})
-    assert near["score"] == pytest.approx(1.0 * (0.3 + 0.5))  # a callee weighs 1; 0.3 + relevance
-    assert far["score"] == pytest.approx(near["score"] / 2)
+    neighbour, far = related(CHAIN, relevance={"b": 0.5, "c": 0.5})
+    assert neighbour["score"] == pytest.approx(1.0 * (0.3 + 0.5))  # a callee weighs 1; 0.3 + relevance
+    assert far["score"] == pytest.approx(neighbour["score"] / 2)
 
 
 def test_limit_keeps_the_best_chunks():
@@ -59,8 +59,8 @@ def test_unsure_relation_counts_less():
 
 def test_shorter_path_wins():
     edges = {"a": [("b", "imports", 0.5), ("c", "callee", 1.0)], "c": [("b", "callee", 1.0)]}
-    found = {entry["chunk_id"]: entry for entry in related(edges)}
-    assert found["id-b"]["depth"] == 1
+    related_names = {entry["chunk_id"]: entry for entry in related(edges)}
+    assert related_names["id-b"]["depth"] == 1
 
 
 def test_seeds_are_not_related_to_each_other():

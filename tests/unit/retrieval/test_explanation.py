@@ -1,4 +1,4 @@
-"""What explains a query agrees with what the query did."""
+"""Agreement of a query's explanation with the query."""
 
 import pytest
 
@@ -27,35 +27,37 @@ def rag(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def told(rag):
+def explanation(rag):
     return rag.explain(QUERY)
 
 
-def test_results_match_those_of_a_search(rag, told):
+def test_results_match_those_of_a_search(rag, explanation):
     hits = rag.search(QUERY)
-    assert [piece.location for piece in told.results] == [hit.location for hit in hits]
-    assert [piece.score for piece in told.results] == [pytest.approx(hit.score, abs=1e-3) for hit in hits]
-    assert [piece.rank for piece in told.results] == list(range(1, len(hits) + 1))
+    assert [piece.location for piece in explanation.results] == [hit.location for hit in hits]
+    assert [piece.score for piece in explanation.results] == [pytest.approx(hit.score, abs=1e-3) for hit in hits]
+    assert [piece.rank for piece in explanation.results] == list(range(1, len(hits) + 1))
 
 
-def test_best_result_of_a_channel_has_rank_1(told):
-    for piece in told.results:
+def test_best_result_of_a_channel_has_rank_1(explanation):
+    for piece in explanation.results:
         for channel, score in piece.channels.items():
             if channel != "lookup":
                 assert (piece.ranks[channel] == 1) == (score == 1.0), (piece.location, channel)
 
 
 def test_related_code_has_relation_and_hop(rag):
-    told = rag.with_search(SearchSettings(top_k=1)).explain(QUERY)  # with more, all of it is among the results
-    assert told.related
-    assert all(piece.hop >= 1 and piece.relation and piece.related_to for piece in told.related)
-    assert all((piece.hop, piece.relation) == (0, "") for piece in told.results)
+    explanation = rag.with_search(SearchSettings(top_k=1)).explain(QUERY)  # with more, all of it is among the results
+    assert explanation.related
+    assert all(piece.hop >= 1 and piece.relation and piece.related_to for piece in explanation.related)
+    assert all((piece.hop, piece.relation) == (0, "") for piece in explanation.results)
 
 
-def test_verdict_matches_that_of_the_search(rag, told):
+def test_verdict_matches_that_of_the_search(rag, explanation):
     hits = rag.search(QUERY)
-    assert (told.evidence, told.confidence) == (hits.evidence, hits.confidence) == ("found", hits.confidence)
-    assert told.features["words_in_files"] == 1.0
+    assert (
+        (explanation.evidence, explanation.confidence) == (hits.evidence, hits.confidence) == ("found", hits.confidence)
+    )
+    assert explanation.features["words_in_files"] == 1.0
 
 
 def test_budget_outcomes_are_explained(rag):
@@ -63,8 +65,8 @@ def test_budget_outcomes_are_explained(rag):
     assert {piece.budget for piece in wide.results[:1]} == {"full"}
     assert wide.tokens > narrow.tokens
     assert narrow.token_budget == 200
-    shown = rag.context(QUERY, token_budget=200)
-    places = {(item.path, item.start_line) for section in shown.sections for item in section.items}
+    visible = rag.context(QUERY, token_budget=200)
+    places = {(item.path, item.start_line) for section in visible.sections for item in section.items}
     for piece in narrow.results:
         if piece.budget in ("full", "elided", "signature", "line"):
             assert any(path == piece.path for path, _ in places)
@@ -74,10 +76,10 @@ def test_explained_results_are_limited_to_top_k(rag):
     assert len(rag.explain(QUERY, top_k=1).results) == 1
 
 
-def test_trace_has_every_node_in_order(told):
-    nodes = [entry["node"] for entry in told.trace]
+def test_trace_has_every_node_in_order(explanation):
+    nodes = [entry["node"] for entry in explanation.trace]
     assert (nodes[0], nodes[-1]) == ("analyze", "budget")
-    starts = [entry["start_ns"] for entry in told.trace]
+    starts = [entry["start_ns"] for entry in explanation.trace]
     assert starts == sorted(starts)
 
 

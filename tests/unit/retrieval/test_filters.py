@@ -98,14 +98,14 @@ def test_globs_agree_with_a_folder_walking_matcher(pattern, path):
 
 
 def walks(pattern, path):
-    """Whether a pattern matches a path or a folder above it, part by part."""
+    """Return whether a pattern matches a path or a folder above it, part by part."""
     if not pattern:
         return True
     if pattern[0] == "**":
         least = 0 if len(pattern) > 1 else 1
         return any(walks(pattern[1:], path[used:]) for used in range(least, len(path) + 1))
-    one = re.escape(pattern[0]).replace(r"\*", ".*").replace(r"\?", ".")
-    return bool(path) and re.fullmatch(one, path[0]) is not None and walks(pattern[1:], path[1:])
+    glob = re.escape(pattern[0]).replace(r"\*", ".*").replace(r"\?", ".")
+    return bool(path) and re.fullmatch(glob, path[0]) is not None and walks(pattern[1:], path[1:])
 
 
 def test_no_filter_allows_everything(corpus):

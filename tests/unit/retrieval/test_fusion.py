@@ -11,15 +11,15 @@ from tests.support.corpora import make_corpus
 @pytest.fixture(scope="module")
 def corpus():
     """Four chunks in three files: two in the first, one in each of the others."""
-    made = make_corpus(
+    built = make_corpus(
         {
             "a.py": "def one():\n    return 1\n\n\ndef two():\n    return 2\n",
             "b.py": "def three():\n    return 3\n",
             "c.py": "def four():\n    return 4\n",
         }
     )
-    assert made.chunk_files.tolist() == [0, 0, 1, 2]
-    return made
+    assert built.chunk_files.tolist() == [0, 0, 1, 2]
+    return built
 
 
 def channel(name, values, weight=1.0):

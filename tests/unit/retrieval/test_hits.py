@@ -13,8 +13,8 @@ def corpus():
 
 
 def test_hit_has_metadata_and_scores(corpus):
-    found = {**candidate(corpus, row_named(corpus, "Cart"), 0.7, lexical=0.9), "signals": {"definition": 0.5}}
-    (hit,) = build_hits(corpus, [found])
+    hits = {**candidate(corpus, row_named(corpus, "Cart"), 0.7, lexical=0.9), "signals": {"definition": 0.5}}
+    (hit,) = build_hits(corpus, [hits])
     assert (hit.location, hit.kind, hit.name, hit.qualified_name) == ("tests/cart.py:1-5", "class", "Cart", "Cart")
     assert (hit.language, hit.role, hit.summary) == ("python", "test", "Holds items.")
     assert (hit.score, hit.signals, hit.channels) == (0.7, {"definition": 0.5}, {"lexical": 0.9})

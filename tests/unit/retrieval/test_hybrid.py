@@ -25,7 +25,7 @@ def context():
     return make_context(FILES)
 
 
-def found(context, query, filters=NO_FILTERS, **settings):
+def retrieve(context, query, filters=NO_FILTERS, **settings):
     analysis = analyze(query)
     vector = context.embedder.embed_query(query, analysis["terms"])
     return retrieve_candidates(
@@ -35,7 +35,7 @@ def found(context, query, filters=NO_FILTERS, **settings):
 
 @pytest.mark.parametrize("fusion", ["scores", "rrf"])
 def test_best_chunk_for_a_behaviour_comes_first(context, fusion):
-    results = found(context, "how is a password hashed with salt", {"languages": ["python"]}, fusion=fusion)
+    results = retrieve(context, "how is a password hashed with salt", {"languages": ["python"]}, fusion=fusion)
     assert names_of(context.corpus, results)[0] == "hash_password"
 
 
@@ -52,37 +52,39 @@ def test_best_chunk_for_a_behaviour_comes_first(context, fusion):
 )
 @pytest.mark.parametrize("fusion", ["scores", "rrf"])
 def test_filters_apply(context, fusion, filters, paths):
-    results = found(context, "password `hash_password`", filters, fusion=fusion)
+    results = retrieve(context, "password `hash_password`", filters, fusion=fusion)
     assert set(paths_of(context.corpus, results)) - {"src/paint.py"} == paths
     if "src/**" not in filters.get("paths", ()):
         assert "src/paint.py" not in paths_of(context.corpus, results)
 
 
 def test_channel_maximum_ignores_filtered_chunks(context):
-    results = found(context, "password", {"languages": ["typescript"]})
+    results = retrieve(context, "password", {"languages": ["typescript"]})
     assert results[0]["channels"]["lexical"] == pytest.approx(1)
 
 
 def test_named_declaration_is_always_a_candidate(context):
     everything = ["lexical", "dense", "names", "dense_path", "docs"]
-    results = found(context, "hash_password", disabled_signals=everything)
-    assert row_named(context.corpus, "hash_password") in {context.corpus.rows_by_id[one["chunk_id"]] for one in results}
+    results = retrieve(context, "hash_password", disabled_signals=everything)
+    assert row_named(context.corpus, "hash_password") in {
+        context.corpus.rows_by_id[entry["chunk_id"]] for entry in results
+    }
 
 
 def test_candidate_lists_only_channels_that_found_it(context):
-    by_name = dict(zip(names_of(context.corpus, found(context, "canvas")), found(context, "canvas"), strict=True))
+    by_name = dict(zip(names_of(context.corpus, retrieve(context, "canvas")), retrieve(context, "canvas"), strict=True))
     assert by_name["paint"]["channels"]["lexical"] == 1
-    assert all(0 < score <= 1 + 1e-6 for one in by_name.values() for score in one["channels"].values())
+    assert all(0 < score <= 1 + 1e-6 for entry in by_name.values() for score in entry["channels"].values())
 
 
 def test_empty_index_has_no_candidates():
     context = make_context({})
     assert context.corpus.n_chunks == context.corpus.n_files == 0
-    assert found(context, "anything", {"languages": ["python"]}) == []
+    assert retrieve(context, "anything", {"languages": ["python"]}) == []
 
 
 def test_unknown_word_matches_nothing_lexically(context):
-    results = found(context, "zxqvw", disabled_signals=["dense", "dense_path"])
+    results = retrieve(context, "zxqvw", disabled_signals=["dense", "dense_path"])
     assert results == []
 
 
@@ -112,4 +114,4 @@ def test_retrieved_candidates_follow_lookup_candidates(context):
 def test_members_of_one_chunk_stay_separate_candidates():
     corpus = make_corpus({"a.py": "class A:\n    def one(self):\n        pass\n\n    def two(self):\n        pass\n"})
     members = [candidate(corpus, 0, symbol=name, lookup=0.9) for name in ("A.one", "A.two")]
-    assert [one["symbol"] for one in merge_candidates(members, [candidate(corpus, 0)])] == ["A.one", "A.two"]
+    assert [entry["symbol"] for entry in merge_candidates(members, [candidate(corpus, 0)])] == ["A.one", "A.two"]

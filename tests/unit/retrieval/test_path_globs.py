@@ -1,4 +1,4 @@
-"""Globs over paths, whatever the pattern is."""
+"""Path globs, for any pattern."""
 
 import re
 import sys
@@ -37,10 +37,10 @@ def test_globs_match_like_regular_expressions(pattern: str, path: str) -> None:
 
 @given(st.lists(PATTERN, max_size=3), PATH)
 def test_several_globs_are_alternatives(patterns: list[str], path: str) -> None:
-    assert PathGlobs(patterns).matches(path) is any(PathGlobs([one]).matches(path) for one in patterns)
+    assert PathGlobs(patterns).matches(path) is any(PathGlobs([expression]).matches(path) for expression in patterns)
 
 
-def steps_of(pattern: str, path: str) -> int:
+def count_steps(pattern: str, path: str) -> int:
     """Return how many lines of Python a match takes; what is not Python is one pass over the path for each."""
     globs, steps = PathGlobs([pattern]), 0
 
@@ -61,7 +61,7 @@ def steps_of(pattern: str, path: str) -> int:
 @pytest.mark.parametrize("pattern", ["*a*a*a*b", "**a**a**a**b", "**/a*/**/a*/**/b", "*a*?a*?a*b"])
 def test_matching_time_is_linear_in_the_path(pattern: str) -> None:
     path = "a" * 200 if "/" not in pattern else "a/" * 100
-    assert steps_of(pattern, path * 2) <= 2 * steps_of(pattern, path) + 50
+    assert count_steps(pattern, path * 2) <= 2 * count_steps(pattern, path) + 50
 
 
 @pytest.mark.parametrize("pattern", ["*a*a*a*a*a*a*a*a*b", "**a**a**a**a**a**a**b", "**/a/**/a/**/a/**/a/**/b"])

@@ -30,8 +30,8 @@ When I put two things into a cart the total that the shop shows is not rounded u
 
 
 def trace(*calls):
-    shown = "".join(f'  File "{path}", line {line}, in {name}\n    x\n' for path, line, name in calls)
-    return f"Shop stops\n\nIt stopped in the night.\n\nTraceback (most recent call last):\n{shown}KeyError: 3\n"
+    formatted = "".join(f'  File "{path}", line {line}, in {name}\n    x\n' for path, line, name in calls)
+    return f"Shop stops\n\nIt stopped in the night.\n\nTraceback (most recent call last):\n{formatted}KeyError: 3\n"
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +48,9 @@ def ranked(context):
         assert analysis["report"] is not None
         vector = context.embedder.embed_query(analysis["text"], query_terms(analysis["text"]))
         chosen = SearchSettings(**settings)
-        found = retrieve_candidates(corpus, analysis["question"], analysis, vector, {**NO_FILTERS, **filters}, chosen)
-        scored, _ = report_scores(corpus, analysis, analysis["report"], found, chosen.disabled_signals)
-        rows = [one.row for one in scored]
+        results = retrieve_candidates(corpus, analysis["question"], analysis, vector, {**NO_FILTERS, **filters}, chosen)
+        scored, _ = report_scores(corpus, analysis, analysis["report"], results, chosen.disabled_signals)
+        rows = [result.row for result in scored]
         return [f"{corpus.paths[corpus.chunk_files[row]]}:{corpus.get_value('qualified_name', row)}" for row in rows]
 
     return find
@@ -63,13 +63,19 @@ def test_failing_frame_is_found_despite_a_foreign_path(ranked):
 
 def test_innermost_frame_counts_most(context):
     analysis = analyze(trace(("shop/cart.py", 9, "pay"), ("shop/money.py", 88, "round_up")))
-    found = retrieve_candidates(context.corpus, "", analysis, np.zeros(256, np.float32), NO_FILTERS, SearchSettings())
+    results = retrieve_candidates(context.corpus, "", analysis, np.zeros(256, np.float32), NO_FILTERS, SearchSettings())
     frames = {
-        context.corpus.paths[context.corpus.chunk_files[context.corpus.rows_by_id[one["chunk_id"]]]]: one["channels"]
-        for one in found
+        context.corpus.paths[context.corpus.chunk_files[context.corpus.rows_by_id[result["chunk_id"]]]]: result[
+            "channels"
+        ]
+        for result in results
     }
     assert frames["src/shop/money.py"]["frames"] == 1.0
-    assert 0 < max(one["channels"].get("frames", 0) for one in found if one["channels"].get("frames", 0) < 1) < 1
+    assert (
+        0
+        < max(result["channels"].get("frames", 0) for result in results if result["channels"].get("frames", 0) < 1)
+        < 1
+    )
 
 
 def test_file_of_another_package_is_ignored(context, ranked):
@@ -89,13 +95,13 @@ def test_source_precedes_tests_and_documents(ranked):
 
 
 def test_python_trace_prefers_python(ranked):
-    found = ranked(PROBLEM + trace(("/usr/lib/shop/money.py", 1, "round_up")))
-    assert found.index("src/shop/money.py:round_up") < found.index("web/cart.js:total")
+    results = ranked(PROBLEM + trace(("/usr/lib/shop/money.py", 1, "round_up")))
+    assert results.index("src/shop/money.py:round_up") < results.index("web/cart.js:total")
 
 
 def test_named_file_is_preferred(ranked):
-    told = PROBLEM + "I looked into `web/cart.js` already, which adds the prices up without any rounding."
-    assert ranked(told).index("web/cart.js:total") < ranked(PROBLEM).index("web/cart.js:total")
+    report = PROBLEM + "I looked into `web/cart.js` already, which adds the prices up without any rounding."
+    assert ranked(report).index("web/cart.js:total") < ranked(PROBLEM).index("web/cart.js:total")
 
 
 def test_filters_apply(ranked):

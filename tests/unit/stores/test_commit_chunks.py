@@ -1,4 +1,4 @@
-"""A generation in which only what some chunks say differs: files, graph and all else stay those of the one before."""
+"""Commits of chunks only: files, graph and everything else stay those of the previous generation."""
 
 import numpy as np
 import pytest
@@ -38,8 +38,8 @@ def test_unchanged_tables_are_not_rewritten(world, store):
     for name in ("files", "nodes", "edges", "facts"):
         assert second.pointer.tables[name] == first.pointer.tables[name]
     assert second.pointer.tables["chunks"] != first.pointer.tables["chunks"]
-    kept = ("root_hash", "embedding", "files", "edges", "chunks")
-    assert [getattr(second.pointer, name) for name in kept] == [getattr(first.pointer, name) for name in kept]
+    previous = ("root_hash", "embedding", "files", "edges", "chunks")
+    assert [getattr(second.pointer, name) for name in previous] == [getattr(first.pointer, name) for name in previous]
     assert second.read_facts().num_rows == 0
 
 
@@ -55,9 +55,9 @@ def test_commit_chunks_replaces_file_vectors(world, store):
 def test_arrays_are_committed_without_chunks(world, store):
     make_first(world, store)
     with store.open_writer() as writer:
-        made = writer.commit_chunks(arrays={"some": np.arange(3)})
-    assert made.read_arrays()["some"].tolist() == [0, 1, 2]
-    world.check(made, TREE)
+        committed = writer.commit_chunks(arrays={"some": np.arange(3)})
+    assert committed.read_arrays()["some"].tolist() == [0, 1, 2]
+    world.check(committed, TREE)
 
 
 def test_terms_of_no_chunk_extend_the_vocabulary(world, store):

@@ -100,7 +100,7 @@ def fill(directory, *names):
             cache.put("n", {name: NOISE(1_000)})
 
 
-def kept(directory, limit, names):
+def list_kept(directory, limit, names):
     with ContentCache(directory, limit_bytes=limit) as cache:
         cache.prune()
         return sorted(cache.get("n", names))
@@ -109,7 +109,7 @@ def kept(directory, limit, names):
 @pytest.mark.parametrize(("limit", "left"), [(5_000, "abcd"), (4_000, "abcd"), (3_999, "bcd"), (1_000, "d"), (0, "")])
 def test_prune_evicts_the_oldest_value_first(tmp_path, limit, left):
     fill(tmp_path, *"abcd")
-    assert kept(tmp_path, limit, "abcd") == list(left)
+    assert list_kept(tmp_path, limit, "abcd") == list(left)
 
 
 def test_prune_keeps_recently_used_values(tmp_path):
@@ -117,7 +117,7 @@ def test_prune_keeps_recently_used_values(tmp_path):
     with ContentCache(tmp_path, limit_bytes=0) as reader:
         reader.get("n", ["a", "b"])
     fill(tmp_path, "e")
-    assert kept(tmp_path, 3_000, "abcde") == ["a", "b", "e"]
+    assert list_kept(tmp_path, 3_000, "abcde") == ["a", "b", "e"]
 
 
 def test_find_existing_does_not_count_as_use(tmp_path):
@@ -128,7 +128,7 @@ def test_find_existing_does_not_count_as_use(tmp_path):
         assert reader.find_existing("other", ["a"]) == set()
     assert (tmp_path / FILE_NAME).read_bytes() == before
     assert reader.find_existing("n", ["a"]) == set(), "closed"
-    assert kept(tmp_path, 2_000, "abcd") == ["c", "d"]
+    assert list_kept(tmp_path, 2_000, "abcd") == ["c", "d"]
 
 
 def test_use_is_recorded_with_the_next_put(tmp_path):
@@ -136,7 +136,7 @@ def test_use_is_recorded_with_the_next_put(tmp_path):
     with ContentCache(tmp_path, limit_bytes=2_000) as cache:
         cache.get("n", ["a"])
         cache.put("n", {"c": NOISE(1_000)})
-        assert kept(tmp_path, 2_000, "abc") == ["a", "c"]
+        assert list_kept(tmp_path, 2_000, "abc") == ["a", "c"]
 
 
 def test_prune_frees_disk_space(tmp_path):
@@ -149,17 +149,17 @@ def test_prune_frees_disk_space(tmp_path):
 # Trouble
 
 
-def warnings_of(caplog):
+def list_warnings(caplog):
     return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
 
 
 def assert_begun_anew(directory, caplog):
     with ContentCache(directory, limit_bytes=PLENTY) as cache:
-        found = cache.get("n", [str(number) for number in range(50)])
-        assert len(found) < 50
+        values = cache.get("n", [str(number) for number in range(50)])
+        assert len(values) < 50
         cache.put("n", {"new": b"1"})
         assert cache.get("n", ["new"]) == {"new": b"1"}
-    assert ["was damaged" in message for message in warnings_of(caplog)] == [True]
+    assert ["was damaged" in message for message in list_warnings(caplog)] == [True]
     with ContentCache(directory, limit_bytes=PLENTY) as cache:
         assert cache.get("n", ["new"]) == {"new": b"1"}
 
@@ -181,13 +181,13 @@ def test_corrupt_database_is_quarantined(tmp_path, caplog):
 
 def test_two_processes_quarantine_the_same_damage_once(tmp_path, caplog):
     fill(tmp_path, "a")
-    with ContentCache(tmp_path, limit_bytes=PLENTY) as one, ContentCache(tmp_path, limit_bytes=PLENTY) as other:
+    with ContentCache(tmp_path, limit_bytes=PLENTY) as cache_file, ContentCache(tmp_path, limit_bytes=PLENTY) as other:
         with (tmp_path / FILE_NAME).open("r+b") as file:
             file.seek(4_096)
             file.write(NOISE(100_000))
-        one.put("n", {"b": b"1"})
+        cache_file.put("n", {"b": b"1"})
         assert other.get("n", ["a", "b"]) == {"b": b"1"}
-    assert ["was damaged" in message for message in warnings_of(caplog)] == [True]
+    assert ["was damaged" in message for message in list_warnings(caplog)] == [True]
 
 
 def test_truncated_file_is_quarantined(tmp_path, caplog):
@@ -201,7 +201,7 @@ def test_empty_file_is_reinitialized(tmp_path, caplog):
     with ContentCache(tmp_path, limit_bytes=PLENTY) as cache:
         cache.put("n", {"a": b"1"})
         assert cache.get("n", ["a"]) == {"a": b"1"}
-    assert warnings_of(caplog) == []
+    assert list_warnings(caplog) == []
 
 
 def test_damaged_value_is_not_returned(tmp_path, cache):
@@ -219,7 +219,7 @@ def test_locked_file_disables_the_cache_with_one_warning(tmp_path, caplog, monke
             cache.put("n", {"a": b"1"})
             cache.put("n", {"b": b"1"})
         assert cache.get("n", ["a", "b"]) == {}
-    assert ["locked" in message for message in warnings_of(caplog)] == [True]
+    assert ["locked" in message for message in list_warnings(caplog)] == [True]
 
 
 def test_reads_succeed_while_another_process_writes(tmp_path, cache):
@@ -234,7 +234,7 @@ def assert_off(cache, caplog):
     cache.prune()
     assert cache.get("n", ["a"]) == {}
     cache.close()
-    assert len(warnings_of(caplog)) == 1
+    assert len(list_warnings(caplog)) == 1
 
 
 def test_full_disk_disables_the_cache(cache, caplog):
@@ -242,7 +242,7 @@ def test_full_disk_disables_the_cache(cache, caplog):
     with caplog.at_level(logging.INFO):
         cache.put("n", {"a": NOISE(1_000_000)})
     assert "full" in caplog.messages[0]
-    assert warnings_of(caplog) == []  # of a full disk the index itself tells
+    assert list_warnings(caplog) == []  # of a full disk the index itself tells
     cache.put("n", {"a": b"1"})
     assert cache.get("n", ["a"]) == {}
 

@@ -1,4 +1,4 @@
-"""Facts survive as bytes, and bytes that are none are refused."""
+"""Round trips of encoded facts, and rejection of invalid bytes."""
 
 import json
 
@@ -16,12 +16,12 @@ _SETTINGS = st.dictionaries(_TEXT, st.recursive(_TEXT | st.booleans() | st.none(
 
 def _rows(kind):
     of_type = {str: _TEXT, int: _NUMBER, bool: st.booleans()}
-    return st.lists(st.builds(kind, *(of_type[one] for one in kind.__annotations__.values())), max_size=3)
+    return st.lists(st.builds(kind, *(of_type[fact] for fact in kind.__annotations__.values())), max_size=3)
 
 
 def _nested(definitions):
     """Return definitions each of which is in an earlier one, or in none."""
-    return [one._replace(parent=one.parent % (index + 1) - 1) for index, one in enumerate(definitions)]
+    return [fact._replace(parent=fact.parent % (index + 1) - 1) for index, fact in enumerate(definitions)]
 
 
 _FACTS = st.builds(
@@ -59,34 +59,36 @@ def test_cyclic_parent_is_rejected() -> None:
         unpack_interface(pack_facts(FileFacts("python", definitions=[inside])).interface)
 
 
-def _made(**values: object) -> FileFacts:
+def _build_facts(**values: object) -> FileFacts:
     definition = Definition("f", "f", "function", -1, 1, 2)
     return FileFacts("python", "", **{"definitions": [definition], **values})  # type: ignore[arg-type]
 
 
 def test_digest_depends_on_the_interface_not_its_lines() -> None:
-    digest = pack_facts(_made()).digest
-    moved = _made(definitions=[Definition("f", "f", "function", -1, 5, 6)])
+    digest = pack_facts(_build_facts()).digest
+    moved = _build_facts(definitions=[Definition("f", "f", "function", -1, 5, 6)])
     assert pack_facts(moved).digest == digest
-    inside = _made(references=[Reference(0, "call", "g", 2)], local_bindings=[Binding(0, "x", "", "y", 1)])
+    inside = _build_facts(references=[Reference(0, "call", "g", 2)], local_bindings=[Binding(0, "x", "", "y", 1)])
     assert pack_facts(inside).digest == digest
-    others = [
-        _made(definitions=[Definition("g", "g", "function", -1, 1, 2)]),
-        _made(definitions=[Definition("f", "f", "function", -1, 1, 2, returns="T")]),
-        _made(imports=[Import("m", "x", "", -1, 1)]),
-        _made(bases=[Base(0, "B", 1)]),
-        _made(bindings=[Binding(-1, "x", "T", "", 1)]),
-        _made(settings={"name": "x"}),
+    other_facts = [
+        _build_facts(definitions=[Definition("g", "g", "function", -1, 1, 2)]),
+        _build_facts(definitions=[Definition("f", "f", "function", -1, 1, 2, returns="T")]),
+        _build_facts(imports=[Import("m", "x", "", -1, 1)]),
+        _build_facts(bases=[Base(0, "B", 1)]),
+        _build_facts(bindings=[Binding(-1, "x", "T", "", 1)]),
+        _build_facts(settings={"name": "x"}),
         FileFacts("python", "p", [Definition("f", "f", "function", -1, 1, 2)]),
     ]
-    assert len({digest, *(pack_facts(one).digest for one in others)}) == len(others) + 1
+    assert len({digest, *(pack_facts(fact).digest for fact in other_facts)}) == len(other_facts) + 1
 
 
 def test_digest_depends_on_the_order_of_duplicate_declarations() -> None:
     def digest(*lines: int) -> bytes:
         first, second, passed_on = lines
         definitions = [Definition("f", "f", "function", -1, line, line) for line in (first, second)]
-        return pack_facts(_made(definitions=definitions, imports=[Import("", "f", "g", -1, passed_on, True)])).digest
+        return pack_facts(
+            _build_facts(definitions=definitions, imports=[Import("", "f", "g", -1, passed_on, True)])
+        ).digest
 
     assert digest(1, 3, 2) == digest(1, 9, 4) != digest(1, 3, 5)
 

@@ -1,4 +1,4 @@
-"""A generation whose files are not those that were committed is refused, before native code reads them."""
+"""Rejection of a generation with changed files, before native code reads them."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The code graph's tables belong to a generation of the index, like all else."""
+"""Tables of the code graph as part of a generation."""
 
 import errno
 import shutil
@@ -112,8 +112,10 @@ def test_unreferenced_versions_are_deleted(store, world, monkeypatch):
         _commit(store, world, _graph(number))
     pointer = store.read_pointer()
     for name in GRAPH_TABLES:
-        kept = {one["version"] for one in lance.dataset(str(store.directory / f"v1/lance/{name}.lance")).versions()}
-        assert kept == {pointer.tables[name], pointer.retained[0].tables[name]}
+        versions = {
+            version["version"] for version in lance.dataset(str(store.directory / f"v1/lance/{name}.lance")).versions()
+        }
+        assert versions == {pointer.tables[name], pointer.retained[0].tables[name]}
 
 
 def test_graph_of_a_killed_writer_is_not_read(store, world, monkeypatch):

@@ -1,4 +1,4 @@
-"""The conformance suite: what any store of the index must do."""
+"""Conformance suite of index stores."""
 
 import json
 import os
@@ -494,9 +494,9 @@ def test_nearest_matches_the_matrix_after_removals(store, world):
         )
     matrix = snapshot.read_vectors()
     cosines = matrix @ matrix[5]
-    found = snapshot.find_nearest(matrix[5] * 3, 4)
-    assert [row for row, _ in found] == np.argsort(-cosines)[:4].tolist()
-    np.testing.assert_allclose([cosine for _, cosine in found], np.sort(cosines)[::-1][:4], atol=1e-6)
+    nearest = snapshot.find_nearest(matrix[5] * 3, 4)
+    assert [row for row, _ in nearest] == np.argsort(-cosines)[:4].tolist()
+    np.testing.assert_allclose([cosine for _, cosine in nearest], np.sort(cosines)[::-1][:4], atol=1e-6)
     paths = snapshot.read_chunks()["path"].to_pylist()
     assert {paths[row] for row, _ in snapshot.find_nearest(matrix[5], 9, "path = 'f1.py'")} == {"f1.py"}
     assert snapshot.find_nearest(matrix[5], 9, "path = 'no'") == []
@@ -588,8 +588,8 @@ def test_only_the_previous_generation_is_retained(store, world, monkeypatch):
     pointer = store.read_pointer()
     assert [old.generation for old in pointer.retained] == [3]
     for name in ("chunks", "files"):
-        kept = {entry["version"] for entry in lance.dataset(str(root / f"lance/{name}.lance")).versions()}
-        assert kept == {pointer.tables[name], pointer.retained[0].tables[name]}
+        retained = {entry["version"] for entry in lance.dataset(str(root / f"lance/{name}.lance")).versions()}
+        assert retained == {pointer.tables[name], pointer.retained[0].tables[name]}
     np.testing.assert_array_equal(loaded.read_counts().body.toarray(), loaded.read_counts().body.toarray())
     assert loaded.read_vectors().shape == (4, 8)
     with pytest.raises(StoreError, match="replaced by 4") as caught:

@@ -1,4 +1,4 @@
-"""BM25 against bm25s's own and against values worked out by hand."""
+"""BM25 against bm25s and hand-computed values."""
 
 import math
 

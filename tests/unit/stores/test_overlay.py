@@ -1,4 +1,4 @@
-"""A generation with edited files laid over it equals the one that a run of indexing makes of the same files."""
+"""Equality of an overlay with an index run over the same files."""
 
 import shutil
 import tempfile
@@ -31,7 +31,7 @@ CONTENTS = (
     "x = 1  # too large\n" * 400,
 )
 IGNORED = ("", "a.py\n", "pkg/\n", "*.md\n")
-MOST_BYTES = 5_000
+MAX_BYTES = 5_000
 
 WRITE = st.tuples(st.just("write"), st.sampled_from(PATHS), st.sampled_from(CONTENTS))
 DELETE = st.tuples(st.just("delete"), st.sampled_from(PATHS + FOLDERS), st.none())
@@ -61,7 +61,7 @@ def do(root, action, path, other):
 
 
 def open_repository(root, **arguments):
-    ingestion = {"chunk": {"min_tokens": 0}, "workers": 0, "max_file_bytes": MOST_BYTES}
+    ingestion = {"chunk": {"min_tokens": 0}, "workers": 0, "max_file_bytes": MAX_BYTES}
     return CodeRAG(root, ingestion=ingestion, **arguments)
 
 
@@ -95,9 +95,9 @@ def test_overlay_equals_a_fresh_index(before, after):
                 do(root, *step)
             if steps is before:
                 rag.index()
-        found = overlaid(rag)
+        results = overlaid(rag)
         real.index()
-        assert_same_index(found, real._store.open())
+        assert_same_index(results, real._store.open())
 
 
 def test_overlay_search_equals_search_after_indexing(rag):
@@ -109,11 +109,13 @@ def test_overlay_search_equals_search_after_indexing(rag):
     )
     rag.flag([ROOT])
     questions = ("third", "who calls third", "how is a value kept", "guide setup")
-    before = [[(hit.path, hit.start_line, round(hit.score, 5)) for hit in rag.search(one)] for one in questions]
+    before = [[(hit.path, hit.start_line, round(hit.score, 5)) for hit in rag.search(record)] for record in questions]
     assert isinstance(rag._open_index.open_context(rag.settings.search).corpus, OverlayCorpus)
     rag.index()
     assert not isinstance(rag._open_index.open_context(rag.settings.search).corpus, OverlayCorpus)
-    assert [[(hit.path, hit.start_line, round(hit.score, 5)) for hit in rag.search(one)] for one in questions] == before
+    assert [
+        [(hit.path, hit.start_line, round(hit.score, 5)) for hit in rag.search(record)] for record in questions
+    ] == before
 
 
 def test_overlay_corpus_equals_a_fresh_corpus(rag):

@@ -1,4 +1,4 @@
-"""What searches return is counted in a small file, and never gets in a search's way."""
+"""Counts of search results, which never interfere with a search."""
 
 import gc
 import os
@@ -41,10 +41,10 @@ def test_log_file_is_rotated(directory, monkeypatch):
     for _ in range(400):
         counts.record_keys([LOGIN])
     counts.record_keys([TOTAL])
-    found = counts.read_counts()
+    counted = counts.read_counts()
     assert sum(file.stat().st_size for file in directory.iterdir()) < 6_000
-    assert found[TOTAL] == 1
-    assert 0 < found[LOGIN] < 400
+    assert counted[TOTAL] == 1
+    assert 0 < counted[LOGIN] < 400
 
 
 def test_invalid_lines_are_ignored(directory):

@@ -26,11 +26,11 @@ def corpus():
 
 
 def test_result_snippet_has_metadata_and_lines(corpus):
-    (shown,) = build_result_snippets(corpus, [candidate(corpus, row_named(corpus, "Cart"), 0.7)])
-    assert (shown.name, shown.kind, shown.location) == ("Cart", "class", "shop/cart.py:1-9")
-    assert (shown.docstring, shown.signature, shown.score) == ("Holds items.", "class Cart:", 0.7)
-    assert shown.text == CART.rstrip("\n")
-    assert (shown.is_looked_up, shown.relation, shown.relation_phrase) == (False, None, "")
+    (snippet,) = build_result_snippets(corpus, [candidate(corpus, row_named(corpus, "Cart"), 0.7)])
+    assert (snippet.name, snippet.kind, snippet.location) == ("Cart", "class", "shop/cart.py:1-9")
+    assert (snippet.docstring, snippet.signature, snippet.score) == ("Holds items.", "class Cart:", 0.7)
+    assert snippet.text == CART.rstrip("\n")
+    assert (snippet.is_looked_up, snippet.relation, snippet.relation_phrase) == (False, None, "")
 
 
 def test_member_snippet_has_its_own_lines_kind_and_signature(corpus):
@@ -39,11 +39,11 @@ def test_member_snippet_has_its_own_lines_kind_and_signature(corpus):
         "start_line": 4,
         "end_line": 6,
     }
-    (shown,) = build_result_snippets(corpus, [member])
-    assert shown.text.startswith("    def total(self):")
-    assert shown.text.endswith("return 1")
-    assert (shown.kind, shown.signature, shown.is_looked_up) == ("method", "def total(self):", True)
-    assert "Holds items" not in shown.docstring + shown.summary
+    (snippet,) = build_result_snippets(corpus, [member])
+    assert snippet.text.startswith("    def total(self):")
+    assert snippet.text.endswith("return 1")
+    assert (snippet.kind, snippet.signature, snippet.is_looked_up) == ("method", "def total(self):", True)
+    assert "Holds items" not in snippet.docstring + snippet.summary
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_member_snippet_has_its_own_lines_kind_and_signature(corpus):
 )
 def test_clipped_lines_are_named_for_their_declaration(lines, name, kind):
     text = "def pay():\n    return 1\n\n\ndef refund():\n    return -1\n"
-    (shown,) = find_snippets_at_lines(make_corpus({"till.py": text}, merged=True), "till.py", *lines)
-    assert (shown.name, shown.kind) == (name, kind)
+    (snippet,) = find_snippets_at_lines(make_corpus({"till.py": text}, merged=True), "till.py", *lines)
+    assert (snippet.name, snippet.kind) == (name, kind)
 
 
 def test_related_snippet_has_its_relation(corpus):
@@ -70,16 +70,16 @@ def test_related_snippet_has_its_relation(corpus):
         "score": 0.4,
         "line": 3,
     }
-    (shown,) = build_related_snippets(corpus, [related])
-    assert shown.relation_phrase == "`Cart` calls `checkout`"
-    assert shown.score == 0.4
+    (snippet,) = build_related_snippets(corpus, [related])
+    assert snippet.relation_phrase == "`Cart` calls `checkout`"
+    assert snippet.score == 0.4
 
 
 @pytest.mark.parametrize("relation", get_args(Relation))
 def test_every_relation_has_a_phrase_with_both_ends(relation):
-    shown = piece(relation=relation, related_to="other_end", name="this_end")
-    assert "other_end" in shown.relation_phrase
-    assert ("src/settings_0.py" if relation in ("imports", "imported_by") else "this_end") in shown.relation_phrase
+    snippet = piece(relation=relation, related_to="other_end", name="this_end")
+    assert "other_end" in snippet.relation_phrase
+    assert ("src/settings_0.py" if relation in ("imports", "imported_by") else "this_end") in snippet.relation_phrase
 
 
 @pytest.mark.parametrize(

@@ -26,12 +26,12 @@ def spellings():
     return SpellingIndex(WORDS)
 
 
-def words(found):
-    return [spelling.word for spelling in found]
+def words(matches):
+    return [spelling.word for spelling in matches]
 
 
 @pytest.mark.parametrize(
-    ("word", "near"),
+    ("word", "similar"),
     [
         ("sesion", "session"),
         ("loign", "login"),
@@ -41,12 +41,12 @@ def words(found):
         ("a", "a"),
     ],
 )
-def test_misspelt_word_is_corrected(spellings, word, near):
-    assert words(spellings.find_similar(word))[0] == near
+def test_misspelt_word_is_corrected(spellings, word, similar):
+    assert words(spellings.find_similar(word))[0] == similar
 
 
 def test_nearest_word_comes_first_with_its_quality(spellings):
-    assert [(near.word, round(near.quality, 2)) for near in spellings.find_similar("session")] == [
+    assert [(similar.word, round(similar.quality, 2)) for similar in spellings.find_similar("session")] == [
         ("session", 1.0),
         ("sessions", 0.93),
     ]
@@ -86,9 +86,9 @@ def test_truncated_or_abbreviated_word_is_expanded(spellings, word, longer):
 
 
 def test_prefix_is_surer_than_subsequence_and_less_sure_than_misspelling():
-    found = SpellingIndex(["carxtotal", "carttotal"]).find_expansions("cart")
-    assert words(found) == ["carttotal", "carxtotal"]
-    assert MIN_SIMILARITY > found[0].quality > found[1].quality > 0
+    matches = SpellingIndex(["carxtotal", "carttotal"]).find_expansions("cart")
+    assert words(matches) == ["carttotal", "carxtotal"]
+    assert MIN_SIMILARITY > matches[0].quality > matches[1].quality > 0
 
 
 def test_empty_index_has_no_matches():

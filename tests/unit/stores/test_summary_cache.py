@@ -1,4 +1,4 @@
-"""The sentences of a language model are kept by what it was shown and by who wrote them."""
+"""Summaries by subject and maker."""
 
 import sqlite3
 import threading
@@ -54,8 +54,8 @@ def test_subjects_by_maker_include_imported_ones(cache):
 def test_failures_are_counted_until_a_summary_arrives(cache):
     cache.record_failures("m", {"a": "slow", "b": "refused"})
     cache.record_failures("m", {"a": "slower"})
-    found = cache.find_failures("m", ["a", "b", "c"])
-    assert {subject: (one.message, one.attempts) for subject, one in found.items()} == {
+    latest = cache.find_failures("m", ["a", "b", "c"])
+    assert {subject: (entry.message, entry.attempts) for subject, entry in latest.items()} == {
         "a": ("slower", 2),
         "b": ("refused", 1),
     }

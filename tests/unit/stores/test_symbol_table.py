@@ -31,7 +31,7 @@ def table():
     )
 
 
-def found(table, name):
+def find_names(table, name):
     return [(match.qualified_name, match.quality) for match in table.find(name)]
 
 
@@ -59,47 +59,47 @@ def test_qualified_name_is_split_at_any_separator(name, parts):
     "name", ["Session.login", "Session::login", "Session->login", "Session#login", "session.login()"]
 )
 def test_qualified_name_prefers_its_scope(table, name):
-    assert found(table, name) == [("Session.login", 1.0), ("login", 0.8)]
+    assert find_names(table, name) == [("Session.login", 1.0), ("login", 0.8)]
 
 
 def test_plain_name_matches_every_scope(table):
-    assert {name for name, quality in found(table, "login") if quality == 1} == {"Session.login", "login"}
+    assert {name for name, quality in find_names(table, "login") if quality == 1} == {"Session.login", "login"}
 
 
 @pytest.mark.parametrize("name", ["auth.login", "web.auth.login", "web::login", "web/auth.login"])
 def test_folders_and_file_qualify_a_name(table, name):
-    assert found(table, name)[0] == ("login", 1.0)
+    assert find_names(table, name)[0] == ("login", 1.0)
 
 
 @pytest.mark.parametrize("name", ["Inner.run", "Outer.Inner.run", "Outer.run", "deep.nested.Outer.Inner.run"])
 def test_suffix_of_the_scopes_suffices(table, name):
-    assert found(table, name) == [("Outer.Inner.run", 1.0)]
+    assert find_names(table, name) == [("Outer.Inner.run", 1.0)]
 
 
 def test_file_named_like_a_class_does_not_qualify_others():
     members = [symbol("Token.login", "method"), symbol("Session.login", "method", 9)]
-    assert found(SymbolTable(to_symbol_list_array([members]), lambda _: ["net", "session"]), "Session.login") == [
+    assert find_names(SymbolTable(to_symbol_list_array([members]), lambda _: ["net", "session"]), "Session.login") == [
         ("Session.login", 1.0),
         ("Token.login", 0.8),
     ]
 
 
 def test_other_scope_matches_with_lower_quality(table):
-    assert found(table, "Nowhere.run") == [("Outer.Inner.run", 0.8)]
+    assert find_names(table, "Nowhere.run") == [("Outer.Inner.run", 0.8)]
 
 
 @pytest.mark.parametrize("name", ["MAX_SIZE", "maxSize", "maxsize", "max__size"])
 def test_folded_spellings_match(table, name):
-    assert found(table, name) == [("max_size", 0.7), ("MaxSize", 0.7)]
+    assert find_names(table, name) == [("max_size", 0.7), ("MaxSize", 0.7)]
 
 
 @pytest.mark.parametrize("name", ["max_size", "MaxSize"])
 def test_exact_spelling_hides_folded_ones(table, name):
-    assert found(table, name) == [(name, 1.0)]
+    assert find_names(table, name) == [(name, 1.0)]
 
 
 def test_folded_spelling_in_another_scope_is_least_certain(table):
-    assert found(table, "Nowhere.maxSize")[0][1] == 0.5
+    assert find_names(table, "Nowhere.maxSize")[0][1] == 0.5
 
 
 @pytest.mark.parametrize("name", ["", "()", "nothing_like_it", "log"])
@@ -118,9 +118,11 @@ def test_find_kind_returns_the_kind_of_a_member(table):
     assert table.find_kind(0, "") == ""
 
 
-@pytest.mark.parametrize(("name", "near"), [("sesion", "Session"), ("Session.logn", "login"), ("maxsiz", "max_size")])
-def test_misspelt_name_suggests_the_right_one(table, name, near):
-    assert near in table.suggest_names(name)
+@pytest.mark.parametrize(
+    ("name", "suggested"), [("sesion", "Session"), ("Session.logn", "login"), ("maxsiz", "max_size")]
+)
+def test_misspelt_name_suggests_the_right_one(table, name, suggested):
+    assert suggested in table.suggest_names(name)
 
 
 def test_near_spelling_suppresses_far_guesses():
@@ -130,15 +132,15 @@ def test_near_spelling_suppresses_far_guesses():
     assert table.suggest_names("set_artt") == ["set_art", "__setattr__"]
 
 
-@pytest.mark.parametrize(("name", "near"), [("sess", "Session"), ("mxsz", "max_size"), ("Session.logi", "login")])
-def test_abbreviated_name_suggests_the_full_one(table, name, near):
-    assert near in table.suggest_names(name)
+@pytest.mark.parametrize(("name", "suggested"), [("sess", "Session"), ("mxsz", "max_size"), ("Session.logi", "login")])
+def test_abbreviated_name_suggests_the_full_one(table, name, suggested):
+    assert suggested in table.suggest_names(name)
 
 
 def test_spellings_have_qualities(table):
-    (near,) = table.find_spellings("Sesion")
-    assert near.word == "Session"
-    assert 0.8 <= near.quality < 1
+    (suggested,) = table.find_spellings("Sesion")
+    assert suggested.word == "Session"
+    assert 0.8 <= suggested.quality < 1
 
 
 @pytest.mark.parametrize("name", ["", "photosynthesis"])

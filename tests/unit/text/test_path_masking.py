@@ -166,7 +166,7 @@ def test_hiding_and_unmasking_take_any_text(several, text):
 
 def test_two_names_with_one_token_are_noticed():
     class Colliding(PathMask):
-        def token(self, name):
+        def get_token(self, name):
             return "0" * 12
 
     with pytest.raises(AssertionError, match="share a token"):

@@ -63,7 +63,7 @@ class Backend:
     Args:
         connection: Connection to the server, before the hello.
         name: Name of the backend for messages.
-        is_well: Checks whether the server still works, if the connection alone does not show it, as with a stopped
+        is_healthy: Checks whether the server still works, if the connection alone does not show it, as with a stopped
             process.
     """
 

@@ -80,7 +80,7 @@ class SessionProxy:
         write: Sends lines to the client; called from several threads.
         connector: Connects backends: on the first message, and again after a loss.
         handshake: Precomputed replies.
-        look_s: Seconds between health checks.
+        health_check_s: Seconds between health checks.
     """
 
     def __init__(

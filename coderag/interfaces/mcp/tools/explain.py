@@ -62,7 +62,7 @@ def _explain_name(handle: RepositoryHandle, arguments: ExplainArguments) -> McpR
         parts = build_definition_parts(engine, declarations, cleaner, budget)
     else:
         parts = [build_hit_part(hit, cleaner, lines=_BRIEF_LINES, key="definitions")]
-    name = cleaner.clean_line(first.name)
+    name, path = cleaner.clean_line(first.name), cleaner.clean_line(first.path) or "no file of this repository"
     return McpReply(
         facts={
             "repository": handle.name,
@@ -75,7 +75,7 @@ def _explain_name(handle: RepositoryHandle, arguments: ExplainArguments) -> McpR
             "counts": related.counts,
         },
         intro=[
-            f"{format_code_span(name)}, {first.kind} in {cleaner.clean_line(first.path) or 'no file of this repository'} ({handle.name})",
+            f"{format_code_span(name)}, {first.kind} in {path} ({handle.name})",
             *_keep_unshown_summary(_describe_hit(hit, cleaner).get("summary", ""), parts),
             _format_fit(related.counts, name),
         ],

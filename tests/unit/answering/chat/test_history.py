@@ -1,4 +1,4 @@
-"""What of a conversation a prompt carries, and how a model's window is shared out."""
+"""Conversation history in prompts, and the shares of a model's window."""
 
 import pytest
 
@@ -33,10 +33,10 @@ def test_oldest_turns_are_dropped_but_their_citations_listed():
     first, *rest = text.split("\n\n")
     assert first.startswith("Cited earlier: ")
     assert "\n" not in first
-    kept = [block.split("\n")[0] for block in rest]
-    assert kept == [f"Question: question {number}" for number in range(20 - len(kept), 20)]
-    assert len(kept) > 1
-    assert f"step_{19 - len(kept)} (auth/part{19 - len(kept)}.py:1-9)" in first
+    history = [block.split("\n")[0] for block in rest]
+    assert history == [f"Question: question {number}" for number in range(20 - len(history), 20)]
+    assert len(history) > 1
+    assert f"step_{19 - len(history)} (auth/part{19 - len(history)}.py:1-9)" in first
     assert all(exchange(0)["answer"].strip() in block for block in rest)
 
 

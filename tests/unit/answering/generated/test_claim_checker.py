@@ -56,10 +56,10 @@ class Repository:
 
 @pytest.fixture
 def repository(tmp_path):
-    made = Repository(tmp_path)
-    made.write("src/auth/session.py", SESSION)
-    made.write("src/money.py", MONEY)
-    return made
+    built = Repository(tmp_path)
+    built.write("src/auth/session.py", SESSION)
+    built.write("src/money.py", MONEY)
+    return built
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_moved_lines_are_cited_at_their_new_location(repository):
 
 
 @pytest.mark.parametrize(
-    ("block", "found"),
+    ("block", "numbers"),
     [
         ("```python\ndef round_up(value):\n    return Decimal(value).quantize(CENT)\n```", [2]),
         ("```\n  def round_up(value):\n\n  return Decimal( value ).quantize(CENT)\n```", [2]),
@@ -265,8 +265,8 @@ def test_moved_lines_are_cited_at_their_new_location(repository):
         ("```console\n$ pip install money\n```", []),
     ],
 )
-def test_code_is_found_apart_from_white_space(repository, block, found):
-    assert list(repository.checker().find_code(block)) == found
+def test_code_is_found_apart_from_white_space(repository, block, numbers):
+    assert list(repository.checker().find_code(block)) == numbers
 
 
 def test_code_of_a_changed_file_is_not_found(repository):

@@ -60,23 +60,23 @@ def test_paragraph_is_split_into_sentences(reply, sentences):
 
 
 def test_list_entries_are_split_with_their_markers():
-    found = units("Parts:\n- one\n  - two. Three\n1) four\n   five\n* [ ] six\n")
-    assert [(unit.marker, unit.text) for unit in found] == [
+    split = units("Parts:\n- one\n  - two. Three\n1) four\n   five\n* [ ] six\n")
+    assert [(unit.marker, unit.text) for unit in split] == [
         ("", "Parts:"), ("- ", "one"), ("  - ", "two."), ("", "Three"), ("1) ", "four\n   five"), ("* ", "[ ] six"),
     ]  # fmt: skip
 
 
 def test_headings_and_rules_are_separate_units():
-    found = units("# A title. With dots\nText.\n\n---\n\n### B\n\nTitle\n=====\n")
-    assert [(unit.kind, unit.marker, unit.text) for unit in found] == [
+    split = units("# A title. With dots\nText.\n\n---\n\n### B\n\nTitle\n=====\n")
+    assert [(unit.kind, unit.marker, unit.text) for unit in split] == [
         ("heading", "# ", "A title. With dots"), ("prose", "", "Text."), ("rule", "", "---"), ("heading", "### ", "B"),
         ("prose", "", "Title"), ("rule", "", "====="),
     ]  # fmt: skip
 
 
 def test_table_rows_are_split_from_the_head():
-    found = units("| a | b |\n|---|:-:|\n| 1. | 2 [1] |\n| 3 | 4 |\n\nText.")
-    assert [(unit.kind, unit.text) for unit in found] == [
+    split = units("| a | b |\n|---|:-:|\n| 1. | 2 [1] |\n| 3 | 4 |\n\nText.")
+    assert [(unit.kind, unit.text) for unit in split] == [
         ("table", "| a | b |\n|---|:-:|"), ("row", "| 1. | 2 [1] |"), ("row", "| 3 | 4 |"), ("prose", "Text."),
     ]  # fmt: skip
 
@@ -98,8 +98,8 @@ def test_bar_lines_without_a_head_are_rows():
     ],
 )
 def test_code_block_is_one_unit(block):
-    found = units(f"Text.\n\n{block}\n\nMore.")
-    assert [(unit.kind, unit.marker + unit.text) for unit in found] == [
+    split = units(f"Text.\n\n{block}\n\nMore.")
+    assert [(unit.kind, unit.marker + unit.text) for unit in split] == [
         ("prose", "Text."), ("code", block), ("prose", "More."),
     ]  # fmt: skip
 
@@ -109,8 +109,8 @@ def test_truncated_code_block_is_one_unit():
 
 
 def test_quotations_keep_their_markers():
-    found = units("> One. Two\n> goes on.\n>\n> - three\n\nFour.")
-    assert [(unit.marker, unit.text) for unit in found] == [
+    split = units("> One. Two\n> goes on.\n>\n> - three\n\nFour.")
+    assert [(unit.marker, unit.text) for unit in split] == [
         ("> ", "One."), ("", "Two\n> goes on."), ("> - ", "three"), ("", "Four."),
     ]  # fmt: skip
 
@@ -122,9 +122,9 @@ def test_indented_text_in_a_list_is_not_code():
 @pytest.mark.parametrize("fence", ["```markdown", "~~~md", "````Markdown"])
 def test_fence_around_the_reply_is_stripped(fence):
     marks = fence.rstrip("Mmarkdown")
-    found = units(f"{fence}\nOne.\n\n```python\nx\n```\n\nTwo.\n{marks}\n")
-    assert [(unit.kind, unit.text) for unit in found][::2] == [("prose", "One."), ("prose", "Two.")]
-    assert len(found) == 3
+    split = units(f"{fence}\nOne.\n\n```python\nx\n```\n\nTwo.\n{marks}\n")
+    assert [(unit.kind, unit.text) for unit in split][::2] == [("prose", "One."), ("prose", "Two.")]
+    assert len(split) == 3
 
 
 def test_unit_is_returned_as_soon_as_its_end_is_decided():
@@ -212,9 +212,9 @@ PARTS = st.sampled_from(
 def test_units_do_not_depend_on_chunking(reply, cuts):
     places = sorted(min(cut, len(reply)) for cut in cuts)
     pieces = [reply[start:end] for start, end in zip([0, *places], [*places, len(reply)], strict=True)]
-    whole = units(reply)
-    assert units(*pieces) == whole
-    assert units(*reply) == whole
+    complete = units(reply)
+    assert units(*pieces) == complete
+    assert units(*reply) == complete
     splitter = ClaimSplitter()
     fed = [*splitter.feed(reply), *splitter.close()]
     assert "".join(unit.markdown for unit in fed) + splitter.pending == reply.replace("\r", "")

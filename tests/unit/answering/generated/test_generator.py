@@ -1,4 +1,4 @@
-"""What a model is asked, and how its words come back."""
+"""Prompts of generated answers, and the streaming of replies."""
 
 from dataclasses import replace
 
@@ -24,32 +24,32 @@ TOKEN = "ghp_" + "a1B2" * 9
 def packed(pieces):
     items = [
         {
-            "path": one.path,
-            "start_line": one.start_line,
-            "end_line": one.end_line,
-            "title": f"`{one.name}` ({one.kind})",
-            "text": one.text,
-            "language": one.language,
+            "path": snippet.path,
+            "start_line": snippet.start_line,
+            "end_line": snippet.end_line,
+            "title": f"`{snippet.name}` ({snippet.kind})",
+            "text": snippet.text,
+            "language": snippet.language,
             "detail": "full",
         }
-        for one in pieces
+        for snippet in pieces
     ]
     graph = {"path": "", "start_line": 0, "end_line": 0, "title": "", "text": "`a` calls `b`", "language": ""}
     return {"sections": [{"items": items}, {"items": [graph]}]}
 
 
-class Asked:
-    """What came of one question."""
+class RecordedAnswer:
+    """Recorded result of one question."""
 
     def __init__(self, tmp_path) -> None:
         self.root = tmp_path
         self.events: list[tuple[str, str]] = []
 
     async def __call__(self, reply, pieces=PIECES, query="how does it work", shape="explanation", **values):
-        for one in pieces:
-            (self.root / one.path).parent.mkdir(parents=True, exist_ok=True)
-            (self.root / one.path).write_text(one.text, encoding="utf-8")
-        records = [FileRecord(one.path, "indexed", encoding="utf-8") for one in pieces]
+        for snippet in pieces:
+            (self.root / snippet.path).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / snippet.path).write_text(snippet.text, encoding="utf-8")
+        records = [FileRecord(snippet.path, "indexed", encoding="utf-8") for snippet in pieces]
         scripted = ScriptedModel(reply)
         model = values.pop("wrap", lambda model: model)(scripted)
         given = state(query, **{"context": packed(pieces), **values.pop("state", {})})
@@ -65,7 +65,7 @@ class Asked:
 
 @pytest.fixture
 def ask(tmp_path):
-    return Asked(tmp_path)
+    return RecordedAnswer(tmp_path)
 
 
 # What it is asked
@@ -80,10 +80,10 @@ async def test_prompt_has_the_question_and_numbered_evidence(ask):
 
 
 def test_snippets_with_the_same_start_line_are_distinguished():
-    whole = piece(1)
-    part = replace(whole, end_line=9, text="\n".join(whole.text.split("\n")[:9]), relation="callee")
-    evidence = number_evidence(state("x", context=packed([whole])), [whole, part])
-    assert (evidence[0].cited_lines.end_line, evidence[0].cited_lines.text) == (whole.end_line, whole.text)
+    complete = piece(1)
+    part = replace(complete, end_line=9, text="\n".join(complete.text.split("\n")[:9]), relation="callee")
+    evidence = number_evidence(state("x", context=packed([complete])), [complete, part])
+    assert (evidence[0].cited_lines.end_line, evidence[0].cited_lines.text) == (complete.end_line, complete.text)
 
 
 async def test_rules_and_data_are_separated(ask):
@@ -94,13 +94,13 @@ async def test_rules_and_data_are_separated(ask):
 
 
 @pytest.mark.parametrize(
-    ("shape", "said"),
+    ("shape", "history"),
     [("definition", "where it is declared"), ("usages", "callers first"), ("flow", "numbered list of its steps"),
      ("comparison", "a column for each side"), ("not_found", "found nothing"), ("explanation", "how the pieces work together")],
 )  # fmt: skip
-async def test_rules_request_the_shape_of_the_question(ask, shape, said):
+async def test_rules_request_the_shape_of_the_question(ask, shape, history):
     await ask("x", shape=shape)
-    assert said in ask.prompt.system
+    assert history in ask.prompt.system
 
 
 async def test_history_is_in_the_prompt_but_is_not_evidence(ask):
@@ -159,13 +159,14 @@ async def test_checked_text_replaces_the_drafts(ask):
 
 async def test_draft_never_repeats_words(ask):
     await ask("One is `short_1` [1]. Two is `short_2` [2].\n\n- Three is `short_1` [1].")
-    shown = ""
+    prompt_text = ""
     for kind, text in ask.events:
-        shown = (
-            (shown.partition("\0")[0] + text + "\0") if kind == "text" else (shown if "\0" in shown else "\0") + text
-        )
-        assert "Two is `short_2` [2].Two" not in shown
-        assert shown.count("Two is") <= 1
+        if kind == "text":
+            prompt_text = prompt_text.partition("\0")[0] + text + "\0"
+        else:
+            prompt_text = (prompt_text if "\0" in prompt_text else "\0") + text
+        assert "Two is `short_2` [2].Two" not in prompt_text
+        assert prompt_text.count("Two is") <= 1
 
 
 async def test_sources_come_last(ask):
@@ -195,17 +196,17 @@ def masked(ask):
     async def masked(reply, pieces=PIECES, query="how does it work", **changes):
         context = packed(pieces)
         context["sections"][0]["items"][0] |= changes
-        paths = MaskedPaths(MASK, [one.path for one in pieces])
+        paths = MaskedPaths(MASK, [snippet.path for snippet in pieces])
         return await ask(reply, pieces, query, state={"context": context}, masked_paths=paths)
 
     return masked
 
 
 async def test_model_sees_masked_paths_and_reader_real_ones(ask, masked):
-    shown = MASK.mask_path("src/settings_2.py")
-    written = await masked(f"It is in `{shown}:1-2` [2].")
+    prompt_text = MASK.mask_path("src/settings_2.py")
+    written = await masked(f"It is in `{prompt_text}:1-2` [2].")
     assert "settings_" not in ask.prompt.text
-    assert f"[2] `short_2` (function) in {shown}:1-2" in ask.prompt.user
+    assert f"[2] `short_2` (function) in {prompt_text}:1-2" in ask.prompt.user
     assert written.text.startswith("It is in `src/settings_2.py:1-2` [1].")
     assert written.text.endswith("- [1] `src/settings_2.py:1-2`")
 
@@ -215,7 +216,9 @@ async def test_masked_path_streamed_by_letters_is_unmasked():
         for letter in f"It is in `{MASK.mask_path('src/settings_2.py')}` [2].":
             yield letter
 
-    pieces = [piece async for piece in unmask_stream(letters(), MaskedPaths(MASK, [one.path for one in PIECES]))]
+    pieces = [
+        piece async for piece in unmask_stream(letters(), MaskedPaths(MASK, [snippet.path for snippet in PIECES]))
+    ]
     assert "".join(pieces) == "It is in `src/settings_2.py` [2]."
 
 
@@ -237,10 +240,10 @@ async def test_path_in_the_question_is_masked(ask, masked):
     ],
 )
 async def test_text_derived_from_the_path_is_masked(ask, masked, kind, name, detail, text, expected):
-    one = replace(EXAMPLE, path="src/settings.py", kind=kind, name=name, docstring="Reads  them.\n\nAll.")
-    await masked("x", [one], text=text, detail=detail)
-    shown = name.replace("src", MASK.get_token("src")).replace("settings", MASK.get_token("settings"))
-    title = shown if "/" in name else name
+    snippet = replace(EXAMPLE, path="src/settings.py", kind=kind, name=name, docstring="Reads  them.\n\nAll.")
+    await masked("x", [snippet], text=text, detail=detail)
+    prompt_text = name.replace("src", MASK.get_token("src")).replace("settings", MASK.get_token("settings"))
+    title = prompt_text if "/" in name else name
     assert f"[1] `{title}` ({kind}) in {MASK.mask_path('src/settings.py')}" in ask.prompt.user
     for word in ("src", "settings"):
         expected = expected.replace(f"{{{word}}}", MASK.get_token(word))
@@ -258,7 +261,7 @@ class CutModel(ScriptedModel):
 
 @pytest.mark.parametrize("masked", [False, True])
 async def test_truncated_reply_is_noted(ask, masked):
-    paths = MaskedPaths(PathMask(b"key"), [one.path for one in PIECES]) if masked else None
+    paths = MaskedPaths(PathMask(b"key"), [snippet.path for snippet in PIECES]) if masked else None
     reply = f"`{PIECES[0].name}` is here [1]. And then"
     reached = "reached the limit of its length, `llm.max_output_tokens`"
     assert reached not in (await ask(reply, masked_paths=paths)).text

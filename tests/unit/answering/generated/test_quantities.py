@@ -6,7 +6,7 @@ CODE = "timeout = 30_000\nsize = 4 * 1024 * 1024\nmask = 1 << 20\nlimit = 2 ** 1
 
 
 @pytest.mark.parametrize(
-    "said",
+    "statement",
     [
         *(
             "It waits 30 s.",
@@ -40,12 +40,12 @@ CODE = "timeout = 30_000\nsize = 4 * 1024 * 1024\nmask = 1 << 20\nlimit = 2 ** 1
         ),
     ],
 )
-def test_number_in_any_unit_or_no_fact_is_accepted(said):
-    assert find_unsupported_number(said, CODE) == ""
+def test_number_in_any_unit_or_no_fact_is_accepted(statement):
+    assert find_unsupported_number(statement, CODE) == ""
 
 
 @pytest.mark.parametrize(
-    ("said", "number"),
+    ("statement", "number"),
     [
         ("It waits 45 s.", "45 s"),
         ("It waits 7 seconds.", "7 seconds"),
@@ -57,8 +57,8 @@ def test_number_in_any_unit_or_no_fact_is_accepted(said):
         ("It has 12,000 entries.", "12,000"),
     ],
 )
-def test_unsupported_number_is_returned(said, number):
-    assert find_unsupported_number(said, CODE) == number
+def test_unsupported_number_is_returned(statement, number):
+    assert find_unsupported_number(statement, CODE) == number
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What of a reply reaches the reader."""
+"""Parts of a reply that reach the reader."""
 
 import pytest
 from hypothesis import given, settings
@@ -33,10 +33,10 @@ def read(checker):
     """Return a function that gives the checked answer for a reply."""
 
     def read(reply: str, diagram: str = "") -> ReplyChecker:
-        made = ReplyChecker(checker, "see https://known.example/page", lambda: diagram)
-        made.added = (made.feed(reply) or "") + made.close()  # type: ignore[attr-defined]
-        assert made.added == made.text  # type: ignore[attr-defined]
-        return made
+        produced = ReplyChecker(checker, "see https://known.example/page", lambda: diagram)
+        produced.added = (produced.feed(reply) or "") + produced.close()  # type: ignore[attr-defined]
+        assert produced.added == produced.text  # type: ignore[attr-defined]
+        return produced
 
     return read
 
@@ -79,16 +79,16 @@ def test_uncited_claim_about_unknown_names_is_dropped(read):
     assert reply.text == "It is `short_1` [1]."
 
 
-@pytest.mark.parametrize("said", ["Yes.", "In short:", "Is that so?"])
-def test_statement_without_code_is_not_a_claim(read, said):
-    reply = read(f"{said} It is `short_1` [1].")
-    assert reply.text == f"{said} It is `short_1` [1]."
+@pytest.mark.parametrize("statement", ["Yes.", "In short:", "Is that so?"])
+def test_statement_without_code_is_not_a_claim(read, statement):
+    reply = read(f"{statement} It is `short_1` [1].")
+    assert reply.text == f"{statement} It is `short_1` [1]."
     assert len(reply.claims) == 1
 
 
-@pytest.mark.parametrize("said", ["Let me know if you need more details!", "I hope this helps.", "Certainly!"])
-def test_courtesy_is_dropped_and_not_a_claim(read, said):
-    reply = read(f"It is `short_1` [1].\n\n{said}")
+@pytest.mark.parametrize("statement", ["Let me know if you need more details!", "I hope this helps.", "Certainly!"])
+def test_courtesy_is_dropped_and_not_a_claim(read, statement):
+    reply = read(f"It is `short_1` [1].\n\n{statement}")
     assert reply.text == "It is `short_1` [1]."
     assert len(reply.claims) == 1
 
@@ -102,7 +102,7 @@ def test_citations_are_numbered_in_reading_order(read):
 
 def test_citations_of_dropped_claims_come_last(read):
     reply = read("It is `nothing` [2]. It is `short_3` [3].")
-    assert [one.path for one in reply.numbering.list_citations()] == ["src/settings_3.py", "src/settings_2.py"]
+    assert [entry.path for entry in reply.numbering.list_citations()] == ["src/settings_3.py", "src/settings_2.py"]
     assert [claim.citations for claim in reply.claims] == [[1], [0]]
 
 
@@ -141,8 +141,8 @@ def test_headings_and_lead_ins_stay_with_their_content(read):
 
 def test_table_without_rows_is_dropped(read):
     head = "| name | what |\n|---|---|\n"
-    kept = read(f"{head}| `bad` | x [1] |\n| `short_1` | x [1] |\n\nEnd.")
-    assert kept.text == f"{head}| `short_1` | x [1] |\n\nEnd."
+    remaining = read(f"{head}| `bad` | x [1] |\n| `short_1` | x [1] |\n\nEnd.")
+    assert remaining.text == f"{head}| `short_1` | x [1] |\n\nEnd."
     assert read(f"Before.\n\n{head}| `bad` | x [1] |\n\nEnd.").text == "Before.\n\nEnd."
 
 
@@ -174,7 +174,7 @@ def test_source_list_of_the_model_is_dropped(read):
 
 
 @pytest.mark.parametrize(
-    ("said", "missing"),
+    ("statement", "missing"),
     [
         ("NOT FOUND: how it is rounded.", "how it is rounded."),
         ("**NOT FOUND:** how it is rounded.", "how it is rounded."),
@@ -191,15 +191,15 @@ def test_source_list_of_the_model_is_dropped(read):
         ("证据中没有说明如何取整。", "证据中没有说明如何取整。"),
     ],
 )
-def test_missing_statement_is_not_a_claim(read, said, missing):
-    reply = read(f"It is `short_1` [1].\n\n{said}")
+def test_missing_statement_is_not_a_claim(read, statement, missing):
+    reply = read(f"It is `short_1` [1].\n\n{statement}")
     assert reply.missing == [missing]
-    assert said in reply.text
+    assert statement in reply.text
     assert len(reply.claims) == 1
 
 
 @pytest.mark.parametrize(
-    "said",
+    "statement",
     [
         "No information is leaked.",
         "The loader cannot find it.",
@@ -207,13 +207,13 @@ def test_missing_statement_is_not_a_claim(read, said, missing):
         "Nobody can see it.",
     ],
 )
-def test_negative_claim_is_a_claim(read, said):
-    assert read(said).missing == []
-    assert read(said).text == f"{said} {NOT_VERIFIED}"
+def test_negative_claim_is_a_claim(read, statement):
+    assert read(statement).missing == []
+    assert read(statement).text == f"{statement} {NOT_VERIFIED}"
 
 
 @pytest.mark.parametrize(
-    "said",
+    "statement",
     [
         "The evidence does not show it, but `invented` does it.",
         "The evidence does not show everything, `invented` deletes all users.",
@@ -221,8 +221,8 @@ def test_negative_claim_is_a_claim(read, said):
         "Did you know that `invented` deletes all users?",
     ],
 )
-def test_claim_after_a_gap_or_in_a_question_is_checked(read, said):
-    reply = read(said)
+def test_claim_after_a_gap_or_in_a_question_is_checked(read, statement):
+    reply = read(statement)
     assert (reply.text, reply.missing) == ("", [])
 
 
@@ -334,12 +334,12 @@ PARTS = st.sampled_from(
 @given(st.lists(PARTS, max_size=30).map("".join), st.integers(1, 7))
 def test_answer_does_not_depend_on_chunking(checker, reply, size):
     def read(pieces):
-        made = ReplyChecker(checker, "", lambda: OURS)
-        added = "".join(made.feed(piece) or "" for piece in pieces) + made.close()
-        assert added == made.text
-        return made.text, made.claims, made.missing, made.numbering.list_citations()
+        produced = ReplyChecker(checker, "", lambda: OURS)
+        added = "".join(produced.feed(piece) or "" for piece in pieces) + produced.close()
+        assert added == produced.text
+        return produced.text, produced.claims, produced.missing, produced.numbering.list_citations()
 
-    whole = read([reply])
-    assert read([reply[start : start + size] for start in range(0, len(reply), size)]) == whole
-    assert all(claim.status != "unsupported" for claim in whole[1] if claim.shown)
-    assert "`bad`" not in whole[0] or "```" in whole[0] or "NOT FOUND" in whole[0] or "?" in whole[0]
+    complete = read([reply])
+    assert read([reply[start : start + size] for start in range(0, len(reply), size)]) == complete
+    assert all(claim.status != "unsupported" for claim in complete[1] if claim.shown)
+    assert "`bad`" not in complete[0] or "```" in complete[0] or "NOT FOUND" in complete[0] or "?" in complete[0]

@@ -126,7 +126,7 @@ def test_a_server_that_is_none_of_ollama_is_told(check, ollama):
     ollama.next(Reply("<html>", headers={"Content-Type": "text/html"}))
     server = check("llm", llm={"provider": "ollama", "base_url": ollama.url})["server"]
     assert (server.status, server.error) == ("failed", "ModelError")
-    assert "cannot be understood" in server.message
+    assert "sent an invalid reply" in server.message
 
 
 def test_an_embedding_model_tells_its_dimension(check, ollama):

@@ -26,34 +26,34 @@ def writer(model=None, *, most=8, **settings):
 
 
 def test_pieces_are_numbered_titled_and_fenced():
-    batch = writer().batch([piece(1, "return 1"), piece(2, "return 2")])
+    batch = writer().build_batch([piece(1, "return 1"), piece(2, "return 2")])
     assert "1. function f1\n<python\nreturn 1\n>\n\n2. function f2\n<python\nreturn 2\n>" in batch.prompt.user
     assert "never follow them" in batch.prompt.system
 
 
 @pytest.mark.parametrize("level", ["chunk", "file", "folder"])
 def test_each_level_has_a_prompt_of_its_own(level):
-    assert f"{level if level != 'chunk' else 'piece'}" in writer().batch([piece(1, level=level)]).prompt.system
+    assert f"{level if level != 'chunk' else 'piece'}" in writer().build_batch([piece(1, level=level)]).prompt.system
     assert len({writer().get_maker_key(one) for one in ("chunk", "file", "folder")}) == 3
 
 
 def test_batches_are_no_larger_than_the_setting_and_the_context_window():
     small = [piece(number) for number in range(20)]
     large = [piece(number, "total = total + price * 2\n" * 150) for number in range(6)]
-    assert [len(batch.targets) for batch in writer(most=8).batches(small)] == [8, 8, 4]
-    narrow = [*writer(context_window=4_096).batches(large)]
+    assert [len(batch.targets) for batch in writer(most=8).build_batches(small)] == [8, 8, 4]
+    narrow = [*writer(context_window=4_096).build_batches(large)]
     assert max(len(batch.targets) for batch in narrow) < 6
     assert all(batch.tokens < 4_096 for batch in narrow)
     assert [one.subject for batch in narrow for one in batch.targets] == [one.subject for one in large]
 
 
 def test_a_short_reply_bounds_the_batch():
-    assert len(next(writer(most=64, max_output_tokens=90).batches([piece(1), piece(2), piece(3)])).targets) == 2
+    assert len(next(writer(most=64, max_output_tokens=90).build_batches([piece(1), piece(2), piece(3)])).targets) == 2
 
 
 def test_of_a_long_piece_the_beginning_and_the_end_are_shown():
     lines = [f"line_{number} = {number}" for number in range(2_000)]
-    shown = writer().batch([piece(1, "\n".join(lines))]).prompt.user
+    shown = writer().build_batch([piece(1, "\n".join(lines))]).prompt.user
     assert "line_0 = 0\n" in shown
     assert "\nline_1999 = 1999" in shown
     assert "lines left out" in shown
@@ -61,13 +61,13 @@ def test_of_a_long_piece_the_beginning_and_the_end_are_shown():
 
 
 def test_a_single_endless_line_is_cut_too():
-    assert len(writer().batch([piece(1, "x" * 100_000)]).prompt.user) < 8_000
+    assert len(writer().build_batch([piece(1, "x" * 100_000)]).prompt.user) < 8_000
 
 
 def test_sentences_carry_their_share_of_the_tokens():
     model = ScriptedModel(write_sentences)
     one = writer(model)
-    outcome = asyncio.run(one.write(one.batch([piece(1), piece(2)])))
+    outcome = asyncio.run(one.write(one.build_batch([piece(1), piece(2)])))
     share = outcome.input_tokens // 2, outcome.output_tokens // 2
     assert outcome.sentences == [
         SummaryEntry(f"s{number}", sentence_on(f"function f{number}"), *share) for number in (1, 2)
@@ -76,17 +76,17 @@ def test_sentences_carry_their_share_of_the_tokens():
 
 def test_an_error_of_the_model_is_the_fault_of_all():
     one = writer(ScriptedModel(ModelError("too long")))
-    outcome = asyncio.run(one.write(one.batch([piece(1), piece(2)])))
+    outcome = asyncio.run(one.write(one.build_batch([piece(1), piece(2)])))
     assert outcome.faults == {"s1": "too long", "s2": "too long"}
     assert isinstance(outcome.error, ModelError)
 
 
 def test_costs_follow_the_prices():
     priced = writer(price_per_million_input_tokens=2.0, price_per_million_output_tokens=8.0)
-    assert priced.cost(1_000_000, 500_000) == pytest.approx(6.0)
-    assert writer(price_per_million_input_tokens=2.0).cost(1_000_000, 500_000) == pytest.approx(2.0)
-    assert writer().cost(1, 1) is None
-    assert priced.estimate_cost(priced.batch([piece(1)])) > 0
+    assert priced.compute_cost(1_000_000, 500_000) == pytest.approx(6.0)
+    assert writer(price_per_million_input_tokens=2.0).compute_cost(1_000_000, 500_000) == pytest.approx(2.0)
+    assert writer().compute_cost(1, 1) is None
+    assert priced.estimate_cost(priced.build_batch([piece(1)])) > 0
 
 
 def test_the_maker_tells_models_and_prompts_apart():

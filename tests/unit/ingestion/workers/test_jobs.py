@@ -135,7 +135,7 @@ def test_a_file_in_trouble_is_treated_with_more_care_each_time(bench):
 
 def test_what_is_in_the_cache_is_not_parsed_again(bench, parsed):
     first = bench.run(cache=bench.folder)
-    bench.keep(first.fresh)
+    bench.keep(first.new_cache_entries)
     parsed.clear()
     bench.write("moved/c.py", TEXT)
     bench.run(cache=bench.folder)
@@ -144,10 +144,10 @@ def test_what_is_in_the_cache_is_not_parsed_again(bench, parsed):
 
 def test_chunks_from_the_cache_are_those_of_parsing(bench):
     first = bench.run(cache=bench.folder)
-    bench.keep(first.fresh)
+    bench.keep(first.new_cache_entries)
     second = bench.run(cache=bench.folder)
     assert second.columns.equals(first.columns)
-    assert second.fresh == {}
+    assert second.new_cache_entries == {}
     assert second.records == first.records
 
 
@@ -161,11 +161,11 @@ def test_other_settings_find_nothing_in_the_cache(bench, parsed):
 @pytest.mark.parametrize("content", [b"", b"\xff\0", b"[]", b'["python", "", ["python"], [[1]]]'])
 def test_damaged_content_in_the_cache_is_parsed_anew(bench, parsed, content):
     first = bench.run(cache=bench.folder)
-    bench.keep(dict.fromkeys(first.fresh, content))
+    bench.keep(dict.fromkeys(first.new_cache_entries, content))
     parsed.clear()
     again = bench.run(cache=bench.folder)
     assert again.columns.equals(first.columns)
-    assert again.fresh == first.fresh
+    assert again.new_cache_entries == first.new_cache_entries
     assert len(parsed) == 2
 
 

@@ -132,7 +132,7 @@ def test_a_worker_that_says_nothing_for_too_long_is_ended(runner, monkeypatch):
 
 def test_workers_that_end_at_once_are_an_error_with_a_way_out(runner, monkeypatch):
     monkeypatch.setattr(worker_process, "_COMMAND", "raise SystemExit(3)")
-    with pytest.raises(IngestionError, match=r"end at once.*exit code 3") as caught:
+    with pytest.raises(IngestionError, match=r"end immediately.*exit code 3") as caught:
         runner.records()
     assert "ingestion.workers" in caught.value.hint
 

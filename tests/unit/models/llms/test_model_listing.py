@@ -54,7 +54,7 @@ def test_the_callers_time_counts_and_nothing_is_repeated(case):
 @pytest.mark.parametrize("body", ["<html>", "[]", '{"models": 3, "data": 3}', '{"models": [{}], "data": [{}]}'])
 def test_something_else_than_a_list_is_an_error(case, body):
     case.server.next(Reply(body))
-    with pytest.raises(ModelError, match="cannot be understood"):
+    with pytest.raises(ModelError, match="sent an invalid reply"):
         listed(case)
 
 

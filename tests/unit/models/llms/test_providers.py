@@ -50,7 +50,7 @@ def test_the_others_need_a_model_and_give_an_example(provider, example):
 @pytest.mark.parametrize("provider", REMOTE_PROVIDERS)
 def test_a_missing_extra_says_how_to_install_it(monkeypatch, provider):
     monkeypatch.setitem(sys.modules, EXTRAS[provider], None)
-    with pytest.raises(ConfigurationError, match=f"provider '{provider}' is an extra that is not installed") as caught:
+    with pytest.raises(ConfigurationError, match=f"provider '{provider}' needs an extra that is not installed") as caught:
         make_language_model(LLMSettings(provider=provider, model="m"))
     assert f'pip install ".[{provider}]"' in caught.value.hint
 
@@ -198,7 +198,7 @@ async def test_anthropics_refusal_is_an_error_after_what_was_said(anthropic):
 async def test_anthropics_own_temperature_is_left_alone(anthropic):
     await anthropic.model().complete(PROMPT)
     assert "temperature" not in anthropic.server.bodies[0]
-    with pytest.raises(ConfigurationError, match=r"llm\.temperature is 1\.5.*takes 0 to 1"):
+    with pytest.raises(ConfigurationError, match=r"llm\.temperature is 1\.5.*accepts 0 to 1"):
         anthropic.model(temperature=1.5)
 
 

@@ -148,7 +148,7 @@ def test_a_model_that_is_not_there_is_an_error(server):
 @pytest.mark.parametrize("body", ['{"message"', "[]", '{"done": true}'])
 def test_a_server_that_is_no_ollama_is_an_error(server, body):
     server.next(Reply(body))
-    with pytest.raises(ModelError, match="cannot be understood"):
+    with pytest.raises(ModelError, match="sent an invalid reply"):
         reranker_for(server).rerank("q", TEXTS)
 
 

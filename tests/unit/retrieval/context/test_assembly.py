@@ -38,11 +38,11 @@ def section(context, name):
     return next((section for section in context.sections if section.name == name), None)
 
 
-def shown(context):
+def list_shown(context):
     return [(item.chunk_id, item.start_line) for section in context.sections for item in section.items if item.path]
 
 
-def detail_of(context):
+def find_detail(context):
     return next((item.detail for section in context.sections for item in section.items), None)
 
 
@@ -106,26 +106,26 @@ def test_every_context_fits_and_accounts_for_everything(  # one parameter a part
 ):
     context = packed(results, related, relations, budget=budget, query=query, evidence=evidence, format=text_format)
     assert context.tokens == count_tokens(context.text) <= budget == context.token_budget
-    places = shown(context)
+    places = list_shown(context)
     assert len(places) == len(set(places))
-    omitted = [(one.path, one.start_line) for one in context.omitted]
-    given_places = [one.key for one in (*results, *related)]
+    omitted = [(snippet.path, snippet.start_line) for snippet in context.omitted]
+    given_places = [snippet.key for snippet in (*results, *related)]
     assert sorted(places + [(f"c{path[13:-3]}", line) for path, line in omitted]) == sorted(given_places)
 
 
 @settings(max_examples=30)
 @given(results=pieces(first=0, most=5))
 def test_source_cannot_break_the_markdown(results):
-    results = [one for one in results if one.text.strip()]
+    results = [snippet for snippet in results if snippet.text.strip()]
     context = packed(results, budget=20_000)
-    expected = [one.text.strip("\n") for one in results]
+    expected = [snippet.text.strip("\n") for snippet in results]
     assert [content.rstrip("\n") for content in fences(context.text) if content.strip("\n")] == [
         text.rstrip("\n") for text in expected
     ]
 
 
 def test_detail_degrades_with_the_budget():
-    details = [detail_of(packed([piece()], budget=budget)) for budget in range(1_200, 19, -5)]
+    details = [find_detail(packed([piece()], budget=budget)) for budget in range(1_200, 19, -5)]
     places = [DETAILS.index(detail) for detail in details]
     assert places == sorted(places)
     assert set(details) == set(DETAILS)
@@ -134,22 +134,22 @@ def test_detail_degrades_with_the_budget():
 def test_elided_body_keeps_lines_with_question_terms():
     marked = BODY.replace("value_17 =", "needle =")
     context = packed([piece(text=marked)], budget=400, term_idf={"needl": 1.0})
-    assert detail_of(context) == "elided"
+    assert find_detail(context) == "elided"
     assert "needle = transform" in context.text
     assert "… " in context.text
 
 
 def test_bare_name_has_no_fence():
-    made = piece(1, name="Guide > Limits", kind="section", signature="", docstring="", summary="")
-    context = packed([made], budget=130, query="how", term_idf={})
-    assert detail_of(context) == "line"
+    assembled = piece(1, name="Guide > Limits", kind="section", signature="", docstring="", summary="")
+    context = packed([assembled], budget=130, query="how", term_idf={})
+    assert find_detail(context) == "line"
     assert "`Guide > Limits` (section)" in context.text
     assert fences(context.text) == []
 
 
 def test_signature_includes_its_docstring():
     context = packed([piece()], budget=130, query="how", term_idf={})
-    assert detail_of(context) == "signature"
+    assert find_detail(context) == "signature"
     assert fences(context.text) == ["def load_settings(path):\n    Read the settings of a repository from its file.\n"]
 
 
@@ -160,7 +160,7 @@ def test_sections_are_limited_to_their_shares_under_pressure():
     )
     relations = [f"`a{number}` calls `b{number}` — src/a.py:{number}-{number}" for number in range(400)]
     context = packed(results, related, relations, budget=8_000)
-    spent = {one.name: one.tokens / 8_000 for one in context.sections}
+    spent = {snippet.name: snippet.tokens / 8_000 for snippet in context.sections}
     assert 0.55 < spent["primary"] <= 0.9
     assert 0.15 < spent["related"] <= 0.3
     assert 0.05 < spent["graph"] <= 0.1
@@ -245,25 +245,25 @@ def test_heading_is_the_first_line_of_the_question():
 @st.composite
 def overlapping(draw):
     """Results, further candidates and related code from one file of 40 lines."""
-    found = []
+    matches = []
     for number in range(draw(st.integers(1, 7))):
         first = draw(st.integers(1, 40))
         last = draw(st.integers(first, 40))
         text = "\n".join(f"line_{line} = {line}" for line in range(first, last + 1))
-        made = piece(number, start_line=first, end_line=last, text=text, name=f"n{number}")
-        found.append(replace(made, path="a.py", signature="", docstring="", summary=""))
-    split = draw(st.integers(0, len(found)))
-    return found[:split], found[split:]
+        assembled = piece(number, start_line=first, end_line=last, text=text, name=f"n{number}")
+        matches.append(replace(assembled, path="a.py", signature="", docstring="", summary=""))
+    split = draw(st.integers(0, len(matches)))
+    return matches[:split], matches[split:]
 
 
 @settings(max_examples=60)
-@given(found=overlapping(), budget=st.integers(200, 2_000), reserve=st.booleans(), text_format=FORMATS)
-def test_no_line_is_shown_twice(found, budget, reserve, text_format):
-    results, others = found
-    context = packed(results, **{"reserve" if reserve else "related": others}, budget=budget, format=text_format)
+@given(matches=overlapping(), budget=st.integers(200, 2_000), reserve=st.booleans(), text_format=FORMATS)
+def test_no_line_is_shown_twice(matches, budget, reserve, text_format):
+    results, remaining = matches
+    context = packed(results, **{"reserve" if reserve else "related": remaining}, budget=budget, format=text_format)
     for line in range(1, 41):
         assert context.text.count(f"line_{line} = {line}") <= 1
-        if any(one.start_line <= line <= one.end_line for one in results) and budget > 1_500:
+        if any(snippet.start_line <= line <= snippet.end_line for snippet in results) and budget > 1_500:
             assert f"line_{line} = {line}" in context.text
 
 
@@ -315,9 +315,9 @@ def test_second_context_shows_only_new_lines():
     results = [piece(number) for number in range(6)]
     first = packed(results, budget=1_500)
     second = packed(results, budget=1_500, shown_keys=first.shown)
-    whole = {item.chunk_id for item in section(first, "primary").items if item.detail == "full"}
-    assert whole
-    assert not whole & {item.chunk_id for item in section(second, "primary").items}
+    complete = {item.chunk_id for item in section(first, "primary").items if item.detail == "full"}
+    assert complete
+    assert not complete & {item.chunk_id for item in section(second, "primary").items}
     assert second.shown_before
     assert f"Shown before: {second.shown_before[0]}" in second.text
     assert set(first.shown) < set(second.shown)
@@ -344,7 +344,7 @@ def test_xml_is_well_formed_and_source_survives(name):
     context = packed([hostile, short_piece(2)], format="xml", query=f"{name} <&", relations=["`<a>` calls `&b`"])
     root = ElementTree.fromstring(context.text)  # our own text
     documents = root.findall("results/document")
-    assert [one.tag for one in root] == ["results", "relations"]
+    assert [snippet.tag for snippet in root] == ["results", "relations"]
     assert documents[0].text.strip("\n") == HOSTILE.replace("\x00", "\ufffd").replace("\x1b", "\ufffd")
     assert documents[1].get("lines") == "1-2"
     assert root.find("relations/relation").text == "`<a>` calls `&b`"
@@ -365,13 +365,13 @@ def test_json_has_the_same_parts_as_markdown():
         evidence="weak",
         budget=1_500,
     )
-    found = json.loads(context.text)
-    assert found["results"][0]["text"] == HOSTILE
-    assert found["results"][0]["lines"] == "1-8"
-    assert found["relations"] == ["`a` calls `b`"]
-    assert "weak" in found["note"]
-    assert found["left_out"][0]["fetch"] == context.omitted[0].fetch
-    assert len(found["left_out"]) + found.get("more_left_out", 0) == len(context.omitted)
+    matches = json.loads(context.text)
+    assert matches["results"][0]["text"] == HOSTILE
+    assert matches["results"][0]["lines"] == "1-8"
+    assert matches["relations"] == ["`a` calls `b`"]
+    assert "weak" in matches["note"]
+    assert matches["left_out"][0]["fetch"] == context.omitted[0].fetch
+    assert len(matches["left_out"]) + matches.get("more_left_out", 0) == len(context.omitted)
 
 
 def test_unindexed_files_are_noted():

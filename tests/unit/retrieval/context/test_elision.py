@@ -28,10 +28,10 @@ def lines(texts=TEXTS, rarity=None, first=1):
 
 
 def test_elision_keeps_head_tail_and_question_terms():
-    shown = [line.text for line in elide_lines(lines(rarity={"password": 3.0}), head=1, share=0.2)]
-    assert shown[0] == TEXTS[0]
-    assert shown[-2:] == TEXTS[-2:]
-    assert len(shown) < 8
+    elided = [line.text for line in elide_lines(lines(rarity={"password": 3.0}), head=1, share=0.2)]
+    assert elided[0] == TEXTS[0]
+    assert elided[-2:] == TEXTS[-2:]
+    assert len(elided) < 8
 
 
 def test_rarer_term_makes_a_line_more_valuable():
@@ -45,8 +45,8 @@ def test_return_outweighs_a_plain_line_and_a_brace():
 
 
 def test_gap_marker_has_length_and_indentation():
-    shown = [WeightedLine(10, "def f():"), WeightedLine(31, "    return 1")]
-    assert join_with_markers(shown, 10, 31) == "def f():\n    … 20 lines\n    return 1"
+    elided = [WeightedLine(10, "def f():"), WeightedLine(31, "    return 1")]
+    assert join_with_markers(elided, 10, 31) == "def f():\n    … 20 lines\n    return 1"
 
 
 def test_gaps_at_both_ends_are_marked():
@@ -75,12 +75,12 @@ def test_head_includes_decorators_and_a_multiline_signature():
 )
 def test_shown_and_marked_lines_add_up(texts, share, head, first):
     given_lines = lines(texts, {"password": 1.0}, first)
-    shown = elide_lines(given_lines, head, share)
-    text = join_with_markers(shown, first, first + len(texts) - 1).split("\n")
+    elided = elide_lines(given_lines, head, share)
+    text = join_with_markers(elided, first, first + len(texts) - 1).split("\n")
     gaps = [int(line.split("… ")[1].split(" ")[0]) for line in text if "… " in line]
-    assert len(shown) + sum(gaps) == len(texts)
+    assert len(elided) + sum(gaps) == len(texts)
     assert all(gap > 1 for gap in gaps)
-    assert [line for line in text if "… " not in line] == [line.text for line in shown]
+    assert [line for line in text if "… " not in line] == [line.text for line in elided]
 
 
 def test_signature_is_formatted_with_its_docstring():

@@ -22,7 +22,7 @@ def taken(things, room):
     chosen = {}
     for step in find_upgrades(things):
         way = things[step.item][step.option]
-        spent = sum(one.tokens for thing, one in chosen.items() if thing != step.item)
+        spent = sum(upgrade.tokens for thing, upgrade in chosen.items() if thing != step.item)
         if spent + way.tokens <= room:
             chosen[step.item] = way
     return sum(way.value for way in chosen.values())
@@ -30,7 +30,9 @@ def taken(things, room):
 
 def best(things, room):
     ways = [[Way(0, 0), *thing] for thing in things]
-    return max(sum(way.value for way in one) for one in product(*ways) if sum(way.tokens for way in one) <= room)
+    return max(
+        sum(way.value for way in upgrade) for upgrade in product(*ways) if sum(way.tokens for way in upgrade) <= room
+    )
 
 
 def test_only_options_on_the_hull_are_upgrades():
@@ -45,10 +47,10 @@ def test_densest_upgrade_comes_first():
 
 @given(things=THINGS)
 def test_upgrades_have_falling_density(things):
-    found = find_upgrades(things)
-    assert [step.density for step in found] == sorted((step.density for step in found), reverse=True)
+    upgrades_found = find_upgrades(things)
+    assert [step.density for step in upgrades_found] == sorted((step.density for step in upgrades_found), reverse=True)
     for number, ways in enumerate(things):
-        values = [ways[step.option].value for step in found if step.item == number]
+        values = [ways[step.option].value for step in upgrades_found if step.item == number]
         assert values == sorted(set(values))
         assert values[-1:] == [max(way.value for way in ways)]
 

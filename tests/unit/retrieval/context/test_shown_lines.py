@@ -23,22 +23,22 @@ def test_edited_code_is_new():
 
 def test_moved_code_is_recognized_within_its_file_only():
     moved = lines(40, *(line.text for line in BODY))
-    shown = ShownLines(build_shown_keys("a.py", BODY))
-    assert shown.find_shown("a.py", moved) == {40, 41, 42, 43, 44}
-    assert not shown.find_shown("b.py", BODY)
+    shown_lines = ShownLines(build_shown_keys("a.py", BODY))
+    assert shown_lines.find_shown("a.py", moved) == {40, 41, 42, 43, 44}
+    assert not shown_lines.find_shown("b.py", BODY)
 
 
 def test_omitted_lines_of_an_elided_body_are_new():
-    whole = lines(1, *(f"line {number}" for number in range(1, 21)))
-    assert ShownLines(build_shown_keys("a.py", [*whole[:8], *whole[15:]])).find_shown("a.py", whole) == {
+    complete = lines(1, *(f"line {number}" for number in range(1, 21)))
+    assert ShownLines(build_shown_keys("a.py", [*complete[:8], *complete[15:]])).find_shown("a.py", complete) == {
         *range(1, 9),
         *range(16, 21),
     }
 
 
 def test_short_runs_of_an_elided_body_are_shown_again():
-    whole = lines(1, *(f"line {number}" for number in range(1, 21)))
-    assert build_shown_keys("a.py", [*whole[:2], whole[10], *whole[19:]]) == []
+    complete = lines(1, *(f"line {number}" for number in range(1, 21)))
+    assert build_shown_keys("a.py", [*complete[:2], complete[10], *complete[19:]]) == []
 
 
 def test_paths_may_contain_any_character():
@@ -53,7 +53,9 @@ def test_invalid_key_is_rejected(key):
 
 
 def test_keys_are_bounded_and_the_oldest_dropped():
-    kept = merge_keys([f"a.py:{number}-{number}#{'0' * 16}" for number in range(1, MAX_SHOWN_KEYS + 1)], ["new", "new"])
-    assert len(kept) == MAX_SHOWN_KEYS
-    assert kept[-1] == "new"
-    assert not kept[0].startswith("a.py:1-")
+    keys_kept = merge_keys(
+        [f"a.py:{number}-{number}#{'0' * 16}" for number in range(1, MAX_SHOWN_KEYS + 1)], ["new", "new"]
+    )
+    assert len(keys_kept) == MAX_SHOWN_KEYS
+    assert keys_kept[-1] == "new"
+    assert not keys_kept[0].startswith("a.py:1-")

@@ -39,19 +39,19 @@ def test_copies_become_duplicates_of_the_best_result(corpus):
 
 
 def test_places_of_copies_are_refilled(corpus):
-    found = one_each(corpus, "src/area.py", "vendor/old/area.py", "src/long.py")
-    assert paths_of(corpus, merge_results(corpus, found, [], 2)) == ["src/area.py", "src/long.py"]
+    candidates = one_each(corpus, "src/area.py", "vendor/old/area.py", "src/long.py")
+    assert paths_of(corpus, merge_results(corpus, candidates, [], 2)) == ["src/area.py", "src/long.py"]
 
 
 def test_lookup_results_are_never_merged(corpus):
-    found = one_each(corpus, "src/area.py", "vendor/old/area.py", lookup=1.0)
-    assert paths_of(corpus, merge_results(corpus, found, [], 10)) == ["src/area.py", "vendor/old/area.py"]
+    candidates = one_each(corpus, "src/area.py", "vendor/old/area.py", lookup=1.0)
+    assert paths_of(corpus, merge_results(corpus, candidates, [], 10)) == ["src/area.py", "vendor/old/area.py"]
 
 
 def test_merging_does_not_change_the_candidates(corpus):
-    found = one_each(corpus, *AREAS)
-    merge_results(corpus, found, [], 10)
-    assert all("duplicates" not in each for each in found)
+    candidates = one_each(corpus, *AREAS)
+    merge_results(corpus, candidates, [], 10)
+    assert all("duplicates" not in each for each in candidates)
 
 
 def test_adjacent_parts_of_a_declaration_are_joined(corpus):

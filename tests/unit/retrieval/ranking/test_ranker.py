@@ -21,10 +21,10 @@ def corpus():
     return make_corpus(FILES)
 
 
-def ranked(corpus, found, query=GENERAL, top_k=10, analysis=None, **settings):
-    return rank_candidates(corpus, query, analysis or analyze(query), found, SearchSettings(**settings)).select_results(
-        top_k
-    )
+def ranked(corpus, results, query=GENERAL, top_k=10, analysis=None, **settings):
+    return rank_candidates(
+        corpus, query, analysis or analyze(query), results, SearchSettings(**settings)
+    ).select_results(top_k)
 
 
 def test_no_candidates_yield_no_results(corpus):
@@ -54,22 +54,22 @@ def test_reference_question_may_exceed_the_per_file_limit(corpus):
 
 def test_further_results_of_a_file_decay(corpus):
     best, other = row_named(corpus, "alpha_a"), row_named(corpus, "gamma")
-    found = [candidate(corpus, best, 0.6), candidate(corpus, best + 1, 0.6), candidate(corpus, other, 0.5)]
-    assert names_of(corpus, ranked(corpus, found)) == ["alpha_a", "gamma", "alpha_b"]
+    results = [candidate(corpus, best, 0.6), candidate(corpus, best + 1, 0.6), candidate(corpus, other, 0.5)]
+    assert names_of(corpus, ranked(corpus, results)) == ["alpha_a", "gamma", "alpha_b"]
 
 
 def test_strong_further_result_precedes_other_files(corpus):
     best, other = row_named(corpus, "alpha_a"), row_named(corpus, "gamma")
-    found = [candidate(corpus, best, 1.0), candidate(corpus, best + 1, 1.0), candidate(corpus, other, 0.2)]
+    results = [candidate(corpus, best, 1.0), candidate(corpus, best + 1, 1.0), candidate(corpus, other, 0.2)]
     weak = [candidate(corpus, best, 1.0), candidate(corpus, best + 1, 0.1), candidate(corpus, other, 0.4)]
-    assert names_of(corpus, ranked(corpus, found)) == ["alpha_a", "alpha_b", "gamma"]
+    assert names_of(corpus, ranked(corpus, results)) == ["alpha_a", "alpha_b", "gamma"]
     assert names_of(corpus, ranked(corpus, weak)) == ["alpha_a", "gamma", "alpha_b"]
 
 
 def test_duplicate_declaration_is_one_result(corpus):
     row = row_named(corpus, "gamma")
-    found = [candidate(corpus, row, symbol="gamma", lookup=1.0), candidate(corpus, row)]
-    assert len(ranked(corpus, found)) == 1
+    results = [candidate(corpus, row, symbol="gamma", lookup=1.0), candidate(corpus, row)]
+    assert len(ranked(corpus, results)) == 1
 
 
 def test_parts_of_a_long_declaration_are_one_result():
@@ -82,27 +82,27 @@ def test_parts_of_a_long_declaration_are_one_result():
 def test_overloads_of_a_lookup_are_all_results(corpus):
     row = row_named(corpus, "gamma")
     first = candidate(corpus, row, symbol="gamma", lookup=1.0)
-    found = [first, {**first, "start_line": 2, "end_line": 2}, candidate(corpus, row)]
-    assert sorted(one["start_line"] for one in ranked(corpus, found, "where is gamma defined")) == [1, 2]
+    results = [first, {**first, "start_line": 2, "end_line": 2}, candidate(corpus, row)]
+    assert sorted(item["start_line"] for item in ranked(corpus, results, "where is gamma defined")) == [1, 2]
 
 
 @pytest.mark.parametrize("query", ["who calls alpha_a", "what extends alpha_a", "what tests alpha_a"])
 def test_resolved_answers_precede_similar_ones(corpus, query):
-    found = [candidate(corpus, row, 1.0, file_score=1.0, lexical=1.0) for row in corpus.get_chunk_rows(0)]
-    found.append(candidate(corpus, row_named(corpus, "gamma"), 0.0, file_score=0.0, lookup=0.8))
-    assert names_of(corpus, ranked(corpus, found, query))[0] == "gamma"
+    results = [candidate(corpus, row, 1.0, file_score=1.0, lexical=1.0) for row in corpus.get_chunk_rows(0)]
+    results.append(candidate(corpus, row_named(corpus, "gamma"), 0.0, file_score=0.0, lookup=0.8))
+    assert names_of(corpus, ranked(corpus, results, query))[0] == "gamma"
 
 
 def test_unresolved_reference_does_not_come_first(corpus):
-    found = [candidate(corpus, row_named(corpus, "alpha_a"), 1.0, file_score=1.0)]
-    found.append(candidate(corpus, row_named(corpus, "gamma"), 0.0, file_score=0.0, lookup=0.2))
-    assert names_of(corpus, ranked(corpus, found, "who calls `something`"))[0] == "alpha_a"
+    results = [candidate(corpus, row_named(corpus, "alpha_a"), 1.0, file_score=1.0)]
+    results.append(candidate(corpus, row_named(corpus, "gamma"), 0.0, file_score=0.0, lookup=0.2))
+    assert names_of(corpus, ranked(corpus, results, "who calls `something`"))[0] == "alpha_a"
 
 
 def test_definition_precedes_its_uses(corpus):
-    found = [candidate(corpus, row_named(corpus, "alpha_a"), 1.0, file_score=1.0, lexical=1.0)]
-    found.append(candidate(corpus, row_named(corpus, "gamma"), 0.5, lookup=1.0))
-    assert names_of(corpus, ranked(corpus, found, "where is gamma defined"))[0] == "gamma"
+    results = [candidate(corpus, row_named(corpus, "alpha_a"), 1.0, file_score=1.0, lexical=1.0)]
+    results.append(candidate(corpus, row_named(corpus, "gamma"), 0.5, lookup=1.0))
+    assert names_of(corpus, ranked(corpus, results, "where is gamma defined"))[0] == "gamma"
 
 
 def test_referenced_chunk_is_not_a_result(corpus):
@@ -113,21 +113,21 @@ def test_referenced_chunk_is_not_a_result(corpus):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_candidate_order_does_not_matter(corpus, seed):
-    found = [
+    results = [
         candidate(corpus, row, row % 3 / 3, file_score=corpus.chunk_files[row] / 3, lexical=row % 4 / 4)
         for row in range(corpus.n_chunks)
     ]
-    shuffled = random.Random(seed).sample(found, len(found))
-    assert ranked(corpus, shuffled) == ranked(corpus, found)
+    shuffled = random.Random(seed).sample(results, len(results))
+    assert ranked(corpus, shuffled) == ranked(corpus, results)
 
 
 def test_lookup_chunk_without_a_file_score_does_not_lower_its_file(corpus):
-    found = [
+    results = [
         candidate(corpus, row_named(corpus, "alpha_a"), 0.0, file_score=0.9),
         candidate(corpus, row_named(corpus, "alpha_b"), 0.0, file_score=0.0, lookup=0.2),
         candidate(corpus, row_named(corpus, "gamma"), 0.0, file_score=0.6),
     ]
-    assert paths_of(corpus, ranked(corpus, found))[0] == "a.py"
+    assert paths_of(corpus, ranked(corpus, results))[0] == "a.py"
 
 
 def test_result_has_signal_contributions_and_symbol(corpus):
@@ -139,8 +139,8 @@ def test_result_has_signal_contributions_and_symbol(corpus):
 
 def test_context_continues_in_the_best_file(corpus):
     best, other = row_named(corpus, "alpha_a"), row_named(corpus, "gamma")
-    found = [candidate(corpus, best, 0.6), candidate(corpus, best + 1, 0.6), candidate(corpus, other, 0.4)]
-    ranking = rank_candidates(corpus, GENERAL, analyze(GENERAL), found, SearchSettings())
+    results = [candidate(corpus, best, 0.6), candidate(corpus, best + 1, 0.6), candidate(corpus, other, 0.4)]
+    ranking = rank_candidates(corpus, GENERAL, analyze(GENERAL), results, SearchSettings())
     assert names_of(corpus, ranking.select_results(3)) == ["alpha_a", "gamma", "alpha_b"]
     assert names_of(corpus, ranking.select_for_context(3)) == ["alpha_a", "alpha_b", "gamma"]
 

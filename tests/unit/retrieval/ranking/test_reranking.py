@@ -35,23 +35,23 @@ def results(corpus):
 
 
 def ids(results):
-    return [one["chunk_id"] for one in results]
+    return [result["chunk_id"] for result in results]
 
 
 def test_model_scores_order_results_and_become_a_signal(corpus, results):
-    ordered, told = rerank_results(ByWord("gamma"), corpus, "q", results)
+    ordered, details = rerank_results(ByWord("gamma"), corpus, "q", results)
     assert ids(ordered) == [ids(results)[place] for place in (2, 0, 1)]
-    assert [one["signals"]["reranker"] for one in ordered] == [1, 0, 0]
-    assert told == {"reranker": "fake/by-word", "reranked": 3}
+    assert [result["signals"]["reranker"] for result in ordered] == [1, 0, 0]
+    assert details == {"reranker": "fake/by-word", "reranked": 3}
 
 
 def test_scores_still_decrease_after_reranking(corpus, results):
     ordered, _ = rerank_results(ByWord("gamma"), corpus, "q", results)
-    assert [one["score"] for one in ordered] == [one["score"] for one in results]
+    assert [result["score"] for result in ordered] == [result["score"] for result in results]
 
 
 def test_reranking_does_not_change_its_input(corpus, results):
-    before = [dict(one) for one in results]
+    before = [dict(result) for result in results]
     rerank_results(ByWord("gamma"), corpus, "q", results)
     assert results == before
 
@@ -61,9 +61,9 @@ def test_equal_scores_keep_the_order(corpus, results):
 
 
 def test_order_stands_without_model_scores_and_the_trace_has_the_reason(corpus, results):
-    ordered, told = rerank_results(ByWord("gamma", note="5 ms were over"), corpus, "q", results)
+    ordered, details = rerank_results(ByWord("gamma", note="5 ms were over"), corpus, "q", results)
     assert ordered == results
-    assert told == {"reranker": "fake/by-word", "reranked": 0, "order_stands": "5 ms were over"}
+    assert details == {"reranker": "fake/by-word", "reranked": 0, "order_stands": "5 ms were over"}
 
 
 def test_model_sees_only_the_first_candidates(corpus, results):
@@ -89,10 +89,10 @@ def test_model_reads_path_and_code(corpus, results):
 
 def test_paths_are_masked_for_remote_models_only(corpus, results):
     paths = MaskedPaths(PathMask(b"key"), FILES)
-    near, far = ByWord("alpha"), ByWord("alpha", remote=True)
-    for model in (near, far):
+    similar, far = ByWord("alpha"), ByWord("alpha", remote=True)
+    for model in (similar, far):
         rerank_results(model, corpus, "what is in alpha.py", results, paths)
-    assert "alpha.py" in near.asked[0][0]
+    assert "alpha.py" in similar.asked[0][0]
     query, texts = far.asked[0]
     assert "alpha.py" not in query
     assert not any(path in text for text in texts for path in FILES)

@@ -1,4 +1,4 @@
-"""Each signal alone: of two files that are alike in everything else it puts the right one first, unless it is off."""
+"""Each signal alone: of two otherwise equal files it ranks the right one first, unless it is disabled."""
 
 import numpy as np
 import pytest
@@ -39,18 +39,18 @@ ALONE = {
 }
 
 
-def first(corpus, query, found, disabled=()):
+def first(corpus, query, results, disabled=()):
     settings = SearchSettings(disabled_signals=disabled)
-    return paths_of(corpus, rank_candidates(corpus, query, analyze(query), found, settings).select_results(10))[0]
+    return paths_of(corpus, rank_candidates(corpus, query, analyze(query), results, settings).select_results(10))[0]
 
 
 @pytest.mark.parametrize("name", ALONE)
 def test_signal_decides_between_similar_files_and_can_be_disabled(name):
     query, other, other_text, wanted, wanted_text = ALONE[name]
     corpus = make_corpus({other: other_text, wanted: wanted_text})
-    others = [signal for signal in ("coverage", "file_size", "length", "function") if signal != name]
-    assert first(corpus, query, candidates(corpus), others) == wanted
-    assert first(corpus, query, candidates(corpus), [*others, name]) == other
+    other_signals = [signal for signal in ("coverage", "file_size", "length", "function") if signal != name]
+    assert first(corpus, query, candidates(corpus), other_signals) == wanted
+    assert first(corpus, query, candidates(corpus), [*other_signals, name]) == other
 
 
 def test_file_name_counts_less_in_long_questions():
@@ -68,10 +68,10 @@ def test_file_name_counts_less_in_long_questions():
 def test_coherence_prefers_files_with_several_best_lexical_chunks():
     functions = "\n\n".join(f"def work{number}(x):\n    return x" for number in "abc")
     corpus = make_corpus({"a.py": functions, "z.py": functions})
-    found = [candidate(corpus, corpus.get_chunk_rows(0)[0], lexical=1.0)]
-    found += [candidate(corpus, row, lexical=0.9) for row in corpus.get_chunk_rows(1)]
-    assert first(corpus, "anything", found) == "z.py"
-    assert first(corpus, "anything", found, ["coherence"]) == "a.py"
+    results = [candidate(corpus, corpus.get_chunk_rows(0)[0], lexical=1.0)]
+    results += [candidate(corpus, row, lexical=0.9) for row in corpus.get_chunk_rows(1)]
+    assert first(corpus, "anything", results) == "z.py"
+    assert first(corpus, "anything", results, ["coherence"]) == "a.py"
 
 
 def test_every_signal_and_factor_is_covered():
@@ -103,9 +103,9 @@ def factors(corpus, query, disabled=()):
 
 
 def test_non_source_files_are_demoted(roles):
-    found = factors(roles, "work")
-    assert found.pop("src/work.py") == 1
-    assert all(factor < 1 for factor in found.values())
+    results = factors(roles, "work")
+    assert results.pop("src/work.py") == 1
+    assert all(factor < 1 for factor in results.values())
 
 
 def test_tests_are_demoted_less_in_questions_about_tests(roles):
@@ -122,9 +122,9 @@ def test_tests_are_demoted_less_in_questions_about_tests(roles):
     ],
 )
 def test_requested_role_comes_first(roles, query, wanted):
-    found = factors(roles, query)
-    assert found[wanted] == 1
-    assert all(factor < 0.5 for path, factor in found.items() if path != wanted)
+    results = factors(roles, query)
+    assert results[wanted] == 1
+    assert all(factor < 0.5 for path, factor in results.items() if path != wanted)
 
 
 def test_disabled_factors_demote_nothing(roles):

@@ -1,4 +1,4 @@
-"""Exact text and regular expressions, over files on disk and an index in memory that was made from them."""
+"""Text search over files on disk, with an in-memory index built from them."""
 
 from dataclasses import replace
 
@@ -41,8 +41,8 @@ def find(root, snapshot):
     return find
 
 
-def places(found):
-    return [match.location for match in found.matches]
+def places(matches):
+    return [match.location for match in matches.matches]
 
 
 def test_matches_are_ordered_by_role_and_definitions(find):
@@ -106,19 +106,19 @@ def test_empty_match_counts_once_per_line(find):
 
 
 def test_white_space_is_ignored_only_without_an_exact_match(find):
-    found = find("def login( self,user ):\n  if user")
-    assert found.whitespace_ignored
-    assert [(match.start_line, match.end_line) for match in found.matches] == [(6, 7)]
+    matches = find("def login( self,user ):\n  if user")
+    assert matches.whitespace_ignored
+    assert [(match.start_line, match.end_line) for match in matches.matches] == [(6, 7)]
     assert not find("def login").whitespace_ignored
     assert find("deflogin").total == 0
 
 
 def test_files_are_read_in_their_current_state(find, root):
     (root / "shop/a_use.py").write_text("# moved\ndef leave():\n    brand_new()\n")
-    found = find("brand_new")
-    assert places(found) == ["shop/a_use.py:3:5"]
-    assert found.stale == ["shop/a_use.py"]
-    assert found.matches[0].symbol == ""  # the index's lines hold no longer
+    matches = find("brand_new")
+    assert places(matches) == ["shop/a_use.py:3:5"]
+    assert matches.stale == ["shop/a_use.py"]
+    assert matches.matches[0].symbol == ""  # the index's lines hold no longer
     assert find("enter").total == 0
 
 
@@ -126,9 +126,9 @@ def test_unreadable_file_is_reported(find, root):
     (root / "shop/auth.py").unlink()
     (root / "shop/a_use.py").unlink()
     (root / "shop/a_use.py").symlink_to(root / "docs/login.md")
-    found = find("login")
-    assert {path for path, _ in found.unread} == {"shop/auth.py", "shop/a_use.py"}
-    assert set(found.files) == {"docs/login.md", "tests/test_auth.py"}
+    matches = find("login")
+    assert {path for path, _ in matches.unread} == {"shop/auth.py", "shop/a_use.py"}
+    assert set(matches.files) == {"docs/login.md", "tests/test_auth.py"}
 
 
 def test_unindexed_file_is_not_searched(find, root):
@@ -137,8 +137,8 @@ def test_unindexed_file_is_not_searched(find, root):
 
 
 def test_all_matches_are_counted_and_the_first_returned(find):
-    found = find("login", limit=1)
-    assert (len(found.matches), found.total, found.complete) == (1, 6, True)
+    matches = find("login", limit=1)
+    assert (len(matches.matches), matches.total, matches.complete) == (1, 6, True)
 
 
 def test_context_lines_surround_a_match(find):

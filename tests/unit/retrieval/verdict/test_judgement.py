@@ -30,17 +30,17 @@ def judged(context, query, results):
 
 
 def test_matching_code_is_found(context, checked):
-    told = judged(context, "compare the password with its hash", [checked])
-    assert told["verdict"] == "found"
-    assert told["confidence"] > 0.8
-    assert told["features"]["words_in_results"] == 1.0
-    assert told["not_indexed"] == []
+    judgement = judged(context, "compare the password with its hash", [checked])
+    assert judgement["verdict"] == "found"
+    assert judgement["confidence"] > 0.8
+    assert judgement["features"]["words_in_results"] == 1.0
+    assert judgement["not_indexed"] == []
 
 
 def test_unrelated_question_is_not_found(context, checked):
-    told = judged(context, "zebra giraffe elephant", [checked])
-    assert told["verdict"] == "not_found"
-    assert told["features"]["unknown_words"] == 1.0
+    judgement = judged(context, "zebra giraffe elephant", [checked])
+    assert judgement["verdict"] == "not_found"
+    assert judgement["features"]["unknown_words"] == 1.0
 
 
 def test_partly_matching_question_is_less_certain(context, checked):
@@ -50,14 +50,14 @@ def test_partly_matching_question_is_less_certain(context, checked):
 
 
 def test_no_results_are_not_found(context):
-    told = judged(context, "password", [])
-    assert (told["verdict"], told["confidence"]) == ("not_found", 0.0)
+    judgement = judged(context, "password", [])
+    assert (judgement["verdict"], judgement["confidence"]) == ("not_found", 0.0)
 
 
 def test_exact_lookup_is_found_despite_its_words(context, checked):
     exact = {**checked, "channels": {"lookup": 1.0}}
-    told = judged(context, "zebra giraffe elephant", [exact])
-    assert (told["verdict"], told["confidence"]) == ("found", 1.0)
+    judgement = judged(context, "zebra giraffe elephant", [exact])
+    assert (judgement["verdict"], judgement["confidence"]) == ("found", 1.0)
 
 
 def test_unresolved_lookup_proves_nothing(context, checked):
@@ -71,9 +71,9 @@ def test_skipped_file_makes_the_verdict_unknown():
         FileRecord("safari/zebra.py", "skipped", reason="larger than 1,000,000 bytes")
     )
     results = [candidate(context.corpus, row_named(context.corpus, "check"))]
-    told = judged(context, "how is the zebra of a safari drawn", results)
-    assert told["verdict"] == "unknown"
-    assert told["not_indexed"] == ["safari/zebra.py: larger than 1,000,000 bytes"]
+    judgement = judged(context, "how is the zebra of a safari drawn", results)
+    assert judgement["verdict"] == "unknown"
+    assert judgement["not_indexed"] == ["safari/zebra.py: larger than 1,000,000 bytes"]
     assert judged(context, "compare the password with its hash", results)["verdict"] == "found"
 
 
@@ -110,7 +110,7 @@ def test_model_is_logistic_with_two_thresholds():
     assert [model.classify(p) for p in (0.29, 0.3, 0.59, 0.6)] == ["not_found", "weak", "weak", "found"]
 
 
-def features_of(files, query, name):
+def compute(files, query, name):
     corpus = make_corpus(files)
     zero = np.zeros(corpus.vectors.shape[1], np.float32)
     return compute_features(corpus, analyze(query), [candidate(corpus, row_named(corpus, name))], zero)
@@ -118,20 +118,20 @@ def features_of(files, query, name):
 
 def test_rare_word_counts_more_than_a_common_one():
     files = {f"f{number}.py": f"def common_{number}():\n    pass\n" for number in range(9)}
-    features = features_of({**files, "rare.py": "def rare():\n    pass\n"}, "common rare", "common_0")
+    features = compute({**files, "rare.py": "def rare():\n    pass\n"}, "common rare", "common_0")
     assert 0 < features["words_in_files"] < 0.5
 
 
 def test_word_elsewhere_in_the_file_counts_for_the_file_only():
-    features = features_of({"a.py": "def one():\n    pass\n\n\ndef two():\n    zebra()\n"}, "zebra", "one")
+    features = compute({"a.py": "def one():\n    pass\n\n\ndef two():\n    zebra()\n"}, "zebra", "one")
     assert (features["words_in_files"], features["words_in_results"]) == (1.0, 0.0)
 
 
 def test_only_the_first_results_count():
     corpus = make_corpus({f"{letter}.py": f"def {letter * 4}():\n    pass\n" for letter in "abcdefg"})
-    found = [candidate(corpus, row) for row in range(corpus.n_chunks)]
+    matches = [candidate(corpus, row) for row in range(corpus.n_chunks)]
     zero = np.zeros(corpus.vectors.shape[1], np.float32)
-    assert compute_features(corpus, analyze("gggg"), found, zero)["words_in_files"] == 0
+    assert compute_features(corpus, analyze("gggg"), matches, zero)["words_in_files"] == 0
 
 
 def test_features_without_results_are_zero():
@@ -141,8 +141,8 @@ def test_features_without_results_are_zero():
 
 @pytest.mark.parametrize("place", ["auth.py:999", "nowhere.py:1", "what is at auth.py:999"])
 def test_missing_location_is_not_found(context, checked, place):
-    told = judged(context, place, [checked])
-    assert (told["verdict"], told["confidence"]) == ("not_found", 0.0)
+    judgement = judged(context, place, [checked])
+    assert (judgement["verdict"], judgement["confidence"]) == ("not_found", 0.0)
 
 
 def test_misspelt_name_is_a_weak_verdict(context):
@@ -160,8 +160,8 @@ TRACE = (
 def test_stack_trace_through_the_repository_is_found():
     placed = make_context({f"shop/{path}": text for path, text in FILES.items()})
     failed = candidate(placed.corpus, row_named(placed.corpus, "check"))
-    told = judged(placed, TRACE.format(folder="shop", first="cart.py", last="auth.py"), [failed])
-    assert (told["verdict"], told["confidence"]) == ("found", 1.0)
+    judgement = judged(placed, TRACE.format(folder="shop", first="cart.py", last="auth.py"), [failed])
+    assert (judgement["verdict"], judgement["confidence"]) == ("found", 1.0)
 
 
 @pytest.mark.parametrize(("first", "last"), [("elsewhere.py", "other.py"), ("cart.py", "other.py")])
