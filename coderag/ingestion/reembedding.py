@@ -95,7 +95,7 @@ class ReembeddedSnapshot(Snapshot):
         self._model = model
 
     def read_vectors(self) -> FloatArray:
-        """Return the model's vectors: float32 (n_chunks, dimension), normalised, read-only."""
+        """Return the model's vectors: float32 (n_chunks, dimension), normalized, read-only."""
         return self._reembedded_vectors[0]
 
     def read_file_vectors(self) -> tuple[FloatArray, FloatArray]:
@@ -103,7 +103,7 @@ class ReembeddedSnapshot(Snapshot):
         return self._reembedded_vectors[1:]
 
     def find_nearest(self, vector: FloatArray, k: int, where: str | None = None) -> list[tuple[int, float]]:
-        """Refuse: Lance searches what is stored."""
+        """Refuse: Lance only searches stored vectors."""
         del vector, k, where
         raise StoreError("the stored vectors are of another model", hint="Run `coderag index` to store the new ones.")
 

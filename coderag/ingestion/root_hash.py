@@ -16,7 +16,7 @@ def make_root_hash(settings_fingerprint: str, records: Sequence[FileRecord], lin
 
     Args:
         settings_fingerprint: See `compute_settings_fingerprint`.
-        records: Of all files.
+        records: Records of all files.
         linking: Version of the linker; empty without a code graph.
     """
     return f"{settings_fingerprint}:{content_digest(records)}:{linking}"

@@ -31,7 +31,7 @@ def build_run_settings(
 
     Args:
         root: Folder of the repository.
-        settings: Its settings.
+        settings: Settings of the repository.
         isolated: Whether jobs run in worker processes, which a file may crash.
         cache: Folder of the content cache; None for none.
         isolated_cache_key: Whether to use the cache entries of worker processes. Default: `isolated`.
@@ -60,7 +60,7 @@ def build_chunk_embedder(
     """Build the function that embeds job results.
 
     Args:
-        settings: Of the repository.
+        settings: Settings of the repository.
         model: The dense model.
         vocabulary: Terms of the index; extended by the terms of the results.
         repository: Part of every chunk's id.

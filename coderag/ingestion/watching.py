@@ -107,7 +107,7 @@ def is_watched_path(root: Path, path: str, ignored: Set[str]) -> bool:
     """
     try:
         parts = Path(path).relative_to(root).parts
-    except ValueError:  # the root itself under another name
+    except ValueError:  # the path names the root differently
         return True
     parent_folders = ("/".join(parts[:depth]) + "/" for depth in range(1, len(parts) + 1))
     return _IGNORED_FOLDERS.isdisjoint(parts) and ignored.isdisjoint(("/".join(parts), *parent_folders))

@@ -93,12 +93,12 @@ OTHER_CODES: Final[Mapping[int, str]] = MappingProxyType(
 """Exit codes that stand for no `CodeRAGError`. 70 and 74 are those of ``sysexits.h``, 130 is the shell's for Ctrl-C."""
 
 
-def row_for(error: CodeRAGError) -> ErrorRow:
+def find_error_row(error: CodeRAGError) -> ErrorRow:
     """Return the row of the error's class, or of its nearest base that has one."""
     return next(ERROR_TABLE[kind] for kind in type(error).__mro__ if kind in ERROR_TABLE)
 
 
-def exit_codes() -> dict[int, str]:
+def list_exit_codes() -> dict[int, str]:
     """Return the meaning of every exit code, in rising order."""
     codes = {row.exit_code: row.meaning for row in ERROR_TABLE.values()} | dict(OTHER_CODES)
     return dict(sorted(codes.items()))

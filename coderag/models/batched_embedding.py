@@ -17,9 +17,8 @@ FloatArray = NDArray[np.float32]
 Vectors = Sequence[Sequence[float]]
 Positions = list[int]
 
-_TOKEN_LIMIT_SHARE = (
-    0.7  # of a request's limit: tokens are estimated, and other tokenizers count up to 1.2 times as many
-)
+_TOKEN_LIMIT_SHARE = 0.7
+"""Of a request's limit: tokens are estimated, and other tokenizers count up to 1.2 times as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +160,7 @@ class BatchedEmbedding(ABC):
         try:
             sizes = {len(vector) for vector in vectors}
         except TypeError as error:
-            raise self._build_unusable_error("no vectors") from error
+            raise self._build_unusable_error("values that are not vectors") from error
         if len(vectors) != expected or len(sizes) != 1 or 0 in sizes:
             received = f"{len(vectors)} vectors of {', '.join(map(str, sorted(sizes))) or 'no'} components"
             raise self._build_unusable_error(f"{received}, not {expected} of one size,")

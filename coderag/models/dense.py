@@ -1,6 +1,6 @@
 """Dense models: vectors of chunks, files and queries.
 
-`EmbeddedDense` works on term counts alone; `ProviderDense` sends texts to a model on a server.
+`EmbeddedDense` needs only term counts; `ProviderDense` passes texts to a configured model.
 """
 
 from collections.abc import Callable, Iterator, Sequence

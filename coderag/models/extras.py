@@ -10,7 +10,7 @@ def require_extra(module: str, extra: str, feature: str) -> None:
     """Check that a module of an optional extra is installed, without importing it.
 
     Args:
-        module: Such as ``llama_index.embeddings.openai_like``.
+        module: Module such as ``llama_index.embeddings.openai_like``.
         extra: The extra of the distribution that installs it.
         feature: Feature that needs it, for the message: ``the provider 'openai'``.
 

@@ -83,7 +83,7 @@ def build_sentence_transformers_model(settings: EmbeddingSettings, identity: Mod
     """Build the model of a sentence-transformers folder, not loaded yet.
 
     Raises:
-        ConfigurationError: The folder is not one of such a model.
+        ConfigurationError: The setting does not name a folder of such a model.
     """
     folder = resolve_model_folder("sentence-transformers", settings.model)
     prefixes = resolve_prefixes(settings, read_folder_prefixes(folder))
@@ -104,7 +104,7 @@ def build_model2vec_model(settings: EmbeddingSettings, identity: ModelIdentity) 
     """Build the model of a Model2Vec folder, not loaded yet.
 
     Raises:
-        ConfigurationError: The folder is not one of such a model.
+        ConfigurationError: The setting does not name a folder of such a model.
     """
     folder = resolve_model_folder("model2vec", settings.model)
     prefixes = resolve_prefixes(settings, Prefixes())

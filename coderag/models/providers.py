@@ -118,7 +118,7 @@ def resolve_embedding_remote(settings: EmbeddingSettings) -> Remote:
 
     Raises:
         ConfigurationError: There is no model name; or as `resolve_remote`.
-        ModelAuthenticationError: As there.
+        ModelAuthenticationError: As `resolve_remote`.
     """
     model = settings.model or _DEFAULT_MODELS.get(settings.provider, "")
     if not model:

@@ -11,7 +11,7 @@ from coderag.models.remote_embedding import RemoteEmbedding
 class RedactingEmbedder:
     """A remote embedding model that receives texts and queries without secrets.
 
-    A vector is kept by what was sent for it (`prepare_text`), so that one made with a secret is never taken for one without.
+    Vectors are cached by the redacted text (`prepare_text`), so a vector of a text with its secrets is never reused.
 
     Args:
         model: The model.

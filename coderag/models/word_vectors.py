@@ -1,10 +1,9 @@
 """Word vectors for code: a text's vector is a weighted sum over its terms, one sparse-dense product.
 
-The table has an int8 row for each known term of `coderag.text.tokenizer` and how much the term weighs in code and in questions.
-A text's vector is ``sum of log(1 + count) * weight * row``, of length 1; the order of words is not looked at. All of it is
-done in whole numbers until the last division, so that the same text has the same vector, bit by bit, on every platform.
-Nothing here imports LlamaIndex, which takes seconds; `coderag.integrations.llama_index.embedding` adapts it.
-``tools/embedding`` makes the vectors.
+The table has an int8 row per known term of `coderag.text.tokenizer`, and the term's weights in code and in queries. A text's
+vector is ``sum of log(1 + count) * weight * row``, normalized; word order is ignored. Arithmetic is on integers until the last
+division, so a text has the same vector, bit by bit, on every platform. Nothing here imports LlamaIndex, which takes seconds;
+`coderag.integrations.llama_index.embedding` adapts it. ``tools/embedding`` trains the vectors.
 """
 
 import json
@@ -193,7 +192,7 @@ class WordVectors:
         Returns:
             float32 array, shape (len(texts), dim), in the order of ``texts``.
         """
-        from scipy import sparse  # noqa: PLC0415  # 0.15 s, which a question's vector need not take
+        from scipy import sparse  # noqa: PLC0415  # 0.15 s, which a query need not spend
 
         columns_by_term: dict[str, int] = {}
         counted = [Counter(terms) for terms in texts]

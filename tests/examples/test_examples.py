@@ -78,6 +78,14 @@ def test_a_query_engine_names_its_sources(output_of):
     assert "shop/money.py:1-3  def round_up(value):" in told
 
 
+def test_llamaindex_pipeline_and_fusion_find_the_declaration(output_of):
+    nearest, _, fused = output_of("llamaindex_pipeline").partition("fused retrievers:\n")
+    for output in (nearest, fused):
+        assert output.count("shop/money.py:1-3  Round an amount of money up.") == 1
+    assert "shop/money.py:1-3" in nearest.splitlines()[1]
+    assert "shop/money.py:1-3" in fused.splitlines()[0]
+
+
 def test_an_example_runs_as_a_program_of_its_own_and_indexes_first(tmp_path):
     (tmp_path / "money.py").write_text(FILES["shop/money.py"], encoding="utf-8")
     command = [sys.executable, str(EXAMPLES / "supervisor.py"), str(tmp_path), QUESTION]
@@ -86,7 +94,7 @@ def test_an_example_runs_as_a_program_of_its_own_and_indexes_first(tmp_path):
     assert "Change `round_up` at money.py:1-3" in done.stdout
 
 
-@pytest.mark.parametrize("name", ["llamaindex_agent", "retriever", "custom_graph"])
+@pytest.mark.parametrize("name", ["llamaindex_agent", "llamaindex_pipeline", "retriever", "custom_graph"])
 def test_a_model_that_cannot_be_had_is_named(output_of, repository, name):
     with pytest.raises(SystemExit, match=r"--model is 'nobody:x'; .* anthropic, ollama, openai"):
         output_of(name, str(repository), QUESTION, "--model", "nobody:x")

@@ -12,11 +12,11 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from coderag.engine.chat import ChatTurn
 from coderag.errors import ConfigurationError, InvalidQueryError
 from coderag.interfaces.cli._chat_commands import COMMANDS, is_command, run_command
-from coderag.interfaces.cli._chat_completion import Beginnings, ChatCompleter
-from coderag.interfaces.cli._chat_editor import editor_of, opening
-from coderag.interfaces.cli._chat_prompt import fitting, history_of, open_history
-from coderag.interfaces.cli._chat_talk import Talk
-from coderag.interfaces.cli._chat_text import print_verdict, shortened
+from coderag.interfaces.cli._chat_completion import ChatCompleter, PrefixIndex
+from coderag.interfaces.cli._chat_editor import build_command, find_editor
+from coderag.interfaces.cli._chat_prompt import join_fitting, make_history, prepare_history_file
+from coderag.interfaces.cli._chat_talk import ChatSession
+from coderag.interfaces.cli._chat_text import print_verdict, shorten_answer
 from coderag.interfaces.cli._streams import Output
 from tests.interfaces.test_cli_answer import lines_left
 from tests.interfaces.test_cli_terminal import Terminal
@@ -39,7 +39,7 @@ def talk(shop):
     threads = shop.open_chat_threads()
     for info in threads.list():
         threads.delete(info.id)
-    return Talk(shop, shop.chat("first"), Output(), yes=False, debug=False)
+    return ChatSession(shop, shop.chat("first"), Output(), yes=False, debug=False)
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_a_misspelt_command_gets_the_nearest_one(talk, typed, meant) -> None:
 def test_a_command_that_takes_nothing_says_so(talk) -> None:
     with pytest.raises(InvalidQueryError, match="/quit takes nothing"):
         run_command(talk, "/quit now")
-    assert not talk.ended
+    assert not talk.is_finished
 
 
 def test_help_names_every_command(talk) -> None:
@@ -96,7 +96,7 @@ def test_help_names_every_command(talk) -> None:
 
 def test_quit_ends(talk) -> None:
     run_command(talk, "/Q")
-    assert talk.ended
+    assert talk.is_finished
 
 
 # What was cited
@@ -262,21 +262,21 @@ def test_delete_asks_and_then_begins_anew(asked, shop) -> None:
 
 def test_a_long_answer_is_shortened_without_its_fences() -> None:
     turn = ChatTurn("assistant", "One.\n\n```python\nx = 1\n```\n\n" + "- more\n" * 9)
-    assert shortened(turn) == ["One.", "x = 1", "- more", "- more", "… 7 more lines: /last shows all"]
-    assert shortened(ChatTurn("assistant", "One.\nTwo.\n")) == ["One.", "Two."]
+    assert shorten_answer(turn) == ["One.", "x = 1", "- more", "- more", "… 7 more lines: /last shows all"]
+    assert shorten_answer(ChatTurn("assistant", "One.\nTwo.\n")) == ["One.", "Two."]
 
 
 @pytest.mark.parametrize(
     ("width", "text"), [(80, "abc · 3 turns · model"), (14, "abc · 3 turns"), (5, "abc"), (2, "ab")]
 )
 def test_the_toolbar_drops_what_has_no_room(width, text) -> None:
-    assert fitting(["abc", "3 turns", "model"], width) == text
+    assert join_fitting(["abc", "3 turns", "model"], width) == text
 
 
 # Completion
 
 
-def completed(talk: Talk, typed: str, *, tab: bool = False) -> list[str]:
+def completed(talk: ChatSession, typed: str, *, tab: bool = False) -> list[str]:
     event = CompleteEvent(completion_requested=tab, text_inserted=not tab)
     return [found.text for found in ChatCompleter(talk).get_completions(Document(typed), event)]
 
@@ -305,9 +305,9 @@ def test_paths_and_names_of_code_are_completed_as_they_are_typed(talk, typed, fo
 
 
 def test_beginnings_are_found_in_any_case_and_in_order() -> None:
-    names = Beginnings({"beta": "2", "Alpha": "1", "alps": "3", "gamma": ""})
-    assert list(names.starting("AL")) == [("Alpha", "1"), ("alps", "3")]
-    assert list(names.starting("x")) == []
+    names = PrefixIndex({"beta": "2", "Alpha": "1", "alps": "3", "gamma": ""})
+    assert list(names.find_by_prefix("AL")) == [("Alpha", "1"), ("alps", "3")]
+    assert list(names.find_by_prefix("x")) == []
 
 
 # History
@@ -315,7 +315,7 @@ def test_beginnings_are_found_in_any_case_and_in_order() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
 def test_what_was_typed_is_kept_for_its_owner_only(talk) -> None:
-    history = history_of(talk)
+    history = make_history(talk)
     assert isinstance(history, FileHistory)
     history.store_string("where is it?\ud800")
     assert list(history.load_history_strings()) == ["where is it??"]
@@ -326,8 +326,8 @@ def test_what_was_typed_is_kept_for_its_owner_only(talk) -> None:
 
 def test_what_was_typed_is_not_kept_where_conversations_are_not(tmp_path) -> None:
     rag = make_shop(tmp_path / "shop", chat={"memory": "none"})
-    talk = Talk(rag, rag.chat(), Output(), yes=False, debug=False)
-    assert isinstance(history_of(talk), InMemoryHistory)
+    talk = ChatSession(rag, rag.chat(), Output(), yes=False, debug=False)
+    assert isinstance(make_history(talk), InMemoryHistory)
 
 
 def test_of_a_long_history_the_newer_half_stays(tmp_path) -> None:
@@ -335,7 +335,7 @@ def test_of_a_long_history_the_newer_half_stays(tmp_path) -> None:
     history = FileHistory(str(file))
     for number in range(12_000):
         history.store_string(f"{number} {'x' * 80}")
-    open_history(file)
+    prepare_history_file(file)
     assert file.stat().st_size <= 1 << 19
     kept = list(history.load_history_strings())
     assert kept[0].startswith("11999 ")
@@ -359,12 +359,12 @@ def test_of_a_long_history_the_newer_half_stays(tmp_path) -> None:
 )
 def test_an_editor_opens_at_the_line(tmp_path, editor, arguments) -> None:
     file = tmp_path / "a.py"
-    command = opening([f"/usr/bin/{editor}", "-x"], file, 7)
+    command = build_command([f"/usr/bin/{editor}", "-x"], file, 7)
     assert command == [f"/usr/bin/{editor}", "-x", *(one.format(file=file) for one in arguments)]
 
 
 def test_visual_comes_before_editor_and_may_have_arguments() -> None:
-    program, *arguments = editor_of({"VISUAL": f'"{sys.executable}" -w', "EDITOR": "nonsense"})
+    program, *arguments = find_editor({"VISUAL": f'"{sys.executable}" -w', "EDITOR": "nonsense"})
     assert Path(program) == Path(sys.executable)
     assert arguments == ["-w"]
 
@@ -374,7 +374,7 @@ def test_visual_comes_before_editor_and_may_have_arguments() -> None:
 )
 def test_an_editor_that_is_not_there_is_told(environment, told) -> None:
     with pytest.raises(ConfigurationError, match=told):
-        editor_of(environment)
+        find_editor(environment)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a script")

@@ -6,7 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from coderag.interfaces.cli._answer import AnswerPrinter, file_of, finished_blocks, notes, verdict_text
+from coderag.interfaces.cli._answer import (
+    AnswerPrinter,
+    find_cited_file,
+    format_verdict,
+    list_notes,
+    split_finished_blocks,
+)
 from coderag.interfaces.cli._streams import Output
 from coderag.schema.answers import Answer, AnswerClaim, AnswerEvent, Citation
 from tests.interfaces.test_cli_terminal import Screen, Terminal
@@ -53,7 +59,7 @@ def answer(text: str = "It is.\n", **values) -> Answer:
     ],
 )
 def test_what_can_still_grow_is_not_finished(text, finished) -> None:
-    assert finished_blocks(text) == (finished, text[len(finished) :])
+    assert split_finished_blocks(text) == (finished, text[len(finished) :])
 
 
 def test_the_finished_parts_are_printed_once_and_the_words_under_way_vanish(terminal, tmp_path) -> None:
@@ -61,23 +67,23 @@ def test_the_finished_parts_are_printed_once_and_the_words_under_way_vanish(term
     printer = AnswerPrinter(Output(), tmp_path)
     for kind, text in [("stage", "analyze"), ("draft", "Fir"), ("text", "First paragraph."), ("draft", "drafted words"),
                        ("text", "\n\nSecond"), ("draft", " more"), ("text", " paragraph.\n")]:  # fmt: skip
-        printer.show(AnswerEvent(kind, text))
-    printer.show(AnswerEvent("answer", answer=answer("First paragraph.\n\nSecond paragraph.\n")))
+        printer.handle_event(AnswerEvent(kind, text))
+    printer.handle_event(AnswerEvent("answer", answer=answer("First paragraph.\n\nSecond paragraph.\n")))
     shown = lines_left(stdout.getvalue())
     assert shown == ["First paragraph.", "", "Second paragraph."]
 
 
 def test_an_answer_that_was_not_streamed_is_printed_whole(terminal, tmp_path) -> None:
     stdout = terminal()
-    AnswerPrinter(Output(), tmp_path).show(AnswerEvent("answer", answer=answer("It is.\n")))
+    AnswerPrinter(Output(), tmp_path).handle_event(AnswerEvent("answer", answer=answer("It is.\n")))
     assert lines_left(stdout.getvalue()) == ["It is."]
 
 
 def test_what_was_checked_stays_when_an_answer_breaks_off(terminal, tmp_path) -> None:
     stdout = terminal()
     printer = AnswerPrinter(Output(), tmp_path)
-    printer.show(AnswerEvent("text", "Checked."))
-    printer.show(AnswerEvent("draft", " Not checked"))
+    printer.handle_event(AnswerEvent("text", "Checked."))
+    printer.handle_event(AnswerEvent("draft", " Not checked"))
     printer.close()
     assert lines_left(stdout.getvalue()) == ["Checked."]
     assert stdout.getvalue().count("\x1b[?25l") == stdout.getvalue().count("\x1b[?25h") > 0  # the cursor is back
@@ -87,8 +93,8 @@ def test_a_paragraph_that_is_higher_than_the_terminal_is_printed_whole_in_the_en
     stdout = terminal()
     printer = AnswerPrinter(Output(), tmp_path)
     for number in range(1, 401):
-        printer.show(AnswerEvent("draft", f"- entry {number} is"))
-        printer.show(AnswerEvent("text", f"- entry {number} is a part of a long list\n"))
+        printer.handle_event(AnswerEvent("draft", f"- entry {number} is"))
+        printer.handle_event(AnswerEvent("text", f"- entry {number} is a part of a long list\n"))
     printer.close()
     assert lines_left(stdout.getvalue()) == [f" • entry {number} is a part of a long list" for number in range(1, 401)]
 
@@ -97,8 +103,8 @@ def test_one_printer_prints_several_answers(terminal, tmp_path) -> None:
     stdout = terminal()
     printer = AnswerPrinter(Output(), tmp_path)
     for text in ("One.", "Two."):
-        printer.show(AnswerEvent("text", text))
-        printer.show(AnswerEvent("answer", answer=answer(text)))
+        printer.handle_event(AnswerEvent("text", text))
+        printer.handle_event(AnswerEvent("answer", answer=answer(text)))
     assert lines_left(stdout.getvalue()) == ["One.", "Two."]
 
 
@@ -106,9 +112,9 @@ def test_another_output_gets_the_markdown_once(monkeypatch, tmp_path) -> None:
     stdout = io.StringIO()
     monkeypatch.setattr(sys, "stdout", stdout)
     printer = AnswerPrinter(Output(), tmp_path)
-    printer.show(AnswerEvent("draft", "x"))
-    printer.show(AnswerEvent("text", "**It** is.\n"))
-    printer.show(AnswerEvent("answer", answer=answer("**It** is.\n")))
+    printer.handle_event(AnswerEvent("draft", "x"))
+    printer.handle_event(AnswerEvent("text", "**It** is.\n"))
+    printer.handle_event(AnswerEvent("answer", answer=answer("**It** is.\n")))
     printer.close()
     assert stdout.getvalue() == "**It** is.\n"
 
@@ -116,8 +122,8 @@ def test_another_output_gets_the_markdown_once(monkeypatch, tmp_path) -> None:
 def test_hostile_text_is_shown_not_obeyed(terminal, tmp_path) -> None:
     stdout = terminal()
     printer = AnswerPrinter(Output(), tmp_path)
-    printer.show(AnswerEvent("draft", "a\x1b[2J"))
-    printer.show(AnswerEvent("text", "b\x1b]0;title\x07"))
+    printer.handle_event(AnswerEvent("draft", "a\x1b[2J"))
+    printer.handle_event(AnswerEvent("text", "b\x1b]0;title\x07"))
     printer.close()
     assert "\x1b[2Ja" not in stdout.getvalue()
     assert "\x1b]0;" not in stdout.getvalue()
@@ -131,7 +137,7 @@ def test_a_place_is_a_link_to_its_file(terminal, tmp_path) -> None:
     (tmp_path / "src").mkdir()
     file = tmp_path / "src/a.py"
     file.write_text("x")
-    AnswerPrinter(Output(), tmp_path).show(
+    AnswerPrinter(Output(), tmp_path).handle_event(
         AnswerEvent("answer", answer=answer("See `src/a.py:10-42`, src/a.py:7 and `src/b.py:1-2`.\n"))
     )
     assert stdout.getvalue().count(f";{file.as_uri()}\x1b\\") == 2
@@ -142,12 +148,14 @@ def test_a_place_is_a_link_to_its_file(terminal, tmp_path) -> None:
 def test_a_place_outside_of_the_repository_is_no_link(tmp_path, place) -> None:
     (tmp_path / "root/src").mkdir(parents=True)
     (tmp_path / "secret").write_text("x")
-    assert file_of(tmp_path / "root", place) is None
+    assert find_cited_file(tmp_path / "root", place) is None
 
 
 def test_an_address_is_not_hidden_below_words(terminal, tmp_path) -> None:
     stdout = terminal()
-    AnswerPrinter(Output(), tmp_path).show(AnswerEvent("answer", answer=answer("[docs](https://example.com/x)\n")))
+    AnswerPrinter(Output(), tmp_path).handle_event(
+        AnswerEvent("answer", answer=answer("[docs](https://example.com/x)\n"))
+    )
     assert "https://example.com/x" in lines_left(stdout.getvalue())[0]
 
 
@@ -188,9 +196,9 @@ def test_an_answer_that_breaks_off_leaves_the_terminal_clean(screen, behaviour, 
 
 
 def test_the_verdict_counts_claims() -> None:
-    assert verdict_text(answer(verified=3, total=4)) == "3 of 4 claims verified"
-    assert verdict_text(answer(verified=1, total=1)) == "1 of 1 claim verified"
-    assert verdict_text(answer()) == "no claims"
+    assert format_verdict(answer(verified=3, total=4)) == "3 of 4 claims verified"
+    assert format_verdict(answer(verified=1, total=1)) == "1 of 1 claim verified"
+    assert format_verdict(answer()) == "no claims"
 
 
 def test_what_was_left_out_flagged_or_redacted_is_told() -> None:
@@ -203,13 +211,13 @@ def test_what_was_left_out_flagged_or_redacted_is_told() -> None:
         flagged=["b.py:1-9: asks for secrets"],
         redacted=2,
     )
-    assert list(notes(told)) == [
+    assert list(list_notes(told)) == [
         "not verified: a.py:1-2: the file is gone",
         "left out: It `lies` [1]. (`lies` is not in what it cites)",
         "text that addresses a language model: b.py:1-9: asks for secrets",
         "2 secrets were not shown to the language model",
     ]
-    assert list(notes(answer(redacted=1))) == ["one secret was not shown to the language model"]
+    assert list(list_notes(answer(redacted=1))) == ["one secret was not shown to the language model"]
 
 
 def lines_left(written: str) -> list[str]:

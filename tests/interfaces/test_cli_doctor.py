@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from coderag.engine.doctor.report import Check, DoctorReport
-from coderag.interfaces.cli.doctor import exit_code
+from coderag.interfaces.cli.doctor import find_exit_code
 from tests.loopback.ollama_server import OllamaServer
 
 
@@ -69,7 +69,7 @@ def test_settings_that_cannot_be_used_end_with_their_code(coderag, tmp_path) -> 
 
 def test_the_first_failure_decides() -> None:
     def ended(*errors: str) -> int:
-        return exit_code(
+        return find_exit_code(
             DoctorReport([Check("a.x", "failed" if error else "note", "", error=error) for error in errors])
         )
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from coderag import CodeRAG
 from coderag.errors import InvalidQueryError, ModelUnavailableError
 from coderag.interfaces.cli import _app
-from coderag.interfaces.cli.enrich import seconds_of
+from coderag.interfaces.cli.enrich import parse_duration
 from coderag.interfaces.cli.main import app
 from coderag.models.llms.scripted import ScriptedModel
 from tests.support.summaries import write_files, write_sentences
@@ -191,10 +191,10 @@ def test_options_that_do_not_go_together_are_refused(coderag, arguments) -> None
     [("90s", 90), ("10m", 600), ("10min", 600), ("2h", 7_200), ("1h30m", 5_400), ("45", 45), ("1.5m", 90)],
 )
 def test_times_are_read_as_people_write_them(text, seconds) -> None:
-    assert seconds_of(text) == seconds
+    assert parse_duration(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "m", "10x", "-5s", "1m2h"])
 def test_what_is_no_time_is_refused(text) -> None:
     with pytest.raises(InvalidQueryError, match="is no time"):
-        seconds_of(text)
+        parse_duration(text)

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from coderag.config.settings import Settings
-from coderag.interfaces.cli._eval_tune import seconds
+from coderag.interfaces.cli._eval_tune import parse_duration
 from coderag.interfaces.cli.main import app
 from evals.golden import load_golden
 
@@ -169,7 +169,7 @@ def test_a_small_set_is_refused(zoo, bad_settings, tmp_path):
 
 @pytest.mark.parametrize(("text", "value"), [("90", 90), ("90s", 90), ("5m", 300), ("1.5 h", 5400)])
 def test_times_are_read(text, value):
-    assert seconds(text) == value
+    assert parse_duration(text) == value
 
 
 @pytest.mark.parametrize("text", ["", "0s", "5 days", "-1m"])

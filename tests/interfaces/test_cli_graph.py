@@ -9,7 +9,7 @@ import pytest
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.errors import IndexNotFoundError
-from coderag.interfaces.cli._graph_questions import QUESTIONS
+from coderag.interfaces.cli._graph_questions import QUERY_COMMANDS
 from tests.interfaces.fake_app import FakeCodeRAG
 from tests.support.shop_graph import shop_graph
 
@@ -17,7 +17,7 @@ NEIGHBOUR_KEYS = [
     "relation", "path", "line", "start_line", "end_line", "qualified_name", "kind", "resolver", "confidence", "depth",
     "via", "evidence", "role",
 ]  # fmt: skip
-BY_NAME = [question.name for question in QUESTIONS]
+BY_NAME = [question.name for question in QUERY_COMMANDS]
 ALL = [*BY_NAME, "path", "cycles", "hotspots", "outline"]
 
 
@@ -326,7 +326,7 @@ def test_every_command_has_help_with_its_common_options(coderag, command) -> Non
     assert all(option in text for option in ("--repo", "-C", "--debug", "--help"))
     assert "--json" in text or command == "export"
     assert ("--mermaid" in text) == (command not in {"hotspots", "export", "import"})
-    assert ("--depth" in text) == (command in {question.name for question in QUESTIONS if question.depth})
+    assert ("--depth" in text) == (command in {question.name for question in QUERY_COMMANDS if question.depth})
 
 
 def test_without_a_question_the_help_lists_them(coderag) -> None:

@@ -14,8 +14,8 @@ from pydantic import BaseModel
 
 from coderag.config.settings import Settings
 from coderag.interfaces.cli import init as module
-from coderag.interfaces.cli._init_ollama import _with_port
-from coderag.interfaces.cli.init import settings_template
+from coderag.interfaces.cli._init_ollama import _parse_host
+from coderag.interfaces.cli.init import render_settings_template
 from coderag.interfaces.cli.main import app
 from tests.loopback import Reply
 from tests.loopback.ollama_server import OllamaServer
@@ -59,14 +59,14 @@ def test_the_file_as_written_means_the_defaults(coderag, tmp_path: Path) -> None
 
 
 def test_it_has_every_key_with_its_default(tmp_path: Path) -> None:
-    text = uncommented(settings_template())
+    text = uncommented(render_settings_template())
     assert set(flattened(yaml.safe_load(text))) == keys_of(Settings)
     (tmp_path / ".coderag.yaml").write_text(text, encoding="utf-8")
     assert Settings.load(tmp_path).model_dump() == Settings().model_dump()
 
 
 def test_it_has_every_description() -> None:
-    text = settings_template()
+    text = render_settings_template()
 
     def check(model: type[BaseModel]) -> None:
         for field in model.model_fields.values():
@@ -80,7 +80,7 @@ def test_it_has_every_description() -> None:
 
 
 def test_it_says_what_values_are_allowed() -> None:
-    text = settings_template()
+    text = render_settings_template()
     assert "One of: scores, rrf.\n  # fusion: scores\n" in text
     assert "1 to 200.\n  # top_k: 10\n" in text
     assert "At least 1,024.\n  # context_window: " in text
@@ -88,7 +88,7 @@ def test_it_says_what_values_are_allowed() -> None:
 
 
 def test_lines_are_not_too_long_to_read() -> None:
-    assert max(map(len, settings_template().splitlines())) <= 140
+    assert max(map(len, render_settings_template().splitlines())) <= 140
 
 
 def test_init_prints_the_path(coderag, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_force_overwrites(coderag, tmp_path: Path) -> None:
     path = (tmp_path / ".coderag.yaml").as_posix()
     expected = {"path": path, "overwritten": True, "chosen": {}, "found": None, "trusted": True}
     assert json.loads(result.stdout) == expected
-    assert (tmp_path / ".coderag.yaml").read_text(encoding="utf-8") == settings_template()
+    assert (tmp_path / ".coderag.yaml").read_text(encoding="utf-8") == render_settings_template()
 
 
 def test_in_a_git_repository_it_advises_to_ignore_secrets(coderag, tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_given_models_are_written_and_all_else_stays_the_default(coderag, tmp_pa
     assert (settings.embedding.provider, settings.embedding.model) == ("openai", "org/model")
     assert settings.model_dump(exclude={"llm", "embedding"}) == Settings().model_dump(exclude={"llm", "embedding"})
     text = (tmp_path / ".coderag.yaml").read_text(encoding="utf-8")
-    assert len(text.splitlines()) == len(settings_template().splitlines())
+    assert len(text.splitlines()) == len(render_settings_template().splitlines())
 
 
 def test_a_provider_alone_takes_its_default_model(coderag, tmp_path: Path) -> None:
@@ -288,4 +288,4 @@ def test_something_else_on_its_port_is_none(coderag, ollama) -> None:
     ],
 )
 def test_the_variable_of_ollama_may_lack_scheme_and_port(variable: str, address: str) -> None:
-    assert _with_port(variable) == address
+    assert _parse_host(variable) == address

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from coderag.interfaces.cli._hits import print_hits
-from coderag.interfaces.cli._matches import _cut, _Line
+from coderag.interfaces.cli._matches import _cut_line, _MatchLine
 from coderag.interfaces.cli._streams import Output
 from coderag.schema.search import Filters
 from tests.interfaces.fake_app import make_hit
@@ -79,8 +79,8 @@ def test_a_long_line_is_cut_around_its_match_and_cannot_command_the_terminal(cod
 @pytest.mark.parametrize("start", [1, 8, 30, 70])
 @pytest.mark.parametrize("width", [20, 60, 80, 240])
 def test_a_line_is_cut_around_its_match_at_any_width(start, width) -> None:
-    line = _Line(1, "x" * start + "match" + "y" * 300, [(start, start + 5)], None)
-    text, ranges = _cut(line, width)
+    line = _MatchLine(1, "x" * start + "match" + "y" * 300, [(start, start + 5)], None)
+    text, ranges = _cut_line(line, width)
     assert [text[low:high] for low, high in ranges] == ["match"]
     assert len(text) <= width + 2 * len("...")
 

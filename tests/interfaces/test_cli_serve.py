@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from coderag.interfaces.cli import _app
-from coderag.interfaces.cli._serving import _arguments
+from coderag.interfaces.cli._serving import _build_arguments
 from coderag.interfaces.cli.main import app
 from coderag.interfaces.serve.log_file import trim_log
 from coderag.interfaces.serve.options import read_token
@@ -62,7 +62,7 @@ def test_the_process_in_the_background_gets_all_options() -> None:
         "host": "127.0.0.1", "port": 8000, "allowed_roots": (Path("/a"),), "idle_minutes": 5.0, "max_repositories": 2,
         "watch": False, "tls_cert": Path("/c"), "tls_key": Path("/k"), "insecure": True, "unix_sockets": False,
     }  # fmt: skip
-    told = " ".join(_arguments(given, Path("/t")))
+    told = " ".join(_build_arguments(given, Path("/t")))
     assert (
         told
         == (

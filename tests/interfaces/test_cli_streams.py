@@ -9,9 +9,9 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from coderag.interfaces._plain import as_mapping
+from coderag.interfaces._plain import to_mapping
 from coderag.interfaces.cli._options import KindOption, RoleOption
-from coderag.interfaces.cli._streams import Output, set_encodings, visible, visible_line
+from coderag.interfaces.cli._streams import Output, escape_controls, escape_line, set_encodings
 from coderag.schema.answers import Citation
 
 
@@ -30,17 +30,17 @@ from coderag.schema.answers import Citation
     ],
 )
 def test_harmful_characters_are_spelt_out(text, shown) -> None:
-    assert visible(text) == shown
+    assert escape_controls(text) == shown
 
 
 def test_what_is_one_line_stays_one() -> None:
-    assert visible_line("we\nird.py\x1b") == "we\\nird.py\\x1b"
-    assert visible_line("a.py\r") == "a.py\\r"
+    assert escape_line("we\nird.py\x1b") == "we\\nird.py\\x1b"
+    assert escape_line("a.py\r") == "a.py\\r"
 
 
 def test_json_takes_what_results_are_made_of(capsys) -> None:
     citation = Citation("a.py", 1, 2, "h", verified=True)
-    Output(as_json=True).result(
+    Output(as_json=True).write_json(
         {"path": PurePosixPath("a/b"), "windows": PureWindowsPath("a\\b")},
         numbers=(np.float32(0.5), np.int64(3)),
         view=MappingProxyType({"x": 1}),
@@ -64,7 +64,7 @@ def test_json_takes_what_results_are_made_of(capsys) -> None:
 
 def test_what_has_no_place_in_json_is_a_fault() -> None:
     with pytest.raises(TypeError, match="object has no keys"):
-        as_mapping(object())
+        to_mapping(object())
 
 
 def test_streams_that_are_not_there_are_replaced(monkeypatch) -> None:

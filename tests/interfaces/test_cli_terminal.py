@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from coderag.interfaces.cli._progress import index_progress
+from coderag.interfaces.cli._progress import show_index_progress
 from coderag.interfaces.cli.main import app
 from coderag.schema.indexing import IndexProgress
 
@@ -182,7 +182,7 @@ def test_progress_counts_files_and_texts(monkeypatch, step, shown) -> None:
     stderr = Terminal()
     monkeypatch.setattr(sys, "stderr", stderr)
     monkeypatch.setenv("TERM", "xterm-256color")
-    with index_progress() as show:
+    with show_index_progress() as show:
         assert show is not None
         show(step)
     assert shown in stderr.getvalue()

@@ -8,7 +8,7 @@ import pytest
 
 from coderag.config.trust import find_trust_file, is_trusted
 from coderag.interfaces.cli.main import app
-from coderag.interfaces.cli.status import status_rows
+from coderag.interfaces.cli.status import make_status_rows
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs a terminal of POSIX")
 
@@ -115,7 +115,7 @@ def test_doctor_tells_what_is_not_used(coderag, root) -> None:
 def test_status_lists_what_is_not_used(coderag) -> None:
     coderag("status")
     state = coderag.opened.status()
-    rows = status_rows(
+    rows = make_status_rows(
         type(state)(**{**{name: getattr(state, name) for name in state.__slots__}, "restricted": ("a: b",)})
     )
     assert ("not used", "a: b") in [(row.label, row.value) for row in rows]

@@ -18,7 +18,7 @@ from coderag.errors import (
     StorageFullError,
     UnknownNameError,
 )
-from coderag.interfaces._errors import ERROR_TABLE, OTHER_CODES, exit_codes, row_for
+from coderag.interfaces._errors import ERROR_TABLE, OTHER_CODES, find_error_row, list_exit_codes
 
 
 def all_errors(base: type[CodeRAGError] = CodeRAGError) -> set[type[CodeRAGError]]:
@@ -32,14 +32,14 @@ def test_every_error_has_a_row() -> None:
 def test_no_exit_code_has_two_meanings() -> None:
     meanings = {(row.exit_code, row.meaning) for row in ERROR_TABLE.values()} | set(OTHER_CODES.items())
     assert len(meanings) == len({code for code, _ in meanings})
-    assert all(0 <= code <= 130 for code in exit_codes())
+    assert all(0 <= code <= 130 for code in list_exit_codes())
 
 
 def test_an_unknown_class_takes_the_row_of_its_base() -> None:
     class OddAuthenticationError(ModelAuthenticationError):
         pass
 
-    assert row_for(OddAuthenticationError("x")).exit_code == 31
+    assert find_error_row(OddAuthenticationError("x")).exit_code == 31
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_what_no_caller_can_cause_is_a_fault_of_the_server(kind) -> None:
 
 def test_the_help_lists_every_exit_code(coderag) -> None:
     text = coderag("--help").stdout
-    assert all(f"  {code} " in text and meaning in text for code, meaning in exit_codes().items())
+    assert all(f"  {code} " in text and meaning in text for code, meaning in list_exit_codes().items())
 
 
 @pytest.mark.parametrize("error_class", sorted(all_errors(), key=lambda error: error.__name__))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coderag.interfaces._excerpt import excerpt
+from coderag.interfaces._excerpt import cut_excerpt
 
 TEXT = "# Spawns a thread.\n@traced\ndef spawn(pool):\n    return pool\n\ndef trim(pool):\n    pool.trims += 1\n"
 
@@ -19,4 +19,4 @@ TEXT = "# Spawns a thread.\n@traced\ndef spawn(pool):\n    return pool\n\ndef tr
     ],
 )
 def test_it_begins_where_the_name_first_stands(name, lines, expected):
-    assert excerpt(TEXT, name, lines) == expected
+    assert cut_excerpt(TEXT, name, lines) == expected

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from coderag.codegraph.graph import CodeGraph
 from coderag.interfaces._errors import ERROR_TABLE
-from coderag.interfaces.cli._graph_questions import QUESTIONS
+from coderag.interfaces.cli._graph_questions import QUERY_COMMANDS
 from coderag.interfaces.rest.app import make_app
 from coderag.interfaces.rest.openapi import split_description
 from coderag.schema.graph_queries import DEPTHLESS_QUERIES, GraphQuery
@@ -138,9 +138,9 @@ def test_a_docstring_is_split_into_what_it_says_of_what():
 def test_the_questions_to_the_graph_are_those_of_the_command_line(described):
     parameter = described["paths"]["/api/v1/graph/{question}"]["post"]["parameters"][0]
     assert parameter["schema"]["enum"] == [*GraphQuery.__args__]
-    assert set(parameter["schema"]["enum"]) == {question.name for question in QUESTIONS}
-    assert {question.name for question in QUESTIONS if not question.depth} == DEPTHLESS_QUERIES
-    assert all(hasattr(CodeGraph, question.name) for question in QUESTIONS)
+    assert set(parameter["schema"]["enum"]) == {question.name for question in QUERY_COMMANDS}
+    assert {question.name for question in QUERY_COMMANDS if not question.depth} == DEPTHLESS_QUERIES
+    assert all(hasattr(CodeGraph, question.name) for question in QUERY_COMMANDS)
 
 
 @pytest.mark.parametrize("path", ["/docs", "/redoc", "/docs/oauth2-redirect"])

@@ -12,7 +12,7 @@ import os, signal
 from pathlib import Path
 from coderag.ingestion.workers import jobs, worker
 
-worker._SECONDS_A_FILE = 1
+worker._CPU_SECONDS_PER_MB = 1
 parse_file = jobs.parse_file
 
 def faulty(path, text, language, role, **options):

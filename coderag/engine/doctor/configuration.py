@@ -17,28 +17,28 @@ from coderag.models.extras import require_extra
 from coderag.models.keys import read_key
 from coderag.prompting import load_prompt
 
-LOADED = "settings.files"
+SETTINGS_PROBE = "settings.files"
 """The probe without which nothing can be said of what is configured."""
 
 
-def settings_probes(setup: Setup) -> Iterator[Probe]:
+def make_settings_probes(setup: Setup) -> Iterator[Probe]:
     """Yield what is checked of the settings."""
-    yield Probe(LOADED, partial(_files, setup))
-    yield Probe("settings.trust", partial(_trust, setup), needs=[LOADED])
-    yield Probe("settings.keys", partial(_keys, setup), needs=[LOADED])
-    yield Probe("settings.extras", partial(_extras, setup), needs=[LOADED])
-    yield Probe("settings.prompts", partial(_prompts, setup), needs=[LOADED])
+    yield Probe(SETTINGS_PROBE, partial(_check_settings_files, setup))
+    yield Probe("settings.trust", partial(_check_trust, setup), needs=[SETTINGS_PROBE])
+    yield Probe("settings.keys", partial(_check_keys, setup), needs=[SETTINGS_PROBE])
+    yield Probe("settings.extras", partial(_check_extras, setup), needs=[SETTINGS_PROBE])
+    yield Probe("settings.prompts", partial(_check_prompts, setup), needs=[SETTINGS_PROBE])
 
 
-def _files(setup: Setup) -> Finding:
+def _check_settings_files(setup: Setup) -> Finding:
     changed = setup.settings.model_dump(exclude_defaults=True)  # raises if they cannot be read
-    found = [name for name in FILE_NAMES if (setup.root / name).is_file()]
-    if not found:
+    names = [name for name in FILE_NAMES if (setup.root / name).is_file()]
+    if not names:
         return Finding("no file; some settings come from the environment" if changed else "no file: the defaults hold")
-    return Finding(f"{' and '.join(found)}: all keys are known, all values can be used")
+    return Finding(f"{' and '.join(names)}: all keys are known, all values can be used")
 
 
-def _trust(setup: Setup) -> Finding:
+def _check_trust(setup: Setup) -> Finding:
     """Tell what of the repository is not used, because nobody marked it as trusted."""
     settings = setup.settings
     if settings.trusted:
@@ -48,27 +48,27 @@ def _trust(setup: Setup) -> Finding:
     return Finding(f"not used: {'; '.join(settings.restricted)}", "`coderag trust` shows and allows them.", "note")
 
 
-def _keys(setup: Setup) -> Finding:
+def _check_keys(setup: Setup) -> Finding:
     """Look for keys and passwords where others can read them, beyond what `Settings.load` refuses; none is shown."""
     root, settings = setup.root, setup.settings
     for section, file in (("embedding", settings.embedding.api_key_file), ("llm", settings.llm.api_key_file)):
         if file.strip():
             read_key(section, SecretStr(""), file, "", "")
-    if _has_open_password(root):
+    if _has_plaintext_password(root):
         message = f"chat.url in {COMMITTED_FILE} holds a password, and git keeps that file"
         hint = "Write the password as ${NAME}; and have it changed if the file was ever pushed."
         raise ConfigurationError(message, hint=hint)
     if not (root / LOCAL_FILE).is_file():
         return Finding("none where others can read them")
-    if _is_listed(root):
+    if _is_listed_by_git(root):
         hint = f"Run `git rm --cached {LOCAL_FILE}` and add it to .gitignore; have its keys replaced if it was ever pushed."
         raise ConfigurationError(f"{LOCAL_FILE} is tracked by git", hint=hint)
-    if _is_listed(root, "--others", "--exclude-standard"):
+    if _is_listed_by_git(root, "--others", "--exclude-standard"):
         return Finding(f"{LOCAL_FILE} is not ignored by git", f"Add {LOCAL_FILE} to .gitignore.", "note")
     return Finding(f"none where others can read them; {LOCAL_FILE} is kept out of git")
 
 
-def _has_open_password(root: Path) -> bool:
+def _has_plaintext_password(root: Path) -> bool:
     """Whether the committed file has a password in ``chat.url`` that does not come from the environment."""
     for file in read_settings_files(root, fill_in=False):
         if file.path.name == COMMITTED_FILE and file.has_written(("chat", "url")):
@@ -79,22 +79,22 @@ def _has_open_password(root: Path) -> bool:
     return False
 
 
-def _is_listed(root: Path, *which: str) -> bool:
+def _is_listed_by_git(root: Path, *options: str) -> bool:
     """Whether git lists the local file among those that are tracked, or among `which`; false without git."""
     from coderag.ingestion.files.git_repository import find_repository, run_git  # noqa: PLC0415  # not always needed
 
-    return find_repository(root) is not None and bool(run_git(root, "ls-files", *which, "--", LOCAL_FILE))
+    return find_repository(root) is not None and bool(run_git(root, "ls-files", *options, "--", LOCAL_FILE))
 
 
-def _extras(setup: Setup) -> Finding:
-    needed = list(_needed_extras(setup.settings))
-    for module, extra, what in needed:
-        require_extra(module, extra, what)
-    names = sorted({extra for _, extra, _ in needed})
+def _check_extras(setup: Setup) -> Finding:
+    requirements = list(_list_needed_extras(setup.settings))
+    for module, extra, purpose in requirements:
+        require_extra(module, extra, purpose)
+    names = sorted({extra for _, extra, _ in requirements})
     return Finding(f"installed: {', '.join(names)}" if names else "none is needed")
 
 
-def _needed_extras(settings: Settings) -> Iterator[tuple[str, str, str]]:
+def _list_needed_extras(settings: Settings) -> Iterator[tuple[str, str, str]]:
     """Yield a module, the extra that brings it and what needs it, of all that the settings name."""
     from coderag.models.llms.providers import EXTRAS as llm_extras  # noqa: PLC0415  # takes a while
     from coderag.models.providers import EXTRAS as embedding_extras  # noqa: PLC0415  # as above
@@ -115,7 +115,7 @@ def _needed_extras(settings: Settings) -> Iterator[tuple[str, str, str]]:
         yield "opentelemetry.sdk.trace", "telemetry", f"telemetry.traces '{settings.telemetry.traces}'"
 
 
-def _prompts(setup: Setup) -> Finding:
+def _check_prompts(setup: Setup) -> Finding:
     prompts = setup.prompts
     names = prompts.list_overridden()
     for name in names:
@@ -123,8 +123,8 @@ def _prompts(setup: Setup) -> Finding:
     if unknown := prompts.list_unknown():
         message = f"{prompts.folder} has files that are no prompt's, so that nothing reads them: {', '.join(unknown)}"
         return Finding(message, "`coderag prompts list` names the prompts.", "note")
-    older = [name for name in names if prompts.load(name).version < load_prompt(name).version]
-    if older:
-        message = f"made from an earlier version of the package's text: {', '.join(older)}"
+    outdated = [name for name in names if prompts.load(name).version < load_prompt(name).version]
+    if outdated:
+        message = f"made from an earlier version of the package's text: {', '.join(outdated)}"
         return Finding(message, "Compare with `coderag prompts show NAME --packaged`, and raise the version.", "note")
     return Finding(f"own texts of {', '.join(names)}" if names else "those of the package")

@@ -5,8 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from coderag.engine.doctor.configuration import LOADED, settings_probes
-from coderag.engine.doctor.installation import installation_probes
+from coderag.engine.doctor.configuration import SETTINGS_PROBE, make_settings_probes
+from coderag.engine.doctor.installation import make_installation_probes
 from coderag.engine.doctor.probes import Finding, Probe, run_probes
 from coderag.engine.doctor.report import Check, DoctorReport
 from coderag.engine.doctor.setup import Setup
@@ -25,7 +25,7 @@ GROUPS: Final = (
 )
 """What can be checked alone; each check's name begins with one."""
 
-_CONFIGURED = ("embedding", "llm", "reranker", "chat", "telemetry")
+_CONFIGURED_GROUPS = ("embedding", "llm", "reranker", "chat", "telemetry")
 
 
 class Examination:
@@ -52,42 +52,46 @@ class Examination:
         trusted: bool = True,
     ) -> None:
         self._offline = offline
-        wanted = only or GROUPS
-        self._probes = [probe for probe in _probes(Setup(root, timeout_s, trusted=trusted)) if probe.group in wanted]
+        groups = only or GROUPS
+        self._probes = [
+            probe for probe in _make_probes(Setup(root, timeout_s, trusted=trusted)) if probe.group in groups
+        ]
 
     @property
     def names(self) -> list[str]:
         """The names of the checks, in order."""
         return [probe.name for probe in self._probes]
 
-    def checks(self) -> Iterator[Check]:
+    def run_checks(self) -> Iterator[Check]:
         """Run the checks; yield each as soon as it is done."""
         return run_probes(self._probes, offline=self._offline)
 
     def report(self) -> DoctorReport:
         """Run the checks and return what came of all of them."""
-        return DoctorReport(list(self.checks()))
+        return DoctorReport(list(self.run_checks()))
 
 
-def _probes(setup: Setup) -> Iterator[Probe]:
-    from coderag.engine.doctor.repository import repository_probes  # noqa: PLC0415  # takes a while
+def _make_probes(setup: Setup) -> Iterator[Probe]:
+    from coderag.engine.doctor.repository import make_repository_probes  # noqa: PLC0415  # takes a while
 
-    yield from installation_probes()
-    yield from settings_probes(setup)
-    yield from repository_probes(setup)
+    yield from make_installation_probes()
+    yield from make_settings_probes(setup)
+    yield from make_repository_probes(setup)
     try:
-        configured = _configured_probes(setup)
+        configured = _make_configured_probes(setup)
     except ConfigurationError as error:  # `settings.files` tells it, too; asked for alone, these do
-        configured = [Probe(group, partial(_raise, error), needs=[LOADED]) for group in _CONFIGURED]
+        configured = [
+            Probe(group, partial(_raise_error, error), needs=[SETTINGS_PROBE]) for group in _CONFIGURED_GROUPS
+        ]
     yield from configured
 
 
-def _configured_probes(setup: Setup) -> list[Probe]:
-    from coderag.engine.doctor.models import model_probes  # noqa: PLC0415  # takes a while
-    from coderag.engine.doctor.repository import service_probes  # noqa: PLC0415  # as above
+def _make_configured_probes(setup: Setup) -> list[Probe]:
+    from coderag.engine.doctor.models import make_model_probes  # noqa: PLC0415  # takes a while
+    from coderag.engine.doctor.repository import make_service_probes  # noqa: PLC0415  # as above
 
-    return [*model_probes(setup), *service_probes(setup)]
+    return [*make_model_probes(setup), *make_service_probes(setup)]
 
 
-def _raise(error: ConfigurationError) -> Finding:
+def _raise_error(error: ConfigurationError) -> Finding:
     raise error

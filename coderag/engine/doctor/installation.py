@@ -10,55 +10,57 @@ from coderag.errors import ConfigurationError
 
 DISTRIBUTION = "coderag-engine"
 
-_SHOWN = ("langgraph", "llama-index-core", "lancedb", "tree-sitter-language-pack")
-_ADVICE = f"Install {DISTRIBUTION} anew, in an environment of its own."
-_EXTRA = re.compile(r"""\bextra\s*==""")
+_REPORTED_PACKAGES = ("langgraph", "llama-index-core", "lancedb", "tree-sitter-language-pack")
+_REINSTALL_HINT = f"Install {DISTRIBUTION} anew, in an environment of its own."
+_EXTRA_MARKER = re.compile(r"""\bextra\s*==""")
 
 
-def installation_probes() -> Iterator[Probe]:
+def make_installation_probes() -> Iterator[Probe]:
     """Yield what is checked of the installation."""
-    yield Probe("installation.python", _python)
-    yield Probe("installation.packages", _packages)
-    yield Probe("installation.grammars", _grammars)
+    yield Probe("installation.python", _report_python)
+    yield Probe("installation.packages", _check_packages)
+    yield Probe("installation.grammars", _check_grammars)
 
 
-def _python() -> Finding:
+def _report_python() -> Finding:
     return Finding(
         f"{platform.python_implementation()} {platform.python_version()} on {platform.system()} {platform.machine()}"
     )
 
 
-def _packages() -> Finding:
+def _check_packages() -> Finding:
     try:
-        own = distribution(DISTRIBUTION)
+        package = distribution(DISTRIBUTION)
     except PackageNotFoundError:
         message = f"{DISTRIBUTION} runs from a folder and is not installed, so its packages cannot be checked"
         return Finding(message, status="note")
-    if wrong := list(_wrong_packages(own)):
-        raise ConfigurationError("; ".join(wrong), hint=_ADVICE)
-    return Finding(", ".join([f"{DISTRIBUTION} {own.version}", *(f"{name} {version(name)}" for name in _SHOWN)]))
+    if faults := list(_find_package_faults(package)):
+        raise ConfigurationError("; ".join(faults), hint=_REINSTALL_HINT)
+    return Finding(
+        ", ".join([f"{DISTRIBUTION} {package.version}", *(f"{name} {version(name)}" for name in _REPORTED_PACKAGES)])
+    )
 
 
-def _wrong_packages(own: Distribution) -> Iterator[str]:
+def _find_package_faults(package: Distribution) -> Iterator[str]:
     """Yield what is wrong with the packages that are required without any extra."""
     from packaging.requirements import Requirement  # noqa: PLC0415  # only this check needs it
 
-    for line in own.requires or ():
-        if _EXTRA.search(line):
+    for line in package.requires or ():
+        if _EXTRA_MARKER.search(line):
             continue
-        required = Requirement(line)
-        if required.marker is not None and not required.marker.evaluate():
+        requirement = Requirement(line)
+        if requirement.marker is not None and not requirement.marker.evaluate():
             continue
         try:
-            found = version(required.name)
+            installed = version(requirement.name)
         except PackageNotFoundError:
-            yield f"{required.name} is not installed"
+            yield f"{requirement.name} is not installed"
             continue
-        if not required.specifier.contains(found, prereleases=True):
-            yield f"{required.name} is {found}, and {required.specifier} is needed"
+        if not requirement.specifier.contains(installed, prereleases=True):
+            yield f"{requirement.name} is {installed}, and {requirement.specifier} is needed"
 
 
-def _grammars() -> Finding:
+def _check_grammars() -> Finding:
     from coderag.ingestion.parsing.languages import LANGUAGES  # noqa: PLC0415  # takes a while
     from coderag.ingestion.parsing.trees import grammar  # noqa: PLC0415  # as above
 
@@ -70,5 +72,5 @@ def _grammars() -> Finding:
         except (LookupError, ImportError, OSError, ValueError, TypeError) as error:
             broken.append(f"{name} ({type(error).__name__})")
     if broken:
-        raise ConfigurationError(f"grammars that do not load: {', '.join(broken)}", hint=_ADVICE)
+        raise ConfigurationError(f"grammars that do not load: {', '.join(broken)}", hint=_REINSTALL_HINT)
     return Finding(f"{len(names)} grammars load")

@@ -11,7 +11,7 @@ from coderag.errors import CodeRAGError
 LOCAL_TIMEOUT_S = 60.0
 INTERNAL_ERROR = "InternalError"
 
-_OVERDUE_HINT = "Try once more: what is loaded by the first request takes long."
+_TIMEOUT_HINT = "Try once more: what is loaded by the first request takes long."
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,11 @@ class Probe:
     """
 
     name: str
-    look: Callable[[], Finding]
+    examine: Callable[[], Finding]
     connects: bool = False
     needs: Sequence[str] = ()
     timeout_s: float = LOCAL_TIMEOUT_S
-    overdue: type[CodeRAGError] = CodeRAGError
+    timeout_error: type[CodeRAGError] = CodeRAGError
 
     @property
     def group(self) -> str:
@@ -55,41 +55,41 @@ def run_probes(probes: Iterable[Probe], *, offline: bool = False) -> Iterator[Ch
         probes: In the order in which they are run.
         offline: Whether to leave out those that connect.
     """
-    unknown: set[str] = set()  # failed or not tried
+    unavailable: set[str] = set()  # failed or not tried
     for probe in probes:
-        missing = [name for name in probe.needs if name in unknown]
+        missing = [name for name in probe.needs if name in unavailable]
         if offline and probe.connects:
             check = Check(probe.name, "skipped", "not tried: it would connect to a server")
         elif missing:
             check = Check(probe.name, "skipped", f"not tried without {missing[0]}")
         else:
-            check = _run(probe)
+            check = _run_probe(probe)
         if check.status in ("failed", "skipped"):
-            unknown.add(probe.name)
+            unavailable.add(probe.name)
         yield check
 
 
-def _run(probe: Probe) -> Check:
+def _run_probe(probe: Probe) -> Check:
     """Run a probe in a thread of its own, which is left behind when time is over."""
-    ended: list[Check] = []
-    thread = Thread(target=lambda: ended.append(_looked(probe)), name=f"doctor-{probe.name}", daemon=True)
+    results: list[Check] = []
+    thread = Thread(target=lambda: results.append(_examine(probe)), name=f"doctor-{probe.name}", daemon=True)
     started = time.perf_counter()
     thread.start()
     thread.join(probe.timeout_s)
     ms = round((time.perf_counter() - started) * 1e3, 1)
-    if not ended:
+    if not results:
         return Check(
-            probe.name, "failed", f"no end after {probe.timeout_s:g} s", _OVERDUE_HINT, ms, probe.overdue.__name__
+            probe.name, "failed", f"no end after {probe.timeout_s:g} s", _TIMEOUT_HINT, ms, probe.timeout_error.__name__
         )
-    return replace(ended[0], ms=ms)
+    return replace(results[0], ms=ms)
 
 
-def _looked(probe: Probe) -> Check:
+def _examine(probe: Probe) -> Check:
     try:
-        found = probe.look()
+        finding = probe.examine()
     except CodeRAGError as error:
         return Check(probe.name, "failed", str(error), error.hint, error=type(error).__name__)
     except Exception as error:  # noqa: BLE001  # one check that breaks must not end the others
         message = f"internal error: {type(error).__name__}: {error}"
         return Check(probe.name, "failed", message, "Please report it.", error=INTERNAL_ERROR)
-    return Check(probe.name, found.status, found.message, found.hint)
+    return Check(probe.name, finding.status, finding.message, finding.hint)

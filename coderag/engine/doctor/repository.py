@@ -8,40 +8,51 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from coderag.config.environment import read_environment_key
-from coderag.engine.doctor.configuration import LOADED
+from coderag.engine.doctor.configuration import SETTINGS_PROBE
 from coderag.engine.doctor.probes import Finding, Probe
 from coderag.engine.doctor.setup import Setup
 from coderag.errors import ConfigurationError, IndexModelError, StoreError
 
 _CONNECT_S = 5.0
-_STALE_SHOWN = 3
+_MAX_FAILED_SHOWN = 3
 _OTLP_VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-_OTLP_ADDRESS = "http://localhost:4318"  # Source: opentelemetry.io/docs/specs/otel/protocol/exporter
-_FOLDER = "repository.folder"
-_INDEX = "index.generation"
+_DEFAULT_OTLP_ADDRESS = "http://localhost:4318"  # Source: opentelemetry.io/docs/specs/otel/protocol/exporter
+_FOLDER_PROBE = "repository.folder"
+_INDEX_PROBE = "index.generation"
 
 
-def repository_probes(setup: Setup) -> Iterator[Probe]:
+def make_repository_probes(setup: Setup) -> Iterator[Probe]:
     """Yield what is checked of the folder and its index."""
-    yield Probe(_FOLDER, partial(_folder, setup))
-    yield Probe("repository.storage", partial(_storage, setup), needs=[LOADED, _FOLDER])
-    yield Probe(_INDEX, partial(_generation, setup), needs=[LOADED, _FOLDER], overdue=StoreError)
-    yield Probe("index.files", partial(_freshness, setup), needs=[LOADED, _INDEX], overdue=StoreError)
-    yield Probe("index.embedding", partial(_embedding, setup), needs=[LOADED, _INDEX], overdue=StoreError)
+    yield Probe(_FOLDER_PROBE, partial(_check_folder, setup))
+    yield Probe("repository.storage", partial(_check_storage, setup), needs=[SETTINGS_PROBE, _FOLDER_PROBE])
+    yield Probe(
+        _INDEX_PROBE, partial(_check_generation, setup), needs=[SETTINGS_PROBE, _FOLDER_PROBE], timeout_error=StoreError
+    )
+    yield Probe(
+        "index.files", partial(_check_freshness, setup), needs=[SETTINGS_PROBE, _INDEX_PROBE], timeout_error=StoreError
+    )
+    yield Probe(
+        "index.embedding",
+        partial(_check_embedding, setup),
+        needs=[SETTINGS_PROBE, _INDEX_PROBE],
+        timeout_error=StoreError,
+    )
 
 
-def service_probes(setup: Setup) -> Iterator[Probe]:
+def make_service_probes(setup: Setup) -> Iterator[Probe]:
     """Yield what is checked of what goes on beside searching."""
     settings = setup.settings
     if settings.chat.memory != "none":
         connects = settings.chat.memory == "postgres"
         limit = setup.limit_s(30.0)
-        yield Probe("chat.memory", partial(_chat, setup), connects, timeout_s=limit, overdue=StoreError)
+        yield Probe(
+            "chat.memory", partial(_check_chat_memory, setup), connects, timeout_s=limit, timeout_error=StoreError
+        )
     if settings.telemetry.traces == "otlp":
-        yield Probe("telemetry.endpoint", _telemetry, connects=True, timeout_s=2 * _CONNECT_S)
+        yield Probe("telemetry.endpoint", _check_telemetry, connects=True, timeout_s=2 * _CONNECT_S)
 
 
-def _folder(setup: Setup) -> Finding:
+def _check_folder(setup: Setup) -> Finding:
     from coderag.ingestion.files.git_repository import find_repository  # noqa: PLC0415  # takes a while
     from coderag.ingestion.files.scanner import check_root  # noqa: PLC0415  # as above
 
@@ -51,7 +62,7 @@ def _folder(setup: Setup) -> Finding:
     return Finding(str(root))
 
 
-def _storage(setup: Setup) -> Finding:
+def _check_storage(setup: Setup) -> Finding:
     """Try to write where the index is, or will be."""
     directory = setup.directory
     existing = next(folder for folder in (directory, *directory.parents) if folder.exists())
@@ -66,7 +77,7 @@ def _storage(setup: Setup) -> Finding:
     return Finding(f"{directory} can be written")
 
 
-def _generation(setup: Setup) -> Finding:
+def _check_generation(setup: Setup) -> Finding:
     pointer = setup.store.read_pointer()
     if pointer is None:
         return Finding(
@@ -79,7 +90,7 @@ def _generation(setup: Setup) -> Finding:
     return Finding(f"generation {pointer.generation} of {pointer.created}: {pointer.chunks:,} chunks")
 
 
-def _freshness(setup: Setup) -> Finding:
+def _check_freshness(setup: Setup) -> Finding:
     from coderag.engine.index_status import read_index_status  # noqa: PLC0415  # as above
     from coderag.ingestion.files.scanner import check_root  # noqa: PLC0415  # takes a while
 
@@ -88,15 +99,15 @@ def _freshness(setup: Setup) -> Finding:
     status = read_index_status(check_root(setup.root), setup.settings, setup.store.open())
     changes = {name: len(getattr(status, name)) for name in ("added", "changed", "removed")}
     if any(changes.values()):
-        told = ", ".join(f"{number:,} {name}" for name, number in changes.items() if number)
-        return Finding(f"out of date: {told}", "Run `coderag index`.", "note")
+        summary = ", ".join(f"{number:,} {name}" for name, number in changes.items() if number)
+        return Finding(f"out of date: {summary}", "Run `coderag index`.", "note")
     if status.failed:
-        first = "; ".join(f"{path}: {error}" for path, error in status.failed[:_STALE_SHOWN])
-        return Finding(f"{len(status.failed):,} files failed: {first}", "`coderag status` lists all.", "note")
+        examples = "; ".join(f"{path}: {error}" for path, error in status.failed[:_MAX_FAILED_SHOWN])
+        return Finding(f"{len(status.failed):,} files failed: {examples}", "`coderag status` lists all.", "note")
     return Finding(f"{status.files:,} files, up to date")
 
 
-def _embedding(setup: Setup) -> Finding:
+def _check_embedding(setup: Setup) -> Finding:
     from coderag.models.providers import describe_configured_embedding  # noqa: PLC0415  # takes a while
 
     pointer = setup.store.read_pointer()
@@ -113,7 +124,7 @@ def _embedding(setup: Setup) -> Finding:
     raise IndexModelError(message, hint=hint)
 
 
-def _chat(setup: Setup) -> Finding:
+def _check_chat_memory(setup: Setup) -> Finding:
     from coderag.stores.chat_memory import ChatMemory  # noqa: PLC0415  # takes a while
 
     settings = setup.settings
@@ -122,16 +133,16 @@ def _chat(setup: Setup) -> Finding:
     return Finding(f"{settings.chat.memory}: {number:,} conversation{'' if number == 1 else 's'}")
 
 
-def _telemetry() -> Finding:
+def _check_telemetry() -> Finding:
     """Connect to where spans are sent. Nothing is sent."""
-    address = read_environment_key(*_OTLP_VARIABLES) or _OTLP_ADDRESS
+    address = read_environment_key(*_OTLP_VARIABLES) or _DEFAULT_OTLP_ADDRESS
     parts = urlsplit(address)
-    shown = f"{parts.scheme}://{parts.hostname}"  # an address may hold a password
+    endpoint = f"{parts.scheme}://{parts.hostname}"  # an address may hold a password
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)
-        shown = f"{shown}:{port}"
+        endpoint = f"{endpoint}:{port}"
         socket.create_connection((parts.hostname or "", port), _CONNECT_S).close()
     except (OSError, ValueError) as error:
-        message = f"{shown} cannot be reached: {error}"
+        message = f"{endpoint} cannot be reached: {error}"
         raise ConfigurationError(message, hint="Start the collector, or set OTEL_EXPORTER_OTLP_ENDPOINT.") from error
-    return Finding(f"{shown} can be reached")
+    return Finding(f"{endpoint} can be reached")

@@ -15,15 +15,15 @@ from coderag.models.ollama_models import describe_model, guess_use
 from coderag.models.providers import resolve_embedding_remote
 from coderag.models.remote_errors import Remote
 
-LISTING_S: Final = 10.0
+LISTING_TIMEOUT_S: Final = 10.0
 """Seconds for a server to say what it has; it computes nothing for that."""
 
-_NAMES_SHOWN = 5
-_LIST_EMBEDDING_MODELS = ("ollama", "openai")
+_MAX_NAMES_SHOWN = 5
+_LISTING_PROVIDERS = ("ollama", "openai")
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedModel:
     """A model on a server that lists its models.
 
     Attributes:
@@ -33,102 +33,110 @@ class Served:
         window: Tokens that a prompt may have, which the model must be able to read; 0 where there are none.
     """
 
-    remote: Callable[[], Remote]
+    make_remote: Callable[[], Remote]
     provider: str
     embeds: bool = False
-    window: int = 0
+    context_window: int = 0
 
 
-def embedding_server(setup: Setup) -> Served | None:
+def find_embedding_server(setup: Setup) -> ServedModel | None:
     """Return the server of the embedding model, if it is on one that lists its models."""
     settings = setup.settings.embedding
-    if settings.provider not in _LIST_EMBEDDING_MODELS:
+    if settings.provider not in _LISTING_PROVIDERS:
         return None
-    limited = settings.model_copy(update={"timeout_s": setup.limit_s(LISTING_S)})
-    return Served(lambda: resolve_embedding_remote(limited), settings.provider, embeds=True)
+    limited = settings.model_copy(update={"timeout_s": setup.limit_s(LISTING_TIMEOUT_S)})
+    return ServedModel(lambda: resolve_embedding_remote(limited), settings.provider, embeds=True)
 
 
-def llm_server(setup: Setup) -> Served:
+def make_llm_server(setup: Setup) -> ServedModel:
     """Return the server of the language model."""
     settings = setup.settings.llm
-    limited = settings.model_copy(update={"timeout_s": setup.limit_s(LISTING_S)})
-    return Served(
-        lambda: resolve_llm_remote(limited, get_model_name(settings)), settings.provider, window=settings.context_window
+    limited = settings.model_copy(update={"timeout_s": setup.limit_s(LISTING_TIMEOUT_S)})
+    return ServedModel(
+        lambda: resolve_llm_remote(limited, get_model_name(settings)),
+        settings.provider,
+        context_window=settings.context_window,
     )
 
 
-def reranker_server(setup: Setup) -> Served | None:
+def find_reranker_server(setup: Setup) -> ServedModel | None:
     """Return the server of the reranker, if it is on one."""
     settings = setup.settings.reranker
     if settings.provider != "ollama":
         return None
 
-    def remote() -> Remote:
+    def make_remote() -> Remote:
         address = parse_server_address(settings.base_url, "reranker.base_url")
-        limit = setup.limit_s(LISTING_S)
+        limit = setup.limit_s(LISTING_TIMEOUT_S)
         return Remote("ollama", settings.model or OLLAMA_MODEL, address, "reranker", limit)
 
-    return Served(remote, settings.provider, window=settings.context_window)
+    return ServedModel(make_remote, settings.provider, context_window=settings.context_window)
 
 
-def server_probes(section: str, served: Served) -> Iterator[Probe]:
+def make_server_probes(section: str, served_model: ServedModel) -> Iterator[Probe]:
     """Yield what is checked of a server before it is asked for anything."""
     server, model = f"{section}.server", f"{section}.model"
-    listed = cache(lambda: list_server_models(served.remote()))  # asked for once; the second probe runs after the first
-    limit = 2 * LISTING_S
-    yield Probe(server, partial(_server, served, listed), connects=True, timeout_s=limit, overdue=ModelUnavailableError)
+    list_names = cache(
+        lambda: list_server_models(served_model.make_remote())
+    )  # asked for once; the second probe runs after the first
+    limit = 2 * LISTING_TIMEOUT_S
+    yield Probe(
+        server,
+        partial(_check_server, served_model, list_names),
+        connects=True,
+        timeout_s=limit,
+        timeout_error=ModelUnavailableError,
+    )
     yield Probe(
         model,
-        partial(_model, served, listed),
+        partial(_check_model, served_model, list_names),
         connects=True,
         needs=[server],
         timeout_s=limit,
-        overdue=ModelUnavailableError,
+        timeout_error=ModelUnavailableError,
     )
-    if served.provider == "ollama" and served.window:
+    if served_model.provider == "ollama" and served_model.context_window:
         yield Probe(
             f"{section}.window",
-            partial(_window, served),
+            partial(_check_window, served_model),
             connects=True,
             needs=[server, model],
             timeout_s=limit,
-            overdue=ModelUnavailableError,
+            timeout_error=ModelUnavailableError,
         )
 
 
-def _server(served: Served, listed: Callable[[], list[str]]) -> Finding:
-    remote = served.remote()
-    number = len(listed())
+def _check_server(served_model: ServedModel, list_names: Callable[[], list[str]]) -> Finding:
+    remote = served_model.make_remote()
+    number = len(list_names())
     return Finding(f"{remote.provider} at {remote.address} answers; models: {number:,}")
 
 
-def _model(served: Served, listed: Callable[[], list[str]]) -> Finding:
-    remote, names = served.remote(), listed()
+def _check_model(served_model: ServedModel, list_names: Callable[[], list[str]]) -> Finding:
+    remote, names = served_model.make_remote(), list_names()
     if is_listed(remote.model, names):
         return Finding(f"{remote.model} is there")
-    near = [name for name in names if (guess_use(name) == "embedding") == served.embeds]
-    others = f", which has {', '.join(near[:_NAMES_SHOWN])}" if near else ""
-    message = f"{remote.provider} at {remote.address}{others}, has no model {remote.model}"
+    alternatives = [name for name in names if (guess_use(name) == "embedding") == served_model.embeds]
+    suggestion = f", which has {', '.join(alternatives[:_MAX_NAMES_SHOWN])}" if alternatives else ""
+    message = f"{remote.provider} at {remote.address}{suggestion}, has no model {remote.model}"
     if remote.provider == "ollama":
-        choose = f", or set {remote.section}.model to one that is there" if near else ""
-        raise ModelUnavailableError(message, hint=f"Fetch it with `ollama pull {remote.model}`{choose}.")
+        advice = f", or set {remote.section}.model to one that is there" if alternatives else ""
+        raise ModelUnavailableError(message, hint=f"Fetch it with `ollama pull {remote.model}`{advice}.")
     # Some servers answer to names that they do not list, such as dated ones.
     return Finding(message.replace("has no model", "does not list"), f"Check {remote.section}.model.", "note")
 
 
-def _window(served: Served) -> Finding:
+def _check_window(served_model: ServedModel) -> Finding:
     """Compare with what Ollama tells of the model: of a longer prompt it drops the beginning without a word."""
-    remote = served.remote()
+    remote = served_model.make_remote()
     model = describe_model(remote)
     if model.use == "embedding":
         message = f"{remote.model} is a model for embedding, as ollama at {remote.address} describes it"
         raise ConfigurationError(message, hint=f"Set {remote.section}.model to one that writes.")
     if model.context_length is None:
         return Finding("the server does not tell how much the model reads", status="note")
-    if served.window > model.context_length:
-        message = (
-            f"{remote.section}.context_window is {served.window:,}, and {remote.model} reads {model.context_length:,}"
-        )
+    if served_model.context_window > model.context_length:
+        message = f"{remote.section}.context_window is {served_model.context_window:,}, and {remote.model} reads {model.context_length:,}"
         hint = f"Set {remote.section}.context_window to {model.context_length}: Ollama drops the beginning of longer prompts."
         raise ConfigurationError(message, hint=hint)
-    return Finding(f"{served.window:,} of the {model.context_length:,} tokens that {remote.model} reads")
+    return Finding(f"{served_model.context_window:,} of the {model.context_length:,} tokens that {remote.model} reads")

@@ -22,7 +22,7 @@ class ChangeSource(Protocol):
 
         Raises:
             OSError: The system can no longer report all changes: the folder is gone, or a limit is reached.
-            KeyboardInterrupt: The user has interrupted the process meanwhile.
+            KeyboardInterrupt: The user interrupted the wait.
         """
         ...
 

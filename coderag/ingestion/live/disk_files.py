@@ -102,6 +102,6 @@ def compute_earliest_check_ns(created: str) -> int:
     """Compute a time before which no file was read for a generation.
 
     Args:
-        created: When it was committed, ISO 8601.
+        created: Time of its commit, ISO 8601.
     """
     return int(datetime.fromisoformat(created).timestamp() * 10**9) - _MAX_RUN_NS

@@ -103,7 +103,7 @@ class EditTracker:
             self._walk(generation)
 
     def check_all(self, generation: GenerationFiles) -> None:
-        """Bring `edited` up to date with all files that the generation has, and with new ones in their folders.
+        """Bring `edited` up to date with all files of the generation, and with new files in their folders.
 
         A file that was skipped for its content or size may be indexable now.
         """

@@ -86,7 +86,7 @@ class FileWatch:
             system reports no changes, or not in time, or watching has not started.
 
         Raises:
-            KeyboardInterrupt: The user has interrupted the process meanwhile.
+            KeyboardInterrupt: The user interrupted the wait.
         """
         requested_ns = time.monotonic_ns()
         with self._settle_lock:  # another thread's cookie may suffice
@@ -165,7 +165,7 @@ class FileWatch:
             source.watch_cookies()
             descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         os.close(descriptor)
-        with suppress(OSError):  # Windows, while a scanner has it open; it lies in a folder of ours
+        with suppress(OSError):  # on Windows a scanner may hold it open; the folder is CodeRAG's own
             path.unlink()
 
     # Changes
@@ -253,7 +253,7 @@ def _open_change_source(
         OSError: The system cannot watch the folder.
     """
     if sys.platform == "linux":
-        from coderag.ingestion.live import inotify  # noqa: PLC0415  # other systems lack what it imports
+        from coderag.ingestion.live import inotify  # noqa: PLC0415  # imports modules of Linux
 
         if inotify.is_available():
             return inotify.InotifySource(root, cookies, ignored, on_change)

@@ -57,7 +57,7 @@ class LiveIndex:
 
     Args:
         root: Folder of the repository.
-        settings: Its settings.
+        settings: Settings of the repository.
         directory: The index's directory.
         dense_model: Returns the configured embedding model.
         builder: Returns the builder of the code graph.

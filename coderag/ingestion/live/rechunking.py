@@ -45,7 +45,7 @@ class Rechunker:
 
     Args:
         root: Folder of the repository.
-        settings: Its settings.
+        settings: Settings of the repository.
         make_model: Returns the dense model.
         base: The generation.
         disk: The files on disk.
@@ -84,7 +84,7 @@ class Rechunker:
         """Build the replacements for a generation's edited files.
 
         Args:
-            edits: The files that differ.
+            edits: The edited files.
             required: Files to chunk in any case; of the others, as many as a query can wait for.
             hidden: Files to omit, because they are edited too fast to keep up.
         """
@@ -113,7 +113,9 @@ class Rechunker:
     def _warn_unread(self, unread: Sequence[Candidate]) -> None:
         """Warn once that some edits are not visible yet, for example after a branch switch."""
         if unread and not self._is_behind:
-            message = "%d changed files have not been read yet; answers use their indexed versions. Run `coderag index` to read all."
+            message = (
+                "%d changed files have not been read yet: answers use their indexed text. `coderag index` reads all."
+            )
             _logger.warning(message, len(unread))
         self._is_behind = bool(unread)
 
@@ -195,7 +197,7 @@ class _FaultTolerantModel:
         return BatchVectors(np.zeros((len(batch.texts), dimension), np.float32), files, files)
 
     def embed_query(self, query: str, terms: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vector of a question; zeros if there is no model."""
+        """Return the vector of a query; zeros without a model."""
         if self._model is None:
             return np.zeros(self.info.dimension, np.float32)
         return self._model.embed_query(query, terms)

@@ -25,7 +25,7 @@ class RustNotifySource:
 
     Args:
         root: Folder of the repository.
-        cookies: The folder for cookies.
+        cookies: The cookie folder.
         on_change: Receives the changes.
 
     Raises:

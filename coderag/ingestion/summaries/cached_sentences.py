@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LLM_SOURCE: Final = "llm"
 """The ``summary_source`` of a sentence by a language model."""
 
-_COUNTER_NAME: Final = "summaries"  # beside the workers, whose names are numbers
+_COUNTER_NAME: Final = "summaries"  # distinct from workers, whose names are numbers
 
 _logger = logging.getLogger(__name__)
 

@@ -38,7 +38,7 @@ class EnrichReport:
         failed: Targets without a usable sentence, as ``(place, reason)``; they are tried again later.
         remaining: Chunks that still have no sentence.
         share: Chunks with a sentence of a language model, and all chunks to summarize.
-        cost: None where the settings have no prices.
+        cost: Cost of the run; None if the settings have no prices.
         generation: Number of the current generation.
         model: Name of the model.
         error: The model's last error, if it kept failing.

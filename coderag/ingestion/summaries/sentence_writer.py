@@ -73,7 +73,7 @@ class SentenceWriter:
 
     Args:
         model: The model.
-        prompts: Of the repository.
+        prompts: Prompts of the repository.
         guard: Marks the repository's text as data.
         settings: Section ``llm``.
         max_batch_size: Maximum number of targets in a batch.
@@ -101,7 +101,7 @@ class SentenceWriter:
 
     @property
     def model_name(self) -> str:
-        """Name of the model; empty without one."""
+        """Name of the model; empty without a model."""
         return self._model.name if self._model else ""
 
     def get_maker_key(self, level: Level) -> str:

@@ -42,7 +42,7 @@ def commit_summaries(store: IndexStore, model: DenseModel, cache: SummaryCache, 
 
     Raises:
         IndexLockedError: Another writer is at work.
-        IndexModelError: The index was made with another embedding model than the configured one.
+        IndexModelError: The index was built with another embedding model than configured.
         ModelError: The embedding model failed; nothing has changed.
         StoreError: The index cannot be written; the last generation is intact.
     """

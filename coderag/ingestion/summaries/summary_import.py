@@ -42,7 +42,7 @@ def import_summaries(context: EnrichContext, path: Path) -> EnrichReport:
 
     Raises:
         InvalidQueryError: The file cannot be read or a line is invalid; nothing is imported.
-        IndexLockedError: Another process writes the index.
+        IndexLockedError: Another process is writing the index.
     """
     started = time.monotonic()
     lines = list(_read_lines(path))

@@ -1,7 +1,7 @@
 """Per-file work of indexing in a worker process: read, parse, summarize, count terms.
 
-A `ParseJob` is some files, its `JobResult` their chunks as one Arrow table with their term counts. Nothing here imports
-LlamaIndex: a worker starts in a fraction of a second.
+A `ParseJob` is some files, its `JobResult` their chunks as an Arrow table with term counts. Nothing here imports LlamaIndex, so
+that a worker starts in a fraction of a second.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -104,7 +104,7 @@ class JobResult:
         parsed: The files and their texts, unless chunks are returned as columns.
         facts: Facts of each parsed file, by path.
         new_cache_entries: Parsed files that are not in the cache, by key.
-        seconds: By stage.
+        seconds: Seconds by stage.
         worker: Id of the worker that numbered the columns of the counts.
     """
 
@@ -125,7 +125,7 @@ class JobRunner:
     """Runs the jobs of one run.
 
     Args:
-        settings: Of the run.
+        settings: Settings of the run.
         worker: Name of this process among those of the run.
     """
 

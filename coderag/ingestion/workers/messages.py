@@ -1,9 +1,8 @@
-"""Messages between a worker process and its parent, see `coderag.process_messages`.
+"""Messages between a worker process and its parent, see `coderag.system.process_messages`.
 
-Parent to worker: `RunSettings`, then each `ParseJob`, at the end None; between runs an `WorkerCall`. Worker to parent: the
-position of
-each file it begins with, and in the end a `JobResult` or a `WorkerFault`; None when the run is put away; of an errand what that
-says, then None.
+Parent to worker: `RunSettings`, then each `ParseJob`, at the end None; between runs a `WorkerCall`. Worker to parent: the
+position of each file before its parsing, and finally a `JobResult` or a `WorkerFault`; None after the end of a run. After a
+call: the messages of the function, then None.
 """
 
 from dataclasses import dataclass

@@ -68,7 +68,7 @@ class WorkerPool:
 
     @contextmanager
     def lend(self, function: str) -> Iterator[Pipes]:
-        """Lend a worker for other work, see `coderag.process_messages.Lend`.
+        """Lend a worker for other work, see `coderag.system.process_messages.Lend`.
 
         Raises:
             IngestionError: No worker can be started.

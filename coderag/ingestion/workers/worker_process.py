@@ -13,7 +13,7 @@ from coderag.ingestion.workers.messages import WorkerCall, WorkerFault
 from coderag.system.process_messages import Pipes, read_message, write_message
 from coderag.system.subprocesses import build_python_command, build_python_environment, describe_exit
 
-if TYPE_CHECKING:  # the parent loads the parsers only if it needs them: a worker does, meanwhile
+if TYPE_CHECKING:  # the parent avoids importing the parsers: workers import them
     from coderag.ingestion.workers.jobs import JobResult, ParseJob, RunSettings
 
 NO_WORKERS_HINT: Final = "Set `ingestion.workers` to 0 to index without worker processes."
@@ -54,7 +54,7 @@ class WorkerProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                # NumPy's linear algebra is not used, and would start a thread a core.
+                # NumPy's linear algebra is unused, but would start a thread per core.
                 env=build_python_environment(OPENBLAS_NUM_THREADS="1"),
             )
         except OSError as error:
@@ -90,7 +90,7 @@ class WorkerProcess:
             while isinstance(message := read_message(self._output), int):
                 position = message
                 watchdog.reset()
-        except (EOFError, OSError, ValueError) as error:  # ValueError: `close` was called meanwhile
+        except (EOFError, OSError, ValueError) as error:  # ValueError: `close` was called concurrently
             reason, is_external = self._describe_end(timed_out=watchdog.has_fired)
             raise WorkerDiedError(position, reason, is_external=is_external) from error
         finally:

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from coderag.interfaces.cli._streams import Output, visible
+from coderag.interfaces.cli._streams import Output, escape_controls
 from coderag.schema.answers import Answer, AnswerEvent
 
 if TYPE_CHECKING:
@@ -35,72 +35,78 @@ class AnswerPrinter:
         self._checked = ""  # the paragraph that is not finished
         self._draft = ""
         self._stage = "searching"
-        self._printed = False  # whether anything of this answer was
+        self._has_printed = False  # whether anything of this answer was
 
-    def show(self, event: AnswerEvent) -> None:
+    def handle_event(self, event: AnswerEvent) -> None:
         """Take the next step of an answer; with the last one, all of it is printed."""
         if event.kind == "answer" and event.answer:
-            self._end(event.answer)
-        elif self._output.for_people:
-            self._go_on(event)
+            self._print_answer(event.answer)
+        elif self._output.is_terminal:
+            self._handle_progress(event)
 
     def close(self) -> None:
         """Leave the terminal as it was; what was checked of an answer that broke off is printed."""
-        if self._output.for_people:
+        if self._output.is_terminal:
             self._draft = ""
-            self._stop()
-            self._print(self._checked)
-        self._checked, self._stage, self._printed = "", "searching", False
+            self._stop_live()
+            self._print_markdown(self._checked)
+        self._checked, self._stage, self._has_printed = "", "searching", False
 
-    def _go_on(self, event: AnswerEvent) -> None:
+    def _handle_progress(self, event: AnswerEvent) -> None:
         if event.kind == "stage":
             self._stage = _STAGES.get(event.text, self._stage)
         elif event.kind == "draft":
             self._draft += event.text
         else:
             self._draft = ""
-            finished, self._checked = finished_blocks(self._checked + event.text)
-            self._print(finished)
+            finished, self._checked = split_finished_blocks(self._checked + event.text)
+            self._print_markdown(finished)
         self._draw()
 
-    def _end(self, answer: Answer) -> None:
-        if self._output.for_people:
-            if not self._printed and not self._checked:  # nobody streamed it
+    def _print_answer(self, answer: Answer) -> None:
+        if self._output.is_terminal:
+            if not self._has_printed and not self._checked:  # nobody streamed it
                 self._checked = answer.text
             self.close()
         else:
             self._output.write(answer.text)
 
-    def _print(self, markdown: str) -> None:
+    def _print_markdown(self, markdown: str) -> None:
         if not markdown.strip():
             return
         from coderag.interfaces.cli._markdown import LinkedMarkdown
 
-        self._stop()  # the thread that draws may otherwise do so between the lines that are printed
-        console = self._output.console()
-        if self._printed:
+        self._stop_live()  # the thread that draws may otherwise do so between the lines that are printed
+        console = self._output.make_console()
+        if self._has_printed:
             console.print()
-        console.print(LinkedMarkdown(visible(markdown), self._root))
-        self._printed = True
+        console.print(LinkedMarkdown(escape_controls(markdown), self._root))
+        self._has_printed = True
 
     def _draw(self) -> None:
         """Draw what is not finished."""
-        from coderag.interfaces.cli._markdown import Tail, live
+        from coderag.interfaces.cli._markdown import AnswerTail, make_live
 
-        tail = Tail(visible(self._checked), visible(self._draft), self._stage, self._root, distance=self._printed)
+        tail = AnswerTail(
+            escape_controls(self._checked),
+            escape_controls(self._draft),
+            self._stage,
+            self._root,
+            leading_blank=self._has_printed,
+        )
         if self._live is None:
-            self._live = live(self._output.console(), tail)
-            self._live.start(refresh=not self._printed)
+            self._live = make_live(self._output.make_console(), tail)
+            self._live.start(refresh=not self._has_printed)
         self._live.update(tail)
 
-    def _stop(self) -> None:
+    def _stop_live(self) -> None:
         if self._live:
             live, self._live = self._live, None
             live.update("")  # else it is drawn once more
             live.stop()
 
 
-def finished_blocks(markdown: str) -> tuple[str, str]:
+def split_finished_blocks(markdown: str) -> tuple[str, str]:
     """Return the paragraphs, lists and blocks of code that nothing can be added to, and what is behind them."""
     fence, blank, end, position = "", False, 0, 0
     for line in markdown.splitlines(keepends=True):
@@ -118,14 +124,14 @@ def finished_blocks(markdown: str) -> tuple[str, str]:
     return markdown[:end], markdown[end:]
 
 
-def verdict_text(answer: Answer) -> str:
+def format_verdict(answer: Answer) -> str:
     """Return how many of an answer's claims are verified, in words."""
     if not answer.total:
         return "no claims"
     return f"{answer.verified} of {answer.total} {'claim' if answer.total == 1 else 'claims'} verified"
 
 
-def notes(answer: Answer) -> Iterable[str]:
+def list_notes(answer: Answer) -> Iterable[str]:
     """Yield what else is to be told of an answer, a line each."""
     for citation in answer.citations:
         if not citation.verified:
@@ -133,17 +139,17 @@ def notes(answer: Answer) -> Iterable[str]:
     for claim in answer.claims:
         if not claim.shown:
             yield f"left out: {' '.join(claim.text.split())} ({claim.reason})"
-    for place in answer.flagged:
-        yield f"text that addresses a language model: {place}"
+    for location in answer.flagged:
+        yield f"text that addresses a language model: {location}"
     if answer.redacted:
         secrets = "one secret was" if answer.redacted == 1 else f"{answer.redacted} secrets were"
         yield f"{secrets} not shown to the language model"
 
 
 @cache
-def file_of(root: Path, place: str) -> Path | None:
+def find_cited_file(root: Path, location: str) -> Path | None:
     """Return the file that a place in a repository is in, such as ``src/a.py:10-42``; None if there is none."""
-    path = PurePosixPath(place.partition(":")[0])
+    path = PurePosixPath(location.partition(":")[0])
     if path.is_absolute() or ".." in path.parts:
         return None
     file = root / path

@@ -24,7 +24,7 @@ def open_repository(root: Path) -> "CodeRAG":
     from coderag.interfaces.cli._restricted import warn_of_restrictions
 
     rag = CodeRAG(root, trusted=is_trusted(root))
-    warn_of_restrictions(root, [(one.key, one.place) for one in rag.settings.restrictions])
+    warn_of_restrictions(root, [(restriction.key, restriction.place) for restriction in rag.settings.restrictions])
     return rag
 
 
@@ -33,29 +33,29 @@ def open_warm(root: Path) -> "Engine":
 
     Then a service is started for the commands after this one, if the settings say so. Raises as `open_repository`.
     """
-    from coderag.interfaces.cli._haste import before_loading, before_reading
+    from coderag.interfaces.cli._haste import skip_pandas, tune_gc
     from coderag.service.opening import open_remote
 
-    remote = open_remote(root, lambda: open_repository(root), partial(_warn, root))
+    remote = open_remote(root, lambda: open_repository(root), partial(_warn_of_service_restrictions, root))
     if remote is not None:
         return remote
-    before_loading()
+    tune_gc()
     rag = open_repository(root)
-    before_reading(rag.settings)
+    skip_pandas(rag.settings)
     if rag.settings.service.autostart:
         # At the end, so that this command's own work is not slowed down.
-        atexit.register(_start_for_later)
+        atexit.register(_start_service_later)
     return rag
 
 
-def _start_for_later() -> None:
+def _start_service_later() -> None:
     from coderag.service.launcher import start_for_later
 
     start_for_later()
 
 
-def _warn(root: Path, left_out: list[dict[str, Any]]) -> None:
+def _warn_of_service_restrictions(root: Path, restrictions: list[dict[str, Any]]) -> None:
     """Warn as `open_repository` does, of what the service found."""
     from coderag.interfaces.cli._restricted import warn_of_restrictions
 
-    warn_of_restrictions(root, [(one["key"], one["place"]) for one in left_out])
+    warn_of_restrictions(root, [(restriction["key"], restriction["place"]) for restriction in restrictions])

@@ -2,39 +2,39 @@
 
 from typing import TYPE_CHECKING
 
-from coderag.interfaces.cli._chat_asking import agrees
-from coderag.interfaces.cli._chat_text import print_earlier, print_verdict
+from coderag.interfaces.cli._chat_asking import confirm
+from coderag.interfaces.cli._chat_text import print_last_exchange, print_verdict
 
 if TYPE_CHECKING:
-    from coderag.interfaces.cli._chat_talk import Talk
+    from coderag.interfaces.cli._chat_talk import ChatSession
 
-_LONGEST_QUESTION = 200  # characters of it in a question about it
+_MAX_QUESTION_CHARS = 200  # characters of it in a question about it
 
 
-def answer_question(talk: "Talk", text: str) -> None:
+def answer_question(session: "ChatSession", text: str) -> None:
     """Ask a question; print the answer and what is to be told of it. Ctrl-C ends the answer only.
 
     Raises:
-        CodeRAGError: As `Talk.ask`.
+        CodeRAGError: As `ChatSession.ask`.
     """
-    talk.output.write("")
+    session.output.write("")
     try:
-        talk.ask(text)
+        session.ask(text)
     except KeyboardInterrupt:
-        talk.output.note("ended; /retry asks it again")
+        session.output.note("ended; /retry asks it again")
         return
-    print_verdict(talk)
+    print_verdict(session)
 
 
-def pick_up(talk: "Talk") -> None:
+def resume_conversation(session: "ChatSession") -> None:
     """Show the last exchange of a conversation in short, and offer to answer a question that has no answer."""
-    print_earlier(talk)
-    asked = talk.unanswered()
-    if not asked:
+    print_last_exchange(session)
+    question = session.find_unanswered()
+    if not question:
         return
-    shown = " ".join(asked.split())
-    if len(shown) > _LONGEST_QUESTION:
-        shown = shown[: _LONGEST_QUESTION - 1] + "…"
-    talk.output.note(f"the last question has no answer: {shown}")
-    if agrees("Ask it again?", default=True):
-        answer_question(talk, asked)
+    excerpt = " ".join(question.split())
+    if len(excerpt) > _MAX_QUESTION_CHARS:
+        excerpt = excerpt[: _MAX_QUESTION_CHARS - 1] + "…"
+    session.output.note(f"the last question has no answer: {excerpt}")
+    if confirm("Ask it again?", default=True):
+        answer_question(session, question)

@@ -9,18 +9,18 @@ import typer
 from coderag.errors import InvalidQueryError
 
 
-def can_ask() -> bool:
+def can_prompt() -> bool:
     """Whether somebody is there to be asked."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def agrees(question: str, *, default: bool = False) -> bool:
+def confirm(question: str, *, default: bool = False) -> bool:
     """Ask a person, on standard error; Ctrl-C and the end of the input are a no.
 
     Raises:
         InvalidQueryError: Nobody can be asked.
     """
-    if not can_ask():
+    if not can_prompt():
         raise InvalidQueryError("nobody can be asked: standard input is no terminal", hint="Agree with --yes.")
     try:
         return typer.confirm(question, default=default, err=True)
@@ -30,19 +30,19 @@ def agrees(question: str, *, default: bool = False) -> bool:
 
 
 @contextmanager
-def no_typing() -> Iterator[None]:
+def suppress_typing() -> Iterator[None]:
     """Drop what is typed while an answer is printed: it would show in the middle of it, and each line be a question."""
     try:
         import termios
     except ImportError:  # Windows
         yield
         return
-    stream = sys.stdin.fileno()
-    before = termios.tcgetattr(stream)
-    quiet = [*before]
-    quiet[3] = before[3] & ~termios.ECHO
-    termios.tcsetattr(stream, termios.TCSADRAIN, quiet)
+    descriptor = sys.stdin.fileno()
+    saved = termios.tcgetattr(descriptor)
+    quiet = [*saved]
+    quiet[3] = saved[3] & ~termios.ECHO
+    termios.tcsetattr(descriptor, termios.TCSADRAIN, quiet)
     try:
         yield
     finally:
-        termios.tcsetattr(stream, termios.TCSAFLUSH, before)
+        termios.tcsetattr(descriptor, termios.TCSAFLUSH, saved)

@@ -8,21 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from coderag.errors import InvalidQueryError
-from coderag.interfaces.cli._chat_answering import answer_question, pick_up
-from coderag.interfaces.cli._chat_asking import agrees
-from coderag.interfaces.cli._chat_places import open_place, show_context, show_places
+from coderag.interfaces.cli._chat_answering import answer_question, resume_conversation
+from coderag.interfaces.cli._chat_asking import confirm
+from coderag.interfaces.cli._chat_places import open_citation, print_citations, print_context
 from coderag.interfaces.cli._chat_text import print_answer
 from coderag.interfaces.cli._chat_threads import delete_thread, export_thread, find_thread, print_threads
 
 if TYPE_CHECKING:
-    from coderag.interfaces.cli._chat_talk import Talk
+    from coderag.interfaces.cli._chat_talk import ChatSession
 
-_COMMAND: Final = re.compile(r"/[A-Za-z?]*(?=\s|$)")
-Choices = Callable[["Talk"], Iterable[tuple[str, str]]]
+_COMMAND_PATTERN: Final = re.compile(r"/[A-Za-z?]*(?=\s|$)")
+ChoiceLister = Callable[["ChatSession"], Iterable[tuple[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class SlashCommand:
     """A slash command.
 
     Attributes:
@@ -34,16 +34,16 @@ class Command:
     name: str
     argument: str
     help: str
-    run: "Callable[[Talk, str], None]"
-    choices: Choices | None = None
+    run: "Callable[[ChatSession, str], None]"
+    list_choices: ChoiceLister | None = None
 
 
 def is_command(text: str) -> bool:
     """Whether a text is meant as a command; ``/src/app.py`` and what has several lines is not."""
-    return "\n" not in text.strip() and _COMMAND.match(text.strip()) is not None
+    return "\n" not in text.strip() and _COMMAND_PATTERN.match(text.strip()) is not None
 
 
-def run_command(talk: "Talk", text: str) -> None:
+def run_command(session: "ChatSession", text: str) -> None:
     """Run a slash command.
 
     Raises:
@@ -52,19 +52,19 @@ def run_command(talk: "Talk", text: str) -> None:
     """
     name, _, argument = text.strip().partition(" ")
     name = name.lower()
-    command = COMMANDS.get(_OTHER_NAMES.get(name, name))
+    command = COMMANDS.get(_ALIASES.get(name, name))
     if command is None:
-        near = get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
-        hint = f"Did you mean {near[0]}?" if near else "/help lists the commands."
+        matches = get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+        hint = f"Did you mean {matches[0]}?" if matches else "/help lists the commands."
         raise InvalidQueryError(f"there is no command {name}", hint=hint)
     argument = argument.strip()
     if argument and not command.argument:
         raise InvalidQueryError(f"{name} takes nothing behind it", hint=f"Type {name} alone.")
-    talk.read_turns()  # it may have gone on elsewhere
-    command.run(talk, argument)
+    session.read_turns()  # it may have gone on elsewhere
+    command.run(session, argument)
 
 
-def _help(talk: "Talk", _: str) -> None:
+def _show_help(session: "ChatSession", _: str) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -73,97 +73,97 @@ def _help(talk: "Talk", _: str) -> None:
     table.add_column()
     for command in COMMANDS.values():
         table.add_row(Text.assemble((command.name, "bold cyan"), f" {command.argument}"), Text(command.help))
-    console = talk.output.console()
+    console = session.output.make_console()
     console.print(table)
     console.print()
     keys = Table.grid(padding=(0, 2))
-    for pressed, meaning in _KEYS:
-        keys.add_row(Text(pressed, style="bold"), Text(meaning))
+    for key, meaning in _KEY_HELP:
+        keys.add_row(Text(key, style="bold"), Text(meaning))
     console.print(keys)
 
 
-def _new(talk: "Talk", name: str) -> None:
-    talk.go_on_with(talk.rag.chat(name or None))
-    talk.output.note(f"conversation {talk.chat.thread}")
+def _start_thread(session: "ChatSession", name: str) -> None:
+    session.switch_to(session.rag.chat(name or None))
+    session.output.note(f"conversation {session.chat.thread}")
 
 
-def _threads(talk: "Talk", _: str) -> None:
-    print_threads(talk.rag.open_chat_threads(), talk.output, talk.chat.thread)
+def _print_threads(session: "ChatSession", _: str) -> None:
+    print_threads(session.rag.open_chat_threads(), session.output, session.chat.thread)
 
 
-def _resume(talk: "Talk", beginning: str) -> None:
-    threads = talk.rag.open_chat_threads()
-    others = [info.id for info in threads.list() if info.id != talk.chat.thread]
-    if not (beginning or others):
+def _resume_thread(session: "ChatSession", prefix: str) -> None:
+    threads = session.rag.open_chat_threads()
+    other_ids = [info.id for info in threads.list() if info.id != session.chat.thread]
+    if not (prefix or other_ids):
         raise InvalidQueryError("there is no other conversation")
-    thread = find_thread(threads, beginning) if beginning else others[0]
-    talk.go_on_with(talk.rag.chat(thread))
-    talk.output.note(f"conversation {thread}")
-    pick_up(talk)
+    thread = find_thread(threads, prefix) if prefix else other_ids[0]
+    session.switch_to(session.rag.chat(thread))
+    session.output.note(f"conversation {thread}")
+    resume_conversation(session)
 
 
-def _last(talk: "Talk", _: str) -> None:
-    if not talk.turns:
+def _print_last_answer(session: "ChatSession", _: str) -> None:
+    if not session.turns:
         raise InvalidQueryError("there is no answer yet")
-    print_answer(talk, talk.turns[-1].text)
+    print_answer(session, session.turns[-1].text)
 
 
-def _retry(talk: "Talk", _: str) -> None:
-    asked = talk.unanswered()
-    if not asked and talk.turns:
-        asked = talk.turns[-2].question or talk.turns[-2].text  # "it" would now be something else
-    if not asked:
+def _retry_question(session: "ChatSession", _: str) -> None:
+    question = session.find_unanswered()
+    if not question and session.turns:
+        question = session.turns[-2].question or session.turns[-2].text  # "it" would now be something else
+    if not question:
         raise InvalidQueryError("there is no question yet")
-    talk.output.note(f"> {asked}")
-    answer_question(talk, asked)
+    session.output.note(f"> {question}")
+    answer_question(session, question)
 
 
-def _export(talk: "Talk", name: str) -> None:
-    file = Path(name or f"chat-{talk.chat.thread}.md").expanduser()
-    if file.exists() and not agrees(f"{file} is there. Overwrite it?"):
+def _export_thread(session: "ChatSession", name: str) -> None:
+    file = Path(name or f"chat-{session.chat.thread}.md").expanduser()
+    if file.exists() and not confirm(f"{file} is there. Overwrite it?"):
         return
-    form: Literal["markdown", "json"] = "json" if file.suffix.lower() == ".json" else "markdown"
-    export_thread(talk.rag.open_chat_threads(), talk.chat.thread, form, file, talk.output)
+    export_format: Literal["markdown", "json"] = "json" if file.suffix.lower() == ".json" else "markdown"
+    export_thread(session.rag.open_chat_threads(), session.chat.thread, export_format, file, session.output)
 
 
-def _delete(talk: "Talk", beginning: str) -> None:
-    threads = talk.rag.open_chat_threads()
-    thread = find_thread(threads, beginning or talk.chat.thread)
-    if delete_thread(threads, thread, talk.output, yes=talk.yes) and thread == talk.chat.thread:
-        _new(talk, "")
+def _delete_thread(session: "ChatSession", prefix: str) -> None:
+    threads = session.rag.open_chat_threads()
+    thread = find_thread(threads, prefix or session.chat.thread)
+    if delete_thread(threads, thread, session.output, yes=session.yes) and thread == session.chat.thread:
+        _start_thread(session, "")
 
 
-def _quit(talk: "Talk", _: str) -> None:
-    talk.ended = True
+def _end_session(session: "ChatSession", _: str) -> None:
+    session.is_finished = True
 
 
-def _other_threads(talk: "Talk") -> Sequence[tuple[str, str]]:
-    return [(info.id, info.title) for info in talk.rag.open_chat_threads().list() if info.id != talk.chat.thread]
+def _list_other_threads(session: "ChatSession") -> Sequence[tuple[str, str]]:
+    return [(info.id, info.title) for info in session.rag.open_chat_threads().list() if info.id != session.chat.thread]
 
 
-def _numbers(talk: "Talk") -> Sequence[tuple[str, str]]:
-    return [(str(number), place) for number, place in enumerate(talk.cited, 1)]
+def _list_numbers(session: "ChatSession") -> Sequence[tuple[str, str]]:
+    return [(str(number), location) for number, location in enumerate(session.cited_places, 1)]
 
 
-_ALL: Final = (
-    Command("/help", "", "Show this.", _help),
-    Command("/show", "[N]", "Print what is cited as [N], or a place such as src/app.py:10-42; alone, list them.",
-            show_places, _numbers),
-    Command("/open", "N", "Open what is cited as [N], or a place, in your editor (VISUAL, EDITOR).", open_place, _numbers),
-    Command("/context", "", "Show what the last answer rests on, in tokens.", show_context),
-    Command("/last", "", "Print the last answer again.", _last),
-    Command("/retry", "", "Ask the last question again.", _retry),
-    Command("/new", "[NAME]", "Begin another conversation.", _new),
-    Command("/threads", "", "List all conversations.", _threads),
-    Command("/resume", "[ID]", "Go on with another conversation; alone, with the one used last.", _resume,
-            _other_threads),
-    Command("/export", "[FILE]", "Write this conversation to a file, .md or .json.", _export),
-    Command("/delete", "[ID]", "Delete this conversation, or another one, for good.", _delete, _other_threads),
-    Command("/quit", "", "End. Ctrl-D does as well.", _quit),
+_COMMAND_LIST: Final = (
+    SlashCommand("/help", "", "Show this.", _show_help),
+    SlashCommand("/show", "[N]", "Print what is cited as [N], or a place such as src/app.py:10-42; alone, list them.",
+            print_citations, _list_numbers),
+    SlashCommand("/open", "N", "Open what is cited as [N], or a place, in your editor (VISUAL, EDITOR).", open_citation, _list_numbers),
+    SlashCommand("/context", "", "Show what the last answer rests on, in tokens.", print_context),
+    SlashCommand("/last", "", "Print the last answer again.", _print_last_answer),
+    SlashCommand("/retry", "", "Ask the last question again.", _retry_question),
+    SlashCommand("/new", "[NAME]", "Begin another conversation.", _start_thread),
+    SlashCommand("/threads", "", "List all conversations.", _print_threads),
+    SlashCommand("/resume", "[ID]", "Go on with another conversation; alone, with the one used last.", _resume_thread,
+            _list_other_threads),
+    SlashCommand("/export", "[FILE]", "Write this conversation to a file, .md or .json.", _export_thread),
+    SlashCommand("/delete", "[ID]", "Delete this conversation, or another one, for good.", _delete_thread, _list_other_threads),
+    SlashCommand("/quit", "", "End. Ctrl-D does as well.", _end_session),
 )  # fmt: skip
-COMMANDS: Final = {command.name: command for command in _ALL}
-_OTHER_NAMES: Final = {"/cite": "/show", "/exit": "/quit", "/q": "/quit", "/?": "/help", "/": "/help"}
-_KEYS: Final = (
+COMMANDS: Final = {command.name: command for command in _COMMAND_LIST}
+_ALIASES: Final = {"/cite": "/show", "/exit": "/quit", "/q": "/quit", "/?": "/help", "/": "/help"}
+_KEY_HELP: Final = (
     ("Alt+Enter, or \\ Enter", "begin another line"),
     ("Tab", "complete a name or a path of the index"),
     ("Ctrl-C", "end the answer that is being written; twice at an empty prompt, the conversation"),

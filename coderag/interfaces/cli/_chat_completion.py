@@ -12,20 +12,20 @@ from prompt_toolkit.document import Document
 
 from coderag.errors import CodeRAGError
 from coderag.interfaces.cli._chat_commands import COMMANDS
-from coderag.interfaces.cli._streams import visible
+from coderag.interfaces.cli._streams import escape_controls
 
 if TYPE_CHECKING:
-    from coderag.interfaces.cli._chat_talk import Talk
+    from coderag.interfaces.cli._chat_talk import ChatSession
     from coderag.stores.corpus import Corpus
 
 _WORD: Final = re.compile(r"[\w./:#$@+~-]+$")
-_OF_CODE: Final = re.compile(r"[/_:#]|\w\.\w|[a-z][A-Z]")
+_CODE_WORD: Final = re.compile(r"[/_:#]|\w\.\w|[a-z][A-Z]")
 """What no word of plain English has: such words are completed as they are typed, others when Tab is pressed."""
-_LEAST = 2  # letters
-_MOST = 50
+_MIN_LETTERS = 2  # letters
+_MAX_COMPLETIONS = 50
 
 
-class Beginnings:
+class PrefixIndex:
     """Finds texts by how they begin, in whatever case.
 
     Args:
@@ -36,9 +36,9 @@ class Beginnings:
         self._meanings = meanings
         self._sorted = sorted((text.casefold(), text) for text in meanings)
 
-    def starting(self, beginning: str) -> Iterator[tuple[str, str]]:
+    def find_by_prefix(self, prefix: str) -> Iterator[tuple[str, str]]:
         """Yield texts that begin so and what they mean, in order of the alphabet."""
-        folded = beginning.casefold()
+        folded = prefix.casefold()
         for key, text in islice(self._sorted, bisect_left(self._sorted, (folded, "")), None):
             if not key.startswith(folded):
                 return
@@ -52,39 +52,43 @@ class ChatCompleter(Completer):
         talk: The conversation.
     """
 
-    def __init__(self, talk: "Talk") -> None:
-        self._talk = talk
+    def __init__(self, session: "ChatSession") -> None:
+        self._talk = session
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """Yield what the word before the cursor may become."""
         typed = document.text_before_cursor
         if typed.startswith("/") and "\n" not in typed:
-            name, behind, argument = typed.partition(" ")
-            if not behind:
-                yield from _completions(name, ((command.name, command.help) for command in COMMANDS.values()))
+            name, separator, argument = typed.partition(" ")
+            if not separator:
+                yield from _make_completions(name, ((command.name, command.help) for command in COMMANDS.values()))
                 if "/" not in name[1:]:
                     return
             elif name in COMMANDS:
-                yield from self._arguments(name, argument.lstrip())
+                yield from self._complete_argument(name, argument.lstrip())
                 return
-        found = _WORD.search(typed)
-        if found and len(found[0]) >= _LEAST and (complete_event.completion_requested or _OF_CODE.search(found[0])):
-            yield from islice(_completions(found[0], self._names.starting(found[0])), _MOST)
+        word = _WORD.search(typed)
+        if (
+            word
+            and len(word[0]) >= _MIN_LETTERS
+            and (complete_event.completion_requested or _CODE_WORD.search(word[0]))
+        ):
+            yield from islice(_make_completions(word[0], self._name_index.find_by_prefix(word[0])), _MAX_COMPLETIONS)
 
-    def _arguments(self, name: str, argument: str) -> Iterator[Completion]:
-        choices = COMMANDS[name].choices
+    def _complete_argument(self, name: str, argument: str) -> Iterator[Completion]:
+        choices = COMMANDS[name].list_choices
         if choices:
             try:
-                yield from _completions(argument, choices(self._talk))
+                yield from _make_completions(argument, choices(self._talk))
             except CodeRAGError:
                 return
 
     @cached_property
-    def _names(self) -> Beginnings:
-        return Beginnings(names_of(self._talk.context.query.corpus))
+    def _name_index(self) -> PrefixIndex:
+        return PrefixIndex(collect_names(self._talk.context.query.corpus))
 
 
-def names_of(corpus: "Corpus") -> dict[str, str]:
+def collect_names(corpus: "Corpus") -> dict[str, str]:
     """Return all names, qualified names, paths and names of files of an index, and what each is."""
     names: dict[str, str] = {}
     for symbols in corpus.chunk_symbols:
@@ -97,7 +101,7 @@ def names_of(corpus: "Corpus") -> dict[str, str]:
     return names
 
 
-def _completions(beginning: str, choices: Iterable[tuple[str, str]]) -> Iterator[Completion]:
+def _make_completions(prefix: str, choices: Iterable[tuple[str, str]]) -> Iterator[Completion]:
     for text, meaning in choices:
-        if text.casefold().startswith(beginning.casefold()):
-            yield Completion(visible(text), start_position=-len(beginning), display_meta=visible(meaning))
+        if text.casefold().startswith(prefix.casefold()):
+            yield Completion(escape_controls(text), start_position=-len(prefix), display_meta=escape_controls(meaning))

@@ -10,17 +10,17 @@ from typing import Final
 
 from coderag.errors import ConfigurationError
 
-_GOTO: Final = frozenset({"code", "code-insiders", "codium", "vscodium", "cursor", "windsurf"})
-_COLON: Final = frozenset({"subl", "zed", "zeditor", "hx", "helix"})
-_PLUS: Final = frozenset(
+_GOTO_EDITORS: Final = frozenset({"code", "code-insiders", "codium", "vscodium", "cursor", "windsurf"})
+_COLON_EDITORS: Final = frozenset({"subl", "zed", "zeditor", "hx", "helix"})
+_PLUS_EDITORS: Final = frozenset(
     {"vi", "vim", "nvim", "gvim", "nano", "pico", "emacs", "emacsclient", "micro", "kak", "joe", "mg", "ne", "gedit"}
 )
-_LINE: Final = frozenset(
+_LINE_OPTION_EDITORS: Final = frozenset(
     {"idea", "pycharm", "webstorm", "goland", "clion", "rider", "rubymine", "phpstorm", "kate", "mate", "xed"}
 )
 
 
-def editor_of(environment: Mapping[str, str]) -> Sequence[str]:
+def find_editor(environment: Mapping[str, str]) -> Sequence[str]:
     """Return the editor's command and its arguments.
 
     Raises:
@@ -39,16 +39,16 @@ def editor_of(environment: Mapping[str, str]) -> Sequence[str]:
     return [program, *command[1:]]
 
 
-def opening(editor: Sequence[str], file: Path, line: int) -> Sequence[str]:
+def build_command(editor: Sequence[str], file: Path, line: int) -> Sequence[str]:
     """Return the command that opens a file at a line; an editor that is not known opens the file."""
     name = PurePath(editor[0]).stem.lower()
-    if name in _GOTO:
+    if name in _GOTO_EDITORS:
         return [*editor, "--goto", f"{file}:{line}"]
-    if name in _COLON:
+    if name in _COLON_EDITORS:
         return [*editor, f"{file}:{line}"]
-    if name in _PLUS:
+    if name in _PLUS_EDITORS:
         return [*editor, f"+{line}", str(file)]
-    if name in _LINE:
+    if name in _LINE_OPTION_EDITORS:
         return [*editor, "--line", str(line), str(file)]
     return [*editor, str(file)]
 
@@ -59,10 +59,10 @@ def open_in_editor(file: Path, line: int) -> None:
     Raises:
         ConfigurationError: No editor is set, or it cannot be started.
     """
-    command = opening(editor_of(os.environ), file, line)
+    command = build_command(find_editor(os.environ), file, line)
     try:
-        done = subprocess.run(command, check=False)
+        result = subprocess.run(command, check=False)
     except OSError as error:
         raise ConfigurationError(f"{command[0]} cannot be started: {error.strerror or error}") from error
-    if done.returncode:
-        raise ConfigurationError(f"{command[0]} ended with {done.returncode}")
+    if result.returncode:
+        raise ConfigurationError(f"{command[0]} ended with {result.returncode}")

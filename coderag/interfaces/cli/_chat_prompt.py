@@ -15,15 +15,15 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.styles import Style
 
 from coderag.interfaces.cli._chat_completion import ChatCompleter
-from coderag.interfaces.cli._chat_threads import turns_text
-from coderag.interfaces.cli._streams import visible
+from coderag.interfaces.cli._chat_threads import format_turn_count
+from coderag.interfaces.cli._streams import escape_controls
 from coderag.stores.index_locations import find_index_folder
 
 if TYPE_CHECKING:
-    from coderag.interfaces.cli._chat_talk import Talk
+    from coderag.interfaces.cli._chat_talk import ChatSession
 
 _HISTORY_FILE: Final = "chat_history"
-_MOST_HISTORY = 1 << 20  # bytes; beyond, the older half goes
+_MAX_HISTORY_BYTES = 1 << 20  # bytes; beyond, the older half goes
 _STYLE = Style.from_dict(
     {"prompt": "bold ansicyan", "continuation": "ansibrightblack", "bottom-toolbar": "noreverse dim"}
 )
@@ -36,17 +36,17 @@ class ChatPrompt:
         talk: The conversation, which the toolbar and the completion look at.
     """
 
-    def __init__(self, talk: "Talk") -> None:
-        self._talk = talk
-        self._session: PromptSession[str] = PromptSession(
+    def __init__(self, session: "ChatSession") -> None:
+        self._chat_session = session
+        self._prompt_session: PromptSession[str] = PromptSession(
             [("class:prompt", "> ")],
             prompt_continuation=[("class:continuation", "… ")],
             style=_STYLE,
-            history=history_of(talk),
-            key_bindings=_keys(),
-            completer=ChatCompleter(talk),
+            history=make_history(session),
+            key_bindings=_bind_keys(),
+            completer=ChatCompleter(session),
             complete_in_thread=True,
-            bottom_toolbar=self._toolbar,
+            bottom_toolbar=self._format_toolbar,
             reserve_space_for_menu=6,
         )
 
@@ -57,32 +57,32 @@ class ChatPrompt:
             EOFError: Ctrl-D.
             KeyboardInterrupt: Ctrl-C at an empty prompt.
         """
-        text = self._session.prompt()
+        text = self._prompt_session.prompt()
         return text.encode("utf-8", "replace").decode("utf-8").strip()
 
-    def _toolbar(self) -> str:
-        talk = self._talk
+    def _format_toolbar(self) -> str:
+        session = self._chat_session
         parts = [
-            talk.chat.thread,
-            turns_text(len(talk.turns) // 2),
-            talk.model or "no model",
-            talk.rag.root.name,
+            session.chat.thread,
+            format_turn_count(len(session.turns) // 2),
+            session.model or "no model",
+            session.rag.root.name,
         ]
-        return fitting(parts, get_app().output.get_size().columns)
+        return join_fitting(parts, get_app().output.get_size().columns)
 
 
-def fitting(parts: Iterable[str], width: int) -> str:
+def join_fitting(parts: Iterable[str], width: int) -> str:
     """Return as many parts, joined, as there is room for; the first always."""
-    shown = ""
+    text = ""
     for part in parts:
-        longer = f"{shown} · {part}" if shown else part
-        if shown and len(longer) > width:
+        longer = f"{text} · {part}" if text else part
+        if text and len(longer) > width:
             break
-        shown = longer
-    return visible(shown[:width])
+        text = longer
+    return escape_controls(text[:width])
 
 
-def _keys() -> KeyBindings:
+def _bind_keys() -> KeyBindings:
     keys = KeyBindings()
     typing = has_focus(DEFAULT_BUFFER)  # and not a search in the history
 
@@ -96,7 +96,7 @@ def _keys() -> KeyBindings:
             buffer.validate_and_handle()
 
     @keys.add("escape", "enter", filter=typing)
-    def _another_line(event: KeyPressEvent) -> None:
+    def _insert_newline(event: KeyPressEvent) -> None:
         event.current_buffer.newline(copy_margin=False)
 
     @keys.add("c-c", filter=typing)
@@ -118,19 +118,19 @@ class _FileHistory(FileHistory):
             super().store_string(string.encode("utf-8", "replace").decode("utf-8"))
 
 
-def history_of(talk: "Talk") -> History:
+def make_history(session: "ChatSession") -> History:
     """Return the history beside the index; one in memory where conversations are not to be kept, or nothing can be."""
-    if talk.rag.settings.chat.memory == "none":
+    if session.rag.settings.chat.memory == "none":
         return InMemoryHistory()
-    file = find_index_folder(talk.rag.root, talk.rag.settings.storage) / _HISTORY_FILE
+    file = find_index_folder(session.rag.root, session.rag.settings.storage) / _HISTORY_FILE
     try:
-        open_history(file)
+        prepare_history_file(file)
     except OSError:
         return InMemoryHistory()
     return _FileHistory(file)
 
 
-def open_history(file: Path) -> None:
+def prepare_history_file(file: Path) -> None:
     """Make the file, for its owner only; of a long one, leave the newer half.
 
     Raises:
@@ -139,6 +139,6 @@ def open_history(file: Path) -> None:
     os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
     with suppress(OSError):  # Windows, and files of somebody else
         file.chmod(0o600)
-    if file.stat().st_size > _MOST_HISTORY:
-        _, begin, newer = file.read_bytes()[-_MOST_HISTORY // 2 :].partition(b"\n# ")
+    if file.stat().st_size > _MAX_HISTORY_BYTES:
+        _, begin, newer = file.read_bytes()[-_MAX_HISTORY_BYTES // 2 :].partition(b"\n# ")
         file.write_bytes(begin + newer)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from coderag.errors import ModelError
 from coderag.interfaces.cli._answer import AnswerPrinter
-from coderag.interfaces.cli._chat_asking import agrees, can_ask, no_typing
+from coderag.interfaces.cli._chat_asking import can_prompt, confirm, suppress_typing
 from coderag.interfaces.cli._streams import Output
 from coderag.schema.answers import AnswerEvent
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from coderag.schema.answers import Answer
 
 
-class Talk:
+class ChatSession:
     """Asks the questions of a conversation one after the other, each in an event loop of its own.
 
     Args:
@@ -40,13 +40,13 @@ class Talk:
         self.output = output
         self.yes = yes
         self.debug = debug
-        self.ended = False
+        self.is_finished = False
         model = self.context.query.language_model
         self.model = model.name if model else ""
         self._printer = None if output.as_json else AnswerPrinter(output, rag.root)
-        self.go_on_with(chat)
+        self.switch_to(chat)
 
-    def go_on_with(self, chat: "Chat") -> None:
+    def switch_to(self, chat: "Chat") -> None:
         """Go on with another conversation."""
         self.chat = chat
         self.answer: Answer | None = None
@@ -59,7 +59,7 @@ class Talk:
         return self.rag.build_chat_context()
 
     @property
-    def cited(self) -> Sequence[str]:
+    def cited_places(self) -> Sequence[str]:
         """The places that have numbers now, number 1 first."""
         return next((turn.cited for turn in reversed(self.turns) if turn.cited), ())
 
@@ -67,7 +67,7 @@ class Talk:
         """Read what was said, in another process as well."""
         self.turns = asyncio.run(self.chat.read_turns())
 
-    def unanswered(self) -> str:
+    def find_unanswered(self) -> str:
         """Return the last question if it has no answer; else nothing."""
         return asyncio.run(self.chat.find_unanswered())
 
@@ -80,19 +80,19 @@ class Talk:
         """
         from coderag.engine.chat import Approval
 
-        result = self._step(text, None)
+        result = self._run_step(text, None)
         while isinstance(result, Approval):
-            result = self._step("", self._approves(result))
+            result = self._run_step("", self._ask_approval(result))
         self.answer = result
         self.read_turns()
         return result
 
-    def _step(self, text: str, approve: bool | None) -> "Answer | Approval":
+    def _run_step(self, text: str, approve: bool | None) -> "Answer | Approval":
         """Go on to the answer, or to what has to be approved first."""
-        with no_typing() if self.output.for_people and can_ask() else nullcontext():
-            return asyncio.run(self._events(text, approve))
+        with suppress_typing() if self.output.is_terminal and can_prompt() else nullcontext():
+            return asyncio.run(self._consume_events(text, approve))
 
-    async def _events(self, text: str, approve: bool | None) -> "Answer | Approval":
+    async def _consume_events(self, text: str, approve: bool | None) -> "Answer | Approval":
         result: Answer | Approval | None = None
         try:
             async for event in self.chat.astream(text, approve=approve):
@@ -101,7 +101,7 @@ class Talk:
                     continue
                 result = event.answer
                 if self._printer:
-                    self._printer.show(event)
+                    self._printer.handle_event(event)
         finally:
             if self._printer:
                 self._printer.close()
@@ -109,13 +109,13 @@ class Talk:
         assert result is not None, "the last event is the answer, or an approval"
         return result
 
-    def _approves(self, approval: "Approval") -> bool:
+    def _ask_approval(self, approval: "Approval") -> bool:
         cost = "" if approval.cost is None else f" It costs about {approval.cost:.4f}."
         if self.yes:
             self.output.note(f"{approval.reason.removesuffix('.')}: agreed by --yes.{cost}")
             return True
-        if self._printer is None or not can_ask():
+        if self._printer is None or not can_prompt():
             hint = "Agree with --yes, or raise chat.confirm_tokens."
             raise ModelError(f"the language model was not asked: {approval.reason}{cost}", hint=hint)
         self.output.note(f"{approval.reason}{cost}")
-        return agrees("Send it? Without it, the answer is made from the evidence.")
+        return confirm("Send it? Without it, the answer is made from the evidence.")

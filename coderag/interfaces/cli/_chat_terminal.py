@@ -5,24 +5,24 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from coderag.errors import CodeRAGError
-from coderag.interfaces.cli._chat_answering import answer_question, pick_up
+from coderag.interfaces.cli._chat_answering import answer_question, resume_conversation
 from coderag.interfaces.cli._chat_commands import is_command, run_command
 from coderag.interfaces.cli._chat_prompt import ChatPrompt
-from coderag.interfaces.cli._faults import report
+from coderag.interfaces.cli._faults import report_error
 
 if TYPE_CHECKING:
-    from coderag.interfaces.cli._chat_talk import Talk
+    from coderag.interfaces.cli._chat_talk import ChatSession
 
 
-def talk_in_terminal(talk: "Talk") -> None:
+def run_repl(session: "ChatSession") -> None:
     """Read and answer questions until the person ends it. An error ends a turn, not the conversation."""
-    prompt = ChatPrompt(talk)
-    _greet(talk)
-    _try(talk, partial(pick_up, talk))
+    prompt = ChatPrompt(session)
+    _print_greeting(session)
+    _run_guarded(session, partial(resume_conversation, session))
     interrupted = False
-    while not talk.ended:
+    while not session.is_finished:
         try:
-            talk.output.write("")
+            session.output.write("")
             text = prompt.read()
         except EOFError:
             break
@@ -30,36 +30,38 @@ def talk_in_terminal(talk: "Talk") -> None:
             if interrupted:
                 break
             interrupted = True
-            talk.output.note("Ctrl-C again ends the conversation")
+            session.output.note("Ctrl-C again ends the conversation")
             continue
         interrupted = False
         if text:
-            _try(talk, partial(_step, talk, text))
-    if talk.turns:
-        talk.output.note(f"`coderag chat --thread {talk.chat.thread}` goes on with this conversation")
+            _run_guarded(session, partial(_handle_input, session, text))
+    if session.turns:
+        session.output.note(f"`coderag chat --thread {session.chat.thread}` goes on with this conversation")
 
 
-def _step(talk: "Talk", text: str) -> None:
+def _handle_input(session: "ChatSession", text: str) -> None:
     if is_command(text):
-        run_command(talk, text)
+        run_command(session, text)
     else:
-        answer_question(talk, text)
+        answer_question(session, text)
 
 
-def _try(talk: "Talk", step: Callable[[], None]) -> None:
+def _run_guarded(session: "ChatSession", action: Callable[[], None]) -> None:
     """Do something; an error, or Ctrl-C, ends it and no more."""
     try:
-        step()
+        action()
     except CodeRAGError as error:
-        report(error, as_json=False, debug=talk.debug)
+        report_error(error, as_json=False, debug=session.debug)
     except KeyboardInterrupt:
-        talk.output.note("ended")
+        session.output.note("ended")
 
 
-def _greet(talk: "Talk") -> None:
+def _print_greeting(session: "ChatSession") -> None:
     from rich.text import Text
 
-    model = f"answers by {talk.model}" if talk.model else "no language model: answers are put together from the code"
-    console = talk.output.console()
-    console.print(Text.assemble((talk.rag.root.name, "bold"), (f" · {model}", "dim")))
+    model = (
+        f"answers by {session.model}" if session.model else "no language model: answers are put together from the code"
+    )
+    console = session.output.make_console()
+    console.print(Text.assemble((session.rag.root.name, "bold"), (f" · {model}", "dim")))
     console.print(Text("Ask a question. /help lists the commands, Ctrl-D ends.", style="dim"))

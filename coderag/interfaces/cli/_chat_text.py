@@ -4,97 +4,97 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from coderag.interfaces.cli._answer import file_of, notes, verdict_text
-from coderag.interfaces.cli._evidence import evidence_text, note_missing
-from coderag.interfaces.cli._streams import visible
+from coderag.interfaces.cli._answer import find_cited_file, format_verdict, list_notes
+from coderag.interfaces.cli._evidence import format_evidence, note_unindexed
+from coderag.interfaces.cli._streams import escape_controls
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from coderag.engine.chat import ChatTurn
-    from coderag.interfaces.cli._chat_talk import Talk
+    from coderag.interfaces.cli._chat_talk import ChatSession
 
-_LISTED = 12  # places below an answer
-_SHORT = 4  # lines of an earlier answer
+_MAX_LISTED_PLACES = 12  # places below an answer
+_MAX_EARLIER_LINES = 4  # lines of an earlier answer
 
 
-def print_verdict(talk: "Talk") -> None:
+def print_verdict(session: "ChatSession") -> None:
     """Print how well the last answer holds, and the numbers of what it cites, where its text does not show them.
 
     Of lines that were shown, or could not be, there is no more to tell.
     """
-    answer, output = talk.answer, talk.output
-    if answer is None or not talk.turns[-2].question:
+    answer, output = session.answer, session.output
+    if answer is None or not session.turns[-2].question:
         return
-    verdict = verdict_text(answer)
+    verdict = format_verdict(answer)
     if answer.evidence != "found":
-        verdict = f"{verdict} · {evidence_text(answer)}"
-    numbered = list(enumerate(talk.turns[-1].cited, 1)) if answer.generator == "extractive" else []
-    if output.for_people:
-        sure = answer.verified == answer.total and answer.evidence == "found"
-        _draw_verdict(talk, verdict, numbered, style="green" if sure else "yellow")
+        verdict = f"{verdict} · {format_evidence(answer)}"
+    numbered = list(enumerate(session.turns[-1].cited, 1)) if answer.generator == "extractive" else []
+    if output.is_terminal:
+        is_certain = answer.verified == answer.total and answer.evidence == "found"
+        _draw_verdict(session, verdict, numbered, style="green" if is_certain else "yellow")
     else:
-        shown = "".join(f"{number}. `{place}`\n" for number, place in numbered)
-        output.write(f"\n{verdict}\n" + (f"\n{shown}" if shown else ""))
-    for note in notes(answer):
+        listing = "".join(f"{number}. `{place}`\n" for number, place in numbered)
+        output.write(f"\n{verdict}\n" + (f"\n{listing}" if listing else ""))
+    for note in list_notes(answer):
         output.note(note)
-    note_missing(answer, output)
+    note_unindexed(answer, output)
 
 
-def _draw_verdict(talk: "Talk", verdict: str, numbered: Sequence[tuple[int, str]], *, style: str) -> None:
+def _draw_verdict(session: "ChatSession", verdict: str, numbered: Sequence[tuple[int, str]], *, style: str) -> None:
     from rich.columns import Columns
     from rich.text import Text
 
-    console = talk.output.console()
+    console = session.output.make_console()
     console.print()
     console.print(Text(verdict, style=style))
     if numbered:
-        shown = [place_text(talk, number, place) for number, place in islice(numbered, _LISTED)]
-        if len(numbered) > _LISTED:
-            shown.append(Text(f"… {len(numbered) - _LISTED} more: /show", style="dim"))
-        console.print(Columns(shown, padding=(0, 2)))
+        places = [format_place(session, number, place) for number, place in islice(numbered, _MAX_LISTED_PLACES)]
+        if len(numbered) > _MAX_LISTED_PLACES:
+            places.append(Text(f"… {len(numbered) - _MAX_LISTED_PLACES} more: /show", style="dim"))
+        console.print(Columns(places, padding=(0, 2)))
 
 
-def place_text(talk: "Talk", number: int, place: str) -> "Text":
+def format_place(session: "ChatSession", number: int, place: str) -> "Text":
     """Return a cited place with its number, as a link to its file."""
     from rich.style import Style
     from rich.text import Text
 
-    file = file_of(talk.rag.root, place)
+    file = find_cited_file(session.rag.root, place)
     link = Style(dim=True, link=file.as_uri() if file else None)
-    return Text.assemble((f"[{number}] ", "cyan"), (visible(place), link), no_wrap=True)
+    return Text.assemble((f"[{number}] ", "cyan"), (escape_controls(place), link), no_wrap=True)
 
 
-def print_earlier(talk: "Talk") -> None:
+def print_last_exchange(session: "ChatSession") -> None:
     """Print the last exchange of a conversation that goes on, in short."""
-    if len(talk.turns) < 2:
+    if len(session.turns) < 2:
         return
     from rich.text import Text
 
-    asked, answered = talk.turns[-2:]
-    console = talk.output.console()
+    question, answer = session.turns[-2:]
+    console = session.output.make_console()
     console.print()
-    console.print(Text(visible(f"> {_first_line(asked.text)}"), style="bold"), overflow="ellipsis", no_wrap=True)
-    for line in shortened(answered):
-        console.print(Text(visible(line), style="dim"), overflow="ellipsis", no_wrap=True)
+    console.print(
+        Text(escape_controls(f"> {_format_first_line(question.text)}"), style="bold"), overflow="ellipsis", no_wrap=True
+    )
+    for line in shorten_answer(answer):
+        console.print(Text(escape_controls(line), style="dim"), overflow="ellipsis", no_wrap=True)
 
 
-def shortened(answered: "ChatTurn") -> list[str]:
+def shorten_answer(answer: "ChatTurn") -> list[str]:
     """Return the first lines of an answer that say something, and how many more there are."""
-    lines = [
-        line for line in answered.text.splitlines() if line.strip() and not line.lstrip().startswith(("```", "~~~"))
-    ]
-    left = len(lines) - _SHORT
-    return lines if left <= 1 else [*lines[:_SHORT], f"… {left} more lines: /last shows all"]
+    lines = [line for line in answer.text.splitlines() if line.strip() and not line.lstrip().startswith(("```", "~~~"))]
+    hidden = len(lines) - _MAX_EARLIER_LINES
+    return lines if hidden <= 1 else [*lines[:_MAX_EARLIER_LINES], f"… {hidden} more lines: /last shows all"]
 
 
-def _first_line(text: str) -> str:
+def _format_first_line(text: str) -> str:
     first, _, rest = text.strip().partition("\n")
     return f"{first} …" if rest else first
 
 
-def print_answer(talk: "Talk", markdown: str) -> None:
+def print_answer(session: "ChatSession", markdown: str) -> None:
     """Print an answer that is there already."""
     from coderag.interfaces.cli._markdown import LinkedMarkdown
 
-    talk.output.console().print(LinkedMarkdown(visible(markdown), talk.rag.root))
+    session.output.make_console().print(LinkedMarkdown(escape_controls(markdown), session.rag.root))

@@ -12,14 +12,14 @@ import typer
 
 from coderag.interfaces._errors import PARTIAL_INDEX
 from coderag.interfaces.cli._faults import InterruptedByUserError
-from coderag.interfaces.cli._report import Row, counts, listing, print_report
+from coderag.interfaces.cli._report import ReportRow, format_counts, make_list_rows, print_report
 from coderag.interfaces.cli._streams import Output
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
     from coderag.ingestion.summaries.enrich_results import EnrichPlan, EnrichProgress, EnrichReport
 
-_STOPS = {
+_STOP_REASONS = {
     "done": "nothing is left to do",
     "budget": "the time is up",
     "cost": "the next request would cost too much",
@@ -32,7 +32,7 @@ _NOUNS = {"chunk": ("piece of code", "pieces of code"), "file": ("file", "files"
 _NICENESS = 5
 
 
-def run(
+def run_enrichment(
     rag: "CodeRAG",
     limits: tuple[float | None, float | None, int | None],
     include: tuple[str, ...],
@@ -54,99 +54,105 @@ def run(
 
     with suppress(AttributeError, OSError):  # Windows has none
         os.nice(_NICENESS)  # who searches meanwhile should not notice
-    with _stopped_by_interrupt() as stop:
+    with _stop_on_interrupt() as stop:
         if watch:
             reports = rag.summaries.follow(EnrichLimits(*limits), include=include, stop=stop)
             output.note(f"following {rag.root} (Ctrl-C ends it)")
             for report in reports:
                 if report.written or report.failed:
-                    _tell(report, output, rag, is_one_of_many=True)
+                    _print_run_report(report, output, rag, as_line=True)
             return
-        with _progress() as progress:
+        with _show_progress() as progress:
             report = rag.summaries.write(EnrichLimits(*limits), include=include, progress=progress, stop=stop)
-        _tell(report, output, rag)
+        _print_run_report(report, output, rag)
     if report.stopped == "stopped":
         raise InterruptedByUserError
     if report.failed:
         raise typer.Exit(PARTIAL_INDEX)
 
 
-def plan_rows(plan: "EnrichPlan") -> list[Row]:
+def make_plan_rows(plan: "EnrichPlan") -> list[ReportRow]:
     """Return a plan as rows."""
     written, total = plan.share
     rows = [
-        Row("model", plan.model or "none is configured: set llm.provider, or import summaries with --from"),
-        Row("written", f"{written:,} of {total:,} pieces of code"),
-        Row("to do", _amounts(plan.pieces)),
+        ReportRow("model", plan.model or "none is configured: set llm.provider, or import summaries with --from"),
+        ReportRow("written", f"{written:,} of {total:,} pieces of code"),
+        ReportRow("to do", _format_amounts(plan.pieces)),
     ]
     if not plan.pieces:
         return rows
     if plan.failed_before:
-        rows.append(Row("again", f"{plan.failed_before:,} of them failed before"))
-    rows.append(Row("tokens", f"about {plan.input_tokens:,} sent and {plan.output_tokens:,} received"))
-    rows.append(Row("cost", f"about {plan.cost:.2f}" if plan.cost is not None else "not known: llm has no prices"))
-    known = plan.seconds is not None
-    rows.append(Row("time", f"about {_duration(plan.seconds or 0)}" if known else "not known before the first run"))
-    return [*rows, *listing("first", plan.first)]
+        rows.append(ReportRow("again", f"{plan.failed_before:,} of them failed before"))
+    rows.append(ReportRow("tokens", f"about {plan.input_tokens:,} sent and {plan.output_tokens:,} received"))
+    rows.append(
+        ReportRow("cost", f"about {plan.cost:.2f}" if plan.cost is not None else "not known: llm has no prices")
+    )
+    has_estimate = plan.seconds is not None
+    rows.append(
+        ReportRow(
+            "time", f"about {_format_duration(plan.seconds or 0)}" if has_estimate else "not known before the first run"
+        )
+    )
+    return [*rows, *make_list_rows("first", plan.first)]
 
 
-def report_rows(report: "EnrichReport") -> list[Row]:
+def make_report_rows(report: "EnrichReport") -> list[ReportRow]:
     """Return what a run did as rows."""
     written, total = report.share
     cost = "" if report.cost is None else f", cost {report.cost:.4f}"
     tokens = f"{report.input_tokens:,} sent, {report.output_tokens:,} received{cost}"
     return [
-        Row("ended", f"{_STOPS[report.stopped]}{f': {report.error}' if report.error else ''}"),
-        Row("written", _amounts(report.written)),
-        *([Row("model", report.model), Row("tokens", tokens)] if report.model else []),
-        Row("summaries", f"{written:,} of {total:,} pieces of code"),
-        *listing("failed", (f"{place}: {reason}" for place, reason in report.failed), "red"),
-        *listing(
+        ReportRow("ended", f"{_STOP_REASONS[report.stopped]}{f': {report.error}' if report.error else ''}"),
+        ReportRow("written", _format_amounts(report.written)),
+        *([ReportRow("model", report.model), ReportRow("tokens", tokens)] if report.model else []),
+        ReportRow("summaries", f"{written:,} of {total:,} pieces of code"),
+        *make_list_rows("failed", (f"{place}: {reason}" for place, reason in report.failed), "red"),
+        *make_list_rows(
             "unknown", (f"{place}: no chunk, file or folder that can have one" for place in report.unknown), "red"
         ),
-        Row("generation", str(report.generation)),
-        Row("seconds", f"{report.elapsed_s:.2f}"),
+        ReportRow("generation", str(report.generation)),
+        ReportRow("seconds", f"{report.elapsed_s:.2f}"),
     ]
 
 
-def _tell(report: "EnrichReport", output: Output, rag: "CodeRAG", *, is_one_of_many: bool = False) -> None:
-    if output.as_json and is_one_of_many:
-        output.line(report)
+def _print_run_report(report: "EnrichReport", output: Output, rag: "CodeRAG", *, as_line: bool = False) -> None:
+    if output.as_json and as_line:
+        output.write_json_line(report)
     elif output.as_json:
-        output.result(report)
+        output.write_json(report)
     else:
-        print_report(f"summarised {rag.root}", report_rows(report), output)
+        print_report(f"summarised {rag.root}", make_report_rows(report), output)
 
 
-def _amounts(numbers: Mapping[str, int]) -> str:
-    return counts({_NOUNS[level][number != 1]: number for level, number in numbers.items()})
+def _format_amounts(numbers: Mapping[str, int]) -> str:
+    return format_counts({_NOUNS[level][number != 1]: number for level, number in numbers.items()})
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{seconds / 3_600:.1f} h"
 
 
 @contextmanager
-def _stopped_by_interrupt() -> Iterator[threading.Event]:
+def _stop_on_interrupt() -> Iterator[threading.Event]:
     """Yield what the first Ctrl-C sets; the second one ends the command at once."""
     stop = threading.Event()
-    before = signal.getsignal(signal.SIGINT)
+    previous_handler = signal.getsignal(signal.SIGINT)
 
-    def interrupted(*_: object) -> None:
+    def handle_interrupt(*_: object) -> None:
         stop.set()
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous_handler)
 
-    signal.signal(signal.SIGINT, interrupted)
+    signal.signal(signal.SIGINT, handle_interrupt)
     try:
         yield stop
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous_handler)
 
 
 @contextmanager
-def _progress() -> "Iterator[Callable[[EnrichProgress], None] | None]":
+def _show_progress() -> "Iterator[Callable[[EnrichProgress], None] | None]":
     """Yield what to report progress to: a bar, or None where standard error is no terminal."""
     if not sys.stderr.isatty():
         yield None

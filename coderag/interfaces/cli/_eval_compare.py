@@ -9,8 +9,8 @@ import typer
 
 from coderag.interfaces._errors import BELOW_THRESHOLD
 from coderag.interfaces.cli import _eval_modules as evals
-from coderag.interfaces.cli._eval_text import as_text, question_count
-from coderag.interfaces.cli._streams import Output, visible
+from coderag.interfaces.cli._eval_text import format_question_count, format_text
+from coderag.interfaces.cli._streams import Output, escape_controls
 
 if TYPE_CHECKING:
     from evals.comparison import Change, Comparison, Moved
@@ -26,41 +26,41 @@ def compare_files(before: Path, after: Path, output: Output, *, fail: bool) -> N
     """
     comparison = evals.comparison.compare(evals.runs.load_run(before), evals.runs.load_run(after))
     if output.as_json:
-        output.result(comparison_record(comparison))
+        output.write_json(to_comparison_record(comparison))
     else:
-        lines = [_verdict(comparison), *evals.tables.silence(comparison)]
-        output.write(visible(as_text([*lines, *evals.tables.comparison_tables(comparison)])))
-    for warning in _warnings(comparison):
+        lines = [_format_verdict(comparison), *evals.tables.silence(comparison)]
+        output.write(escape_controls(format_text([*lines, *evals.tables.comparison_tables(comparison)])))
+    for warning in _list_warnings(comparison):
         output.note(f"warning: {warning}")
     if fail and comparison.is_regression:
         raise typer.Exit(BELOW_THRESHOLD)
 
 
-def _verdict(comparison: "Comparison") -> str:
+def _format_verdict(comparison: "Comparison") -> str:
     worse = comparison.regressions
     if not comparison.is_regression:
-        return f"no regression over {question_count(comparison.shared)}"
+        return f"no regression over {format_question_count(comparison.shared)}"
     if not worse:
-        return f"worse over {question_count(comparison.shared)}, though not surely, and something is gone"
-    shown = ", ".join(f"{one.metric} {one.difference.mean:+.3f} ({one.where})" for one in worse[:5])
+        return f"worse over {format_question_count(comparison.shared)}, though not surely, and something is gone"
+    examples = ", ".join(f"{change.metric} {change.difference.mean:+.3f} ({change.where})" for change in worse[:5])
     more = f", and {len(worse) - 5} more" if len(worse) > 5 else ""
-    return f"worse over {question_count(comparison.shared)}: {shown}{more}"
+    return f"worse over {format_question_count(comparison.shared)}: {examples}{more}"
 
 
-def _warnings(comparison: "Comparison") -> list[str]:
-    told = []
-    for ids, what in (
+def _list_warnings(comparison: "Comparison") -> list[str]:
+    warnings = []
+    for ids, description in (
         (comparison.only_before, "only in the first run"),
         (comparison.only_after, "only in the second run"),
         (comparison.relabelled, "with other answers in the second run"),
     ):
         if ids:
             more = ", ..." if len(ids) > 5 else ""
-            told.append(f"{question_count(len(ids))} {what}: {', '.join(ids[:5])}{more}")
-    return told
+            warnings.append(f"{format_question_count(len(ids))} {description}: {', '.join(ids[:5])}{more}")
+    return warnings
 
 
-def comparison_record(comparison: "Comparison") -> Mapping[str, object]:
+def to_comparison_record(comparison: "Comparison") -> Mapping[str, object]:
     """Return a comparison as plain values, for JSON."""
     return {
         "regression": comparison.is_regression,
@@ -68,17 +68,17 @@ def comparison_record(comparison: "Comparison") -> Mapping[str, object]:
         "only_before": comparison.only_before,
         "only_after": comparison.only_after,
         "relabelled": comparison.relabelled,
-        "changes": [_change(one) for one in (*comparison.changes, *comparison.groups)],
+        "changes": [_to_change_record(entry) for entry in (*comparison.changes, *comparison.groups)],
         "settings": {name: {"before": old, "after": new} for name, (old, new) in comparison.settings.items()},
-        "vanished": [asdict(one) for one in comparison.vanished],
-        "appeared": [asdict(one) for one in comparison.appeared],
-        "worse": [_moved(one) for one in comparison.worse],
-        "better": [_moved(one) for one in comparison.better],
+        "vanished": [asdict(entry) for entry in comparison.vanished],
+        "appeared": [asdict(entry) for entry in comparison.appeared],
+        "worse": [_to_moved_record(entry) for entry in comparison.worse],
+        "better": [_to_moved_record(entry) for entry in comparison.better],
         "milliseconds": {"before": comparison.milliseconds[0], "after": comparison.milliseconds[1]},
     }
 
 
-def _change(change: "Change") -> dict[str, object]:
+def _to_change_record(change: "Change") -> dict[str, object]:
     return {
         "metric": change.metric,
         "by": change.by,
@@ -89,7 +89,7 @@ def _change(change: "Change") -> dict[str, object]:
     }
 
 
-def _moved(moved: "Moved") -> dict[str, object]:
+def _to_moved_record(moved: "Moved") -> dict[str, object]:
     return {
         "id": moved.question.id,
         "question": moved.question.question,

@@ -16,10 +16,10 @@ from coderag.config.trust import is_trusted
 from coderag.errors import ConfigurationError, InvalidQueryError
 from coderag.interfaces._errors import BELOW_THRESHOLD
 from coderag.interfaces.cli import _eval_modules as evals
-from coderag.interfaces.cli._eval_compare import comparison_record
-from coderag.interfaces.cli._eval_text import as_text, question_count
-from coderag.interfaces.cli._progress import index_progress
-from coderag.interfaces.cli._streams import Output, visible
+from coderag.interfaces.cli._eval_compare import to_comparison_record
+from coderag.interfaces.cli._eval_text import format_question_count, format_text
+from coderag.interfaces.cli._progress import show_index_progress
+from coderag.interfaces.cli._streams import Output, escape_controls
 
 if TYPE_CHECKING:
     from evals.golden import GoldenSet
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from evals.runs import Run
     from evals.thresholds import Miss, Threshold
 
-_SPECIAL = re.compile(r"[\\*?\[\]]")
+_GLOB_CHARS = re.compile(r"[\\*?\[\]]")
 """What means something else in a pattern of files to leave out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class EvalOptions:
     """What was asked for on the command line."""
 
     golden: Path
@@ -50,79 +50,79 @@ class Plan:
     thresholds: Path | None
 
 
-def run_plan(plan: Plan, output: Output) -> None:
+def run_evaluation(eval_options: EvalOptions, output: Output) -> None:
     """Run the golden set, print and write what is asked for, and exit with `BELOW_THRESHOLD` if it is not good enough."""
-    with output.busy("loading"):
-        golden = evals.golden.load_golden(plan.golden)
-        baseline = evals.runs.load_run(plan.baseline) if plan.baseline else None
-        budgets = plan.budgets or evals.runner.BUDGETS
-        options = evals.runner.Options(top_k=plan.top_k, budgets=budgets, answers=plan.answers)
-        thresholds = _thresholds(plan, golden)
+    with output.show_status("loading"):
+        golden = evals.golden.load_golden(eval_options.golden)
+        baseline = evals.runs.load_run(eval_options.baseline) if eval_options.baseline else None
+        budgets = eval_options.budgets or evals.runner.BUDGETS
+        options = evals.runner.Options(top_k=eval_options.top_k, budgets=budgets, answers=eval_options.answers)
+        thresholds = _load_thresholds(eval_options, golden)
         evals.thresholds.check_metrics(thresholds, evals.runner.metric_names(options))
-        _check_folders(plan)
-    run = _measure(plan, golden, options)
-    _write(plan.out, run.to_json)
-    _write(plan.markdown, lambda: evals.report_markdown.render(run, baseline))
-    _write(plan.html, lambda: evals.report_html.render(run, baseline))
+        _check_folders(eval_options)
+    run = _measure_run(eval_options, golden, options)
+    _write_report(eval_options.out, run.to_json)
+    _write_report(eval_options.markdown, lambda: evals.report_markdown.render(run, baseline))
+    _write_report(eval_options.html, lambda: evals.report_html.render(run, baseline))
     misses = evals.thresholds.missed(run, thresholds)
-    _print(run, baseline, misses, output)
+    _print_run(run, baseline, misses, output)
     if misses:
         raise typer.Exit(BELOW_THRESHOLD)
 
 
-def _thresholds(plan: Plan, golden: "GoldenSet") -> "list[Threshold]":
-    named = [evals.thresholds.parse_threshold(text) for text in plan.fail_under]
-    if plan.thresholds is None:
-        return named
-    given = {threshold.metric for threshold in named}
-    loaded = evals.thresholds.load_thresholds(plan.thresholds, golden.name)
-    return [*named, *(threshold for threshold in loaded if threshold.metric not in given)]
+def _load_thresholds(eval_options: EvalOptions, golden: "GoldenSet") -> "list[Threshold]":
+    explicit = [evals.thresholds.parse_threshold(text) for text in eval_options.fail_under]
+    if eval_options.thresholds is None:
+        return explicit
+    explicit_metrics = {threshold.metric for threshold in explicit}
+    loaded = evals.thresholds.load_thresholds(eval_options.thresholds, golden.name)
+    return [*explicit, *(threshold for threshold in loaded if threshold.metric not in explicit_metrics)]
 
 
-def _check_folders(plan: Plan) -> None:
+def _check_folders(eval_options: EvalOptions) -> None:
     """Refuse what could not be written in the end, before minutes are spent."""
-    for path in (plan.out, plan.markdown, plan.html):
+    for path in (eval_options.out, eval_options.markdown, eval_options.html):
         if path and not path.resolve().parent.is_dir():
             raise InvalidQueryError(f"{path}: its folder does not exist")
 
 
-def _measure(plan: Plan, golden: "GoldenSet", options: "Options") -> "Run":
-    if plan.engine not in evals.engines.ENGINES:
+def _measure_run(eval_options: EvalOptions, golden: "GoldenSet", options: "Options") -> "Run":
+    if eval_options.engine not in evals.engines.ENGINES:
         hint = f"Give one of {', '.join(evals.engines.ENGINES)}."
-        raise InvalidQueryError(f"there is no engine {plan.engine!r}", hint=hint)
-    if plan.off and plan.engine != "coderag":
+        raise InvalidQueryError(f"there is no engine {eval_options.engine!r}", hint=hint)
+    if eval_options.off and eval_options.engine != "coderag":
         raise InvalidQueryError("--off goes with the engine coderag only")
-    root = find_root(plan.repo)
-    arguments = _arguments(root, plan)
-    with index_progress() as progress:
+    root = find_root(eval_options.repo)
+    arguments = _build_arguments(root, eval_options)
+    with show_index_progress() as progress:
         repository = evals.repository.Repository.open(root, progress=progress, **arguments)
-    engine = evals.engines.make_engine(plan.engine, repository)
-    with _question_progress() as asked:
-        return evals.runner.run_golden(golden, repository, engine, options, asked)
+    engine = evals.engines.make_engine(eval_options.engine, repository)
+    with _show_question_progress() as question_progress:
+        return evals.runner.run_golden(golden, repository, engine, options, question_progress)
 
 
-def _arguments(root: Path, plan: Plan) -> dict[str, Any]:
+def _build_arguments(root: Path, eval_options: EvalOptions) -> dict[str, Any]:
     """Return the settings of this run that are not the repository's."""
     settings = Settings.load(root, trusted=is_trusted(root))
     arguments: dict[str, Any] = {"trusted": settings.trusted}
-    if plan.off:
-        evals.coderag_engine.check_signals(plan.off)
-        disabled = dict.fromkeys((*settings.search.disabled_signals, *plan.off))
+    if eval_options.off:
+        evals.coderag_engine.check_signals(eval_options.off)
+        disabled = dict.fromkeys((*settings.search.disabled_signals, *eval_options.off))
         arguments["search"] = {"disabled_signals": tuple(disabled)}
-    return arguments | left_out(plan.golden, root, settings)
+    return arguments | exclude_golden_set(eval_options.golden, root, settings)
 
 
-def left_out(golden: Path, root: Path, settings: Settings) -> dict[str, Any]:
+def exclude_golden_set(golden: Path, root: Path, settings: Settings) -> dict[str, Any]:
     """Return the settings by which a golden set is not indexed: its questions would be found in it."""
-    place = golden.resolve()
-    if not place.is_relative_to(root.resolve()):
+    path = golden.resolve()
+    if not path.is_relative_to(root.resolve()):
         return {}
-    pattern = _SPECIAL.sub(r"\\\g<0>", place.relative_to(root.resolve()).as_posix())
+    pattern = _GLOB_CHARS.sub(r"\\\g<0>", path.relative_to(root.resolve()).as_posix())
     return {"ingestion": {"exclude": (*settings.ingestion.exclude, f"/{pattern}")}}
 
 
 @contextmanager
-def _question_progress() -> Iterator[Callable[[int, int], None] | None]:
+def _show_question_progress() -> Iterator[Callable[[int, int], None] | None]:
     """Yield what to report progress to: a bar, or None where standard error is no terminal."""
     if not sys.stderr.isatty():
         yield None
@@ -141,7 +141,7 @@ def _question_progress() -> Iterator[Callable[[int, int], None] | None]:
         yield show
 
 
-def _write(path: Path | None, text: Callable[[], str]) -> None:
+def _write_report(path: Path | None, text: Callable[[], str]) -> None:
     if path is None:
         return
     try:
@@ -150,29 +150,29 @@ def _write(path: Path | None, text: Callable[[], str]) -> None:
         raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
-def _print(run: "Run", baseline: "Run | None", misses: "list[Miss]", output: Output) -> None:
+def _print_run(run: "Run", baseline: "Run | None", misses: "list[Miss]", output: Output) -> None:
     comparison = evals.comparison.compare(baseline, run) if baseline else None
     if output.as_json:
-        compared = {"comparison": comparison_record(comparison)} if comparison else {}
-        output.result({**_as_record(run, misses), **compared})
+        compared = {"comparison": to_comparison_record(comparison)} if comparison else {}
+        output.write_json({**_to_record(run, misses), **compared})
     else:
-        head = f"{run.golden}: {run.engine} {run.version}, {question_count(len(run.questions))} about {run.repository}"
-        text = as_text([head, *evals.tables.run_tables(run)])
+        head = f"{run.golden}: {run.engine} {run.version}, {format_question_count(len(run.questions))} about {run.repository}"
+        text = format_text([head, *evals.tables.run_tables(run)])
         if comparison:
             verdict = "worse" if comparison.is_regression else "no regression"
             lines = [f"Against the run of {comparison.before.created}: {verdict}", *evals.tables.silence(comparison)]
-            text += "\n" + as_text([*lines, *evals.tables.comparison_tables(comparison)])
-        output.write(visible(text))
+            text += "\n" + format_text([*lines, *evals.tables.comparison_tables(comparison)])
+        output.write(escape_controls(text))
     for remark in evals.tables.remarks(run):
         output.note(f"warning: {remark}")
     for miss in misses:
         output.note(f"failed: {miss}")
 
 
-def _as_record(run: "Run", misses: "list[Miss]") -> Mapping[str, object]:
+def _to_record(run: "Run", misses: "list[Miss]") -> Mapping[str, object]:
     return {
         "run": run.model_dump(mode="json", exclude_defaults=True),
-        "overall": {name: asdict(one) for name, one in run.overall().items()},
+        "overall": {name: asdict(summary) for name, summary in run.overall().items()},
         "latency": run.latency(),
         "failed": [
             {"metric": miss.threshold.metric, "threshold": miss.threshold.value, "reached": miss.reached}

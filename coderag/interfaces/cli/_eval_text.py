@@ -6,34 +6,36 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from evals.tables import Table
 
-_WIDEST = 60
+_MAX_CELL_CHARS = 60
 
 
-def as_text(parts: "Sequence[str | Table]") -> str:
+def format_text(parts: "Sequence[str | Table]") -> str:
     """Return lines and tables as text, tables below an empty line."""
-    return "\n".join(part if isinstance(part, str) else f"\n{_table(part)}" for part in parts) + "\n"
+    return "\n".join(part if isinstance(part, str) else f"\n{_format_table(part)}" for part in parts) + "\n"
 
 
-def question_count(number: int) -> str:
+def format_question_count(number: int) -> str:
     """Return a number of questions in words."""
     return f"{number:,} question{'' if number == 1 else 's'}"
 
 
-def _table(table: "Table") -> str:
-    rows = [[_short(cell) for cell in row] for row in table.rows]
-    header = [_short(cell) for cell in table.header]
-    columns = [_column(name, [row[place] for row in rows], is_name=place == 0) for place, name in enumerate(header)]
+def _format_table(table: "Table") -> str:
+    rows = [[_shorten(cell) for cell in row] for row in table.rows]
+    header = [_shorten(cell) for cell in table.header]
+    columns = [
+        _align_column(name, [row[index] for row in rows], is_name=index == 0) for index, name in enumerate(header)
+    ]
     lines = ("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))
     return "\n".join([table.title, *(f"  {line}" for line in lines)])
 
 
-def _column(name: str, cells: list[str], *, is_name: bool) -> list[str]:
+def _align_column(name: str, cells: list[str], *, is_name: bool) -> list[str]:
     """Return a column's cells at one width: names and text to the left, numbers to the right."""
     width = max(map(len, (name, *cells)))
     is_number = not is_name and all(cell[:1] in "+-.0123456789" for cell in cells)  # an empty cell is one, too
     return [cell.rjust(width) if is_number else cell.ljust(width) for cell in (name, *cells)]
 
 
-def _short(cell: str) -> str:
+def _shorten(cell: str) -> str:
     line = " ".join(cell.split())
-    return line if len(line) <= _WIDEST else f"{line[: _WIDEST - 1]}…"
+    return line if len(line) <= _MAX_CELL_CHARS else f"{line[: _MAX_CELL_CHARS - 1]}…"

@@ -14,7 +14,7 @@ _MEANINGS: Final[dict[Evidence, str]] = {
 }
 
 
-class Judged(Protocol):
+class JudgedResult(Protocol):
     """A result that says how well it answers."""
 
     @property
@@ -28,13 +28,13 @@ class Judged(Protocol):
         ...
 
 
-def evidence_text(result: Judged) -> str:
+def format_evidence(result: JudgedResult) -> str:
     """Return the verdict in words."""
     meaning = _MEANINGS[result.evidence]
     return f"evidence: {result.evidence.replace('_', ' ')}" + (f" ({meaning})" if meaning else "")
 
 
-def note_missing(result: Judged, output: Output) -> None:
+def note_unindexed(result: JudgedResult, output: Output) -> None:
     """Tell which files may have the answer and are not in the index."""
     for file in result.not_indexed:
         output.note(f"not indexed: {file}")

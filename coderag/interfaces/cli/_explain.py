@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coderag.interfaces.cli._streams import Output, visible, visible_line
+from coderag.interfaces.cli._streams import Output, escape_controls, escape_line
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from coderag.retrieval.explanation import ExplainedSnippet, Explanation
 
-_MOST_TERMS = 12
-_NO_SUMMANDS = frozenset({"factor", "reranker"})
+_MAX_TERMS = 12
+_NON_ADDITIVE_SIGNALS = frozenset({"factor", "reranker"})
 _RELATIONS = {
     "contains": "part of",
     "contained_by": "around",
@@ -24,85 +24,86 @@ _RELATIONS = {
 }
 """How a piece belongs to a result, where "caller of" and the like do not say it."""
 
-_NARROWEST_TABLE = 100
+_MIN_TABLE_COLUMNS = 100
 """Columns of a terminal from which on the tables are legible and no path is broken."""
 
 _BUDGET_STYLES = {"full": "green", "elided": "green", "signature": "yellow", "line": "yellow"}
 
 
-def print_explanation(told: "Explanation", root: Path, output: Output) -> None:
+def print_explanation(explanation: "Explanation", root: Path, output: Output) -> None:
     """Print how the question was understood, where each result comes from, what is related, and what took how long."""
     if output.as_json:
-        output.result(told, root=root)
+        output.write_json(explanation, root=root)
         return
-    if output.for_people and (console := output.console()).width >= _NARROWEST_TABLE:
-        _print_tables(told, console)
+    if output.is_terminal and (console := output.make_console()).width >= _MIN_TABLE_COLUMNS:
+        _print_tables(explanation, console)
         return
-    blocks = [*_head(told), ""]
-    for piece in (*told.results, *told.related):
+    blocks = [*_format_head(explanation), ""]
+    for piece in (*explanation.results, *explanation.related):
         blocks.append(
-            f"{_rank(piece)}  {visible_line(piece.location)}  {_title(piece)}  {piece.score:.3f}  {_budget(piece)}"
+            f"{_format_rank(piece)}  {escape_line(piece.location)}  {_format_title(piece)}  {piece.score:.3f}  {_format_budget(piece)}"
         )
-        blocks += [f"    {name}: {text}" for name, text in _reasons(piece).items()]
-    output.write("\n".join([*blocks, "", *_steps(told)]))
+        blocks += [f"    {name}: {text}" for name, text in _explain_piece(piece).items()]
+    output.write("\n".join([*blocks, "", *_format_trace(explanation)]))
 
 
-def _head(told: "Explanation") -> list[str]:
+def _format_head(explanation: "Explanation") -> list[str]:
     """Return a line each on the intent, the terms, the verdict and the size of the context."""
-    more = len(told.terms) - _MOST_TERMS
-    terms = " ".join(told.terms[:_MOST_TERMS]) + (f" and {more} more" if more > 0 else "")
-    features = ", ".join(f"{name.replace('_', ' ')} {value:.2f}" for name, value in told.features.items())
+    hidden = len(explanation.terms) - _MAX_TERMS
+    terms = " ".join(explanation.terms[:_MAX_TERMS]) + (f" and {hidden} more" if hidden > 0 else "")
+    features = ", ".join(f"{name.replace('_', ' ')} {value:.2f}" for name, value in explanation.features.items())
     lines = [
-        f"intent: {told.intent} ({told.intent_confidence:.2f})",
-        f"terms: {visible(terms)}",
-        f"evidence: {told.evidence.replace('_', ' ')} ({told.confidence:.2f}: {features})",
-        f"context: {told.tokens:,} of {told.token_budget:,} tokens",
+        f"intent: {explanation.intent} ({explanation.intent_confidence:.2f})",
+        f"terms: {escape_controls(terms)}",
+        f"evidence: {explanation.evidence.replace('_', ' ')} ({explanation.confidence:.2f}: {features})",
+        f"context: {explanation.tokens:,} of {explanation.token_budget:,} tokens",
     ]
-    if told.expanded_terms:
-        lines.insert(2, f"added terms: {visible(' '.join(told.expanded_terms))}")
-    return lines + [f"not indexed: {visible(file)}" for file in told.not_indexed]
+    if explanation.expanded_terms:
+        lines.insert(2, f"added terms: {escape_controls(' '.join(explanation.expanded_terms))}")
+    return lines + [f"not indexed: {escape_controls(file)}" for file in explanation.not_indexed]
 
 
-def _steps(told: "Explanation") -> list[str]:
+def _format_trace(explanation: "Explanation") -> list[str]:
     return [
-        f"{entry['node']}  {entry['ms']:.1f} ms  {visible(_pairs(entry['detail']))}".rstrip() for entry in told.trace
+        f"{entry['node']}  {entry['ms']:.1f} ms  {escape_controls(_format_pairs(entry['detail']))}".rstrip()
+        for entry in explanation.trace
     ]
 
 
-def _pairs(detail: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} {_plain(value)}" for name, value in detail.items())
+def _format_pairs(detail: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} {_format_value(value)}" for name, value in detail.items())
 
 
-def _plain(value: object) -> str:
+def _format_value(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, Sequence) and not isinstance(value, str) else str(value)
 
 
-def _rank(piece: "ExplainedSnippet") -> str:
+def _format_rank(piece: "ExplainedSnippet") -> str:
     return f"+{piece.rank}" if piece.relation else str(piece.rank)
 
 
-def _title(piece: "ExplainedSnippet") -> str:
-    return visible(f"{piece.kind} {piece.name}").strip()
+def _format_title(piece: "ExplainedSnippet") -> str:
+    return escape_controls(f"{piece.kind} {piece.name}").strip()
 
 
-def _budget(piece: "ExplainedSnippet") -> str:
+def _format_budget(piece: "ExplainedSnippet") -> str:
     return f"{piece.budget}, {piece.tokens:,} tokens" if piece.tokens else piece.budget
 
 
-def _reasons(piece: "ExplainedSnippet") -> dict[str, str]:
+def _explain_piece(piece: "ExplainedSnippet") -> dict[str, str]:
     """Return in words what is known of a piece: its relation, or its places in the channels and its signals."""
     if piece.relation:
         steps = f"{piece.hop} step" + ("s" if piece.hop > 1 else "")
         relation = _RELATIONS.get(piece.relation, f"{piece.relation.replace('_', ' ')} of")
-        return {"related": visible(f"{relation} {piece.related_to}, {steps}")}
+        return {"related": escape_controls(f"{relation} {piece.related_to}, {steps}")}
     channels = sorted(piece.channels, key=lambda name: piece.ranks.get(name, 1 << 30))
-    reasons = {"channels": ", ".join(f"{name} {_place(piece, name)}" for name in channels)}
-    added = {
+    reasons = {"channels": ", ".join(f"{name} {_format_channel_score(piece, name)}" for name in channels)}
+    summands = {
         "channels": piece.fused,
-        **{name: piece.signals[name] for name in piece.signals if name not in _NO_SUMMANDS},
+        **{name: piece.signals[name] for name in piece.signals if name not in _NON_ADDITIVE_SIGNALS},
     }
-    total = sum(added.values()) or 1.0
-    parts = sorted(added.items(), key=lambda entry: -abs(entry[1]))
+    total = sum(summands.values()) or 1.0
+    parts = sorted(summands.items(), key=lambda entry: -abs(entry[1]))
     shares = [f"{name} {value:+.2f} ({value / total:.0%})" for name, value in parts if value]
     if (factor := piece.signals.get("factor", 1.0)) != 1.0:
         shares.append(f"times {factor:.2f}")
@@ -110,19 +111,19 @@ def _reasons(piece: "ExplainedSnippet") -> dict[str, str]:
         shares.append(f"the model {piece.signals['reranker']:.2f}")
     if shares:
         reasons["file"] = ", ".join(shares)
-    return reasons | {f"its {level} as a whole": visible(text) for level, text in piece.overviews.items()}
+    return reasons | {f"its {level} as a whole": escape_controls(text) for level, text in piece.overviews.items()}
 
 
-def _place(piece: "ExplainedSnippet", channel: str) -> str:
+def _format_channel_score(piece: "ExplainedSnippet", channel: str) -> str:
     score = f"{piece.channels[channel]:.2f}"
     return f"#{piece.ranks[channel]} ({score})" if channel in piece.ranks else score
 
 
-def _print_tables(told: "Explanation", console: "Console") -> None:
+def _print_tables(explanation: "Explanation", console: "Console") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    for line in _head(told):
+    for line in _format_head(explanation):
         name, _, text = line.partition(": ")
         console.print(Text.assemble((f"{name}: ", "bold"), text))
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
@@ -131,13 +132,15 @@ def _print_tables(told: "Explanation", console: "Console") -> None:
     table.add_column("score", justify="right", no_wrap=True)
     table.add_column("why", overflow="fold", ratio=3)
     table.add_column("in the context", no_wrap=True)
-    for piece in (*told.results, *told.related):
-        where = Text.assemble((visible_line(piece.location), "cyan"), "\n", (_title(piece), "dim"))
-        why = Text("\n").join(Text.assemble((f"{name} ", "dim"), text) for name, text in _reasons(piece).items())
-        budget = Text(_budget(piece), _BUDGET_STYLES.get(piece.budget, "dim"))
-        table.add_row(_rank(piece), where, f"{piece.score:.3f}", why, budget, end_section=False)
+    for piece in (*explanation.results, *explanation.related):
+        location = Text.assemble((escape_line(piece.location), "cyan"), "\n", (_format_title(piece), "dim"))
+        reasons = Text("\n").join(
+            Text.assemble((f"{name} ", "dim"), text) for name, text in _explain_piece(piece).items()
+        )
+        budget = Text(_format_budget(piece), _BUDGET_STYLES.get(piece.budget, "dim"))
+        table.add_row(_format_rank(piece), location, f"{piece.score:.3f}", reasons, budget, end_section=False)
     console.print()
     console.print(table)
     console.print()
-    for line in _steps(told):
+    for line in _format_trace(explanation):
         console.print(Text(line, "dim"), soft_wrap=True)

@@ -18,11 +18,11 @@ from coderag.codegraph.drawing import (
 from coderag.config.repository_root import find_root
 from coderag.errors import AmbiguousNameError, InvalidQueryError
 from coderag.interfaces.cli import _graph_entries as entries
-from coderag.interfaces.cli._graph_options import Level, View
-from coderag.interfaces.cli._graph_questions import Question
+from coderag.interfaces.cli._graph_options import GraphViewOptions, Level
+from coderag.interfaces.cli._graph_questions import QueryCommand
 from coderag.interfaces.cli._graph_text import print_entries
 from coderag.interfaces.cli._indexing import ask_indexed, open_warm
-from coderag.interfaces.cli._report import LISTED
+from coderag.interfaces.cli._report import MAX_LISTED
 from coderag.schema.graph_queries import query_graph
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
     _Graph: TypeAlias = CodeGraph | RemoteGraph
 
-_Result = TypeVar("_Result")
+_ResultT = TypeVar("_ResultT")
 
 
 @dataclass(frozen=True, slots=True)
-class _Form(Generic[_Result]):
+class _ResultView(Generic[_ResultT]):
     """How results of one sort are shown.
 
     Attributes:
@@ -46,14 +46,14 @@ class _Form(Generic[_Result]):
         draw: Draws so many of the results, at most.
     """
 
-    asked: Mapping[str, object]
+    request: Mapping[str, object]
     title: str
-    nothing: str
-    entries: Callable[[Sequence[_Result]], list[entries.Entry]]
-    draw: Callable[[Sequence[_Result], int], Drawing] | None = None
+    empty_text: str
+    make_entries: Callable[[Sequence[_ResultT]], list[entries.GraphEntry]]
+    draw: Callable[[Sequence[_ResultT], int], Drawing] | None = None
 
 
-def answer(question: Question, name: str, view: View, *, depth: int = 0) -> None:
+def run_query(query: QueryCommand, name: str, view: GraphViewOptions, *, depth: int = 0) -> None:
     """Answer a question about one declaration.
 
     Raises:
@@ -61,19 +61,19 @@ def answer(question: Question, name: str, view: View, *, depth: int = 0) -> None
         AmbiguousNameError: Several declarations have it.
     """
     _show_with_candidates(
-        lambda graph, candidates: query_graph(graph, question.name, name, depth, candidates=candidates),
+        lambda graph, candidates: query_graph(graph, query.name, name, depth, candidates=candidates),
         view,
-        _Form(
-            {"question": question.name, "name": name, **({"depth": depth} if depth else {})},
-            question.title.format(name=name),
-            question.nothing.format(name=name),
-            partial(entries.neighbour_entries, name),
+        _ResultView(
+            {"question": query.name, "name": name, **({"depth": depth} if depth else {})},
+            query.title.format(name=name),
+            query.empty_text.format(name=name),
+            partial(entries.make_neighbour_entries, name),
             partial(draw_neighbours, name),
         ),
     )
 
 
-def path(start: str, end: str, view: View) -> None:
+def show_path(start: str, end: str, view: GraphViewOptions) -> None:
     """Show the shortest path from one declaration to another. Raises as `answer`, and if both are the same name."""
     if start == end:
         hint = "`coderag graph cycles --level symbols` tells what calls itself by way of others."
@@ -81,96 +81,107 @@ def path(start: str, end: str, view: View) -> None:
     _show_with_candidates(
         lambda graph, candidates: graph.path(start, end, candidates=candidates),
         view,
-        _Form(
+        _ResultView(
             {"question": "path", "from": start, "to": end},
             f"path from {start} to {end}",
             f"no path is known from {start} to {end}",
-            entries.path_entries,
+            entries.make_path_entries,
             partial(draw_neighbours, start),
         ),
     )
 
 
-def cycles(level: Level, view: View) -> None:
+def show_cycles(level: Level, view: GraphViewOptions) -> None:
     """Show what needs one another in circles."""
-    rag, found = _ask(lambda graph: graph.cycles(level), view)
-    form = _Form(
+    rag, results = _query_graph(lambda graph: graph.cycles(level), view)
+    result_view = _ResultView(
         {"question": "cycles", "level": level},
         f"cycles of {level}",
         f"no cycles of {level} are known",
-        partial(entries.cycle_entries, level),
-        lambda found, _: draw_cycles(found, view.limit),  # a limit is of cycles, not of the boxes in them
+        partial(entries.make_cycle_entries, level),
+        lambda results, _: draw_cycles(results, view.limit),  # a limit is of cycles, not of the boxes in them
     )
-    _show(rag, found, view, form)
+    _show_results(rag, results, view, result_view)
 
 
-def hotspots(kind: str | None, limit: int, view: View) -> None:
+def show_hotspots(kind: str | None, limit: int, view: GraphViewOptions) -> None:
     """Show what much depends on, most central first."""
-    rag, found = _ask(lambda graph: graph.hotspots(limit, kind), view)
-    asked = {"question": "hotspots", "kind": kind}
-    nothing = f"nothing of the kind {kind} is indexed" if kind else "nothing is indexed"
-    _show(rag, found, view, _Form(asked, "hotspots", nothing, entries.hotspot_entries))
+    rag, results = _query_graph(lambda graph: graph.hotspots(limit, kind), view)
+    request = {"question": "hotspots", "kind": kind}
+    empty_text = f"nothing of the kind {kind} is indexed" if kind else "nothing is indexed"
+    _show_results(rag, results, view, _ResultView(request, "hotspots", empty_text, entries.make_hotspot_entries))
 
 
-def outline(file: str, view: View) -> None:
+def show_outline(file: str, view: GraphViewOptions) -> None:
     """Show the declarations of a file. Raises as `answer`, and if it is a folder."""
     file = file.replace(os.sep, "/").removeprefix("./")
     if (find_root(view.repo) / file).is_dir():  # else the words of its path may name a declaration, or its first file
         raise InvalidQueryError(
             f"{file} is a folder", hint="Name a file in it; `coderag graph imports` takes a folder."
         )
-    rag, found = _ask(lambda graph: graph.outline(file), view)
-    form = _Form(
+    rag, results = _query_graph(lambda graph: graph.outline(file), view)
+    result_view = _ResultView(
         {"question": "outline", "path": file},
         f"outline of {file}",
         f"{file} declares nothing",
-        partial(entries.outline_entries, file),
+        partial(entries.make_outline_entries, file),
         partial(draw_outline, file),
     )
-    _show(rag, found, view, form)
+    _show_results(rag, results, view, result_view)
 
 
 def _show_with_candidates(
-    question: "Callable[[_Graph, bool], Sequence[GraphNeighbour]]",
-    view: View,
-    form: "_Form[GraphNeighbour]",
+    query: "Callable[[_Graph, bool], Sequence[GraphNeighbour]]",
+    view: GraphViewOptions,
+    result_view: "_ResultView[GraphNeighbour]",
 ) -> None:
     """Ask and show; if nothing is sure, count what is uncertain."""
-    rag, found = _ask(lambda graph: question(graph, view.candidates), view)
-    if not found and not view.candidates:
-        _, unsure = _ask(lambda graph: question(graph, True), view)
-        if unsure:
-            form = replace(form, nothing=f"{form.nothing}; uncertain: {len(unsure):,} (--candidates lists them)")
-    _show(rag, found, view, replace(form, asked={**form.asked, "candidates": view.candidates}))
+    rag, results = _query_graph(lambda graph: query(graph, view.candidates), view)
+    if not results and not view.candidates:
+        _, uncertain = _query_graph(lambda graph: query(graph, True), view)
+        if uncertain:
+            result_view = replace(
+                result_view,
+                empty_text=f"{result_view.empty_text}; uncertain: {len(uncertain):,} (--candidates lists them)",
+            )
+    _show_results(
+        rag, results, view, replace(result_view, request={**result_view.request, "candidates": view.candidates})
+    )
 
 
-def _ask(question: "Callable[[_Graph], Sequence[_Result]]", view: View) -> "tuple[Engine, Sequence[_Result]]":
+def _query_graph(
+    query: "Callable[[_Graph], Sequence[_ResultT]]", view: GraphViewOptions
+) -> "tuple[Engine, Sequence[_ResultT]]":
     rag = open_warm(view.repo, view.output)
     try:
-        found = ask_indexed(rag, lambda engine: question(engine.graph), view.output, may_index=view.may_index)
+        results = ask_indexed(rag, lambda engine: query(engine.graph), view.output, may_index=view.may_index)
     except AmbiguousNameError as error:
-        for one in error.candidates[:LISTED]:
-            place = f"{one.path}:{one.start_line}" if one.path else "outside the repository"
-            view.output.note(f"  {one.name}  ({one.kind}, {place})")
-        if len(error.candidates) > LISTED:
-            view.output.note(f"  ... and {len(error.candidates) - LISTED:,} more")
+        for candidate in error.candidates[:MAX_LISTED]:
+            location = f"{candidate.path}:{candidate.start_line}" if candidate.path else "outside the repository"
+            view.output.note(f"  {candidate.name}  ({candidate.kind}, {location})")
+        if len(error.candidates) > MAX_LISTED:
+            view.output.note(f"  ... and {len(error.candidates) - MAX_LISTED:,} more")
         raise
-    return rag, found
+    return rag, results
 
 
-def _show(rag: "Engine", results: Sequence[_Result], view: View, form: _Form[_Result]) -> None:
-    if view.diagram and form.draw:
-        drawing = form.draw(results, view.limit or DEFAULT_MAX_NODES)
+def _show_results(
+    rag: "Engine", results: Sequence[_ResultT], view: GraphViewOptions, result_view: _ResultView[_ResultT]
+) -> None:
+    if view.diagram and result_view.draw:
+        drawing = result_view.draw(results, view.limit or DEFAULT_MAX_NODES)
         view.output.write(to_mermaid(drawing) if view.diagram == "mermaid" else to_dot(drawing))
         left_out = drawing.n_omitted
     else:
-        shown = results[: view.limit]
-        left_out = len(results) - len(shown)
+        page = results[: view.limit]
+        left_out = len(results) - len(page)
         if view.output.as_json:
-            view.output.result({**form.asked, "root": rag.root, "results": shown, "left_out": left_out})
+            view.output.write_json({**result_view.request, "root": rag.root, "results": page, "left_out": left_out})
         else:
-            print_entries(f"{form.title} ({len(results):,})", form.entries(shown), rag.root, view.output)
+            print_entries(
+                f"{result_view.title} ({len(results):,})", result_view.make_entries(page), rag.root, view.output
+            )
     if left_out:
         view.output.note(f"left out: {left_out:,} (--limit takes more)")
     if not results:
-        view.output.note(form.nothing)
+        view.output.note(result_view.empty_text)

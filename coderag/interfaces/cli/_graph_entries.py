@@ -17,7 +17,7 @@ _TYPE_ARGUMENTS: Final = re.compile(r"(?<=\w)<.+>")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class GraphEntry:
     """A line of an answer.
 
     Attributes:
@@ -31,80 +31,83 @@ class Entry:
     line: int = 0
     kind: str = ""
     name: str = ""
-    how: str = ""
-    unsure: bool = False
-    below: "list[Entry]" = field(default_factory=list)
+    detail: str = ""
+    is_candidate: bool = False
+    children: "list[GraphEntry]" = field(default_factory=list)
 
 
-def neighbour_entries(name: str, neighbours: "Sequence[GraphNeighbour]") -> list[Entry]:
+def make_neighbour_entries(name: str, neighbours: "Sequence[GraphNeighbour]") -> list[GraphEntry]:
     """Return neighbours as entries, each below the one that it was reached from.
 
     Args:
         name: What was asked for; what was reached in another way, as through a method that it overrides, says so.
     """
-    asked = _TYPE_ARGUMENTS.sub("", name.rpartition("::")[2])
-    before = find_predecessors(neighbours)
+    bare_name = _TYPE_ARGUMENTS.sub("", name.rpartition("::")[2])
+    parents = find_predecessors(neighbours)
     entries = [
-        _neighbour_entry(one, via=position is None and (one.depth > 1 or not one.via.endswith(asked)))
-        for one, position in zip(neighbours, before, strict=True)
+        _make_neighbour_entry(
+            neighbour, via=position is None and (neighbour.depth > 1 or not neighbour.via.endswith(bare_name))
+        )
+        for neighbour, position in zip(neighbours, parents, strict=True)
     ]
-    for entry, position in zip(entries, before, strict=True):
+    for entry, position in zip(entries, parents, strict=True):
         if position is not None:
-            entries[position].below.append(entry)
-    return [entry for entry, position in zip(entries, before, strict=True) if position is None]
+            entries[position].children.append(entry)
+    return [entry for entry, position in zip(entries, parents, strict=True) if position is None]
 
 
-def path_entries(steps: "Sequence[GraphNeighbour]") -> list[Entry]:
+def make_path_entries(steps: "Sequence[GraphNeighbour]") -> list[GraphEntry]:
     """Return the steps of a path as entries, in order."""
-    return [_neighbour_entry(step) for step in steps]
+    return [_make_neighbour_entry(step) for step in steps]
 
 
-def cycle_entries(level: Level, cycles: "Sequence[GraphCycle]") -> list[Entry]:
+def make_cycle_entries(level: Level, cycles: "Sequence[GraphCycle]") -> list[GraphEntry]:
     """Return a heading for each cycle, one way around below it."""
     return [
-        Entry(
+        GraphEntry(
             kind="cycle",
             name=f"of {len(cycle.members):,} {level}",
-            how="one way around; --json lists them all" if len(cycle.members) > len(cycle.steps) else "",
-            below=path_entries(cycle.steps),
+            detail="one way around; --json lists them all" if len(cycle.members) > len(cycle.steps) else "",
+            children=make_path_entries(cycle.steps),
         )
         for cycle in cycles
     ]
 
 
-def hotspot_entries(hotspots: "Sequence[Hotspot]") -> list[Entry]:
+def make_hotspot_entries(hotspots: "Sequence[Hotspot]") -> list[GraphEntry]:
     """Return hotspots as entries, in order."""
     return [
-        Entry(
-            one.path,
-            one.start_line,
-            one.kind,
-            one.qualified_name,
-            f"centrality {one.centrality:.3f}, {one.users:,} {'user' if one.users == 1 else 'users'}, uses {one.uses:,}",
+        GraphEntry(
+            hotspot.path,
+            hotspot.start_line,
+            hotspot.kind,
+            hotspot.qualified_name,
+            f"centrality {hotspot.centrality:.3f}, {hotspot.users:,} {'user' if hotspot.users == 1 else 'users'}, uses {hotspot.uses:,}",
         )
-        for one in hotspots
+        for hotspot in hotspots
     ]
 
 
-def outline_entries(path: str, outline: "Sequence[OutlineEntry]") -> list[Entry]:
+def make_outline_entries(path: str, outline: "Sequence[OutlineEntry]") -> list[GraphEntry]:
     """Return the declarations of the file at `path` as entries, each below the one that contains it."""
     return [
-        Entry(path, one.start_line, one.kind, one.name, below=outline_entries(path, one.children)) for one in outline
+        GraphEntry(path, entry.start_line, entry.kind, entry.name, children=make_outline_entries(path, entry.children))
+        for entry in outline
     ]
 
 
-def _neighbour_entry(one: "GraphNeighbour", *, via: bool = False) -> Entry:
+def _make_neighbour_entry(neighbour: "GraphNeighbour", *, via: bool = False) -> GraphEntry:
     """Return a neighbour at its line of evidence; if that is elsewhere, say where the neighbour is declared."""
-    parts = [one.relation.replace("_", " "), f"{one.resolver} {one.confidence:.2f}"]
-    if one.kind not in (EXTERNAL_KIND, FILE_KIND) and is_outgoing(one.relation):
-        parts.append(f"at {one.path}:{one.start_line}")
+    parts = [neighbour.relation.replace("_", " "), f"{neighbour.resolver} {neighbour.confidence:.2f}"]
+    if neighbour.kind not in (EXTERNAL_KIND, FILE_KIND) and is_outgoing(neighbour.relation):
+        parts.append(f"at {neighbour.path}:{neighbour.start_line}")
     if via:
-        parts.append(f"by way of {one.via}")
-    return Entry(
-        one.evidence or one.path,
-        one.line,
-        one.kind,
-        one.qualified_name,
+        parts.append(f"by way of {neighbour.via}")
+    return GraphEntry(
+        neighbour.evidence or neighbour.path,
+        neighbour.line,
+        neighbour.kind,
+        neighbour.qualified_name,
         ", ".join(parts),
-        one.confidence < MIN_RESOLVED_CONFIDENCE,
+        neighbour.confidence < MIN_RESOLVED_CONFIDENCE,
     )

@@ -8,17 +8,17 @@ import typer
 
 from coderag.errors import StoreError
 from coderag.interfaces.cli._options import DebugOption, JsonOption, NoIndexOption, RepoOption
-from coderag.interfaces.cli._streams import Output, OutputError, visible
+from coderag.interfaces.cli._streams import Output, OutputError, escape_controls
 
 if TYPE_CHECKING:
     from coderag.codegraph.scip.importer import ScipReport
-    from coderag.interfaces.cli._report import Row
+    from coderag.interfaces.cli._report import ReportRow
 
-Target = Literal["json", "graphml", "cypher", "memgraph", "neo4j"]
+ExportTarget = Literal["json", "graphml", "cypher", "memgraph", "neo4j"]
 
 _TO_HELP = "A format, or the database that the settings name; with --output, a file of Cypher statements for it."
 
-TargetOption = Annotated[Target, typer.Option("--to", help=_TO_HELP, show_default=False)]
+TargetOption = Annotated[ExportTarget, typer.Option("--to", help=_TO_HELP, show_default=False)]
 FileOption = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Default: standard output.", show_default=False),
@@ -41,11 +41,11 @@ def export(
     JSON has all of it; the others leave out uncertain edges.
     """
     del debug  # read in main, before anything can fail
-    from coderag.interfaces.cli._indexing import ask_indexed, open_here
+    from coderag.interfaces.cli._indexing import ask_indexed, open_local
     from coderag.stores.disk import write_chunks
 
     output = Output()
-    rag = open_here(repo, output)
+    rag = open_local(repo, output)
     if to in ("memgraph", "neo4j") and file is None:
         sent = ask_indexed(rag, lambda engine: engine.send_graph(to), output, may_index=not no_index)
         output.write(f"sent {sent.nodes:,} nodes and {sent.edges:,} edges to {to}")
@@ -53,8 +53,8 @@ def export(
     chunks = ask_indexed(rag, lambda engine: engine.export_graph(to), output, may_index=not no_index)
     if file is None:
         for chunk in chunks:
-            if output.for_people:
-                sys.stdout.write(visible(chunk.decode()))
+            if output.is_terminal:
+                sys.stdout.write(escape_controls(chunk.decode()))
             else:  # as bytes: neither the encoding nor the line ends of the system may change them
                 sys.stdout.buffer.write(chunk)
         return
@@ -73,28 +73,28 @@ def import_(
     Its edges replace those of the files it covers, with the resolver "scip" and confidence 1, until a file changes.
     """
     del debug
-    from coderag.interfaces.cli._indexing import open_here
+    from coderag.interfaces.cli._indexing import open_local
     from coderag.interfaces.cli._report import print_report
 
     output = Output(as_json)
-    rag = open_here(repo, output)
-    with output.busy("reading the SCIP index"):
+    rag = open_local(repo, output)
+    with output.show_status("reading the SCIP index"):
         report = rag.import_scip(file)
     if as_json:
-        output.result(report, root=rag.root)
+        output.write_json(report, root=rag.root)
     else:
-        print_report(f"imported {file}", report_rows(report), output)
+        print_report(f"imported {file}", make_import_rows(report), output)
 
 
-def report_rows(report: "ScipReport") -> "list[Row]":
+def make_import_rows(report: "ScipReport") -> "list[ReportRow]":
     """Return what an import did as rows."""
-    from coderag.interfaces.cli._report import Row, counts, listing
+    from coderag.interfaces.cli._report import ReportRow, format_counts, make_list_rows
 
     files = {"covered": report.covered, "outdated": len(report.outdated), "not indexed": len(report.unknown)}
     return [
-        Row("made by", report.tool or "unknown"),
-        Row("files", counts(files)),
-        Row("edges", counts(report.edges)),
-        *listing("outdated", report.outdated, "yellow"),
-        *listing("not indexed", report.unknown),
+        ReportRow("made by", report.tool or "unknown"),
+        ReportRow("files", format_counts(files)),
+        ReportRow("edges", format_counts(report.edges)),
+        *make_list_rows("outdated", report.outdated, "yellow"),
+        *make_list_rows("not indexed", report.unknown),
     ]

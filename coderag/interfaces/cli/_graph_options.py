@@ -29,7 +29,7 @@ Level = Literal["files", "symbols"]
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class GraphViewOptions:
     """How an answer is wanted.
 
     Attributes:
@@ -48,7 +48,7 @@ class View:
     repo: Path | None = None
 
 
-def make_view(
+def make_view_options(
     *,
     as_json: bool,
     mermaid: bool,
@@ -57,7 +57,7 @@ def make_view(
     repo: Path | None,
     limit: int | None = None,
     candidates: bool = False,
-) -> View:
+) -> GraphViewOptions:
     """Return what was chosen.
 
     Raises:
@@ -66,4 +66,4 @@ def make_view(
     if as_json + mermaid + dot > 1:
         raise InvalidQueryError("--json, --mermaid and --dot exclude one another", hint="Choose one.")
     diagram: Diagram | None = "mermaid" if mermaid else "dot" if dot else None
-    return View(Output(as_json), diagram, limit, candidates, may_index=not no_index, repo=repo)
+    return GraphViewOptions(Output(as_json), diagram, limit, candidates, may_index=not no_index, repo=repo)

@@ -7,7 +7,7 @@ from coderag.schema.graph_queries import GraphQuery
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class QueryCommand:
     """A question, and a command.
 
     Attributes:
@@ -21,87 +21,87 @@ class Question:
     name: GraphQuery
     help: str
     title: str
-    nothing: str
+    empty_text: str
     depth: int = 1
 
 
-QUESTIONS: Final = (
-    Question(
+QUERY_COMMANDS: Final = (
+    QueryCommand(
         "callers",
         "List what calls a function. For a class: what instantiates it.",
         "callers of {name}",
         "nothing is known to call {name}",
     ),
-    Question(
+    QueryCommand(
         "callees",
         "List what a function calls. What it instantiates, too.",
         "callees of {name}",
         "{name} is not known to call anything",
     ),
-    Question(
+    QueryCommand(
         "imports",
         "List what a file imports. Packages outside the repository, too.",
         "imports of {name}",
         "{name} is not known to import anything",
     ),
-    Question(
+    QueryCommand(
         "importers",
         "List what imports a file, a declaration or a package.",
         "importers of {name}",
         "nothing is known to import {name}",
     ),
-    Question(
+    QueryCommand(
         "bases",
         "List the types that a type extends or implements.",
         "bases of {name}",
         "{name} is not known to extend or implement anything",
     ),
-    Question(
+    QueryCommand(
         "subclasses",
         "List the types that extend or implement a type.",
         "subclasses of {name}",
         "nothing is known to extend {name}",
     ),
-    Question(
+    QueryCommand(
         "implementations",
         "List what implements an interface, or a method of one.",
         "implementations of {name}",
         "nothing is known to implement {name}",
     ),
-    Question(
+    QueryCommand(
         "overrides",
         "List the methods that override a method.",
         "overrides of {name}",
         "nothing is known to override {name}",
     ),
-    Question(
+    QueryCommand(
         "overridden",
         "List the methods that a method overrides.",
         "overridden by {name}",
         "{name} is not known to override anything",
     ),
-    Question(
+    QueryCommand(
         "tests",
         "List the tests that exercise a declaration.",
         "tests of {name}",
         "no test is known to exercise {name}",
         depth=0,
     ),
-    Question(
+    QueryCommand(
         "references",
         "List where a name is used without a call. In annotations, as a decorator, as a value.",
         "references to {name}",
         "nothing is known to refer to {name}",
         depth=0,
     ),
-    Question(
+    QueryCommand(
         "documents",
         "List the documents that mention a declaration.",
         "documents about {name}",
         "no document is known to mention {name}",
         depth=0,
     ),
-    Question(
+    QueryCommand(
         "impact",
         "List what may break if a declaration changes. Callers, subclasses, importers, and theirs.",
         "impact of {name}",

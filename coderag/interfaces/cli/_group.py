@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 from coderag.interfaces._errors import USAGE_ERROR
 
 
-def show_help_alone(context: typer.Context) -> None:
+def show_help_without_command(context: typer.Context) -> None:
     """Show the help on standard error, and end, if no command was given. As an error of Typer it would be one line."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), err=True)

@@ -9,28 +9,28 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from coderag.config.repository_root import find_root
 from coderag.errors import IndexLockedError, IndexNotFoundError
 from coderag.interfaces.cli import _app
-from coderag.interfaces.cli._progress import index_progress
+from coderag.interfaces.cli._progress import show_index_progress
 from coderag.interfaces.cli._streams import Output
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
     from coderag.schema.indexing import IndexReport
 
-_Result = TypeVar("_Result")
-_Engine = TypeVar("_Engine", bound="_app.Engine")
+_ResultT = TypeVar("_ResultT")
+_EngineT = TypeVar("_EngineT", bound="_app.Engine")
 
-_BETWEEN_LOOKS_S: Final = 0.3
+_RETRY_INTERVAL_S: Final = 0.3
 
 
-def open_here(repo: Path | None, output: Output) -> "CodeRAG":
+def open_local(repo: Path | None, output: Output) -> "CodeRAG":
     """Return the engine for the repository that the command means."""
-    with output.busy("loading"):
+    with output.show_status("loading"):
         return _app.open_repository(find_root(repo))
 
 
 def open_warm(repo: Path | None, output: Output) -> "_app.Engine":
     """Return the same, asked through the service if one runs; for commands that need no more than that can do."""
-    with output.busy("loading"):
+    with output.show_status("loading"):
         return _app.open_warm(find_root(repo))
 
 
@@ -38,28 +38,28 @@ def run_index(rag: "_app.Engine", *, full: bool = False) -> "IndexReport":
     """Index the repository, showing the progress on standard error, and note it among those of this user."""
     from coderag.service.remote import RemoteCodeRAG
 
-    with index_progress() as progress:
+    with show_index_progress() as progress:
         report = rag.index(full=full, progress=progress)
     if not isinstance(rag, RemoteCodeRAG):  # the service notes what it opens
-        _note(rag)
+        _register_repository(rag)
     return report
 
 
-def _first_index(rag: "_app.Engine", output: Output) -> "IndexReport":
+def _build_first_index(rag: "_app.Engine", output: Output) -> "IndexReport":
     """Make the index, or wait for the one who does: a question to a repository without one has nothing else to go by."""
-    is_told = False
+    has_noted = False
     while True:
         try:
             return run_index(rag)
         except IndexLockedError as error:
-            if not is_told:
+            if not has_noted:
                 output.note(f"{error}; waiting for it")
-            is_told = True
-        with output.busy("waiting for the index"):
-            time.sleep(_BETWEEN_LOOKS_S)
+            has_noted = True
+        with output.show_status("waiting for the index"):
+            time.sleep(_RETRY_INTERVAL_S)
 
 
-def _note(rag: "CodeRAG") -> None:
+def _register_repository(rag: "CodeRAG") -> None:
     from coderag.stores.index_locations import find_index_folder
     from coderag.workspace.registry import note_repository
 
@@ -67,13 +67,13 @@ def _note(rag: "CodeRAG") -> None:
 
 
 def ask_indexed(
-    rag: _Engine,
-    question: Callable[[_Engine], _Result],
+    rag: _EngineT,
+    query: Callable[[_EngineT], _ResultT],
     output: Output,
     *,
     may_index: bool,
-    doing: str = "searching",
-) -> _Result:
+    activity: str = "searching",
+) -> _ResultT:
     """Return the question's result; if there is no index yet, make it first.
 
     Args:
@@ -87,15 +87,15 @@ def ask_indexed(
         IndexNotFoundError: There is none, and it may not be made.
     """
     try:
-        with output.busy(doing) if doing else nullcontext():
-            return question(rag)
+        with output.show_status(activity) if activity else nullcontext():
+            return query(rag)
     except IndexNotFoundError:
         if not may_index:
             raise
     output.note(f"not indexed yet: indexing {rag.root}")
-    report = _first_index(rag, output)
+    report = _build_first_index(rag, output)
     failed = f", {len(report.failed):,} failed ('coderag status' says which)" if report.failed else ""
     indexed = report.files.get("indexed", 0)
     output.note(f"indexed {indexed:,} file{'s' * (indexed != 1)}{failed}")
-    with output.busy(doing) if doing else nullcontext():
-        return question(rag)
+    with output.show_status(activity) if activity else nullcontext():
+        return query(rag)

@@ -10,18 +10,18 @@ from threading import Thread
 from typing import Final, get_args
 
 from coderag.errors import CodeRAGError, ConfigurationError
-from coderag.interfaces.cli._streams import visible
+from coderag.interfaces.cli._streams import escape_controls
 
-DETECTION_S: Final = 0.5
+DETECTION_TIMEOUT_S: Final = 0.5
 """Seconds for all questions to Ollama together: whoever has none must not wait for it."""
 
 _HOST_VARIABLE = "OLLAMA_HOST"
 _PORT = 11434
-_LATEST = ":latest"  # what a name without a tag means
+_LATEST_TAG = ":latest"  # what a name without a tag means
 
 
 @dataclass(frozen=True, slots=True)
-class FoundModels:
+class OllamaModels:
     """The models of a running Ollama, as it lists them.
 
     Attributes:
@@ -34,25 +34,29 @@ class FoundModels:
     embedding: Sequence[str] = field(default_factory=list)
 
 
-def find_models(address: str) -> FoundModels | None:
+def detect_models(address: str) -> OllamaModels | None:
     """Return the models of a running Ollama, or None if it does not answer in time."""
     _import_client()
-    found: list[FoundModels] = []
-    thread = Thread(target=lambda: found.extend(_asked(address)), name="init-ollama", daemon=True)
+    results: list[OllamaModels] = []
+    thread = Thread(target=lambda: results.extend(_query_models(address)), name="init-ollama", daemon=True)
     thread.start()
-    thread.join(DETECTION_S)
-    return found[0] if found else None
+    thread.join(DETECTION_TIMEOUT_S)
+    return results[0] if results else None
 
 
-def ollama_address(root: Path) -> str:
+def find_ollama_address(root: Path) -> str:
     """Return where an Ollama would be: where the settings say, or ``OLLAMA_HOST``, or on this machine."""
     from coderag.config.environment import read_environment_key
     from coderag.config.server_addresses import DEFAULT_ADDRESSES
 
-    return _configured(root) or _with_port(read_environment_key(_HOST_VARIABLE)) or DEFAULT_ADDRESSES["ollama"]
+    return (
+        _find_configured_address(root)
+        or _parse_host(read_environment_key(_HOST_VARIABLE))
+        or DEFAULT_ADDRESSES["ollama"]
+    )
 
 
-def choose(found: FoundModels, given: Collection[str]) -> dict[str, str]:
+def choose_models(models: OllamaModels, preset_sections: Collection[str]) -> dict[str, str]:
     """Ask the person in front of the terminal which models to use; return section and ``ollama/<model>``.
 
     Args:
@@ -60,35 +64,35 @@ def choose(found: FoundModels, given: Collection[str]) -> dict[str, str]:
         given: Sections that need not be asked about.
     """
     questions = (
-        ("llm", "Which model shall write answers?", found.answers, "none"),
-        ("embedding", "Which model shall embed code?", found.embedding, "CodeRAG's own"),
+        ("llm", "Which model shall write answers?", models.answers, "none"),
+        ("embedding", "Which model shall embed code?", models.embedding, "CodeRAG's own"),
     )
-    asked = [question for question in questions if question[0] not in given and question[2]]
-    if asked:
-        _tell(f"Ollama is running at {found.address}.")
-    answers = {section: _ask(text, names, default) for section, text, names, default in asked}
-    return {section: f"ollama/{model}" for section, model in answers.items() if model}
+    open_questions = [question for question in questions if question[0] not in preset_sections and question[2]]
+    if open_questions:
+        _print_line(f"Ollama is running at {models.address}.")
+    choices = {section: _ask_choice(text, names, default) for section, text, names, default in open_questions}
+    return {section: f"ollama/{model}" for section, model in choices.items() if model}
 
 
-def missing(chosen: Mapping[str, Mapping[str, str]], found: FoundModels) -> list[str]:
+def list_missing_models(chosen: Mapping[str, Mapping[str, str]], available: OllamaModels) -> list[str]:
     """Return the chosen models of Ollama that it does not have."""
     from coderag.models.llms.model_listing import is_listed
 
-    there = [*found.answers, *found.embedding]
+    names = [*available.answers, *available.embedding]
     models = (values.get("model", "") for values in chosen.values() if values["provider"] == "ollama")
-    return [model for model in models if model and not is_listed(model, there)]
+    return [model for model in models if model and not is_listed(model, names)]
 
 
-def advice(found: FoundModels) -> str:
+def format_advice(models: OllamaModels) -> str:
     """Return what was found and how to use it, for whoever cannot be asked."""
-    kinds = {"answers": found.answers, "embedding": found.embedding}
-    models = "; ".join(f"for {use}: {', '.join(names)}" for use, names in kinds.items() if names)
-    options = {"--llm": found.answers, "--embedding": found.embedding}
+    kinds = {"answers": models.answers, "embedding": models.embedding}
+    listing = "; ".join(f"for {use}: {', '.join(names)}" for use, names in kinds.items() if names)
+    options = {"--llm": models.answers, "--embedding": models.embedding}
     arguments = " ".join(f"{option} ollama/{names[0]}" for option, names in options.items() if names)
-    return f"Ollama at {found.address} has models {models}.\nTo use them: coderag init --force {arguments}"
+    return f"Ollama at {models.address} has models {listing}.\nTo use them: coderag init --force {arguments}"
 
 
-def sections_of(chosen: Mapping[str, str], address: str) -> dict[str, dict[str, str]]:
+def build_sections(chosen: Mapping[str, str], address: str) -> dict[str, dict[str, str]]:
     """Return what to write into the settings file for models chosen as ``provider/model``, by section.
 
     Args:
@@ -125,7 +129,7 @@ def _check_provider(section: str, provider: str) -> None:
         raise ConfigurationError(message, hint=f"Write it as PROVIDER/MODEL; the providers are {', '.join(allowed)}.")
 
 
-def _configured(root: Path) -> str:
+def _find_configured_address(root: Path) -> str:
     """Return the address of an Ollama that the settings name; empty if they name none or cannot be read."""
     from coderag.config.server_addresses import parse_server_address
     from coderag.config.settings import Settings
@@ -140,7 +144,7 @@ def _configured(root: Path) -> str:
         return ""
 
 
-def _with_port(host: str) -> str:
+def _parse_host(host: str) -> str:
     """Return the address that ``OLLAMA_HOST`` means: it may lack the scheme and the port, and be that of a listener.
 
     Source: https://github.com/ollama/ollama/blob/main/envconfig/config.go
@@ -169,41 +173,41 @@ def _import_client() -> None:
     import coderag.models.ollama_models  # noqa: F401
 
 
-def _asked(address: str) -> Iterator[FoundModels]:
+def _query_models(address: str) -> Iterator[OllamaModels]:
     """Yield the models; nothing if the server cannot be asked."""
     from coderag.models.llms.model_listing import list_server_models
     from coderag.models.ollama_models import describe_models
     from coderag.models.remote_errors import Remote
 
-    remote = Remote("ollama", "any", address, "llm", DETECTION_S)
+    remote = Remote("ollama", "any", address, "llm", DETECTION_TIMEOUT_S)
     started = time.monotonic()
     with suppress(CodeRAGError):
-        names = [name.removesuffix(_LATEST) for name in list_server_models(remote)]
-        left = DETECTION_S / 2 - (time.monotonic() - started)
-        models = describe_models(remote, names, left)
+        names = [name.removesuffix(_LATEST_TAG) for name in list_server_models(remote)]
+        remaining_s = DETECTION_TIMEOUT_S / 2 - (time.monotonic() - started)
+        models = describe_models(remote, names, remaining_s)
         by_use = {use: [model.name for model in models if model.use == use] for use in ("answers", "embedding")}
-        yield FoundModels(address, **by_use)
+        yield OllamaModels(address, **by_use)
 
 
-def _ask(question: str, names: Sequence[str], default: str) -> str:
+def _ask_choice(question: str, names: Sequence[str], default: str) -> str:
     """Return the model that was chosen by its number or name; empty if none was."""
     if not names:
         return ""
-    _tell(f"\n{question}")
+    _print_line(f"\n{question}")
     for number, name in enumerate(names, 1):
-        _tell(f"  {number}  {name}")
+        _print_line(f"  {number}  {name}")
     while True:
         sys.stderr.write(f"Number, or Enter for {default}: ")
         sys.stderr.flush()
-        answer = sys.stdin.readline().strip()
-        if not answer:
+        reply = sys.stdin.readline().strip()
+        if not reply:
             return ""
-        if answer in names:
-            return answer
-        if answer.isdecimal() and 1 <= int(answer) <= len(names):
-            return names[int(answer) - 1]
-        _tell(f"{answer!r} is none of them.")
+        if reply in names:
+            return reply
+        if reply.isdecimal() and 1 <= int(reply) <= len(names):
+            return names[int(reply) - 1]
+        _print_line(f"{reply!r} is none of them.")
 
 
-def _tell(text: str) -> None:
-    sys.stderr.write(visible(text) + "\n")
+def _print_line(text: str) -> None:
+    sys.stderr.write(escape_controls(text) + "\n")

@@ -24,11 +24,11 @@ class LightCommand(TyperCommand):
         parameters: list[Any] = list(super().get_params(ctx))
         for parameter in parameters:
             if getattr(parameter, "_runtime_param", ...) is None and hasattr(parameter, "type_descriptor"):
-                parameter._runtime_param = _LightValues(parameter)
+                parameter._runtime_param = _LightParam(parameter)
         return parameters
 
 
-class _LightValues:
+class _LightParam:
     """Coerces the values of a parameter. It stands in for Typer's ``RuntimeParam``.
 
     Args:
@@ -45,10 +45,10 @@ class _LightValues:
         """Return the value as the command takes it; Typer has the last word on what is unusual, and tells the faults."""
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
-        usual = self._usual(value)
-        return self._by_typer().coerce(value, param=param, ctx=ctx) if usual is None else usual
+        converted = self._convert_usual(value)
+        return self._build_typer_param().coerce(value, param=param, ctx=ctx) if converted is None else converted
 
-    def _usual(self, value: object) -> object:
+    def _convert_usual(self, value: object) -> object:
         """Return the value if it is a usual one of its type; else None."""
         kind = self._annotation
         if self._info.parser is not None:
@@ -72,8 +72,8 @@ class _LightValues:
         return self._is_within(cast("float", value))
 
     def _is_within(self, number: float) -> bool:
-        least, most = self._info.min, self._info.max
-        return (least is None or number >= least) and (most is None or number <= most)
+        minimum, maximum = self._info.min, self._info.max
+        return (minimum is None or number >= minimum) and (maximum is None or number <= maximum)
 
     def _is_usual_path(self, value: str) -> bool:
         info = self._info
@@ -82,12 +82,12 @@ class _LightValues:
             is_free and info.file_okay and info.dir_okay and (os.access(value, os.R_OK) or not os.path.lexists(value))
         )
 
-    def _by_typer(self) -> Any:  # noqa: ANN401  # as Typer's
+    def _build_typer_param(self) -> Any:  # noqa: ANN401  # as Typer's
         from typer._coercion import build_runtime_param  # the public way is to let Typer do all
 
         build = cast("Callable[[Any], Any]", build_runtime_param)
-        self._parameter._runtime_param = made = build(self._parameter.type_descriptor)
-        return made
+        self._parameter._runtime_param = param = build(self._parameter.type_descriptor)
+        return param
 
 
 def _is_text(value: object) -> bool:

@@ -12,11 +12,11 @@ from rich.spinner import Spinner
 from rich.style import Style
 from rich.text import Text
 
-from coderag.interfaces.cli._answer import file_of
+from coderag.interfaces.cli._answer import find_cited_file
 
 _PLACE = re.compile(r"[\w.@+~-]+(?:/[\w.@+~-]+)*:\d+(?:-\d+)?")
-_MOST_DRAWN = 8_000  # characters
-_LEFT_FREE = 2  # lines of the terminal, below what is drawn again and again
+_MAX_DRAWN_CHARS = 8_000  # characters
+_FREE_LINES = 2  # lines of the terminal, below what is drawn again and again
 
 
 class LinkedMarkdown:
@@ -38,60 +38,64 @@ class LinkedMarkdown:
             lines.pop()
         for line in lines:
             for segment in line:
-                yield from self._linked(segment) if console.is_terminal else [segment]
+                yield from self._link_places(segment) if console.is_terminal else [segment]
             yield Segment.line()
 
-    def _linked(self, segment: Segment) -> Iterator[Segment]:
+    def _link_places(self, segment: Segment) -> Iterator[Segment]:
         text, style = segment.text, segment.style
-        done = 0
+        position = 0
         for match in _PLACE.finditer(text):
-            file = file_of(self._root, match[0])
+            file = find_cited_file(self._root, match[0])
             if file:
-                yield Segment(text[done : match.start()], style)
+                yield Segment(text[position : match.start()], style)
                 yield Segment(match[0], (style or Style()) + Style(link=file.as_uri()))
-                done = match.end()
-        yield Segment(text[done:], style)
+                position = match.end()
+        yield Segment(text[position:], style)
 
 
-class Tail:
+class AnswerTail:
     """The end of an answer that is being written: the checked part of its last paragraph, and the words under way.
 
     Of what is higher than the terminal, the last lines are shown.
     """
 
-    def __init__(self, checked: str, draft: str, stage: str, root: Path, *, distance: bool) -> None:
+    def __init__(self, checked: str, draft: str, stage: str, root: Path, *, leading_blank: bool) -> None:
         self._checked = checked
         self._draft = draft
         self._root = root
-        self._distance = distance
-        self._waiting = Spinner("line", Text(f" {stage} ...", style="dim"))
+        self._leading_blank = leading_blank
+        self._spinner = Spinner("line", Text(f" {stage} ...", style="dim"))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Render it."""
         parts: list[RenderableType] = []
         if self._checked.strip():
-            parts.append(LinkedMarkdown(_end_of(self._checked), self._root))
+            parts.append(LinkedMarkdown(_cut_end(self._checked), self._root))
         if self._draft.strip():
-            parts.append(Text(_end_of(self._draft).strip("\n"), style="dim"))
+            parts.append(Text(_cut_end(self._draft).strip("\n"), style="dim"))
         if not parts:
-            parts.append(self._waiting)
+            parts.append(self._spinner)
         lines = [line for part in parts for line in console.render_lines(part, options.update(height=None), pad=False)]
-        lines = [[], *lines] if self._distance else lines
-        for line in lines[-max(1, console.height - _LEFT_FREE) :]:
+        lines = [[], *lines] if self._leading_blank else lines
+        for line in lines[-max(1, console.height - _FREE_LINES) :]:
             yield from line
             yield Segment.line()
 
 
-def _end_of(text: str) -> str:
+def _cut_end(text: str) -> str:
     """Return the lines at the end of a text that may be on the screen: all of a long one would take too long to render."""
-    return text if len(text) <= _MOST_DRAWN else text[-_MOST_DRAWN:].partition("\n")[2] or text[-_MOST_DRAWN:]
+    return (
+        text
+        if len(text) <= _MAX_DRAWN_CHARS
+        else text[-_MAX_DRAWN_CHARS:].partition("\n")[2] or text[-_MAX_DRAWN_CHARS:]
+    )
 
 
 def _is_blank(line: Sequence[Segment]) -> bool:
     return not "".join(segment.text for segment in line).strip()
 
 
-def live(console: Console, tail: Tail) -> Live:
+def make_live(console: Console, tail: AnswerTail) -> Live:
     """Return what draws the tail, until it is stopped; then nothing of it is left."""
     return Live(
         tail, console=console, transient=True, refresh_per_second=12, redirect_stdout=False, redirect_stderr=False

@@ -14,7 +14,7 @@ from coderag.schema.search import Filters
 from coderag.schema.vocabulary import Kind, Role
 
 
-def _checked(values: list[str] | None, allowed: Sequence[str]) -> list[str]:
+def _check_values(values: list[str] | None, allowed: Sequence[str]) -> list[str]:
     """Return the values if all are allowed. Typer takes no list of a `Literal`."""
     for value in values or ():
         if value not in allowed:
@@ -22,19 +22,19 @@ def _checked(values: list[str] | None, allowed: Sequence[str]) -> list[str]:
     return values or []
 
 
-def _checked_kinds(values: list[str] | None) -> list[str]:
-    return _checked(values, get_args(Kind))
+def _check_kinds(values: list[str] | None) -> list[str]:
+    return _check_values(values, get_args(Kind))
 
 
-def _checked_roles(values: list[str] | None) -> list[str]:
-    return _checked(values, get_args(Role))
+def _check_roles(values: list[str] | None) -> list[str]:
+    return _check_values(values, get_args(Role))
 
 
-def _kinds_like(start: str) -> list[str]:
+def _complete_kinds(start: str) -> list[str]:
     return [kind for kind in get_args(Kind) if kind.startswith(start)]
 
 
-def _roles_like(start: str) -> list[str]:
+def _complete_roles(start: str) -> list[str]:
     return [role for role in get_args(Role) if role.startswith(start)]
 
 
@@ -76,7 +76,7 @@ LanguageOption = Annotated[
 KindOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--kind", "-k", metavar="KIND", help=_KIND_HELP, callback=_checked_kinds, autocompletion=_kinds_like
+        "--kind", "-k", metavar="KIND", help=_KIND_HELP, callback=_check_kinds, autocompletion=_complete_kinds
     ),
 ]  # fmt: skip
 PathOption = Annotated[
@@ -85,7 +85,7 @@ PathOption = Annotated[
 RoleOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--role", "-r", metavar="ROLE", help=_ROLE_HELP, callback=_checked_roles, autocompletion=_roles_like
+        "--role", "-r", metavar="ROLE", help=_ROLE_HELP, callback=_check_roles, autocompletion=_complete_roles
     ),
 ]  # fmt: skip
 ComplexityOption = Annotated[
@@ -123,24 +123,24 @@ def make_filters(
     filters = Filters(
         languages=tuple(name.lower() for name in language or ()),
         kinds=tuple(kind or ()),
-        paths=tuple(_as_pattern(pattern) for pattern in path or ()),
+        paths=tuple(_to_pattern(pattern) for pattern in path or ()),
         roles=tuple(role or ()),
-        complexity=_complexity(complexity) if complexity is not None else 0,
+        complexity=_parse_complexity(complexity) if complexity is not None else 0,
         changed_since=changed_since or "",
     )
     return filters or None
 
 
-def _complexity(text: str) -> int | tuple[int, int]:
+def _parse_complexity(text: str) -> int | tuple[int, int]:
     """Return a range as typed: ``5`` or ``5..``, ``5..20``, ``..20``."""
-    found = re.fullmatch(r"(?=.*[0-9])([0-9]*)(?:(\.\.)([0-9]*))?", text.strip())
-    if not found:
+    match = re.fullmatch(r"(?=.*[0-9])([0-9]*)(?:(\.\.)([0-9]*))?", text.strip())
+    if not match:
         raise typer.BadParameter(f"{text!r} is no range, such as '10' or '5..20'.", param_hint="--complexity")
-    least = int(found[1] or 0)
-    return (least, int(found[3])) if found[3] else least
+    minimum = int(match[1] or 0)
+    return (minimum, int(match[3])) if match[3] else minimum
 
 
-def _as_pattern(path: str) -> str:
+def _to_pattern(path: str) -> str:
     """Return a path as typed in a shell in the form the index has it; ``./!name`` is no exclusion."""
     posix = path.replace(os.sep, "/")
     if posix == "!":
@@ -150,7 +150,7 @@ def _as_pattern(path: str) -> str:
     return posix.removeprefix("./") or "**"
 
 
-def repository(folder: Path | None, repo: Path | None) -> Path | None:
+def choose_repository(folder: Path | None, repo: Path | None) -> Path | None:
     """Return the repository that is named as an argument or with ``--repo``; None if it is with neither.
 
     Raises:

@@ -11,7 +11,7 @@ _LABELS: Final = {"scan": "looking for files", "chunk": "indexing", "embed": "em
 
 
 @contextmanager
-def index_progress() -> Iterator[Callable[[IndexProgress], None] | None]:
+def show_index_progress() -> Iterator[Callable[[IndexProgress], None] | None]:
     """Yield what to report progress to: a bar, or None where standard error is no terminal."""
     if not sys.stderr.isatty():
         yield None

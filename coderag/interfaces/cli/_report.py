@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from coderag.interfaces.cli._streams import Output, visible
+from coderag.interfaces.cli._streams import Output, escape_controls
 
-LISTED = 10
+MAX_LISTED = 10
 """Paths and reasons shown of one sort; JSON has them all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ReportRow:
     """A line of a report. Without a label it continues the one above."""
 
     label: str
@@ -18,12 +18,12 @@ class Row:
     style: str = ""
 
 
-def print_report(title: str, rows: Sequence[Row], output: Output) -> None:
+def print_report(title: str, rows: Sequence[ReportRow], output: Output) -> None:
     """Print the rows below their title."""
-    if not output.for_people:
+    if not output.is_terminal:
         width = max(len(row.label) for row in rows)
         lines = [title, *(f"  {row.label:<{width}}  {row.value}" for row in rows)]
-        output.write(visible("\n".join(lines)))
+        output.write(escape_controls("\n".join(lines)))
         return
     from rich.table import Table
     from rich.text import Text
@@ -32,26 +32,30 @@ def print_report(title: str, rows: Sequence[Row], output: Output) -> None:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for row in rows:
-        table.add_row(Text(f"  {row.label}"), Text(visible(row.value), style=row.style))
-    console = output.console()
-    console.print(Text(visible(title), style="bold"), soft_wrap=True)
+        table.add_row(Text(f"  {row.label}"), Text(escape_controls(row.value), style=row.style))
+    console = output.make_console()
+    console.print(Text(escape_controls(title), style="bold"), soft_wrap=True)
     console.print(table)
 
 
-def counts(numbers: Mapping[str, int]) -> str:
+def format_counts(numbers: Mapping[str, int]) -> str:
     """Return ``12 indexed, 3 skipped``, without what is zero."""
     return ", ".join(f"{number:,} {name}" for name, number in numbers.items() if number) or "none"
 
 
-def listing(label: str, values: Iterable[str], style: str = "") -> list[Row]:
+def make_list_rows(label: str, values: Iterable[str], style: str = "") -> list[ReportRow]:
     """Return a row for each value up to `LISTED`, and one for how many more there are."""
     values = list(values)
-    shown = [Row(label if place == 0 else "", value, style) for place, value in enumerate(values[:LISTED])]
-    more = [Row("", f"... and {len(values) - LISTED:,} more (--json lists all)", "dim")] if len(values) > LISTED else []
-    return shown + more
+    rows = [ReportRow(label if index == 0 else "", value, style) for index, value in enumerate(values[:MAX_LISTED])]
+    overflow = (
+        [ReportRow("", f"... and {len(values) - MAX_LISTED:,} more (--json lists all)", "dim")]
+        if len(values) > MAX_LISTED
+        else []
+    )
+    return rows + overflow
 
 
-def reasons(label: str, skipped: Mapping[str, int]) -> list[Row]:
+def make_reason_rows(label: str, skipped: Mapping[str, int]) -> list[ReportRow]:
     """Return how many files were left out for which reason, the most frequent first."""
     ordered = sorted(skipped.items(), key=lambda item: (-item[1], item[0]))
-    return listing(label, (f"{number:,} {reason}" for reason, number in ordered))
+    return make_list_rows(label, (f"{number:,} {reason}" for reason, number in ordered))

@@ -10,19 +10,19 @@ from typing import Final
 
 from coderag.config.user_folders import find_cache_folder
 from coderag.errors import ConfigurationError
-from coderag.interfaces.cli._streams import visible
+from coderag.interfaces.cli._streams import escape_controls
 from coderag.system.atomic_write import PRIVATE_MODE, atomic_write
 
 ADVICE: Final = "`coderag trust` shows and allows them"
 """What to do about it."""
 
-_SHOWN: Final = 3
-_AGAIN_AFTER_S: Final = 3600.0
+_MAX_NAMES_SHOWN: Final = 3
+_REPEAT_AFTER_S: Final = 3600.0
 
 _logger = logging.getLogger(__name__)
 
 
-def warn_of_restrictions(root: Path, left_out: Sequence[tuple[str, str]]) -> None:
+def warn_of_restrictions(root: Path, restrictions: Sequence[tuple[str, str]]) -> None:
     """Log one warning, which goes to standard error, if something is not used; nothing else.
 
     The same is not said again within the hour: of ten commands in a row, nine would say what is known.
@@ -31,29 +31,29 @@ def warn_of_restrictions(root: Path, left_out: Sequence[tuple[str, str]]) -> Non
         root: Folder of the repository.
         left_out: Key and place of each setting; the key is empty if it is the whole file or folder.
     """
-    if not left_out:
+    if not restrictions:
         return
-    names = [f"{key} ({place})" if key else place for key, place in left_out]
-    if _is_told(root, names):
+    names = [f"{key} ({place})" if key else place for key, place in restrictions]
+    if _was_warned(root, names):
         return
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    told = f"{', '.join(names[:_SHOWN])}{more}"
-    _logger.warning("%s", visible(f"not used, as this repository is not marked trusted: {told}; {ADVICE}"))
+    more = f" and {len(names) - _MAX_NAMES_SHOWN} more" if len(names) > _MAX_NAMES_SHOWN else ""
+    listing = f"{', '.join(names[:_MAX_NAMES_SHOWN])}{more}"
+    _logger.warning("%s", escape_controls(f"not used, as this repository is not marked trusted: {listing}; {ADVICE}"))
 
 
-def _is_told(root: Path, names: Sequence[str]) -> bool:
+def _was_warned(root: Path, names: Sequence[str]) -> bool:
     """Whether the same was said of the repository lately; if not, note that it is now."""
     with suppress(OSError, RuntimeError, ConfigurationError):  # what cannot be noted is said each time
-        note = find_cache_folder() / "told" / _digest(str(root.resolve()))
-        said = _digest(*names).encode()
+        marker = find_cache_folder() / "told" / _hash_texts(str(root.resolve()))
+        digest = _hash_texts(*names).encode()
         with suppress(FileNotFoundError):
-            age_s = time.time() - note.stat().st_mtime
-            if 0 <= age_s < _AGAIN_AFTER_S and note.read_bytes() == said:
+            age_s = time.time() - marker.stat().st_mtime
+            if 0 <= age_s < _REPEAT_AFTER_S and marker.read_bytes() == digest:
                 return True
-        note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        atomic_write(note, [said], permissions=PRIVATE_MODE)
+        marker.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        atomic_write(marker, [digest], permissions=PRIVATE_MODE)
     return False
 
 
-def _digest(*texts: str) -> str:
+def _hash_texts(*texts: str) -> str:
     return hashlib.sha256("\0".join(texts).encode(errors="surrogatepass")).hexdigest()

@@ -10,7 +10,7 @@ import typer
 
 from coderag import __version__
 from coderag.errors import CodeRAGError, ServiceError
-from coderag.interfaces._errors import row_for
+from coderag.interfaces._errors import find_error_row
 from coderag.interfaces.cli._streams import Output
 from coderag.service.discovery import ensure_runtime_folder, find_service, get_log_file, is_service_alive, read_address
 from coderag.service.service_address import ServiceAddress
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from coderag.interfaces.serve.options import ServeOptions
 
 
-def run(
-    given: Mapping[str, Any], token_file: Path | None, output: Output, *, show_token: bool, as_background: bool
+def run_service(
+    option_values: Mapping[str, Any], token_file: Path | None, output: Output, *, show_token: bool, as_background: bool
 ) -> None:
     """Serve in this process until it is told to end.
 
@@ -40,19 +40,19 @@ def run(
     from coderag.interfaces.serve.options import read_token
     from coderag.interfaces.serve.service import AlreadyServedError, serve
 
-    options = _options(given, ends_when_idle=as_background)
+    options = _make_options(option_values, ends_when_idle=as_background)
     options.check()
     token = read_token(token_file, secrets.token_urlsafe(32)) if token_file else ""
     if as_background:
         logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         logging.getLogger("coderag").setLevel(logging.INFO)
 
-    def announce(address: ServiceAddress) -> None:
-        _tell(address, output, show_token=show_token)
+    def print_address(address: ServiceAddress) -> None:
+        _note_address(address, output, show_token=show_token)
         output.note("End it with Ctrl-C or 'coderag serve --stop'.")
 
     try:
-        serve(options, announce, token=token, log=get_log_file() if as_background else None)
+        serve(options, print_address, token=token, log=get_log_file() if as_background else None)
     except AlreadyServedError as error:
         if as_background:  # somebody else was quicker, which is as good
             output.note("a service of this user runs already")
@@ -61,24 +61,26 @@ def run(
         raise ServiceError("a service of this user runs already", hint=hint) from error
 
 
-def start(given: Mapping[str, Any], token_file: Path | None, output: Output, *, show_token: bool) -> None:
+def start_service(
+    option_values: Mapping[str, Any], token_file: Path | None, output: Output, *, show_token: bool
+) -> None:
     """Start a service in the background and wait until it answers. Arguments and errors as of `run`."""
     from coderag.service.launcher import start_in_background
 
-    _options(given, ends_when_idle=True).check()
-    with output.busy("starting"):
-        address, is_new = start_in_background(_arguments(given, token_file))
+    _make_options(option_values, ends_when_idle=True).check()
+    with output.show_status("starting"):
+        address, is_new = start_in_background(_build_arguments(option_values, token_file))
     if output.as_json:
-        output.result({"started": is_new, **_record(address, show_token=show_token)})
+        output.write_json({"started": is_new, **_to_record(address, show_token=show_token)})
         return
     output.note(
         "the service has started" if is_new else "the service runs already, with the options that it was started with"
     )
-    _tell(address, output, show_token=show_token)
+    _note_address(address, output, show_token=show_token)
     output.note("End it with 'coderag serve --stop'.")
 
 
-def stop(output: Output) -> None:
+def end_service(output: Output) -> None:
     """End the service that runs.
 
     Raises:
@@ -86,10 +88,10 @@ def stop(output: Output) -> None:
     """
     from coderag.service.launcher import stop_service
 
-    with output.busy("ending"):
+    with output.show_status("ending"):
         address = stop_service()
     if output.as_json:
-        output.result({"stopped": address is not None, "pid": address.pid if address else None})
+        output.write_json({"stopped": address is not None, "pid": address.pid if address else None})
     else:
         output.note(f"the service (process {address.pid}) has ended" if address else "no service runs")
 
@@ -99,22 +101,22 @@ def print_status(output: Output, *, show_token: bool) -> None:
     address = read_address()
     if address is None or not is_service_alive(address):
         if output.as_json:
-            output.result({"running": False})
+            output.write_json({"running": False})
         else:
             output.write("no service runs")
             output.note("'coderag serve --background' starts one.")
-        raise typer.Exit(row_for(ServiceError("")).exit_code)
-    told = {**_record(address, show_token=show_token), **_asked(address)}
+        raise typer.Exit(find_error_row(ServiceError("")).exit_code)
+    fields = {**_to_record(address, show_token=show_token), **_query_status(address)}
     if output.as_json:
-        output.result({"running": True, **told})
+        output.write_json({"running": True, **fields})
         return
-    from coderag.interfaces.cli._report import Row, print_report
+    from coderag.interfaces.cli._report import ReportRow, print_report
 
-    rows = [Row(name.replace("_", " "), _text(value)) for name, value in told.items()]
+    rows = [ReportRow(name.replace("_", " "), _format_value(value)) for name, value in fields.items()]
     print_report("service", rows, output)
 
 
-def _options(given: Mapping[str, Any], *, ends_when_idle: bool) -> "ServeOptions":
+def _make_options(option_values: Mapping[str, Any], *, ends_when_idle: bool) -> "ServeOptions":
     """Return the options: what was given, else what the environment says, else the defaults."""
     from coderag.config.settings import Settings
     from coderag.interfaces.serve.options import ServeOptions
@@ -123,33 +125,33 @@ def _options(given: Mapping[str, Any], *, ends_when_idle: bool) -> "ServeOptions
     values: dict[str, Any] = {
         "idle_minutes": settings.idle_minutes if ends_when_idle else 0.0,
         "max_repositories": settings.max_repositories,
-        **{name: value for name, value in given.items() if value is not None},
+        **{name: value for name, value in option_values.items() if value is not None},
     }
     values["watch"] = values["watch"] and settings.watch
     return ServeOptions(**values).with_settings(settings)
 
 
-def _arguments(given: Mapping[str, Any], token_file: Path | None) -> list[str]:
+def _build_arguments(option_values: Mapping[str, Any], token_file: Path | None) -> list[str]:
     """Return the options as a command line that means the same."""
     arguments: list[str] = []
-    if given["host"]:
-        arguments += ["--host", given["host"], "--port", str(given["port"])]
+    if option_values["host"]:
+        arguments += ["--host", option_values["host"], "--port", str(option_values["port"])]
     for name in ("idle_minutes", "max_repositories", "tls_cert", "tls_key"):
-        if given[name] is not None:
-            arguments += [f"--{name.replace('_', '-')}", str(given[name])]
-    for root in given["allowed_roots"]:
+        if option_values[name] is not None:
+            arguments += [f"--{name.replace('_', '-')}", str(option_values[name])]
+    for root in option_values["allowed_roots"]:
         arguments += ["--allow-root", str(root)]
     if token_file:
         arguments += ["--token-file", str(token_file)]
     flags = {
-        "--no-watch": not given["watch"],
-        "--insecure": given["insecure"],
-        "--no-unix-socket": not given["unix_sockets"],
+        "--no-watch": not option_values["watch"],
+        "--insecure": option_values["insecure"],
+        "--no-unix-socket": not option_values["unix_sockets"],
     }
-    return arguments + [flag for flag, wanted in flags.items() if wanted]
+    return arguments + [flag for flag, is_set in flags.items() if is_set]
 
 
-def _tell(address: ServiceAddress, output: Output, *, show_token: bool) -> None:
+def _note_address(address: ServiceAddress, output: Output, *, show_token: bool) -> None:
     """Say on standard error what is served where."""
     output.note(f"commands of this user: {address.http}")
     if address.url:
@@ -158,8 +160,8 @@ def _tell(address: ServiceAddress, output: Output, *, show_token: bool) -> None:
     output.note(f"token: {address.token}" if show_token else "The token is not shown; --show-token does.")
 
 
-def _record(address: ServiceAddress, *, show_token: bool) -> dict[str, Any]:
-    found = find_service()
+def _to_record(address: ServiceAddress, *, show_token: bool) -> dict[str, Any]:
+    usable = find_service()
     return {
         "pid": address.pid,
         "version": address.version,
@@ -167,26 +169,26 @@ def _record(address: ServiceAddress, *, show_token: bool) -> dict[str, Any]:
         "http": address.http,
         "mcp": address.mcp,
         "url": address.url,
-        "usable": found is not None and found.pid == address.pid,
+        "usable": usable is not None and usable.pid == address.pid,
         "log": str(get_log_file()),
         **({"token": address.token} if show_token else {}),
     }
 
 
-def _asked(address: ServiceAddress) -> dict[str, Any]:
+def _query_status(address: ServiceAddress) -> dict[str, Any]:
     """Return what the service says of itself; nothing if it is of another version, and says it otherwise."""
     from coderag.service.client import STATUS_PATH, ServiceClient
 
     if address.version != __version__:
         return {}
     try:
-        told = ServiceClient(address).call("GET", STATUS_PATH)
+        reply = ServiceClient(address).call("GET", STATUS_PATH)
     except CodeRAGError:
         return {}
-    return {name: told[name] for name in ("requests", "sessions", "idle_s", "repositories") if name in told}
+    return {name: reply[name] for name in ("requests", "sessions", "idle_s", "repositories") if name in reply}
 
 
-def _text(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no: it is of another version, or has other settings in its environment"
     return ", ".join(map(str, value)) or "none" if isinstance(value, list) else str(value) or "none"

@@ -12,12 +12,12 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coderag.interfaces._plain import as_mapping, plain
+from coderag.interfaces._plain import to_mapping, to_plain
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_HARMFUL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_HARMFUL_CHARS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters but tab and newline, marks that reverse the direction of text, and lone surrogates."""
 
 _LINE_END = re.compile(r"\r+(?=\n|\Z)")
@@ -31,26 +31,26 @@ class OutputError(Exception):
     """Standard output cannot be written."""
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""Return `text` with harmful characters spelt out (``\x1b``), so that a repository cannot command the terminal.
 
     A carriage return that ends a line is none, nor one at the end: lines are shown one by one, and of a file with ``\r\n``.
     """
-    return _spelt_out(_LINE_END.sub("", text))
+    return _escape(_LINE_END.sub("", text))
 
 
-def visible_line(text: str) -> str:
+def escape_line(text: str) -> str:
     """Return `text` likewise on one line, such as a path: a file's name may have a line break."""
-    return _spelt_out(text).replace("\n", "\\n")
+    return _escape(text).replace("\n", "\\n")
 
 
-def _spelt_out(text: str) -> str:
-    return _HARMFUL.sub(lambda match: ascii(match[0])[1:-1], text)
+def _escape(text: str) -> str:
+    return _HARMFUL_CHARS.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
-def _json(value: Mapping[str, object], indent: int | None) -> str:
+def _dump_json(value: Mapping[str, object], indent: int | None) -> str:
     ascii_only = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
-    return json.dumps(value, default=plain, indent=indent, ensure_ascii=ascii_only, allow_nan=False)
+    return json.dumps(value, default=to_plain, indent=indent, ensure_ascii=ascii_only, allow_nan=False)
 
 
 def set_encodings() -> None:
@@ -72,9 +72,9 @@ def discard_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _output_fault(error: OSError) -> Exception:
-    closed = error.errno == errno.EPIPE or (os.name == "nt" and error.errno == errno.EINVAL)
-    return ReaderGoneError() if closed else OutputError(f"the output cannot be written: {error.strerror or error}")
+def _make_output_error(error: OSError) -> Exception:
+    is_closed = error.errno == errno.EPIPE or (os.name == "nt" and error.errno == errno.EINVAL)
+    return ReaderGoneError() if is_closed else OutputError(f"the output cannot be written: {error.strerror or error}")
 
 
 def flush_stdout() -> None:
@@ -87,7 +87,7 @@ def flush_stdout() -> None:
     try:
         sys.stdout.flush()
     except OSError as error:
-        raise _output_fault(error) from error
+        raise _make_output_error(error) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Output:
     as_json: bool = False
 
     @property
-    def for_people(self) -> bool:
+    def is_terminal(self) -> bool:
         """Whether somebody looks at the result in a terminal."""
         return not self.as_json and sys.stdout.isatty()
 
@@ -116,32 +116,32 @@ class Output:
             sys.stdout.write(text if text.endswith("\n") else text + "\n")
             sys.stdout.flush()
         except OSError as error:
-            raise _output_fault(error) from error
+            raise _make_output_error(error) from error
 
-    def result(self, result: object, **more: object) -> None:
+    def write_json(self, result: object, **extra: object) -> None:
         """Write a result, a dataclass or a mapping, as one JSON object; `more` are further keys of it."""
-        self.write(_json({**as_mapping(result), **more}, indent=2))
+        self.write(_dump_json({**to_mapping(result), **extra}, indent=2))
 
-    def line(self, result: object) -> None:
+    def write_json_line(self, result: object) -> None:
         """Write one of several results, a dataclass or a mapping, as a JSON object on a line of its own."""
-        self.write(_json(as_mapping(result), indent=None))
+        self.write(_dump_json(to_mapping(result), indent=None))
 
     def note(self, text: str) -> None:
         """Tell the person something on standard error."""
         if not self.as_json or sys.stderr.isatty():
             with suppress(OSError):
-                sys.stderr.write(visible(text) + "\n")
+                sys.stderr.write(escape_controls(text) + "\n")
 
-    def console(self) -> "Console":
+    def make_console(self) -> "Console":
         """Return a Rich console on standard output."""
         from coderag.interfaces.cli._console import ResultConsole
 
         return ResultConsole()
 
-    def busy(self, doing: str) -> AbstractContextManager[object]:
+    def show_status(self, activity: str) -> AbstractContextManager[object]:
         """Show on standard error that work is under way, if that is a terminal, until the context ends."""
         if not sys.stderr.isatty():
             return nullcontext()
         from coderag.interfaces.cli._console import SideConsole
 
-        return SideConsole().status(f"{doing} ...", spinner="line")
+        return SideConsole().status(f"{activity} ...", spinner="line")

@@ -4,7 +4,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from coderag.interfaces.cli._progress import index_progress
+from coderag.interfaces.cli._progress import show_index_progress
 from coderag.interfaces.cli._streams import Output
 
 if TYPE_CHECKING:
@@ -14,28 +14,30 @@ if TYPE_CHECKING:
 _CHANGES = ("added", "changed", "removed", "renamed")
 
 
-def follow(rag: "CodeRAG", output: Output) -> None:
+def follow_edits(rag: "CodeRAG", output: Output) -> None:
     """Index and follow the edits until Ctrl-C, which is the way to end it."""
     with suppress(KeyboardInterrupt):
-        with index_progress() as progress:
+        with show_index_progress() as progress:
             reports = rag.watch(progress=progress)
             first = next(reports)
-        _tell(first, output, is_first=True)
+        _print_changes(first, output, is_first=True)
         output.note(f"watching {rag.root} (Ctrl-C ends it)")
         for report in reports:
-            _tell(report, output)
+            _print_changes(report, output)
 
 
-def _tell(report: "IndexReport", output: Output, *, is_first: bool = False) -> None:
+def _print_changes(report: "IndexReport", output: Output, *, is_first: bool = False) -> None:
     changed = any(getattr(report, name) for name in _CHANGES)
     if not (changed or is_first):
         return
     if output.as_json:
-        output.line(report)
+        output.write_json_line(report)
         return
-    from coderag.interfaces.cli._report import counts
+    from coderag.interfaces.cli._report import format_counts
 
-    what = counts({name: getattr(report, name) for name in (*_CHANGES, *(("unchanged",) if is_first else ()))})
+    changes = format_counts(
+        {name: getattr(report, name) for name in (*_CHANGES, *(("unchanged",) if is_first else ()))}
+    )
     failed = f", {len(report.failed):,} failed ('coderag status' says which)" if report.failed else ""
     now = datetime.now().astimezone().strftime("%H:%M:%S")
-    output.write(f"{now}  {what}{failed}  generation {report.generation}, {report.elapsed_s:.2f} s\n")
+    output.write(f"{now}  {changes}{failed}  generation {report.generation}, {report.elapsed_s:.2f} s\n")

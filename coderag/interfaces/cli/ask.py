@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coderag.interfaces.cli._answer import AnswerPrinter, notes, verdict_text
-from coderag.interfaces.cli._evidence import evidence_text, note_missing
+from coderag.interfaces.cli._answer import AnswerPrinter, format_verdict, list_notes
+from coderag.interfaces.cli._evidence import format_evidence, note_unindexed
 from coderag.interfaces.cli._options import (
     BudgetOption,
     ChangedSinceOption,
@@ -62,38 +62,38 @@ def ask(  # noqa: PLR0913  # one parameter an option
     output = Output(as_json)
     text, filters = read_query(query), make_filters(language, kind, path, role, complexity, changed_since)
     rag = open_warm(repo, output)
-    stream = output.for_people and not no_stream
+    stream = output.is_terminal and not no_stream
 
-    def question(engine: "Engine") -> "Answer":
+    def ask_engine(engine: "Engine") -> "Answer":
         if stream:
             import asyncio  # slow, and `--help` comes this way
 
             return asyncio.run(
-                _streamed(engine.astream(text, token_budget=budget, filters=filters), engine.root, output)
+                _print_stream(engine.astream(text, token_budget=budget, filters=filters), engine.root, output)
             )
         return engine.ask(text, token_budget=budget, filters=filters)
 
-    answer = ask_indexed(rag, question, output, may_index=not no_index, doing="" if stream else "searching")
+    answer = ask_indexed(rag, ask_engine, output, may_index=not no_index, activity="" if stream else "searching")
     if as_json:
-        output.result(answer)
+        output.write_json(answer)
         return
     if not stream:
-        AnswerPrinter(output, rag.root).show(AnswerEvent("answer", answer=answer))
+        AnswerPrinter(output, rag.root).handle_event(AnswerEvent("answer", answer=answer))
     _print_verdict(answer, output)
-    for note in notes(answer):
+    for note in list_notes(answer):
         output.note(note)
     if answer.evidence != "found":
-        output.note(evidence_text(answer))
-    note_missing(answer, output)
+        output.note(format_evidence(answer))
+    note_unindexed(answer, output)
 
 
-async def _streamed(events: "AsyncIterator[AnswerEvent]", root: Path, output: Output) -> "Answer":
+async def _print_stream(events: "AsyncIterator[AnswerEvent]", root: Path, output: Output) -> "Answer":
     """Print an answer while it comes, and return it."""
     printer = AnswerPrinter(output, root)
     answer = None
     try:
         async for event in events:
-            printer.show(event)
+            printer.handle_event(event)
             answer = event.answer
     finally:
         printer.close()
@@ -102,11 +102,11 @@ async def _streamed(events: "AsyncIterator[AnswerEvent]", root: Path, output: Ou
 
 
 def _print_verdict(answer: "Answer", output: Output) -> None:
-    if not output.for_people:
-        output.write(f"\n{verdict_text(answer)}")
+    if not output.is_terminal:
+        output.write(f"\n{format_verdict(answer)}")
         return
     from rich.text import Text
 
-    console = output.console()
+    console = output.make_console()
     console.print()
-    console.print(Text(verdict_text(answer), style="green" if answer.verified == answer.total else "yellow"))
+    console.print(Text(format_verdict(answer), style="green" if answer.verified == answer.total else "yellow"))

@@ -53,7 +53,7 @@ def chat(  # noqa: PLR0913  # one parameter an option
     In a terminal, /help lists the commands of a conversation. From a pipe, each line is a question, and --json prints one JSON
     object a line.
     """
-    _check(
+    _check_exclusive(
         {
             "--thread": thread is not None,
             "--resume": resume,
@@ -66,10 +66,10 @@ def chat(  # noqa: PLR0913  # one parameter an option
     if export is None and (form or file):
         raise typer.BadParameter("it goes with --export only.", param_hint="--output" if file else "--format")
     from coderag.interfaces.cli._chat_threads import delete_thread, export_thread, print_threads
-    from coderag.interfaces.cli._indexing import open_here
+    from coderag.interfaces.cli._indexing import open_local
 
     output = Output(as_json)
-    rag = open_here(repo, output)
+    rag = open_local(repo, output)
     if list_:
         print_threads(rag.open_chat_threads(), output)
     elif export is not None:
@@ -77,34 +77,34 @@ def chat(  # noqa: PLR0913  # one parameter an option
     elif delete is not None:
         delete_thread(rag.open_chat_threads(), delete, output, yes=yes)
     else:
-        code = _talk(rag, thread, output, resume=resume, yes=yes, may_index=not no_index, debug=debug)
+        code = _run_session(rag, thread, output, resume=resume, yes=yes, may_index=not no_index, debug=debug)
         if code:
             raise typer.Exit(code)
 
 
-def _check(given: dict[str, bool]) -> None:
+def _check_exclusive(flags: dict[str, bool]) -> None:
     """Refuse what does not go together."""
-    names = [name for name, is_given in given.items() if is_given]
+    names = [name for name, is_given in flags.items() if is_given]
     if len(names) > 1:
         raise typer.BadParameter(f"it does not go with {names[0]}.", param_hint=names[1])
 
 
-def _talk(
+def _run_session(
     rag: "CodeRAG", thread: str | None, output: Output, *, resume: bool, yes: bool, may_index: bool, debug: bool
 ) -> int:
     """Talk until the person or the input ends it; return the exit code."""
-    from coderag.interfaces.cli._chat_talk import Talk
-    from coderag.interfaces.cli._chat_threads import last_thread
+    from coderag.interfaces.cli._chat_talk import ChatSession
+    from coderag.interfaces.cli._chat_threads import find_last_thread
     from coderag.interfaces.cli._indexing import ask_indexed
 
-    begun = rag.chat(last_thread(rag.open_chat_threads()) if resume else thread)
-    ask_indexed(rag, lambda engine: engine.build_chat_context(), output, may_index=may_index, doing="loading")
-    talk = Talk(rag, begun, output, yes=yes, debug=debug)
-    if output.for_people and sys.stdin is not None and sys.stdin.isatty():
-        from coderag.interfaces.cli._chat_terminal import talk_in_terminal
+    conversation = rag.chat(find_last_thread(rag.open_chat_threads()) if resume else thread)
+    ask_indexed(rag, lambda engine: engine.build_chat_context(), output, may_index=may_index, activity="loading")
+    session = ChatSession(rag, conversation, output, yes=yes, debug=debug)
+    if output.is_terminal and sys.stdin is not None and sys.stdin.isatty():
+        from coderag.interfaces.cli._chat_terminal import run_repl
 
-        talk_in_terminal(talk)
+        run_repl(session)
         return 0
     from coderag.interfaces.cli._chat_lines import answer_lines
 
-    return answer_lines(talk)
+    return answer_lines(session)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coderag.interfaces.cli._evidence import evidence_text, note_missing
+from coderag.interfaces.cli._evidence import format_evidence, note_unindexed
 from coderag.interfaces.cli._options import (
     BudgetOption,
     ChangedSinceOption,
@@ -21,7 +21,7 @@ from coderag.interfaces.cli._options import (
     make_filters,
     read_query,
 )
-from coderag.interfaces.cli._streams import Output, visible
+from coderag.interfaces.cli._streams import Output, escape_controls
 from coderag.schema.context import AssembledContext
 from coderag.schema.search import Filters
 from coderag.schema.vocabulary import ContextFormat
@@ -69,21 +69,21 @@ def context(  # noqa: PLR0913  # one parameter an option
     that prints it.
     """
     del debug  # read in main, before anything can fail
-    from coderag.interfaces.cli._indexing import ask_indexed, open_here, open_warm
+    from coderag.interfaces.cli._indexing import ask_indexed, open_local, open_warm
 
     filters = make_filters(language, kind, path, role, complexity, changed_since)
-    _check(query, session, file, filters, forget=forget, explain=explain)
+    _check_options(query, session, file, filters, forget=forget, explain=explain)
     output = Output(as_json)
     if explain:
         _print_explanation(
-            open_here(repo, output), read_query(query or []), budget, filters, output, may_index=not no_index
+            open_local(repo, output), read_query(query or []), budget, filters, output, may_index=not no_index
         )
         return
     rag = open_warm(repo, output)
     if session and forget:
-        known = rag.forget(session)
+        existed = rag.forget(session)
         if not query:
-            output.note(f"session {session}: {'forgotten' if known else 'there was none'}")
+            output.note(f"session {session}: {'forgotten' if existed else 'there was none'}")
             return
     text = "" if file else read_query(query or [])
 
@@ -92,16 +92,16 @@ def context(  # noqa: PLR0913  # one parameter an option
             return engine.read(file, token_budget=budget, format=text_format)
         return engine.context(text, token_budget=budget, filters=filters, format=text_format, session=session)
 
-    found = ask_indexed(rag, assemble, output, may_index=not no_index)
+    assembled = ask_indexed(rag, assemble, output, may_index=not no_index)
     if as_json:
-        output.result(found)
+        output.write_json(assembled)
         return
-    output.write(visible(found.text) if output.for_people else found.text)
-    output.note(_told(found, judged=not file))
-    note_missing(found, output)
+    output.write(escape_controls(assembled.text) if output.is_terminal else assembled.text)
+    output.note(_format_totals(assembled, judged=not file))
+    note_unindexed(assembled, output)
 
 
-def _check(
+def _check_options(
     query: list[str] | None,
     session: str | None,
     file: list[str] | None,
@@ -114,8 +114,8 @@ def _check(
     if explain and (file or session):
         raise typer.BadParameter("it goes with neither --file nor --session.", param_hint="--explain")
     if file and (query or session or filters):
-        told = "it prints lines of files, and takes no question, no session and no filter."
-        raise typer.BadParameter(told, param_hint="--file")
+        message = "it prints lines of files, and takes no question, no session and no filter."
+        raise typer.BadParameter(message, param_hint="--file")
     if session is not None and not session:
         raise typer.BadParameter("no name is given.", param_hint="--session")
     if forget and not session:
@@ -130,23 +130,23 @@ def _print_explanation(
     from coderag.interfaces.cli._explain import print_explanation
     from coderag.interfaces.cli._indexing import ask_indexed
 
-    told = ask_indexed(
+    explanation = ask_indexed(
         rag, lambda engine: engine.explain(query, token_budget=budget, filters=filters), output, may_index=may_index
     )
-    print_explanation(told, rag.root, output)
+    print_explanation(explanation, rag.root, output)
 
 
-def _told(found: AssembledContext, *, judged: bool) -> str:
+def _format_totals(assembled: AssembledContext, *, judged: bool) -> str:
     """Return one line on what was printed; lines that were asked for by their place have no verdict."""
-    told = [f"{found.tokens:,} of {found.token_budget:,} tokens"]
-    if found.omitted:
-        told.append(f"{_results(len(found.omitted))} left out")
-    if found.shown_before:
-        told.append(f"{_results(len(found.shown_before))} shown before")
+    parts = [f"{assembled.tokens:,} of {assembled.token_budget:,} tokens"]
+    if assembled.omitted:
+        parts.append(f"{_format_result_count(len(assembled.omitted))} left out")
+    if assembled.shown_before:
+        parts.append(f"{_format_result_count(len(assembled.shown_before))} shown before")
     if judged:
-        told.append(evidence_text(found))
-    return "; ".join(told)
+        parts.append(format_evidence(assembled))
+    return "; ".join(parts)
 
 
-def _results(number: int) -> str:
+def _format_result_count(number: int) -> str:
     return f"{number:,} result{'' if number == 1 else 's'}"

@@ -10,7 +10,7 @@ import typer
 
 from coderag.interfaces._errors import ERROR_TABLE, INTERNAL_ERROR, SUCCESS
 from coderag.interfaces.cli._options import DebugOption, JsonOption, RepoOption
-from coderag.interfaces.cli._streams import Output, visible
+from coderag.interfaces.cli._streams import Output, escape_controls
 
 if TYPE_CHECKING:
     from coderag.engine.doctor.examination import Examination
@@ -22,7 +22,7 @@ _STYLES = {"ok": "green", "note": "yellow", "failed": "bold red", "skipped": "di
 _WORDS = {"ok": "fine", "note": "to know", "failed": "failed", "skipped": "not tried"}
 
 
-def _known_groups(values: list[str] | None) -> list[str]:
+def _check_groups(values: list[str] | None) -> list[str]:
     from coderag.engine.doctor.examination import GROUPS
 
     for value in values or ():
@@ -38,7 +38,7 @@ OnlyOption = Annotated[
         "--only",
         metavar="GROUP",
         help="Check only this: installation, settings, repository, index, embedding, llm, reranker, chat, telemetry.",
-        callback=_known_groups,
+        callback=_check_groups,
         show_default=False,
     ),
 ]
@@ -74,28 +74,28 @@ def doctor(
 
     output = Output(as_json)
     root = find_root(repo)
-    with output.busy("loading"):
-        examination = _examination(root, only, offline, timeout)
+    with output.show_status("loading"):
+        examination = _make_examination(root, only, offline, timeout)
     checks: list[Check] = []
-    printer = _Printer(output, examination.names)
-    running = examination.checks()
+    printer = _CheckPrinter(output, examination.names)
+    running = examination.run_checks()
     for name in examination.names:
-        with output.busy(name):
+        with output.show_status(name):
             check = next(running)
         checks.append(check)
         if not as_json:
             printer.print(check)
     report = DoctorReport(checks)
-    code = exit_code(report)
+    code = find_exit_code(report)
     if as_json:
-        output.result({"root": root, "exit_code": code, "checks": [asdict(check) for check in checks]})
+        output.write_json({"root": root, "exit_code": code, "checks": [asdict(check) for check in checks]})
     else:
-        printer.print_sum(checks)
+        printer.print_totals(checks)
     if code != SUCCESS:
         raise typer.Exit(code)
 
 
-def exit_code(report: "DoctorReport") -> int:
+def find_exit_code(report: "DoctorReport") -> int:
     """Return the exit code of the first failure, or that of success."""
     failure = report.first_failure
     if failure is None:
@@ -104,7 +104,7 @@ def exit_code(report: "DoctorReport") -> int:
     return codes.get(failure.error, INTERNAL_ERROR)
 
 
-def _examination(root: Path, only: list[str] | None, offline: bool, timeout: float | None) -> "Examination":
+def _make_examination(root: Path, only: list[str] | None, offline: bool, timeout: float | None) -> "Examination":
     from coderag.config.trust import is_trusted
     from coderag.engine.doctor.examination import Examination
 
@@ -112,7 +112,7 @@ def _examination(root: Path, only: list[str] | None, offline: bool, timeout: flo
     return Examination(root, offline=offline, only=only or (), timeout_s=timeout, trusted=trusted)
 
 
-def _can_show(text: str) -> bool:
+def _can_encode(text: str) -> bool:
     """Whether the encoding of standard output has these characters."""
     try:
         text.encode(sys.stdout.encoding or "ascii")
@@ -121,23 +121,23 @@ def _can_show(text: str) -> bool:
     return True
 
 
-class _Printer:
+class _CheckPrinter:
     """Writes checks, a line or two each: in a terminal wrapped below the message."""
 
     def __init__(self, output: Output, names: Sequence[str]) -> None:
         self._output = output
         self._width = max(map(len, names), default=0)
-        self._marks = _MARKS if _can_show("".join(_MARKS.values())) else _PLAIN_MARKS
+        self._marks = _MARKS if _can_encode("".join(_MARKS.values())) else _PLAIN_MARKS
 
     def print(self, check: "Check") -> None:
         mark = self._marks[check.status]
-        message = visible(" ".join(check.message.split()))
-        hint = visible(" ".join(check.hint.split()))
-        if not self._output.for_people:
-            wide = max(map(len, self._marks.values()))
-            self._output.write(f"{mark:<{wide}} {check.name:<{self._width}}  {message}")
+        message = escape_controls(" ".join(check.message.split()))
+        hint = escape_controls(" ".join(check.hint.split()))
+        if not self._output.is_terminal:
+            mark_width = max(map(len, self._marks.values()))
+            self._output.write(f"{mark:<{mark_width}} {check.name:<{self._width}}  {message}")
             if hint:
-                self._output.write(f"{'':<{wide}} {'':<{self._width}}  hint: {hint}")
+                self._output.write(f"{'':<{mark_width}} {'':<{self._width}}  hint: {hint}")
             return
         from rich.table import Table
         from rich.text import Text
@@ -150,9 +150,9 @@ class _Printer:
         table.add_row(Text(mark, style), Text(check.name), Text(message, style if check.status == "skipped" else ""))
         if hint:
             table.add_row("", "", Text(f"hint: {hint}", "yellow"))
-        self._output.console().print(table)
+        self._output.make_console().print(table)
 
-    def print_sum(self, checks: "Sequence[Check]") -> None:
+    def print_totals(self, checks: "Sequence[Check]") -> None:
         numbers = {status: sum(check.status == status for check in checks) for status in _MARKS}
-        told = ", ".join(f"{number} {_WORDS[status]}" for status, number in numbers.items() if number)
-        self._output.write(f"\n{told}")
+        totals = ", ".join(f"{number} {_WORDS[status]}" for status, number in numbers.items() if number)
+        self._output.write(f"\n{totals}")

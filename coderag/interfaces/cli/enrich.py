@@ -54,26 +54,26 @@ def enrich(  # noqa: PLR0913  # one parameter an option
     on from there. Exits with 5 if some code could not be summarised; it is tried again by the next run.
     """
     del debug  # read in main, before anything can fail
-    from coderag.interfaces.cli._indexing import open_here
+    from coderag.interfaces.cli._indexing import open_local
 
     if given is not None and (budget or max_cost is not None or limit or include or watch or plan):
         raise InvalidQueryError("--from goes with no other option of 'enrich'")
     if plan and (budget or max_cost is not None or watch):
         raise InvalidQueryError("--plan goes with --limit and --include only")
-    budget_s = seconds_of(budget) if budget else None
+    budget_s = parse_duration(budget) if budget else None
     output = Output(as_json)
-    rag = open_here(repo, output)
+    rag = open_local(repo, output)
     if plan:
-        _plan(rag, limit, include, output)
+        _print_plan(rag, limit, include, output)
     elif given is not None:
-        _take(rag, given, output)
+        _import_summaries(rag, given, output)
     else:
-        from coderag.interfaces.cli._enriching import run
+        from coderag.interfaces.cli._enriching import run_enrichment
 
-        run(rag, (budget_s, max_cost, limit), tuple(include or ()), output, watch=watch)
+        run_enrichment(rag, (budget_s, max_cost, limit), tuple(include or ()), output, watch=watch)
 
 
-def seconds_of(text: str) -> float:
+def parse_duration(text: str) -> float:
     """Return a time as typed, such as ``90s``, ``10m``, ``1h30m`` or ``45`` (seconds), in seconds.
 
     Raises:
@@ -90,27 +90,27 @@ def seconds_of(text: str) -> float:
     return hours * 3_600 + minutes * 60 + seconds
 
 
-def _plan(rag: "CodeRAG", limit: int | None, include: list[str] | None, output: Output) -> None:
-    from coderag.interfaces.cli._enriching import plan_rows
+def _print_plan(rag: "CodeRAG", limit: int | None, include: list[str] | None, output: Output) -> None:
+    from coderag.interfaces.cli._enriching import make_plan_rows
     from coderag.interfaces.cli._report import print_report
 
-    with output.busy("looking at the code"):
+    with output.show_status("looking at the code"):
         planned = rag.summaries.plan(limit=limit, include=tuple(include or ()))
     if output.as_json:
-        output.result(planned)
+        output.write_json(planned)
     else:
-        print_report(f"plan for {rag.root} (nothing is sent)", plan_rows(planned), output)
+        print_report(f"plan for {rag.root} (nothing is sent)", make_plan_rows(planned), output)
 
 
-def _take(rag: "CodeRAG", path: Path, output: Output) -> None:
-    from coderag.interfaces.cli._enriching import report_rows
+def _import_summaries(rag: "CodeRAG", path: Path, output: Output) -> None:
+    from coderag.interfaces.cli._enriching import make_report_rows
     from coderag.interfaces.cli._report import print_report
 
-    with output.busy("taking the summaries"):
+    with output.show_status("taking the summaries"):
         report = rag.summaries.import_file(path)
     if output.as_json:
-        output.result(report)
+        output.write_json(report)
     else:
-        print_report(f"took summaries for {rag.root}", report_rows(report), output)
+        print_report(f"took summaries for {rag.root}", make_report_rows(report), output)
     if report.unknown:
         raise typer.Exit(PARTIAL_INDEX)

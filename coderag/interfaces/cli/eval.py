@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 import typer
 
-from coderag.interfaces.cli._group import LightGroup, show_help_alone
+from coderag.interfaces.cli._group import LightGroup, show_help_without_command
 from coderag.interfaces.cli._options import DebugOption, JsonOption, RepoOption
 from coderag.interfaces.cli._streams import Output
 
@@ -101,7 +101,7 @@ eval_: Final = typer.Typer(
 @eval_.callback()
 def group(ctx: typer.Context) -> None:
     """Measure how good the results are, on questions whose answers are known."""
-    show_help_alone(ctx)
+    show_help_without_command(ctx)
 
 
 @eval_.command(short_help="Measure the results on a golden set.")
@@ -128,9 +128,9 @@ def run(  # noqa: PLR0913  # one parameter an option
     The repository is indexed first, or its index brought up to date.
     """
     del debug  # read in main, before anything can fail
-    from coderag.interfaces.cli._eval_run import Plan, run_plan
+    from coderag.interfaces.cli._eval_run import EvalOptions, run_evaluation
 
-    plan = Plan(
+    plan = EvalOptions(
         golden=golden,
         repo=repo,
         engine=engine,
@@ -145,7 +145,7 @@ def run(  # noqa: PLR0913  # one parameter an option
         fail_under=tuple(fail_under or ()),
         thresholds=thresholds,
     )
-    run_plan(plan, Output(as_json))
+    run_evaluation(plan, Output(as_json))
 
 
 @eval_.command()
@@ -184,10 +184,10 @@ def mine(  # noqa: PLR0913  # one parameter an option
     What commits and tests say becomes questions; the code that they changed or call, the answers.
     """
     del debug
-    from coderag.interfaces.cli._eval_mine import MinePlan, mine_set
+    from coderag.interfaces.cli._eval_mine import MineOptions, mine_golden_set
 
-    plan = MinePlan(repo=repo, sources=sources, limit=limit, since=since, out=out, force=force)
-    mine_set(plan, Output(as_json))
+    plan = MineOptions(repo=repo, sources=sources, limit=limit, since=since, out=out, force=force)
+    mine_golden_set(plan, Output(as_json))
 
 
 @eval_.command(short_help="Search better weights for this repository.")
@@ -206,7 +206,7 @@ def tune(
     Half of the questions choose them, the other half judge; they go into .coderag.yaml only if the gain is sure.
     """
     del debug
-    from coderag.interfaces.cli._eval_tune import TunePlan, tune_set
+    from coderag.interfaces.cli._eval_tune import TuneOptions, tune_settings
 
-    plan = TunePlan(golden=golden, repo=repo, budget=budget, dry_run=dry_run, seed=seed)
-    tune_set(plan, Output(as_json))
+    plan = TuneOptions(golden=golden, repo=repo, budget=budget, dry_run=dry_run, seed=seed)
+    tune_settings(plan, Output(as_json))

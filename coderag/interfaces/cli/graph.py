@@ -13,10 +13,10 @@ from coderag.interfaces.cli._graph_options import (
     LimitOption,
     MermaidOption,
     NameArgument,
-    make_view,
+    make_view_options,
 )
-from coderag.interfaces.cli._graph_questions import QUESTIONS, Question
-from coderag.interfaces.cli._group import LightGroup, show_help_alone
+from coderag.interfaces.cli._graph_questions import QUERY_COMMANDS, QueryCommand
+from coderag.interfaces.cli._group import LightGroup, show_help_without_command
 from coderag.interfaces.cli._light_command import LightCommand
 from coderag.interfaces.cli._options import DebugOption, JsonOption, NoIndexOption, RepoOption
 
@@ -30,7 +30,7 @@ LevelOption = Annotated[Level, typer.Option("--level", help="Circles of imports,
 KindOption = Annotated[
     str | None, typer.Option("--kind", "-k", metavar="KIND", help="Only this kind, such as class.", show_default=False)
 ]
-MostOption = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Results, at most.")]
+HotspotLimitOption = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Results, at most.")]
 
 graph: Final = typer.Typer(name="graph", cls=LightGroup, invoke_without_command=True, rich_markup_mode=None)
 
@@ -41,16 +41,16 @@ def group(ctx: typer.Context) -> None:
 
     Each answer has its line of evidence, who resolved it, and how surely (0 to 1).
     """
-    show_help_alone(ctx)
+    show_help_without_command(ctx)
 
 
-def _walking(question: Question) -> Callable[..., None]:
+def _make_walk_command(query: QueryCommand) -> Callable[..., None]:
     """Return the command of a question that may be followed for several steps."""
 
-    def command(  # noqa: PLR0913  # one parameter an option
+    def run_query_command(  # noqa: PLR0913  # one parameter an option
         name: NameArgument,
         *,
-        depth: DepthOption = question.depth,
+        depth: DepthOption = query.depth,
         candidates: CandidatesOption = False,
         limit: LimitOption = None,
         mermaid: MermaidOption = False,
@@ -61,7 +61,7 @@ def _walking(question: Question) -> Callable[..., None]:
         debug: DebugOption = False,
     ) -> None:
         del debug  # read in main, before anything can fail
-        view = make_view(
+        view = make_view_options(
             as_json=as_json,
             mermaid=mermaid,
             dot=dot,
@@ -70,17 +70,17 @@ def _walking(question: Question) -> Callable[..., None]:
             limit=limit,
             candidates=candidates,
         )
-        from coderag.interfaces.cli._graph_answers import answer
+        from coderag.interfaces.cli._graph_answers import run_query
 
-        answer(question, name, view, depth=depth)
+        run_query(query, name, view, depth=depth)
 
-    return command
+    return run_query_command
 
 
-def _direct(question: Question) -> Callable[..., None]:
+def _make_direct_command(query: QueryCommand) -> Callable[..., None]:
     """Return the command of a question that has one step."""
 
-    def command(  # noqa: PLR0913  # one parameter an option
+    def run_query_command(  # noqa: PLR0913  # one parameter an option
         name: NameArgument,
         *,
         candidates: CandidatesOption = False,
@@ -93,7 +93,7 @@ def _direct(question: Question) -> Callable[..., None]:
         debug: DebugOption = False,
     ) -> None:
         del debug
-        view = make_view(
+        view = make_view_options(
             as_json=as_json,
             mermaid=mermaid,
             dot=dot,
@@ -102,16 +102,16 @@ def _direct(question: Question) -> Callable[..., None]:
             limit=limit,
             candidates=candidates,
         )
-        from coderag.interfaces.cli._graph_answers import answer
+        from coderag.interfaces.cli._graph_answers import run_query
 
-        answer(question, name, view)
+        run_query(query, name, view)
 
-    return command
+    return run_query_command
 
 
-for _question in QUESTIONS:
-    _make = _walking if _question.depth else _direct
-    graph.command(_question.name, cls=LightCommand, help=_question.help)(_make(_question))
+for _query in QUERY_COMMANDS:
+    _make = _make_walk_command if _query.depth else _make_direct_command
+    graph.command(_query.name, cls=LightCommand, help=_query.help)(_make(_query))
 
 
 @graph.command(cls=LightCommand)
@@ -129,10 +129,12 @@ def path(  # noqa: PLR0913
 ) -> None:
     """Show the shortest way from one declaration to another."""
     del debug
-    view = make_view(as_json=as_json, mermaid=mermaid, dot=dot, no_index=no_index, repo=repo, candidates=candidates)
+    view = make_view_options(
+        as_json=as_json, mermaid=mermaid, dot=dot, no_index=no_index, repo=repo, candidates=candidates
+    )
     from coderag.interfaces.cli import _graph_answers
 
-    _graph_answers.path(start, end, view)
+    _graph_answers.show_path(start, end, view)
 
 
 @graph.command(cls=LightCommand)
@@ -152,16 +154,16 @@ def cycles(  # noqa: PLR0913
     With --level symbols: functions that call one another.
     """
     del debug
-    view = make_view(as_json=as_json, mermaid=mermaid, dot=dot, no_index=no_index, repo=repo, limit=limit)
+    view = make_view_options(as_json=as_json, mermaid=mermaid, dot=dot, no_index=no_index, repo=repo, limit=limit)
     from coderag.interfaces.cli import _graph_answers
 
-    _graph_answers.cycles(level, view)
+    _graph_answers.show_cycles(level, view)
 
 
 @graph.command(cls=LightCommand)
 def hotspots(
     *,
-    limit: MostOption = 20,
+    limit: HotspotLimitOption = 20,
     kind: KindOption = None,
     no_index: NoIndexOption = False,
     repo: RepoOption = None,
@@ -170,10 +172,10 @@ def hotspots(
 ) -> None:
     """List what the most depends on, by calls and imports."""
     del debug
-    view = make_view(as_json=as_json, mermaid=False, dot=False, no_index=no_index, repo=repo, limit=limit)
+    view = make_view_options(as_json=as_json, mermaid=False, dot=False, no_index=no_index, repo=repo, limit=limit)
     from coderag.interfaces.cli import _graph_answers
 
-    _graph_answers.hotspots(kind, limit, view)
+    _graph_answers.show_hotspots(kind, limit, view)
 
 
 @graph.command(cls=LightCommand)
@@ -189,10 +191,10 @@ def outline(
 ) -> None:
     """Show the declarations of a file, nested."""
     del debug
-    view = make_view(as_json=as_json, mermaid=mermaid, dot=dot, no_index=no_index, repo=repo)
+    view = make_view_options(as_json=as_json, mermaid=mermaid, dot=dot, no_index=no_index, repo=repo)
     from coderag.interfaces.cli import _graph_answers
 
-    _graph_answers.outline(file, view)
+    _graph_answers.show_outline(file, view)
 
 
 graph.command()(export)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic.fields import FieldInfo
 
-    from coderag.interfaces.cli._init_ollama import FoundModels
+    from coderag.interfaces.cli._init_ollama import OllamaModels
 
-_LONGEST_LINE = 120
+_MAX_LINE_CHARS = 120
 
 _HEADER = f"""\
 # Settings of CodeRAG for this repository. All are optional: what is commented out shows the default.
@@ -64,7 +64,7 @@ class InitReport:
     path: Path
     overwritten: bool
     chosen: Mapping[str, Mapping[str, str]]
-    found: "FoundModels | None"
+    found: "OllamaModels | None"
     trusted: bool
 
 
@@ -85,36 +85,36 @@ def init(
     """
     del debug  # read in main, before anything can fail
     from coderag.config.repository_root import find_root
-    from coderag.interfaces.cli._init_ollama import advice, missing
+    from coderag.interfaces.cli._init_ollama import format_advice, list_missing_models
 
     output = Output(as_json)
-    given = {section: text for section, text in (("llm", llm), ("embedding", embedding)) if text is not None}
-    can_ask = output.for_people and sys.stdin.isatty() and sys.stderr.isatty()
-    report = init_repository(find_root(repo), given, force=force, detect=not no_detect, can_ask=can_ask)
+    models = {section: text for section, text in (("llm", llm), ("embedding", embedding)) if text is not None}
+    can_prompt = output.is_terminal and sys.stdin.isatty() and sys.stderr.isatty()
+    report = init_repository(find_root(repo), models, force=force, detect=not no_detect, can_prompt=can_prompt)
     if as_json:
-        output.result(report)
+        output.write_json(report)
     else:
         output.write(str(report.path))
     if report.found is not None:
-        if not (given or can_ask) and (report.found.answers or report.found.embedding):
-            output.note(advice(report.found))
-        for model in missing(report.chosen, report.found):
+        if not (models or can_prompt) and (report.found.answers or report.found.embedding):
+            output.note(format_advice(report.found))
+        for model in list_missing_models(report.chosen, report.found):
             output.note(f"Ollama at {report.found.address} has no model {model}: fetch it with `ollama pull {model}`.")
     if report.chosen:
         output.note("`coderag doctor` tries what is set.")
     if not report.trusted:
         output.note("The repository is not marked trusted, so that not all settings hold: see `coderag trust`.")
-    if not _ignores_secrets(report.path.parent):
+    if not _is_secrets_file_ignored(report.path.parent):
         output.note(f"Add {LOCAL_FILE} to .gitignore before you put keys into it. .coderag/ ignores itself.")
 
 
 def init_repository(
     root: Path,
-    given: Mapping[str, str] | None = None,
+    models: Mapping[str, str] | None = None,
     *,
     force: bool = False,
     detect: bool = False,
-    can_ask: bool = False,
+    can_prompt: bool = False,
 ) -> InitReport:
     """Write the settings file of the repository at `root`.
 
@@ -131,7 +131,7 @@ def init_repository(
             there is not.
     """
     from coderag.config.repository_root import is_too_wide, resolve_folder
-    from coderag.interfaces.cli._init_ollama import choose, find_models, ollama_address, sections_of
+    from coderag.interfaces.cli._init_ollama import build_sections, choose_models, detect_models, find_ollama_address
 
     folder = resolve_folder(root)
     if is_too_wide(folder):
@@ -140,36 +140,38 @@ def init_repository(
     existed = path.exists()
     if existed and not force:
         raise ConfigurationError(f"{path} already exists", hint="--force overwrites it.")
-    address = ollama_address(folder) if detect else ""
-    sections_of(given or {}, address)  # a wrong one is told before anybody is asked
-    found = find_models(address) if detect else None
-    chosen = {**(choose(found, set(given or ())) if found and can_ask else {}), **(given or {})}
-    sections = sections_of(chosen, address)
+    address = find_ollama_address(folder) if detect else ""
+    build_sections(models or {}, address)  # a wrong one is told before anybody is asked
+    ollama = detect_models(address) if detect else None
+    chosen = {**(choose_models(ollama, set(models or ())) if ollama and can_prompt else {}), **(models or {})}
+    sections = build_sections(chosen, address)
     try:
         with path.open("w" if force else "x", encoding="utf-8", newline="\n") as file:
-            file.write(settings_template(sections))
+            file.write(render_settings_template(sections))
     except FileExistsError as error:
         raise ConfigurationError(f"{path} already exists", hint="--force overwrites it.") from error
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}") from error
-    return InitReport(path, existed, sections, found, trusted=_trust_what_is_ours(folder))
+    return InitReport(path, existed, sections, ollama, trusted=_trust_own_settings(folder))
 
 
-def _trust_what_is_ours(folder: Path) -> bool:
+def _trust_own_settings(folder: Path) -> bool:
     """Mark the repository as trusted if all that it would configure was written here; return whether it is."""
     from coderag.config.trust import is_trusted, trust
-    from coderag.interfaces.cli.trust import allowed_by_trust
+    from coderag.interfaces.cli.trust import compute_trust_effects
 
     try:
-        allowed = allowed_by_trust(folder)
-        if not allowed.prompts and all(one.place.startswith(f"{COMMITTED_FILE},") for one in allowed.settings):
+        effects = compute_trust_effects(folder)
+        if not effects.prompts and all(
+            restriction.place.startswith(f"{COMMITTED_FILE},") for restriction in effects.settings
+        ):
             trust(folder)
     except ConfigurationError:  # another file cannot be used, or the mark cannot be written
         return is_trusted(folder)
     return is_trusted(folder)
 
 
-def settings_template(chosen: Mapping[str, Mapping[str, str]] | None = None) -> str:
+def render_settings_template(chosen: Mapping[str, Mapping[str, str]] | None = None) -> str:
     """Return a ``.coderag.yaml`` with every key of `Settings`, its description and its default.
 
     Args:
@@ -177,49 +179,49 @@ def settings_template(chosen: Mapping[str, Mapping[str, str]] | None = None) -> 
     """
     from coderag.config.settings import Settings
 
-    return f"{_HEADER}\n" + "\n".join(_section_lines(Settings, depth=0, chosen=chosen or {})) + "\n"
+    return f"{_HEADER}\n" + "\n".join(_render_section(Settings, depth=0, chosen=chosen or {})) + "\n"
 
 
-def _section_lines(model: "type[BaseModel]", depth: int, chosen: Mapping[str, Any]) -> Iterator[str]:
+def _render_section(model: "type[BaseModel]", depth: int, chosen: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a model's fields. The first two levels stand, deeper ones are comments as a whole."""
     for name, field in model.model_fields.items():
-        inner = _model_of(field)
+        inner = _find_model(field)
         if inner is None:
-            yield from (f"{_margin(depth)}# {line}" for line in _describe(field))
+            yield from (f"{_make_margin(depth)}# {line}" for line in _describe_field(field))
             active = name == "version" or name in chosen
-            yield f"{_margin(depth)}{'' if active else '# '}{name}: {_scalar(chosen.get(name, field.default))}"
+            yield f"{_make_margin(depth)}{'' if active else '# '}{name}: {_dump_scalar(chosen.get(name, field.default))}"
         elif inner.model_fields:
             if depth == 0:
                 yield ""
-            yield f"{_margin(depth)}# {_first_line(inner)}"
-            yield f"{_margin(depth)}{'' if depth == 0 else '# '}{name}:"
-            yield from _section_lines(inner, depth + 1, chosen.get(name, {}))
+            yield f"{_make_margin(depth)}# {_read_first_line(inner)}"
+            yield f"{_make_margin(depth)}{'' if depth == 0 else '# '}{name}:"
+            yield from _render_section(inner, depth + 1, chosen.get(name, {}))
 
 
-def _margin(depth: int) -> str:
+def _make_margin(depth: int) -> str:
     """Return the indent; below a commented group it is a comment itself, so that both are uncommented alike."""
     return "  " * min(depth, 1) + "#   " * (depth - 1)
 
 
-def _model_of(field: "FieldInfo") -> "type[BaseModel] | None":
+def _find_model(field: "FieldInfo") -> "type[BaseModel] | None":
     from pydantic import BaseModel
 
     kind = field.annotation
     return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
 
 
-def _first_line(model: "type[BaseModel]") -> str:
+def _read_first_line(model: "type[BaseModel]") -> str:
     return (model.__doc__ or "").strip().partition("\n")[0]
 
 
-def _describe(field: "FieldInfo") -> list[str]:
+def _describe_field(field: "FieldInfo") -> list[str]:
     """Return the description with the values that are allowed, in a line if it does not get too long."""
-    parts = [part for part in ((field.description or "").strip(), _allowed(field)) if part]
+    parts = [part for part in ((field.description or "").strip(), _describe_allowed_values(field)) if part]
     line = " ".join(parts)
-    return [line] if len(line) <= _LONGEST_LINE else parts
+    return [line] if len(line) <= _MAX_LINE_CHARS else parts
 
 
-def _allowed(field: "FieldInfo") -> str:
+def _describe_allowed_values(field: "FieldInfo") -> str:
     """Return which values a setting can have, a sentence; empty if it does not need one."""
     from pydantic import SecretStr
 
@@ -241,7 +243,7 @@ def _allowed(field: "FieldInfo") -> str:
             return ""
 
 
-def _scalar(value: Any) -> str:  # noqa: ANN401  # any field's default
+def _dump_scalar(value: Any) -> str:  # noqa: ANN401  # any field's default
     import yaml
     from pydantic import SecretStr
 
@@ -253,7 +255,7 @@ def _scalar(value: Any) -> str:  # noqa: ANN401  # any field's default
     return dumped.removesuffix("...\n").strip()
 
 
-def _ignores_secrets(root: Path) -> bool:
+def _is_secrets_file_ignored(root: Path) -> bool:
     """Whether the repository's ignore file names the secrets file, or there is no git to ignore it."""
     if not (root / ".git").exists():
         return True

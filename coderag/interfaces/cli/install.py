@@ -16,7 +16,7 @@ _INSTRUCTIONS_HELP = "Also a block in the project's AGENTS.md or CLAUDE.md, whic
 _CHECK_HELP = "Start what is configured, and do the handshake of MCP with it; nothing is written."
 
 
-def _checked_scope(value: str) -> str:
+def _check_scope(value: str) -> str:
     if value not in {"user", "project"}:
         raise typer.BadParameter(f"{value!r} is not one of user, project.")
     return value
@@ -24,7 +24,7 @@ def _checked_scope(value: str) -> str:
 
 AgentsArgument = Annotated[list[str] | None, typer.Argument(metavar="AGENT", help=_AGENTS_HELP, show_default=False)]
 AllOption = Annotated[bool, typer.Option("--all", help="All agents, whether they are found here or not.")]
-ScopeOption = Annotated[str, typer.Option("--scope", metavar="SCOPE", help=_SCOPE_HELP, callback=_checked_scope)]
+ScopeOption = Annotated[str, typer.Option("--scope", metavar="SCOPE", help=_SCOPE_HELP, callback=_check_scope)]
 PrintOption = Annotated[bool, typer.Option("--print", help="Print what to add to which file, and write nothing.")]
 UninstallOption = Annotated[bool, typer.Option("--uninstall", help="Take it out again.")]
 SkillOption = Annotated[bool, typer.Option("--skill", help=_SKILL_HELP)]
@@ -54,27 +54,32 @@ def install(  # noqa: PLR0913  # each is an option of the command
     as it was, to the byte, unless others have changed it since; then it takes out only what is ours.
     """
     del debug  # read in main, before anything can fail
-    from coderag.interfaces.cli._install_run import Wanted, run_check, run_install, run_print
+    from coderag.interfaces.cli._install_run import InstallRequest, run_check, run_install, run_print
 
     if sum((print_, uninstall, check)) > 1:
         raise InvalidQueryError("--print, --uninstall and --check exclude one another")
     if agents and all_:
         raise InvalidQueryError("name agents, or take --all")
-    wanted = Wanted(
-        tuple(agents or ()), all_, "project" if scope == "project" else "user", _root(repo), instructions, skill
+    request = InstallRequest(
+        tuple(agents or ()),
+        all_,
+        "project" if scope == "project" else "user",
+        _find_project_root(repo),
+        instructions,
+        skill,
     )
     output = Output(as_json)
     if print_:
-        code = run_print(wanted, output)
+        code = run_print(request, output)
     elif check:
-        code = run_check(wanted, output)
+        code = run_check(request, output)
     else:
-        code = run_install(wanted, output, yes=yes, uninstall=uninstall)
+        code = run_install(request, output, yes=yes, uninstall=uninstall)
     if code:
         raise typer.Exit(code)
 
 
-def _root(repo: Path | None) -> Path:
+def _find_project_root(repo: Path | None) -> Path:
     from coderag.config.repository_root import find_root
 
     return find_root(repo).expanduser().absolute()

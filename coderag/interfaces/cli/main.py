@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from coderag import __version__
-from coderag.interfaces._errors import exit_codes
+from coderag.interfaces._errors import list_exit_codes
 from coderag.interfaces.cli import (
     ask,
     chat,
@@ -26,9 +26,9 @@ from coderag.interfaces.cli import (
     status,
     trust,
 )
-from coderag.interfaces.cli._faults import InterruptedByUserError, is_of_interrupt, report
-from coderag.interfaces.cli._group import LightGroup, show_help_alone
-from coderag.interfaces.cli._haste import is_for_a_command
+from coderag.interfaces.cli._faults import InterruptedByUserError, is_interrupt, report_error
+from coderag.interfaces.cli._group import LightGroup, show_help_without_command
+from coderag.interfaces.cli._haste import mark_dedicated_process
 from coderag.interfaces.cli._light_command import LightCommand
 from coderag.interfaces.cli._options import DebugOption
 from coderag.interfaces.cli._streams import flush_stdout, set_encodings
@@ -53,8 +53,8 @@ class CodeRAGGroup(LightGroup):
             code = super().main(arguments, *positional, **{**options, "standalone_mode": False})
             flush_stdout()
         except Exception as error:  # noqa: BLE001  # the top: whatever it is, it ends in one line
-            told = InterruptedByUserError() if is_of_interrupt(error) else error
-            code = report(told, as_json=as_json, debug=debug)
+            reported = InterruptedByUserError() if is_interrupt(error) else error
+            code = report_error(reported, as_json=as_json, debug=debug)
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # as Typer's
@@ -67,7 +67,7 @@ class CodeRAGGroup(LightGroup):
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002  # as Typer's
         """Write the table of exit codes below the help."""
         with formatter.section("Exit codes"):
-            formatter.write_dl([(str(code), meaning) for code, meaning in exit_codes().items()])
+            formatter.write_dl([(str(code), meaning) for code, meaning in list_exit_codes().items()])
 
 
 # The top command has flags only: for any other option Typer imports pydantic, even to show a command's help.
@@ -89,8 +89,8 @@ app.add_typer(eval_)
 app.add_typer(prompts)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         typer.echo(f"coderag {__version__}")
         raise typer.Exit
 
@@ -108,10 +108,10 @@ def options(ctx: typer.Context, *, debug: DebugOption = False, version: VersionO
     Start with `coderag ask how does the login work` in a repository: it is indexed first, which takes seconds.
     """
     del debug, version  # read by main and by the callback
-    show_help_alone(ctx)
+    show_help_without_command(ctx)
 
 
 def run() -> None:
     """Run the command line of this process."""
-    is_for_a_command()
+    mark_dedicated_process()
     app(prog_name=app.info.name)

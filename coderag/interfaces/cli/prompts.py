@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from coderag.errors import CodeRAGError, ConfigurationError
-from coderag.interfaces._errors import row_for
-from coderag.interfaces.cli._group import LightGroup, show_help_alone
+from coderag.interfaces._errors import find_error_row
+from coderag.interfaces.cli._group import LightGroup, show_help_without_command
 from coderag.interfaces.cli._options import DebugOption, JsonOption, RepoOption
-from coderag.interfaces.cli._streams import Output, visible
+from coderag.interfaces.cli._streams import Output, escape_controls
 
 if TYPE_CHECKING:
-    from coderag.interfaces.cli._report import Row
+    from coderag.interfaces.cli._report import ReportRow
     from coderag.prompting import Prompts
 
 prompts: Final = typer.Typer(name="prompts", cls=LightGroup, invoke_without_command=True, rich_markup_mode=None)
@@ -39,24 +39,24 @@ class PromptReport:
     hint: str = ""
 
 
-def _names_like(start: str) -> list[str]:
+def _complete_names(start: str) -> list[str]:
     from coderag.prompting import list_prompt_names
 
     return [name for name in list_prompt_names() if name.startswith(start)]
 
 
-def _known_name(name: str) -> str:
+def _check_name(name: str) -> str:
     from coderag.prompting import list_prompt_names
 
     if name not in list_prompt_names():
-        near = get_close_matches(name, list_prompt_names(), n=1)
-        meant = f" Did you mean {near[0]!r}?" if near else ""
-        raise typer.BadParameter(f"there is no prompt {name!r}.{meant} 'coderag prompts list' names all.")
+        matches = get_close_matches(name, list_prompt_names(), n=1)
+        suggestion = f" Did you mean {matches[0]!r}?" if matches else ""
+        raise typer.BadParameter(f"there is no prompt {name!r}.{suggestion} 'coderag prompts list' names all.")
     return name
 
 
 NameArgument = Annotated[
-    str, typer.Argument(metavar="NAME", help="A prompt.", callback=_known_name, autocompletion=_names_like)
+    str, typer.Argument(metavar="NAME", help="A prompt.", callback=_check_name, autocompletion=_complete_names)
 ]
 PackagedOption = Annotated[bool, typer.Option("--packaged", help="The package's text, also where there is an own one.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite the project's own text.")]
@@ -71,7 +71,7 @@ def group(ctx: typer.Context) -> None:
 
     A project's own text of a prompt is .coderag/prompts/NAME.md; it is used from the next question on.
     """
-    show_help_alone(ctx)
+    show_help_without_command(ctx)
 
 
 @prompts.command(name="list")
@@ -82,12 +82,14 @@ def list_(*, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugO
     from coderag.prompting import list_prompt_names
 
     output = Output(as_json)
-    own = _prompts_of(repo)
-    reports = [_report_of(own, name) for name in list_prompt_names()]
+    own = _load_prompts(repo)
+    reports = [_make_report(own, name) for name in list_prompt_names()]
     if as_json:
-        output.result({"folder": own.folder, "prompts": reports, "unknown": own.list_unknown()})
+        output.write_json({"folder": own.folder, "prompts": reports, "unknown": own.list_unknown()})
         return
-    print_report(f"own texts: {own.folder or _NOT_USED}", [row for report in reports for row in _rows(report)], output)
+    print_report(
+        f"own texts: {own.folder or _NOT_USED}", [row for report in reports for row in _make_rows(report)], output
+    )
     _note_unknown(own, output)
 
 
@@ -108,14 +110,16 @@ def show(
     from coderag.prompting import PACKAGED, read_prompt_text
 
     output = Output(as_json)
-    own = PACKAGED if packaged else _prompts_of(repo)
+    own = PACKAGED if packaged else _load_prompts(repo)
     prompt = own.load(name)
     if as_json:
         system, user = prompt.parts
-        output.result(_report_of(own, name), system=system.strip(), user=user.strip())
+        output.write_json(_make_report(own, name), system=system.strip(), user=user.strip())
         return
     output.write(
-        visible(Path(prompt.source).read_text(encoding="utf-8-sig") if prompt.source else read_prompt_text(name))
+        escape_controls(
+            Path(prompt.source).read_text(encoding="utf-8-sig") if prompt.source else read_prompt_text(name)
+        )
     )
 
 
@@ -134,7 +138,7 @@ def copy(
     from coderag.stores.disk import create_index_directory, map_storage_errors, replace_file
 
     output = Output(as_json)
-    path = _prompts_of(repo).get_path(name)
+    path = _load_prompts(repo).get_path(name)
     if path is None:
         message = "own texts of prompts are not used: this repository is not marked trusted"
         raise ConfigurationError(message, hint="`coderag trust` shows what it would configure, and allows it.")
@@ -146,7 +150,7 @@ def copy(
         path.parent.mkdir(exist_ok=True)
     replace_file(path, read_prompt_text(name).encode())
     if as_json:
-        output.result({"path": path, "overwritten": existed})
+        output.write_json({"path": path, "overwritten": existed})
         return
     output.write(str(path))
     output.note("Edit it, then run `coderag prompts check`. git leaves it alone: `git add --force` shares it.")
@@ -157,24 +161,24 @@ def check(*, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugO
     """Check the project's own texts: their front matter, variables and size."""
     del debug  # read in main, before anything can fail
     output = Output(as_json)
-    own = _prompts_of(repo)
-    reports = [_report_of(own, name) for name in own.list_overridden()]
+    own = _load_prompts(repo)
+    reports = [_make_report(own, name) for name in own.list_overridden()]
     if as_json:
-        output.result({"folder": own.folder, "prompts": reports, "unknown": own.list_unknown()})
+        output.write_json({"folder": own.folder, "prompts": reports, "unknown": own.list_unknown()})
     else:
         for report in reports:
-            told = f"cannot be used: {report.error}" if report.error else f"version {report.version}, can be used"
-            output.write(visible(f"{report.name}: {told}"))
+            verdict = f"cannot be used: {report.error}" if report.error else f"version {report.version}, can be used"
+            output.write(escape_controls(f"{report.name}: {verdict}"))
             if report.hint:
                 output.note(f"hint: {report.hint}")
         if not reports:
             output.note(f"no own texts in {own.folder}" if own.folder else f"own texts: {_NOT_USED}")
         _note_unknown(own, output)
     if any(report.error for report in reports):
-        raise typer.Exit(row_for(ConfigurationError("")).exit_code)
+        raise typer.Exit(find_error_row(ConfigurationError("")).exit_code)
 
 
-def _prompts_of(repo: Path | None) -> "Prompts":
+def _load_prompts(repo: Path | None) -> "Prompts":
     """Return the prompts of the repository that a command means."""
     from coderag.config.repository_root import find_root, resolve_folder
     from coderag.config.settings import Settings
@@ -186,7 +190,7 @@ def _prompts_of(repo: Path | None) -> "Prompts":
     return Prompts(find_prompts_folder(root, Settings.load(root, trusted=is_trusted(root))))
 
 
-def _report_of(own: "Prompts", name: str) -> PromptReport:
+def _make_report(own: "Prompts", name: str) -> PromptReport:
     from coderag.prompting import load_prompt
 
     packaged, error, hint = load_prompt(name), "", ""
@@ -198,15 +202,15 @@ def _report_of(own: "Prompts", name: str) -> PromptReport:
     return PromptReport(name, prompt.version, sorted(packaged.variables), packaged.purpose, path, error, hint)
 
 
-def _rows(report: PromptReport) -> "list[Row]":
-    from coderag.interfaces.cli._report import Row
+def _make_rows(report: PromptReport) -> "list[ReportRow]":
+    from coderag.interfaces.cli._report import ReportRow
 
-    told = f"version {report.version}; variables: {', '.join(report.variables) or 'none'}"
-    rows = [Row(report.name, report.purpose), Row("", told, "dim")]
+    summary = f"version {report.version}; variables: {', '.join(report.variables) or 'none'}"
+    rows = [ReportRow(report.name, report.purpose), ReportRow("", summary, "dim")]
     if report.error:
-        rows.append(Row("", f"own text cannot be used: {report.error}", "red"))
+        rows.append(ReportRow("", f"own text cannot be used: {report.error}", "red"))
     elif report.path:
-        rows.append(Row("", f"own text: {report.path}", "yellow"))
+        rows.append(ReportRow("", f"own text: {report.path}", "yellow"))
     return rows
 
 

@@ -7,7 +7,7 @@ import typer
 
 from coderag.errors import UnknownNameError
 from coderag.interfaces.cli._options import DebugOption, JsonOption
-from coderag.interfaces.cli._streams import Output, visible
+from coderag.interfaces.cli._streams import Output, escape_controls
 
 if TYPE_CHECKING:
     from coderag.workspace.registry import Registry, RegistryEntry
@@ -29,42 +29,46 @@ def repos(*, forget: ForgetOption = None, as_json: JsonOption = False, debug: De
     if forget is not None:
         forgotten = _forget(registry, forget)
         if as_json:
-            output.result({"forgotten": forgotten.root, "name": forgotten.name})
+            output.write_json({"forgotten": forgotten.root, "name": forgotten.name})
         else:
-            output.write(f"forgot {visible(forgotten.name)} ({visible(forgotten.root)}); its index stays")
+            output.write(
+                f"forgot {escape_controls(forgotten.name)} ({escape_controls(forgotten.root)}); its index stays"
+            )
         return
     entries = registry.read_entries()
     if as_json:
-        output.result({"repositories": [_record(entry) for entry in entries]})
+        output.write_json({"repositories": [_to_record(entry) for entry in entries]})
     elif not entries:
         output.note("no repository is known yet: 'coderag index' in one makes it known")
     else:
         _print_table(entries, output)
 
 
-def _forget(registry: "Registry", named: str) -> "RegistryEntry":
+def _forget(registry: "Registry", name: str) -> "RegistryEntry":
     """Strike a repository from the list and return what it was."""
-    entry = registry.find(named) or next((one for one in registry.read_entries() if one.root == _folder(named)), None)
+    entry = registry.find(name) or next(
+        (candidate for candidate in registry.read_entries() if candidate.root == _resolve_folder(name)), None
+    )
     if entry is None:
-        raise UnknownNameError(f"no repository is called {named!r}", hint="`coderag repos` lists them.")
+        raise UnknownNameError(f"no repository is called {name!r}", hint="`coderag repos` lists them.")
     registry.forget(entry.root)
     return entry
 
 
-def _folder(named: str) -> str:
+def _resolve_folder(name: str) -> str:
     try:
-        return str(Path(named).expanduser().resolve())
+        return str(Path(name).expanduser().resolve())
     except (OSError, RuntimeError, ValueError):  # no folder at all
-        return named
+        return name
 
 
-def _state(entry: "RegistryEntry") -> str:
+def _format_state(entry: "RegistryEntry") -> str:
     if not entry.is_there:
         return "gone"
     return "indexed" if entry.is_indexed else "not indexed"
 
 
-def _record(entry: "RegistryEntry") -> dict[str, object]:
+def _to_record(entry: "RegistryEntry") -> dict[str, object]:
     return {
         "name": entry.name,
         "root": entry.root,
@@ -76,13 +80,13 @@ def _record(entry: "RegistryEntry") -> dict[str, object]:
 
 def _print_table(entries: "list[RegistryEntry]", output: Output) -> None:
     """Print a line for each repository: aligned text in a pipe, with colours in a terminal."""
-    rows = [(entry.name, _state(entry), entry.used[:10], entry.root) for entry in entries]
-    if not output.for_people:
+    rows = [(entry.name, _format_state(entry), entry.used[:10], entry.root) for entry in entries]
+    if not output.is_terminal:
         widths = [max(len(row[column]) for row in rows) for column in range(3)]
         lines = (
             "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]) for row in rows
         )
-        output.write(visible("\n".join(lines)))
+        output.write(escape_controls("\n".join(lines)))
         return
     from rich.table import Table
     from rich.text import Text
@@ -90,5 +94,10 @@ def _print_table(entries: "list[RegistryEntry]", output: Output) -> None:
     table = Table("name", "state", "last used", "folder", box=None, header_style="dim", pad_edge=False)
     styles = {"indexed": "green", "not indexed": "yellow", "gone": "red"}
     for name, state, used, root in rows:
-        table.add_row(Text(visible(name)), Text(state, style=styles[state]), used, Text(visible(root), overflow="fold"))
-    output.console().print(table)
+        table.add_row(
+            Text(escape_controls(name)),
+            Text(state, style=styles[state]),
+            used,
+            Text(escape_controls(root), overflow="fold"),
+        )
+    output.make_console().print(table)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coderag.interfaces.cli._evidence import evidence_text, note_missing
+from coderag.interfaces.cli._evidence import format_evidence, note_unindexed
 from coderag.interfaces.cli._options import (
     ChangedSinceOption,
     ComplexityOption,
@@ -89,15 +89,15 @@ def search(  # noqa: PLR0913  # one parameter an option
     With --exact or --regex, find every place in the indexed files where a text stands.
     """
     del debug  # read in main, before anything can fail
-    from coderag.interfaces.cli._indexing import ask_indexed, open_here, open_warm
+    from coderag.interfaces.cli._indexing import ask_indexed, open_local, open_warm
 
-    others = ignore_case or context_lines > 0 or count or files
-    _check_together(exact=exact, regex=regex, explain=explain, others=others)
+    has_text_options = ignore_case or context_lines > 0 or count or files
+    _check_options(exact=exact, regex=regex, explain=explain, has_text_options=has_text_options)
     output = Output(as_json)
     text = read_query(query, indented=exact or regex)
     filters = make_filters(language, kind, path, role, complexity, changed_since)
     if explain:
-        _print_explanation(open_here(repo, output), text, top_k, filters, output, may_index=not no_index)
+        _print_explanation(open_local(repo, output), text, top_k, filters, output, may_index=not no_index)
         return
     rag = open_warm(repo, output)
     if exact or regex:
@@ -112,19 +112,19 @@ def search(  # noqa: PLR0913  # one parameter an option
                 filters=filters,
             )
 
-        found = ask_indexed(rag, find, output, may_index=not no_index)
-        _print_found(found, rag, output, filters, names_only=count or files, with_numbers=count)
+        result = ask_indexed(rag, find, output, may_index=not no_index)
+        _print_text_matches(result, rag, output, filters, names_only=count or files, with_numbers=count)
         return
     _print_hits(rag, text, top_k, filters, lines, output, may_index=not no_index)
 
 
-def _check_together(*, exact: bool, regex: bool, explain: bool, others: bool) -> None:
+def _check_options(*, exact: bool, regex: bool, explain: bool, has_text_options: bool) -> None:
     """Refuse options that mean nothing together."""
     if exact and regex:
         raise typer.BadParameter("give one of --exact and --regex.")
     if explain and (exact or regex):
         raise typer.BadParameter("--explain goes with neither --exact nor --regex.")
-    if others and not (exact or regex):
+    if has_text_options and not (exact or regex):
         raise typer.BadParameter("--ignore-case, --context-lines, --count and --files go with --exact or --regex.")
 
 
@@ -146,14 +146,14 @@ def _print_hits(
     )
     if output.as_json:
         verdict = {"evidence": hits.evidence, "confidence": hits.confidence, "not_indexed": hits.not_indexed}
-        output.result({"query": text, "root": rag.root, **verdict, "hits": hits})
+        output.write_json({"query": text, "root": rag.root, **verdict, "hits": hits})
     else:
         print_hits(hits, rag.root, lines, output)
     if not hits:
         output.note("nothing found" + (" with these filters" if filters else ""))
     elif hits.evidence != "found":
-        output.note(evidence_text(hits))
-    note_missing(hits, output)
+        output.note(format_evidence(hits))
+    note_unindexed(hits, output)
 
 
 def _print_explanation(
@@ -162,14 +162,14 @@ def _print_explanation(
     from coderag.interfaces.cli._explain import print_explanation
     from coderag.interfaces.cli._indexing import ask_indexed
 
-    told = ask_indexed(
+    explanation = ask_indexed(
         rag, lambda engine: engine.explain(text, top_k=top_k, filters=filters), output, may_index=may_index
     )
-    print_explanation(told, rag.root, output)
+    print_explanation(explanation, rag.root, output)
 
 
-def _print_found(
-    found: "TextMatches",
+def _print_text_matches(
+    result: "TextMatches",
     rag: "Engine",
     output: Output,
     filters: "Filters | None",
@@ -177,12 +177,12 @@ def _print_found(
     names_only: bool,
     with_numbers: bool,
 ) -> None:
-    from coderag.interfaces.cli._matches import print_counts, print_matches, tell
+    from coderag.interfaces.cli._matches import note_totals, print_counts, print_matches
 
     if output.as_json:
-        output.result(found, root=rag.root)
+        output.write_json(result, root=rag.root)
     elif names_only:
-        print_counts(found, output, with_numbers=with_numbers)
+        print_counts(result, output, with_numbers=with_numbers)
     else:
-        print_matches(found, rag.root, output)
-    tell(found, output, filtered=bool(filters), all_shown=names_only and not output.as_json)
+        print_matches(result, rag.root, output)
+    note_totals(result, output, filtered=bool(filters), all_shown=names_only and not output.as_json)

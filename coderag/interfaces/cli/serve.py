@@ -43,7 +43,7 @@ IdleOption = Annotated[
         show_default=False,
     ),
 ]
-MostOption = Annotated[
+MaxRepositoriesOption = Annotated[
     int | None,
     typer.Option(
         "--max-repositories",
@@ -88,7 +88,7 @@ def serve(  # noqa: PLR0913  # one parameter an option
     port: PortOption = None,
     allow_root: AllowRootOption = None,
     idle_minutes: IdleOption = None,
-    max_repositories: MostOption = None,
+    max_repositories: MaxRepositoriesOption = None,
     no_watch: WatchOption = False,
     tls_cert: CertOption = None,
     tls_key: KeyOption = None,
@@ -113,11 +113,11 @@ def serve(  # noqa: PLR0913  # one parameter an option
     if background + stop + status > 1:
         raise typer.BadParameter("give one of --background, --stop and --status.")
     if stop:
-        _serving.stop(output)
+        _serving.end_service(output)
     elif status:
         _serving.print_status(output, show_token=show_token)
     else:
-        given: dict[str, Any] = {
+        option_values: dict[str, Any] = {
             "host": host or ("127.0.0.1" if port is not None else ""),
             "port": port or 0,
             "allowed_roots": tuple(root.absolute() for root in allow_root or ()),
@@ -133,6 +133,6 @@ def serve(  # noqa: PLR0913  # one parameter an option
             raise typer.BadParameter("it goes with --port.", param_hint="--host")
         token_file = token_file.absolute() if token_file else None
         if background:
-            _serving.start(given, token_file, output, show_token=show_token)
+            _serving.start_service(option_values, token_file, output, show_token=show_token)
         else:
-            _serving.run(given, token_file, output, show_token=show_token, as_background=as_background)
+            _serving.run_service(option_values, token_file, output, show_token=show_token, as_background=as_background)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coderag.interfaces.cli._options import DebugOption, JsonOption
-from coderag.interfaces.cli._streams import Output, visible
+from coderag.interfaces.cli._streams import Output, escape_controls
 
 if TYPE_CHECKING:
     from coderag.config.restrictions import Restriction
@@ -23,7 +23,7 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
+class TrustEffects:
     """What trusting a repository lets its files do.
 
     Attributes:
@@ -59,16 +59,16 @@ def trust(
     if list_:
         if path is not None or remove or yes:
             raise typer.BadParameter("--list goes alone.", param_hint="--list")
-        _list(output)
+        _list_folders(output)
         return
     root = find_root(path).expanduser().resolve()
     if remove:
-        _remove(root, output)
+        _remove_trust(root, output)
     else:
-        _add(root, output, yes=yes)
+        _add_trust(root, output, yes=yes)
 
 
-def allowed_by_trust(root: Path) -> Allowed:
+def compute_trust_effects(root: Path) -> TrustEffects:
     """Return what the files of a repository could do if it were trusted, and cannot as long as it is not.
 
     Raises:
@@ -79,75 +79,75 @@ def allowed_by_trust(root: Path) -> Allowed:
     from coderag.prompting import Prompts
 
     settings = Settings.load(root, trusted=False)
-    return Allowed(settings.restrictions, Prompts(root / INDEX_FOLDER / "prompts").list_overridden())
+    return TrustEffects(settings.restrictions, Prompts(root / INDEX_FOLDER / "prompts").list_overridden())
 
 
-def _add(root: Path, output: Output, *, yes: bool) -> None:
+def _add_trust(root: Path, output: Output, *, yes: bool) -> None:
     from coderag.config import trust as marks
     from coderag.config.repository_root import resolve_folder
-    from coderag.interfaces.cli._chat_asking import agrees
+    from coderag.interfaces.cli._chat_asking import confirm
 
     resolve_folder(root)
-    allowed = allowed_by_trust(root)
+    effects = compute_trust_effects(root)
     covering = marks.find_trusted_ancestor(root)
     if covering is None:
-        _tell(root, allowed, output)
-        if not yes and not agrees("Trust it?"):
+        _note_effects(root, effects, output)
+        if not yes and not confirm("Trust it?"):
             output.note("nothing was changed")
             raise typer.Exit(1)
         marks.trust(root)
     if output.as_json:
-        settings = [one._asdict() for one in allowed.settings]
+        settings = [restriction._asdict() for restriction in effects.settings]
         changed = covering is None
-        output.result(
+        output.write_json(
             {
                 "folder": covering or root,
                 "trusted": True,
                 "changed": changed,
                 "settings": settings,
-                "prompts": allowed.prompts,
+                "prompts": effects.prompts,
             }
         )
     elif covering is None:
-        output.write(visible(f"trusted: {root}"))
+        output.write(escape_controls(f"trusted: {root}"))
     else:
-        output.write(visible(f"trusted already: {covering}"))
+        output.write(escape_controls(f"trusted already: {covering}"))
 
 
-def _tell(root: Path, allowed: Allowed, output: Output) -> None:
+def _note_effects(root: Path, effects: TrustEffects, output: Output) -> None:
     """Show on standard error what would hold from now on; a setting's value as it is written in its file."""
-    if not allowed:
+    if not effects:
         output.note(f"{root} has no settings that need trust; later ones, its own or of what lies below, would hold.")
         return
     output.note(f"What would hold in {root}, and in what lies below:")
-    for one in allowed.settings:
-        value = f" = {one.value}" if one.value else ""
-        output.note(f"  {one.place}: {one.key}{value}".rstrip(": ") + f"\n      {one.reason}")
-    for name in allowed.prompts:
+    for restriction in effects.settings:
+        value = f" = {restriction.value}" if restriction.value else ""
+        output.note(f"  {restriction.place}: {restriction.key}{value}".rstrip(": ") + f"\n      {restriction.reason}")
+    for name in effects.prompts:
         output.note(f"  .coderag/prompts/{name}.md\n      says what language models are told")
 
 
-def _remove(root: Path, output: Output) -> None:
+def _remove_trust(root: Path, output: Output) -> None:
     from coderag.config import trust as marks
 
     changed = marks.revoke_trust(root)
     covering = marks.find_trusted_ancestor(root)
     if output.as_json:
-        output.result({"folder": root, "trusted": covering is not None, "changed": changed})
+        output.write_json({"folder": root, "trusted": covering is not None, "changed": changed})
         return
-    output.write(visible(f"trusted no longer: {root}" if changed else f"was not marked: {root}"))
+    output.write(escape_controls(f"trusted no longer: {root}" if changed else f"was not marked: {root}"))
     if covering is not None:
         output.note(f"It is still trusted, as it lies in {covering}: `coderag trust --remove {covering}`.")
 
 
-def _list(output: Output) -> None:
+def _list_folders(output: Output) -> None:
     from coderag.config import trust as marks
 
     folders = marks.read_trusted_folders()
     if output.as_json:
-        output.result({"file": marks.find_trust_file(), "folders": folders})
+        output.write_json({"file": marks.find_trust_file(), "folders": folders})
         return
     for folder in folders:
-        output.write(visible(str(folder) if folder.is_dir() else f"{folder} (is gone)"))
+        output.write(escape_controls(str(folder) if folder.is_dir() else f"{folder} (is gone)"))
     if not folders:
         output.note("no folder is trusted")

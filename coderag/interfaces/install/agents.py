@@ -15,15 +15,15 @@ from typing import Any, Final, Literal
 
 from coderag.errors import ConfigurationError, InvalidQueryError
 
-Scope = Literal["user", "project"]
+InstallScope = Literal["user", "project"]
 Entry = Mapping[str, Any]
 
-SERVER: Final = "coderag"
+SERVER_NAME: Final = "coderag"
 """The name of our server in every configuration."""
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
+class CodingAgent:
     """One agent.
 
     Attributes:
@@ -41,30 +41,30 @@ class Agent:
     name: str
     title: str
     keys: tuple[str, ...]
-    entry: Callable[[Sequence[str]], Entry]
-    user_file: Callable[[], Path]
+    make_entry: Callable[[Sequence[str]], Entry]
+    find_user_file: Callable[[], Path]
     project_file: str
-    signs: Callable[[], Sequence[Path]]
+    list_signs: Callable[[], Sequence[Path]]
     program: str
     is_toml: bool = False
 
     @property
-    def document(self) -> str:
+    def instructions_file(self) -> str:
         """The file of a project that the agent reads as instructions."""
         return "CLAUDE.md" if self.name == "claude-code" else "AGENTS.md"
 
-    def is_here(self) -> bool:
+    def is_installed(self) -> bool:
         """Whether the agent seems to be installed on this machine."""
-        return any(path.exists() for path in self.signs()) or shutil.which(self.program) is not None
+        return any(path.exists() for path in self.list_signs()) or shutil.which(self.program) is not None
 
-    def file(self, scope: Scope, root: Path) -> Path:
+    def find_file(self, scope: InstallScope, root: Path) -> Path:
         """Return the file to write.
 
         Raises:
             ConfigurationError: The agent has none of that scope.
         """
         if scope == "user":
-            return self.user_file()
+            return self.find_user_file()
         if not self.project_file:
             message = f"{self.title} has no configuration of projects"
             raise ConfigurationError(message, hint="Install it for all projects: --scope user.")
@@ -73,110 +73,110 @@ class Agent:
         return variant if self.name == "opencode" and variant.is_file() and not path.is_file() else path
 
 
-def agent_named(name: str) -> Agent:
+def find_agent(name: str) -> CodingAgent:
     """Return the agent of a name.
 
     Raises:
         InvalidQueryError: There is none.
     """
-    wanted = _OTHER_NAMES.get(name.lower(), name.lower())
-    found = next((agent for agent in AGENTS if agent.name == wanted), None)
-    if found is None:
-        raise InvalidQueryError(f"there is no agent {name!r}", hint=f"There are: {', '.join(_names())}.")
-    return found
+    canonical = _ALIASES.get(name.lower(), name.lower())
+    match = next((agent for agent in AGENTS if agent.name == canonical), None)
+    if match is None:
+        raise InvalidQueryError(f"there is no agent {name!r}", hint=f"There are: {', '.join(_list_names())}.")
+    return match
 
 
-def _names() -> list[str]:
+def _list_names() -> list[str]:
     return [agent.name for agent in AGENTS]
 
 
-def _home() -> Path:
+def _find_home() -> Path:
     try:
         return Path.home()
     except RuntimeError as error:
         raise ConfigurationError("the home folder cannot be determined", hint="Set HOME.") from error
 
 
-def _folder_of(variable: str, default: Path) -> Path:
+def _resolve_folder(variable: str, default: Path) -> Path:
     """Return the folder that a variable of the agent's names, as the agent itself would."""
     value = os.environ.get(variable, "").strip()
     return Path(value).expanduser() if value else default
 
 
-def _claude_file() -> Path:
-    return _folder_of("CLAUDE_CONFIG_DIR", _home()) / ".claude.json"
+def _find_claude_file() -> Path:
+    return _resolve_folder("CLAUDE_CONFIG_DIR", _find_home()) / ".claude.json"
 
 
-def claude_folder() -> Path:
+def find_claude_folder() -> Path:
     """Return this user's folder of Claude Code, in which skills are."""
-    return _folder_of("CLAUDE_CONFIG_DIR", _home() / ".claude")
+    return _resolve_folder("CLAUDE_CONFIG_DIR", _find_home() / ".claude")
 
 
-def _codex_folder() -> Path:
-    return _folder_of("CODEX_HOME", _home() / ".codex")
+def _find_codex_folder() -> Path:
+    return _resolve_folder("CODEX_HOME", _find_home() / ".codex")
 
 
-def _vscode_folder() -> Path:
+def _find_vscode_folder() -> Path:
     if sys.platform == "darwin":
-        return _home() / "Library" / "Application Support" / "Code" / "User"
+        return _find_home() / "Library" / "Application Support" / "Code" / "User"
     if sys.platform == "win32":
-        return _folder_of("APPDATA", _home() / "AppData" / "Roaming") / "Code" / "User"
-    return _folder_of("XDG_CONFIG_HOME", _home() / ".config") / "Code" / "User"
+        return _resolve_folder("APPDATA", _find_home() / "AppData" / "Roaming") / "Code" / "User"
+    return _resolve_folder("XDG_CONFIG_HOME", _find_home() / ".config") / "Code" / "User"
 
 
-def _opencode_folder() -> Path:
-    return _folder_of("XDG_CONFIG_HOME", _home() / ".config") / "opencode"
+def _find_opencode_folder() -> Path:
+    return _resolve_folder("XDG_CONFIG_HOME", _find_home() / ".config") / "opencode"
 
 
-def _opencode_file() -> Path:
-    folder = _opencode_folder()
+def _find_opencode_file() -> Path:
+    folder = _find_opencode_folder()
     variant = folder / "opencode.jsonc"
     return variant if variant.is_file() and not (folder / "opencode.json").is_file() else folder / "opencode.json"
 
 
-def _plain(command: Sequence[str]) -> Entry:
+def _make_plain_entry(command: Sequence[str]) -> Entry:
     return {"command": command[0], "args": list(command[1:])}
 
 
-def _typed(command: Sequence[str]) -> Entry:
-    return {"type": "stdio", **_plain(command)}
+def _make_typed_entry(command: Sequence[str]) -> Entry:
+    return {"type": "stdio", **_make_plain_entry(command)}
 
 
-def _opencode(command: Sequence[str]) -> Entry:
+def _make_opencode_entry(command: Sequence[str]) -> Entry:
     return {"type": "local", "command": list(command), "enabled": True}
 
 
 AGENTS: Final = (
-    Agent(
-        "claude-code", "Claude Code", ("mcpServers",), _typed, _claude_file, ".mcp.json",
-        lambda: (_claude_file(), claude_folder()), "claude",
+    CodingAgent(
+        "claude-code", "Claude Code", ("mcpServers",), _make_typed_entry, _find_claude_file, ".mcp.json",
+        lambda: (_find_claude_file(), find_claude_folder()), "claude",
     ),
-    Agent(
-        "codex", "Codex", ("mcp_servers",), _plain, lambda: _codex_folder() / "config.toml", ".codex/config.toml",
-        lambda: (_codex_folder(),), "codex", is_toml=True,
+    CodingAgent(
+        "codex", "Codex", ("mcp_servers",), _make_plain_entry, lambda: _find_codex_folder() / "config.toml", ".codex/config.toml",
+        lambda: (_find_codex_folder(),), "codex", is_toml=True,
     ),
-    Agent(
-        "cursor", "Cursor", ("mcpServers",), _plain, lambda: _home() / ".cursor" / "mcp.json", ".cursor/mcp.json",
-        lambda: (_home() / ".cursor",), "cursor",
+    CodingAgent(
+        "cursor", "Cursor", ("mcpServers",), _make_plain_entry, lambda: _find_home() / ".cursor" / "mcp.json", ".cursor/mcp.json",
+        lambda: (_find_home() / ".cursor",), "cursor",
     ),
-    Agent(
-        "vscode", "VS Code", ("servers",), _typed, lambda: _vscode_folder() / "mcp.json", ".vscode/mcp.json",
-        lambda: (_vscode_folder(),), "code",
+    CodingAgent(
+        "vscode", "VS Code", ("servers",), _make_typed_entry, lambda: _find_vscode_folder() / "mcp.json", ".vscode/mcp.json",
+        lambda: (_find_vscode_folder(),), "code",
     ),
-    Agent(
-        "opencode", "OpenCode", ("mcp",), _opencode, _opencode_file, "opencode.json",
-        lambda: (_opencode_folder(),), "opencode",
+    CodingAgent(
+        "opencode", "OpenCode", ("mcp",), _make_opencode_entry, _find_opencode_file, "opencode.json",
+        lambda: (_find_opencode_folder(),), "opencode",
     ),
-    Agent(
-        "windsurf", "Windsurf", ("mcpServers",), _plain,
-        lambda: _home() / ".codeium" / "windsurf" / "mcp_config.json", "",
-        lambda: (_home() / ".codeium" / "windsurf",), "windsurf",
+    CodingAgent(
+        "windsurf", "Windsurf", ("mcpServers",), _make_plain_entry,
+        lambda: _find_home() / ".codeium" / "windsurf" / "mcp_config.json", "",
+        lambda: (_find_home() / ".codeium" / "windsurf",), "windsurf",
     ),
-    Agent(
-        "gemini", "Gemini CLI", ("mcpServers",), _plain, lambda: _home() / ".gemini" / "settings.json",
-        ".gemini/settings.json", lambda: (_home() / ".gemini" / "settings.json",), "gemini",
+    CodingAgent(
+        "gemini", "Gemini CLI", ("mcpServers",), _make_plain_entry, lambda: _find_home() / ".gemini" / "settings.json",
+        ".gemini/settings.json", lambda: (_find_home() / ".gemini" / "settings.json",), "gemini",
     ),
 )  # fmt: skip
 """In the order they are shown."""
 
-_OTHER_NAMES: Final = {"claude": "claude-code", "code": "vscode", "vs-code": "vscode", "gemini-cli": "gemini"}
+_ALIASES: Final = {"claude": "claude-code", "code": "vscode", "vs-code": "vscode", "gemini-cli": "gemini"}

@@ -7,14 +7,14 @@ from typing import Final
 
 from coderag.errors import ConfigurationError
 from coderag.interfaces.install import files, records
-from coderag.interfaces.install.targets import Target
+from coderag.interfaces.install.targets import InstallTarget
 
-_CONTEXT: Final = 2
-_LONGEST_LINE: Final = 160
+_DIFF_CONTEXT_LINES: Final = 2
+_MAX_LINE_CHARS: Final = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """One file as it is and as it would be.
 
     Attributes:
@@ -26,101 +26,101 @@ class Change:
         record: What is known of an earlier change; None if nothing is.
     """
 
-    target: Target
-    place: files.Place
-    after: bytes | None
+    target: InstallTarget
+    file: files.ConfigFile
+    new_content: bytes | None
     installs: bool
     is_exact: bool = False
-    record: records.Record | None = None
+    record: records.InstallRecord | None = None
 
 
-def plan_install(target: Target) -> Change | None:
+def plan_install(target: InstallTarget) -> FileChange | None:
     """Return what putting something into its file would do; None if it is there.
 
     Raises:
         ConfigurationError: The file is not valid, with its name and the line, or may not be written.
     """
-    place = files.look(target.path, target.within)
-    after = _edited(target, place, installs=True)
-    if after == place.content:
+    file = files.read_config_file(target.path, target.within)
+    new_content = _edit(target, file, installs=True)
+    if new_content == file.content:
         return None
-    files.check_writable(place)
-    return Change(target, place, after, installs=True, record=records.read_record(place.target))
+    files.check_writable(file)
+    return FileChange(target, file, new_content, installs=True, record=records.read_record(file.real_path))
 
 
-def plan_uninstall(target: Target) -> Change | None:
+def plan_uninstall(target: InstallTarget) -> FileChange | None:
     """Return what taking something out of its file would do; None if it is not there. Raises as `plan_install`."""
-    place = files.look(target.path, target.within)
-    record = records.read_record(place.target)
-    if place.content is None:
+    file = files.read_config_file(target.path, target.within)
+    record = records.read_record(file.real_path)
+    if file.content is None:
         return None
-    if record is not None and record.is_as_left(place.content):
-        files.check_writable(place)
-        return Change(target, place, record.before, installs=False, is_exact=True, record=record)
-    after = _edited(target, place, installs=False)
-    if after == place.content:
+    if record is not None and record.is_unchanged(file.content):
+        files.check_writable(file)
+        return FileChange(target, file, record.original, installs=False, is_exact=True, record=record)
+    new_content = _edit(target, file, installs=False)
+    if new_content == file.content:
         return None
-    files.check_writable(place)
-    return Change(target, place, after, installs=False, record=record)
+    files.check_writable(file)
+    return FileChange(target, file, new_content, installs=False, record=record)
 
 
-def apply(change: Change) -> None:
+def apply_change(change: FileChange) -> None:
     """Write the file, and keep or drop what is known of it.
 
     Raises:
         ConfigurationError: It was changed since it was looked at, or cannot be written.
     """
     if change.installs:
-        records.write_record(_record_of(change))
-        files.replace(change.place, change.after)
+        records.write_record(_make_record(change))
+        files.replace_file(change.file, change.new_content)
         return
-    files.replace(change.place, change.after)
-    records.drop_record(change.place.target)
-    if change.after is None and change.record is not None:
+    files.replace_file(change.file, change.new_content)
+    records.drop_record(change.file.real_path)
+    if change.new_content is None and change.record is not None:
         files.remove_folders(change.record.folders)
 
 
-def difference(change: Change) -> Iterator[str]:
+def format_diff(change: FileChange) -> Iterator[str]:
     """Yield the lines of a unified diff; long lines are cut, as some configurations are one line."""
-    before = _lines(change.place.content)
-    after = _lines(change.after)
-    path = str(change.place.path)
-    old = path if change.place.content is not None else "(no file)"
-    new = path if change.after is not None else "(no file)"
-    for line in difflib.unified_diff(before, after, old, new, n=_CONTEXT, lineterm=""):
-        yield line if len(line) <= _LONGEST_LINE else _around_change(line)
+    old_lines = _decode_lines(change.file.content)
+    new_lines = _decode_lines(change.new_content)
+    path = str(change.file.path)
+    old = path if change.file.content is not None else "(no file)"
+    new = path if change.new_content is not None else "(no file)"
+    for line in difflib.unified_diff(old_lines, new_lines, old, new, n=_DIFF_CONTEXT_LINES, lineterm=""):
+        yield line if len(line) <= _MAX_LINE_CHARS else _shorten_line(line)
 
 
-def _around_change(line: str) -> str:
+def _shorten_line(line: str) -> str:
     """Return the part of a long line that shows us, or its beginning."""
-    at = line.find('"coderag"')
-    if at < _LONGEST_LINE // 2:
-        return f"{line[:_LONGEST_LINE]} ..."
-    return f"{line[0]}... {line[at - 20 : at + _LONGEST_LINE]} ..."
+    position = line.find('"coderag"')
+    if position < _MAX_LINE_CHARS // 2:
+        return f"{line[:_MAX_LINE_CHARS]} ..."
+    return f"{line[0]}... {line[position - 20 : position + _MAX_LINE_CHARS]} ..."
 
 
-def _lines(content: bytes | None) -> list[str]:
+def _decode_lines(content: bytes | None) -> list[str]:
     return (content or b"").decode("utf-8", "replace").splitlines()
 
 
-def _edited(target: Target, place: files.Place, *, installs: bool) -> bytes | None:
-    text = files.text_of(place)
+def _edit(target: InstallTarget, file: files.ConfigFile, *, installs: bool) -> bytes | None:
+    text = files.decode_text(file)
     try:
-        edited = target.added(text) if installs else target.removed(text)
+        edited = target.insert(text) if installs else target.remove(text)
         return None if edited is None else edited.encode()
     except ConfigurationError as error:
-        raise ConfigurationError(f"{place.path}: {error}", hint=error.hint or "Nothing was written to it.") from error
+        raise ConfigurationError(f"{file.path}: {error}", hint=error.hint or "Nothing was written to it.") from error
     except UnicodeEncodeError as error:
-        raise ConfigurationError(f"{place.path}: the path of the command is no text that it can hold") from error
+        raise ConfigurationError(f"{file.path}: the path of the command is no text that it can hold") from error
 
 
-def _record_of(change: Change) -> records.Record:
+def _make_record(change: FileChange) -> records.InstallRecord:
     """Return what to keep, so that the file can be as it was before anything of ours was in it."""
-    assert change.after is not None
-    after, known = records.digest(change.after), change.record
-    if known is not None and known.is_as_left(change.place.content):
-        return records.Record(change.place.target, known.before, after, known.folders)
-    before = change.place.content
-    if known is not None and before is not None:  # changed by others since, with ours in it
-        before = _edited(change.target, change.place, installs=False)
-    return records.Record(change.place.target, before, after, files.missing_folders(change.place))
+    assert change.new_content is not None
+    new_digest, previous = records.compute_digest(change.new_content), change.record
+    if previous is not None and previous.is_unchanged(change.file.content):
+        return records.InstallRecord(change.file.real_path, previous.original, new_digest, previous.folders)
+    original = change.file.content
+    if previous is not None and original is not None:  # changed by others since, with ours in it
+        original = _edit(change.target, change.file, installs=False)
+    return records.InstallRecord(change.file.real_path, original, new_digest, files.find_missing_folders(change.file))

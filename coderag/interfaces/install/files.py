@@ -11,14 +11,14 @@ from typing import Final
 from coderag.errors import ConfigurationError
 from coderag.system.atomic_write import atomic_write
 
-_BY_HAND: Final = "add the entry by hand: --print shows it"
-_DENIED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
-_LARGEST: Final = 64_000_000
-_WRITABLE: Final = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+_MANUAL_HINT: Final = "add the entry by hand: --print shows it"
+_DENIED_ERRNOS: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_MAX_FILE_BYTES: Final = 64_000_000
+_WRITE_BITS: Final = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ConfigFile:
     """A file that may be written.
 
     Attributes:
@@ -29,12 +29,12 @@ class Place:
     """
 
     path: Path
-    target: Path
+    real_path: Path
     content: bytes | None
     mode: int | None
 
 
-def look(path: Path, within: Path | None = None) -> Place:
+def read_config_file(path: Path, within: Path | None = None) -> ConfigFile:
     """Return what is at a path.
 
     Args:
@@ -45,48 +45,48 @@ def look(path: Path, within: Path | None = None) -> Place:
         ConfigurationError: It is no file that may be written.
     """
     try:
-        target = path.resolve()
-        if within is not None and not target.is_relative_to(within.resolve()):
-            message = f"{path} leads out of the project, to {target}"
+        real_path = path.resolve()
+        if within is not None and not real_path.is_relative_to(within.resolve()):
+            message = f"{path} leads out of the project, to {real_path}"
             raise ConfigurationError(message, hint="Make it a file of its own.")
-        if path.is_symlink() and not target.exists():
-            raise ConfigurationError(f"{path} is a link to {target}, which is not there", hint="Mend the link.")
-        return _look(path, target)
+        if path.is_symlink() and not real_path.exists():
+            raise ConfigurationError(f"{path} is a link to {real_path}, which is not there", hint="Mend the link.")
+        return _read_regular_file(path, real_path)
     except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links
         raise ConfigurationError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _look(path: Path, target: Path) -> Place:
+def _read_regular_file(path: Path, real_path: Path) -> ConfigFile:
     try:
-        status = target.stat()
+        status = real_path.stat()
     except FileNotFoundError:
-        return Place(path, target, None, None)
+        return ConfigFile(path, real_path, None, None)
     if not stat.S_ISREG(status.st_mode):
         raise ConfigurationError(f"{path} is no file")
-    with target.open("rb") as file:
-        content = file.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise ConfigurationError(f"{path} is larger than a configuration may be, {_LARGEST:,} bytes")
-    return Place(path, target, content, stat.S_IMODE(status.st_mode))
+    with real_path.open("rb") as file:
+        content = file.read(_MAX_FILE_BYTES + 1)
+    if len(content) > _MAX_FILE_BYTES:
+        raise ConfigurationError(f"{path} is larger than a configuration may be, {_MAX_FILE_BYTES:,} bytes")
+    return ConfigFile(path, real_path, content, stat.S_IMODE(status.st_mode))
 
 
-def text_of(place: Place) -> str:
+def decode_text(file: ConfigFile) -> str:
     """Return the text of a file, line ends and all; empty if there is none.
 
     Raises:
         ConfigurationError: It is no UTF-8.
     """
     try:
-        return (place.content or b"").decode("utf-8")
+        return (file.content or b"").decode("utf-8")
     except UnicodeDecodeError as error:
-        line = (place.content or b"").count(b"\n", 0, error.start) + 1
-        raise ConfigurationError(f"{place.path}, line {line}: not UTF-8 text") from error
+        line = (file.content or b"").count(b"\n", 0, error.start) + 1
+        raise ConfigurationError(f"{file.path}, line {line}: not UTF-8 text") from error
 
 
-def missing_folders(place: Place) -> tuple[Path, ...]:
+def find_missing_folders(file: ConfigFile) -> tuple[Path, ...]:
     """Return the folders that have to be made for a file, the outermost first."""
-    folder = place.target.parent
-    return tuple(one for one in (folder, *folder.parents) if not one.exists())[::-1]
+    folder = file.real_path.parent
+    return tuple(candidate for candidate in (folder, *folder.parents) if not candidate.exists())[::-1]
 
 
 def remove_folders(folders: Sequence[Path]) -> None:
@@ -96,31 +96,31 @@ def remove_folders(folders: Sequence[Path]) -> None:
             folder.rmdir()
 
 
-def check_writable(place: Place) -> None:
+def check_writable(file: ConfigFile) -> None:
     """Make sure that a file may be replaced.
 
     Raises:
         ConfigurationError: It is read-only.
     """
-    if place.mode is not None and not place.mode & _WRITABLE:
-        raise ConfigurationError(f"{place.path} is read-only", hint=f"Make it writable, or {_BY_HAND}.")
+    if file.mode is not None and not file.mode & _WRITE_BITS:
+        raise ConfigurationError(f"{file.path} is read-only", hint=f"Make it writable, or {_MANUAL_HINT}.")
 
 
-def replace(place: Place, content: bytes | None) -> None:
+def replace_file(file: ConfigFile, content: bytes | None) -> None:
     """Write a file at once, or delete it for None.
 
     Raises:
         ConfigurationError: It is read-only, was changed since it was looked at, or cannot be written.
     """
-    check_writable(place)
-    if look(place.path).content != place.content:
-        raise ConfigurationError(f"{place.path} was changed meanwhile, and is left as it is", hint="Run it again.")
+    check_writable(file)
+    if read_config_file(file.path).content != file.content:
+        raise ConfigurationError(f"{file.path} was changed meanwhile, and is left as it is", hint="Run it again.")
     try:
         if content is None:
-            place.target.unlink(missing_ok=True)
+            file.real_path.unlink(missing_ok=True)
             return
-        place.target.parent.mkdir(parents=True, exist_ok=True)
-        atomic_write(place.target, [content], permissions=place.mode)
+        file.real_path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(file.real_path, [content], permissions=file.mode)
     except OSError as error:
-        hint = f"Make it writable, or {_BY_HAND}." if error.errno in _DENIED else ""
-        raise ConfigurationError(f"{place.path} cannot be written: {error.strerror or error}", hint=hint) from error
+        hint = f"Make it writable, or {_MANUAL_HINT}." if error.errno in _DENIED_ERRNOS else ""
+        raise ConfigurationError(f"{file.path} cannot be written: {error.strerror or error}", hint=hint) from error

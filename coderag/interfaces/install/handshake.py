@@ -14,13 +14,13 @@ from typing import IO, Any, Final
 from coderag import __version__
 from coderag.errors import ServiceError
 
-_PROTOCOL: Final = "2025-06-18"  # servers answer with it, or with another one that they speak
-_LONGEST_LINE: Final = 8_000_000
-_END_S: Final = 5.0
+_PROTOCOL_VERSION: Final = "2025-06-18"  # servers answer with it, or with another one that they speak
+_MAX_LINE_BYTES: Final = 8_000_000
+_EXIT_TIMEOUT_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Greeting:
+class HandshakeResult:
     """What a server says of itself.
 
     Attributes:
@@ -36,7 +36,7 @@ class Greeting:
     seconds: float
 
 
-def greet(command: Sequence[str], folder: Path, *, timeout_s: float = 60.0) -> Greeting:
+def probe_server(command: Sequence[str], folder: Path, *, timeout_s: float = 60.0) -> HandshakeResult:
     """Start a server, ask what it is and which tools it has, and end it.
 
     Args:
@@ -55,28 +55,30 @@ def greet(command: Sequence[str], folder: Path, *, timeout_s: float = 60.0) -> G
     except OSError as error:
         hint = "Run `coderag install` again: the command may have moved."
         raise ServiceError(f"{command[0]} cannot be started: {error.strerror or error}", hint=hint) from error
-    talk = _Talk(process, started + timeout_s)
+    client = _StdioClient(process, started + timeout_s)
     try:
-        about = talk.request(
+        info = client.request(
             1,
             "initialize",
             {
-                "protocolVersion": _PROTOCOL,
+                "protocolVersion": _PROTOCOL_VERSION,
                 "capabilities": {},
                 "clientInfo": {"name": "coderag-install", "version": __version__},
             },
         )
         seconds = time.monotonic() - started
-        talk.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-        tools = talk.request(2, "tools/list", {}).get("tools", [])
-        server = about.get("serverInfo") or {}
+        client.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        tools = client.request(2, "tools/list", {}).get("tools", [])
+        server = info.get("serverInfo") or {}
         name = f"{server.get('name', '')} {server.get('version', '')}".strip()
-        return Greeting(name, str(about.get("protocolVersion", "")), [str(one.get("name")) for one in tools], seconds)
+        return HandshakeResult(
+            name, str(info.get("protocolVersion", "")), [str(tool.get("name")) for tool in tools], seconds
+        )
     finally:
-        talk.close()
+        client.close()
 
 
-class _Talk:
+class _StdioClient:
     """A conversation with a server, over its standard input and output."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", deadline: float) -> None:
@@ -87,7 +89,7 @@ class _Talk:
         assert process.stdout is not None
         self._input: IO[bytes] = process.stdin
         self._output: IO[bytes] = process.stdout
-        self._reader = threading.Thread(target=self._read, name="handshake", daemon=True)
+        self._reader = threading.Thread(target=self._read_lines, name="handshake", daemon=True)
         self._reader.start()
 
     def send(self, message: Mapping[str, Any]) -> None:
@@ -95,13 +97,13 @@ class _Talk:
             self._input.write(json.dumps(message).encode() + b"\n")
             self._input.flush()
         except OSError as error:
-            raise self._ended() from error
+            raise self._make_end_error() from error
 
     def request(self, number: int, method: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the result of a request; what else the server says meanwhile is passed over."""
         self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": parameters})
         while True:
-            message = self._next(method)
+            message = self._read_message(method)
             if message.get("id") != number or "method" in message:
                 continue
             result = message.get("result")
@@ -114,14 +116,14 @@ class _Talk:
         with contextlib.suppress(OSError):
             self._input.close()
         try:
-            self._process.wait(_END_S)
+            self._process.wait(_EXIT_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._reader.join(_END_S)
+        self._reader.join(_EXIT_TIMEOUT_S)
         self._output.close()
 
-    def _next(self, method: str) -> dict[str, Any]:
+    def _read_message(self, method: str) -> dict[str, Any]:
         try:
             line = self._lines.get(timeout=max(0.0, self._deadline - time.monotonic()))
         except queue.Empty:
@@ -129,23 +131,23 @@ class _Talk:
                 f"it does not answer {method} in time", hint="Run the command by hand to see why."
             ) from None
         if line is None:
-            raise self._ended()
+            raise self._make_end_error()
         try:
             message = json.loads(line)
         except ValueError as error:
-            shown = line[:80].decode("utf-8", "replace").strip()
-            raise ServiceError(f"it writes something that is no message: {shown!r}") from error
+            excerpt = line[:80].decode("utf-8", "replace").strip()
+            raise ServiceError(f"it writes something that is no message: {excerpt!r}") from error
         return message if isinstance(message, dict) else {}
 
-    def _read(self) -> None:
+    def _read_lines(self) -> None:
         with contextlib.suppress(OSError, ValueError):
-            while line := self._output.readline(_LONGEST_LINE):
+            while line := self._output.readline(_MAX_LINE_BYTES):
                 self._lines.put(line)
         self._lines.put(None)
 
-    def _ended(self) -> ServiceError:
+    def _make_end_error(self) -> ServiceError:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1.0)
         code = self._process.poll()
-        told = "" if code is None else f", with exit code {code}"
-        return ServiceError(f"it ended without an answer{told}", hint="Run the command by hand to see why.")
+        detail = "" if code is None else f", with exit code {code}"
+        return ServiceError(f"it ended without an answer{detail}", hint="Run the command by hand to see why.")

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from coderag.errors import ConfigurationError
-from coderag.interfaces.install.json_text import Member, Value, find, parse
+from coderag.interfaces.install.json_text import JsonMember, JsonValue, find_member, parse_json
 
-_UNIT: Final = "  "
+_DEFAULT_INDENT_UNIT: Final = "  "
 _INDENT: Final = re.compile(r"[ \t]*")
 
 
-def entry_of(text: str, keys: Sequence[str]) -> object:
+def read_entry(text: str, keys: Sequence[str]) -> object:
     """Return what is at a path of names; None if nothing is.
 
     Raises:
@@ -20,61 +20,61 @@ def entry_of(text: str, keys: Sequence[str]) -> object:
     """
     if not text.strip("\ufeff \t\r\n"):
         return None
-    root = _root(text)
-    _above(root, keys)
-    member = find(root, keys)
+    root = _parse_root(text)
+    _find_holder(root, keys)
+    member = find_member(root, keys)
     return member.value.data if member else None
 
 
-def with_entry(text: str, keys: Sequence[str], entry: Mapping[str, Any]) -> str:
+def set_entry(text: str, keys: Sequence[str], entry: Mapping[str, Any]) -> str:
     """Return the text with a value at a path of names; objects on the way that are missing are made.
 
     Raises:
-        ConfigurationError: As `entry_of`.
+        ConfigurationError: As `read_entry`.
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     if not text.strip("\ufeff \t\r\n"):
-        return _dumped(_nested(keys, entry), _UNIT, "", newline) + newline
-    root = _root(text)
-    holder, missing = _above(root, keys)
-    unit = _unit_of(text, root)
-    member = find(root, keys)
+        return _dump(_nest(keys, entry), _DEFAULT_INDENT_UNIT, "", newline) + newline
+    root = _parse_root(text)
+    holder, missing = _find_holder(root, keys)
+    unit = _detect_indent_unit(text, root)
+    member = find_member(root, keys)
     if member is not None:
-        value = _dumped(entry, unit, _indent_at(text, member.start), newline)
+        value = _dump(entry, unit, _find_indent(text, member.start), newline)
         edited = text[: member.value.start] + value + text[member.value.end :]
     else:
-        edited = _inserted(text, holder, missing[0], _nested(missing[1:], entry), unit, newline)
-    return _checked(edited, _merged(root.data, keys, entry))
+        edited = _insert_member(text, holder, missing[0], _nest(missing[1:], entry), unit, newline)
+    return _verify_edit(edited, _merge(root.data, keys, entry))
 
 
-def without_entry(text: str, keys: Sequence[str]) -> str:
+def remove_entry(text: str, keys: Sequence[str]) -> str:
     """Return the text without the member at a path of names; as it is if there is none.
 
     Raises:
-        ConfigurationError: As `entry_of`.
+        ConfigurationError: As `read_entry`.
     """
-    root = _root(text)
-    _above(root, keys)
-    member = find(root, keys)
+    root = _parse_root(text)
+    _find_holder(root, keys)
+    member = find_member(root, keys)
     if member is None:
         return text
-    above = find(root, keys[:-1])
-    edited = _cut(text, above.value if above else root, member)
-    return _checked(edited, _merged(root.data, keys, None))
+    parent = find_member(root, keys[:-1])
+    edited = _remove_member(text, parent.value if parent else root, member)
+    return _verify_edit(edited, _merge(root.data, keys, None))
 
 
-def _root(text: str) -> Value:
-    root = parse(text)
+def _parse_root(text: str) -> JsonValue:
+    root = parse_json(text)
     if not root.is_object:
         raise ConfigurationError("line 1: not an object in braces")
     return root
 
 
-def _above(root: Value, keys: Sequence[str]) -> tuple[Value, Sequence[str]]:
+def _find_holder(root: JsonValue, keys: Sequence[str]) -> tuple[JsonValue, Sequence[str]]:
     """Return the innermost object on the way to a member that is there, and the names that are missing in it."""
     holder = root
     for position, name in enumerate(keys[:-1]):
-        member = holder.member(name)
+        member = holder.get_member(name)
         if member is None:
             return holder, keys[position:]
         if not member.value.is_object:
@@ -83,29 +83,29 @@ def _above(root: Value, keys: Sequence[str]) -> tuple[Value, Sequence[str]]:
     return holder, keys[-1:]
 
 
-def _nested(keys: Sequence[str], entry: Mapping[str, Any]) -> Mapping[str, Any]:
+def _nest(keys: Sequence[str], entry: Mapping[str, Any]) -> Mapping[str, Any]:
     for name in reversed(keys):
         entry = {name: entry}
     return entry
 
 
-def _merged(data: dict[str, Any], keys: Sequence[str], entry: Mapping[str, Any] | None) -> dict[str, Any]:
+def _merge(data: dict[str, Any], keys: Sequence[str], entry: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the data that the edited text must have."""
     name, *rest = keys
     if rest:
-        return {**data, name: _merged(data.get(name, {}), rest, entry)}
-    others = {key: value for key, value in data.items() if key != name}
-    return others if entry is None else {**others, name: entry}
+        return {**data, name: _merge(data.get(name, {}), rest, entry)}
+    siblings = {key: value for key, value in data.items() if key != name}
+    return siblings if entry is None else {**siblings, name: entry}
 
 
-def _checked(text: str, expected: dict[str, Any]) -> str:
+def _verify_edit(text: str, expected: dict[str, Any]) -> str:
     """Return the text if it says what is expected: the last guard before a file of somebody else's is written."""
-    if parse(text).data != expected:
+    if parse_json(text).data != expected:
         raise ConfigurationError("it cannot be edited safely", hint="Edit it by hand: --print shows what to add.")
     return text
 
 
-def _dumped(value: object, unit: str, indent: str, newline: str) -> str:
+def _dump(value: object, unit: str, indent: str, newline: str) -> str:
     """Return a value as JSON whose lines after the first begin with `indent`; on one line if there is no unit."""
     if not unit:
         return json.dumps(value, ensure_ascii=False)
@@ -113,58 +113,60 @@ def _dumped(value: object, unit: str, indent: str, newline: str) -> str:
     return f"{newline}{indent}".join(lines)
 
 
-def _indent_at(text: str, place: int) -> str:
+def _find_indent(text: str, position: int) -> str:
     """Return the white space that the line of a place begins with."""
-    found = _INDENT.match(text, text.rfind("\n", 0, place) + 1)
-    return found[0] if found else ""
+    match = _INDENT.match(text, text.rfind("\n", 0, position) + 1)
+    return match[0] if match else ""
 
 
-def _is_spread(text: str, holder: Value) -> bool:
+def _is_multiline(text: str, holder: JsonValue) -> bool:
     """Whether the members of an object stand on lines of their own; an empty one goes by how the text is written."""
     end = holder.members[0].start if holder.members else holder.end
     return "\n" in text[holder.start : end]
 
 
-def _unit_of(text: str, root: Value) -> str:
+def _detect_indent_unit(text: str, root: JsonValue) -> str:
     """Return what members are indented by; empty if the text is on one line."""
     if not root.members:
-        return _UNIT
-    if not _is_spread(text, root):
+        return _DEFAULT_INDENT_UNIT
+    if not _is_multiline(text, root):
         return ""
-    return _indent_at(text, root.members[0].start) or _UNIT
+    return _find_indent(text, root.members[0].start) or _DEFAULT_INDENT_UNIT
 
 
-def _inserted(text: str, holder: Value, name: str, value: object, unit: str, newline: str) -> str:
+def _insert_member(text: str, holder: JsonValue, name: str, value: object, unit: str, newline: str) -> str:
     """Return the text with a new last member of an object."""
-    outer = _indent_at(text, holder.start)
-    spread = bool(unit) and (not holder.members or _is_spread(text, holder))
-    indent = _indent_at(text, holder.members[0].start) if spread and holder.members else outer + unit
-    written = f"{json.dumps(name, ensure_ascii=False)}: {_dumped(value, unit if spread else '', indent, newline)}"
+    outer_indent = _find_indent(text, holder.start)
+    is_multiline = bool(unit) and (not holder.members or _is_multiline(text, holder))
+    indent = _find_indent(text, holder.members[0].start) if is_multiline and holder.members else outer_indent + unit
+    member_text = (
+        f"{json.dumps(name, ensure_ascii=False)}: {_dump(value, unit if is_multiline else '', indent, newline)}"
+    )
     if not holder.members:
-        place = holder.last_comment or holder.start + 1
-        between = newline + indent if spread else newline if holder.ends_line else ""
-        closing = "" if not spread or "\n" in text[place : holder.end] else newline + outer
-        return text[:place] + between + written + closing + text[place:]
+        position = holder.last_comment or holder.start + 1
+        separator = newline + indent if is_multiline else newline if holder.ends_line else ""
+        closing = "" if not is_multiline or "\n" in text[position : holder.end] else newline + outer_indent
+        return text[:position] + separator + member_text + closing + text[position:]
     last = holder.members[-1]
     end = last.value.end if last.comma is None else last.comma + 1
-    place, is_remark = _after_remark(text, end, holder)
-    between = newline + indent if spread else newline if is_remark else " "
+    position, is_line_comment = _find_comment_end(text, end, holder)
+    separator = newline + indent if is_multiline else newline if is_line_comment else " "
     comma, trailing = (",", "") if last.comma is None else ("", ",")
-    return text[:end] + comma + text[end:place] + between + written + trailing + text[place:]
+    return text[:end] + comma + text[end:position] + separator + member_text + trailing + text[position:]
 
 
-def _after_remark(text: str, end: int, holder: Value) -> tuple[int, bool]:
+def _find_comment_end(text: str, end: int, holder: JsonValue) -> tuple[int, bool]:
     """Return where a member ends with the comment behind it in its line, and whether that goes to the end of the line."""
     rest = text[end : holder.last_comment]
-    remark = rest.lstrip(" \t")
-    at = end + len(rest) - len(remark)
-    if remark.startswith("//"):
-        line = re.compile(r"[^\r\n]*").match(text, at)
-        return (line.end() if line else end), True
-    return (text.index("*/", at) + 2 if remark.startswith("/*") else end), False
+    comment = rest.lstrip(" \t")
+    position = end + len(rest) - len(comment)
+    if comment.startswith("//"):
+        match = re.compile(r"[^\r\n]*").match(text, position)
+        return (match.end() if match else end), True
+    return (text.index("*/", position) + 2 if comment.startswith("/*") else end), False
 
 
-def _cut(text: str, holder: Value, member: Member) -> str:
+def _remove_member(text: str, holder: JsonValue, member: JsonMember) -> str:
     """Return the text without a member, its line, and the comma that is then too much."""
     position = holder.members.index(member)
     start, end = member.start, member.value.end if member.comma is None else member.comma + 1
@@ -173,10 +175,10 @@ def _cut(text: str, holder: Value, member: Member) -> str:
         start = line - (1 if text[line - 1 : line] == "\r" else 0)
     elif member.comma is not None:
         end += len(text[end:]) - len(text[end:].lstrip(" \t"))
-    before = holder.members[position - 1].comma if position else None
-    if member.comma is None and before is not None:
-        if before == start - 1 or not text[before + 1 : start].strip():
-            start = before
+    previous_comma = holder.members[position - 1].comma if position else None
+    if member.comma is None and previous_comma is not None:
+        if previous_comma == start - 1 or not text[previous_comma + 1 : start].strip():
+            start = previous_comma
         else:
-            return text[:before] + text[before + 1 : start] + text[end:]
+            return text[:previous_comma] + text[previous_comma + 1 : start] + text[end:]
     return text[:start] + text[end:]

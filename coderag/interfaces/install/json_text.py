@@ -11,12 +11,12 @@ from coderag.errors import ConfigurationError
 _BLANK: Final = re.compile(r"[ \t\r\n\ufeff]*")
 _LINE_COMMENT: Final = re.compile(r"//[^\r\n]*")
 _STRING: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_PLAIN: Final = re.compile(r"[-+.\w]+")
-_DEEPEST: Final = 200
+_LITERAL: Final = re.compile(r"[-+.\w]+")
+_MAX_DEPTH: Final = 200
 
 
 @dataclass(slots=True)
-class Value:
+class JsonValue:
     """A value and where it stands: characters `start` to `end`.
 
     Attributes:
@@ -29,7 +29,7 @@ class Value:
     start: int
     end: int
     data: Any
-    members: "list[Member]" = field(default_factory=list)
+    members: "list[JsonMember]" = field(default_factory=list)
     last_comment: int = 0
     ends_line: bool = False
 
@@ -38,13 +38,13 @@ class Value:
         """Whether it is an object."""
         return isinstance(self.data, dict)
 
-    def member(self, name: str) -> "Member | None":
+    def get_member(self, name: str) -> "JsonMember | None":
         """Return the member of a name; None if there is none."""
         return next((member for member in self.members if member.name == name), None)
 
 
 @dataclass(slots=True)
-class Member:
+class JsonMember:
     """A member of an object.
 
     Attributes:
@@ -54,24 +54,24 @@ class Member:
 
     name: str
     start: int
-    value: Value
+    value: JsonValue
     comma: int | None = None
 
 
-def parse(text: str) -> Value:
+def parse_json(text: str) -> JsonValue:
     """Return what a text holds.
 
     Raises:
         ConfigurationError: It is no JSON; the message says in which line. It does not name the file.
     """
-    return _Parser(text).document()
+    return _Parser(text).parse_document()
 
 
-def find(root: Value, keys: Sequence[str]) -> Member | None:
+def find_member(root: JsonValue, keys: Sequence[str]) -> JsonMember | None:
     """Return the member at a path of names; None if there is none."""
     member, value = None, root
     for name in keys:
-        member = value.member(name)
+        member = value.get_member(name)
         if member is None:
             return None
         value = member.value
@@ -81,129 +81,129 @@ def find(root: Value, keys: Sequence[str]) -> Member | None:
 class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
-        self._at = 0
+        self._position = 0
         self._comment = 0  # where the last comment ended
         self._ends_line = False
 
-    def document(self) -> Value:
-        self._skip()
-        value = self._value(0)
-        self._skip()
-        if self._at < len(self._text):
-            raise self._fault("something follows the end")
+    def parse_document(self) -> JsonValue:
+        self._skip_blanks()
+        value = self._parse_value(0)
+        self._skip_blanks()
+        if self._position < len(self._text):
+            raise self._make_error("something follows the end")
         return value
 
-    def _value(self, depth: int) -> Value:
-        if depth > _DEEPEST:
-            raise self._fault("nested too deeply")
-        match self._text[self._at : self._at + 1]:
+    def _parse_value(self, depth: int) -> JsonValue:
+        if depth > _MAX_DEPTH:
+            raise self._make_error("nested too deeply")
+        match self._text[self._position : self._position + 1]:
             case "{":
-                return self._object(depth)
+                return self._parse_object(depth)
             case "[":
-                return self._array(depth)
+                return self._parse_array(depth)
             case '"':
-                return self._string()
+                return self._parse_string()
             case "":
-                raise self._fault("it ends too early")
+                raise self._make_error("it ends too early")
             case _:
-                return self._word()
+                return self._parse_literal()
 
-    def _object(self, depth: int) -> Value:
-        start = self._at
-        members: list[Member] = []
+    def _parse_object(self, depth: int) -> JsonValue:
+        start = self._position
+        members: list[JsonMember] = []
         seen: set[str] = set()
-        self._at += 1
-        inside = self._at
-        self._skip()
-        while self._text[self._at : self._at + 1] != "}":
+        self._position += 1
+        content_end = self._position
+        self._skip_blanks()
+        while self._text[self._position : self._position + 1] != "}":
             if members and members[-1].comma is None:
-                raise self._fault("a comma is missing")
-            place = self._at
-            if self._text[place : place + 1] != '"':
-                raise self._fault(
-                    "a name in double quotes is expected" if place < len(self._text) else "it ends too early"
+                raise self._make_error("a comma is missing")
+            position = self._position
+            if self._text[position : position + 1] != '"':
+                raise self._make_error(
+                    "a name in double quotes is expected" if position < len(self._text) else "it ends too early"
                 )
-            name = self._string().data
+            name = self._parse_string().data
             if name in seen:
-                raise self._fault(f"{name!r} is given twice", place)
+                raise self._make_error(f"{name!r} is given twice", position)
             seen.add(name)
-            self._skip()
-            self._take(":")
-            self._skip()
-            member = Member(name, place, self._value(depth + 1))
-            inside = member.value.end
-            self._skip()
-            if self._text[self._at : self._at + 1] == ",":
-                member.comma = self._at
-                inside = self._at = self._at + 1
-                self._skip()
+            self._skip_blanks()
+            self._expect(":")
+            self._skip_blanks()
+            member = JsonMember(name, position, self._parse_value(depth + 1))
+            content_end = member.value.end
+            self._skip_blanks()
+            if self._text[self._position : self._position + 1] == ",":
+                member.comma = self._position
+                content_end = self._position = self._position + 1
+                self._skip_blanks()
             members.append(member)
-        comment, ends_line = (self._comment if self._comment > inside else 0), self._ends_line
-        self._at += 1
+        comment, ends_line = (self._comment if self._comment > content_end else 0), self._ends_line
+        self._position += 1
         data = {member.name: member.value.data for member in members}
-        return Value(start, self._at, data, members, comment, comment > 0 and ends_line)
+        return JsonValue(start, self._position, data, members, comment, comment > 0 and ends_line)
 
-    def _array(self, depth: int) -> Value:
-        start, items, separated = self._at, [], True
-        self._at += 1
-        self._skip()
-        while self._text[self._at : self._at + 1] != "]":
+    def _parse_array(self, depth: int) -> JsonValue:
+        start, items, separated = self._position, [], True
+        self._position += 1
+        self._skip_blanks()
+        while self._text[self._position : self._position + 1] != "]":
             if not separated:
-                raise self._fault("a comma is missing")
-            items.append(self._value(depth + 1).data)
-            self._skip()
-            separated = self._text[self._at : self._at + 1] == ","
+                raise self._make_error("a comma is missing")
+            items.append(self._parse_value(depth + 1).data)
+            self._skip_blanks()
+            separated = self._text[self._position : self._position + 1] == ","
             if separated:
-                self._at += 1
-                self._skip()
-        self._at += 1
-        return Value(start, self._at, items)
+                self._position += 1
+                self._skip_blanks()
+        self._position += 1
+        return JsonValue(start, self._position, items)
 
-    def _string(self) -> Value:
-        found = _STRING.match(self._text, self._at)
-        if found is None:
-            raise self._fault("a string does not end")
+    def _parse_string(self) -> JsonValue:
+        match = _STRING.match(self._text, self._position)
+        if match is None:
+            raise self._make_error("a string does not end")
         try:
-            data = json.loads(found[0])
+            data = json.loads(match[0])
         except ValueError as error:
-            raise self._fault("a string has a wrong escape") from error
-        self._at = found.end()
-        return Value(found.start(), found.end(), data)
+            raise self._make_error("a string has a wrong escape") from error
+        self._position = match.end()
+        return JsonValue(match.start(), match.end(), data)
 
-    def _word(self) -> Value:
-        found = _PLAIN.match(self._text, self._at)
+    def _parse_literal(self) -> JsonValue:
+        match = _LITERAL.match(self._text, self._position)
         try:
-            data = json.loads(found[0] if found else "")
+            data = json.loads(match[0] if match else "")
         except ValueError as error:
-            shown = found[0] if found else self._text[self._at]
-            raise self._fault(f"{shown!r} is no value") from error
-        assert found is not None
-        self._at = found.end()
-        return Value(found.start(), found.end(), data)
+            excerpt = match[0] if match else self._text[self._position]
+            raise self._make_error(f"{excerpt!r} is no value") from error
+        assert match is not None
+        self._position = match.end()
+        return JsonValue(match.start(), match.end(), data)
 
-    def _take(self, character: str) -> None:
-        if self._text[self._at : self._at + 1] != character:
-            raise self._fault(f"{character!r} is expected")
-        self._at += 1
+    def _expect(self, character: str) -> None:
+        if self._text[self._position : self._position + 1] != character:
+            raise self._make_error(f"{character!r} is expected")
+        self._position += 1
 
-    def _skip(self) -> None:
+    def _skip_blanks(self) -> None:
         """Go over white space and comments."""
         while True:
-            found = _BLANK.match(self._text, self._at)
-            assert found is not None
-            self._at = found.end()
-            if comment := _LINE_COMMENT.match(self._text, self._at):
-                self._at = self._comment = comment.end()
+            match = _BLANK.match(self._text, self._position)
+            assert match is not None
+            self._position = match.end()
+            if comment := _LINE_COMMENT.match(self._text, self._position):
+                self._position = self._comment = comment.end()
                 self._ends_line = True
-            elif self._text.startswith("/*", self._at):
-                end = self._text.find("*/", self._at + 2)
+            elif self._text.startswith("/*", self._position):
+                end = self._text.find("*/", self._position + 2)
                 if end < 0:
-                    raise self._fault("a comment does not end")
-                self._at = self._comment = end + 2
+                    raise self._make_error("a comment does not end")
+                self._position = self._comment = end + 2
                 self._ends_line = False
             else:
                 return
 
-    def _fault(self, what: str, place: int | None = None) -> ConfigurationError:
-        before = self._text[: self._at if place is None else place]
-        return ConfigurationError(f"line {before.count(chr(10)) + 1}: not valid JSON: {what}")
+    def _make_error(self, problem: str, position: int | None = None) -> ConfigurationError:
+        before = self._text[: self._position if position is None else position]
+        return ConfigurationError(f"line {before.count(chr(10)) + 1}: not valid JSON: {problem}")

@@ -17,7 +17,7 @@ _VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class InstallRecord:
     """A file that we changed.
 
     Attributes:
@@ -28,46 +28,46 @@ class Record:
     """
 
     path: Path
-    before: bytes | None
-    after: str
+    original: bytes | None
+    written_digest: str
     folders: tuple[Path, ...] = ()
 
-    def is_as_left(self, content: bytes | None) -> bool:
+    def is_unchanged(self, content: bytes | None) -> bool:
         """Whether nobody has changed the file since."""
-        return content is not None and digest(content) == self.after
+        return content is not None and compute_digest(content) == self.written_digest
 
 
-def digest(content: bytes) -> str:
+def compute_digest(content: bytes) -> str:
     """Return the SHA-256 of a content, in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
-def read_record(path: Path) -> Record | None:
+def read_record(path: Path) -> InstallRecord | None:
     """Return the record of a file; None if there is none that can be read."""
     try:
-        values = json.loads(_file_of(path).read_bytes())
+        values = json.loads(_find_record_file(path).read_bytes())
         if values["version"] != _VERSION:
             return None
-        before = None if values["before"] is None else base64.b64decode(values["before"], validate=True)
-        return Record(path, before, str(values["after"]), tuple(map(Path, values["folders"])))
+        original = None if values["before"] is None else base64.b64decode(values["before"], validate=True)
+        return InstallRecord(path, original, str(values["after"]), tuple(map(Path, values["folders"])))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def write_record(record: Record) -> None:
+def write_record(record: InstallRecord) -> None:
     """Keep a record; only this user may read it, for configurations hold keys.
 
     Raises:
         ConfigurationError: It cannot be written.
     """
-    file = _file_of(record.path)
-    before = None if record.before is None else base64.b64encode(record.before).decode()
+    file = _find_record_file(record.path)
+    original = None if record.original is None else base64.b64encode(record.original).decode()
     folders = [str(folder) for folder in record.folders]
     values = {
         "version": _VERSION,
         "path": str(record.path),
-        "before": before,
-        "after": record.after,
+        "before": original,
+        "after": record.written_digest,
         "folders": folders,
     }
     try:
@@ -80,9 +80,9 @@ def write_record(record: Record) -> None:
 def drop_record(path: Path) -> None:
     """Forget a file."""
     with suppress(OSError):
-        _file_of(path).unlink(missing_ok=True)
+        _find_record_file(path).unlink(missing_ok=True)
 
 
-def _file_of(path: Path) -> Path:
+def _find_record_file(path: Path) -> Path:
     name = hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
     return find_data_folder() / "install" / f"{name}.json"

@@ -10,26 +10,26 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from coderag.errors import ConfigurationError
 from coderag.interfaces.install import json_entry, toml_entry
-from coderag.interfaces.install.agents import SERVER, Agent, Scope
+from coderag.interfaces.install.agents import SERVER_NAME, CodingAgent, InstallScope
 
 _BEGIN: Final = "<!-- coderag:begin (written by `coderag install --instructions`, removed by --uninstall) -->"
 _END: Final = "<!-- coderag:end -->"
 _BLOCK: Final = re.compile(r"(?:\r?\n)?<!-- coderag:begin\b.*?<!-- coderag:end -->[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 
 
-class _Format(NamedTuple):
+class _EntryFormat(NamedTuple):
     """What a format of files can do with an entry at a path of names."""
 
-    entry_of: Callable[[str, Sequence[str]], object]
-    with_entry: Callable[[str, Sequence[str], Mapping[str, Any]], str]
-    without_entry: Callable[[str, Sequence[str]], str]
+    read_entry: Callable[[str, Sequence[str]], object]
+    set_entry: Callable[[str, Sequence[str], Mapping[str, Any]], str]
+    remove_entry: Callable[[str, Sequence[str]], str]
 
 
-_JSON: Final = _Format(json_entry.entry_of, json_entry.with_entry, json_entry.without_entry)
-_TOML: Final = _Format(toml_entry.entry_of, toml_entry.with_entry, toml_entry.without_entry)
+_JSON: Final = _EntryFormat(json_entry.read_entry, json_entry.set_entry, json_entry.remove_entry)
+_TOML: Final = _EntryFormat(toml_entry.read_entry, toml_entry.set_entry, toml_entry.remove_entry)
 
 
-class Target(Protocol):
+class InstallTarget(Protocol):
     """Something that is put into a file, or that is one.
 
     Attributes:
@@ -48,7 +48,7 @@ class Target(Protocol):
     @property
     def within(self) -> Path | None: ...  # noqa: D102  # see above
 
-    def added(self, text: str) -> str:
+    def insert(self, text: str) -> str:
         """Return the file's text with it; the same text if it is there already.
 
         Raises:
@@ -56,7 +56,7 @@ class Target(Protocol):
         """
         ...
 
-    def removed(self, text: str) -> str | None:
+    def remove(self, text: str) -> str | None:
         """Return the file's text without it; None if the file is to go. Raises as `added`."""
         ...
 
@@ -65,7 +65,7 @@ class Target(Protocol):
 class ServerEntry:
     """Our entry among the servers of an agent."""
 
-    agent: Agent
+    agent: CodingAgent
     path: Path
     command: tuple[str, ...]
     within: Path | None = None
@@ -80,50 +80,50 @@ class ServerEntry:
         """The agent."""
         return self.agent.name
 
-    def added(self, text: str) -> str:
+    def insert(self, text: str) -> str:
         """Return the text with our entry; what else stands in an entry of that name stays."""
-        keys = self._keys(text)
-        old = self._format.entry_of(text, keys)
-        wanted = dict(self.agent.entry(self.command))
+        keys = self._find_keys(text)
+        current = self._format.read_entry(text, keys)
+        new_entry = dict(self.agent.make_entry(self.command))
         if len(keys) > len(self.agent.keys) + 1:
-            wanted.pop("enabled", None)
-        known: dict[str, Any] = old if isinstance(old, dict) else {}
-        if known and all(known.get(name) == value for name, value in wanted.items()):
+            new_entry.pop("enabled", None)
+        old_entry: dict[str, Any] = current if isinstance(current, dict) else {}
+        if old_entry and all(old_entry.get(name) == value for name, value in new_entry.items()):
             return text
         if self.agent.is_toml:
-            known = {name: value for name, value in known.items() if not isinstance(value, dict)}
-        return self._format.with_entry(text, keys, {**known, **wanted})
+            old_entry = {name: value for name, value in old_entry.items() if not isinstance(value, dict)}
+        return self._format.set_entry(text, keys, {**old_entry, **new_entry})
 
-    def removed(self, text: str) -> str | None:
+    def remove(self, text: str) -> str | None:
         """Return the text without our entry."""
-        keys = self._keys(text)
-        return text if self._format.entry_of(text, keys) is None else self._format.without_entry(text, keys)
+        keys = self._find_keys(text)
+        return text if self._format.read_entry(text, keys) is None else self._format.remove_entry(text, keys)
 
-    def configured(self, text: str) -> list[str] | None:
+    def parse_command(self, text: str) -> list[str] | None:
         """Return the command that the agent starts, with its arguments; None if our entry is not there."""
-        entry = self._format.entry_of(text, self._keys(text))
+        entry = self._format.read_entry(text, self._find_keys(text))
         if not isinstance(entry, dict):
             return None
         start, arguments = entry.get("command"), entry.get("args") or []
         words = [*start, *arguments] if isinstance(start, list) else [start, *arguments]
         return words if all(isinstance(word, str) for word in words) else None
 
-    def snippet(self) -> str:
+    def format_snippet(self) -> str:
         """Return what the file would hold if nothing else were in it."""
-        return self._format.with_entry("", self._keys(""), self.agent.entry(self.command))
+        return self._format.set_entry("", self._find_keys(""), self.agent.make_entry(self.command))
 
     @property
-    def _format(self) -> "_Format":
+    def _format(self) -> "_EntryFormat":
         return _TOML if self.agent.is_toml else _JSON
 
-    def _keys(self, text: str) -> Sequence[str]:
+    def _find_keys(self, text: str) -> Sequence[str]:
         """Return the path of our entry; OpenCode from version 2 on has its servers one level deeper."""
-        keys = (*self.agent.keys, SERVER)
+        keys = (*self.agent.keys, SERVER_NAME)
         if self.agent.name != "opencode":
             return keys
-        servers = json_entry.entry_of(text, (*self.agent.keys, "servers"))
+        servers = json_entry.read_entry(text, (*self.agent.keys, "servers"))
         is_later = isinstance(servers, dict) and "type" not in servers and "command" not in servers
-        return (*self.agent.keys, "servers", SERVER) if is_later else keys
+        return (*self.agent.keys, "servers", SERVER_NAME) if is_later else keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,19 +143,19 @@ class InstructionBlock:
         """Its kind."""
         return "instructions"
 
-    def added(self, text: str) -> str:
+    def insert(self, text: str) -> str:
         """Return the text with the block at its end, or in place of an earlier one."""
         newline = "\r\n" if "\r\n" in text else "\n"
-        block = f"{_BEGIN}\n{data_text('instructions.md').strip()}\n{_END}\n".replace("\n", newline)
-        found = _BLOCK.search(text)
-        if found is not None:
-            lead = newline if found[0].startswith(("\n", "\r\n")) else ""
-            return text[: found.start()] + lead + block + text[found.end() :]
+        block = f"{_BEGIN}\n{read_data_text('instructions.md').strip()}\n{_END}\n".replace("\n", newline)
+        match = _BLOCK.search(text)
+        if match is not None:
+            lead = newline if match[0].startswith(("\n", "\r\n")) else ""
+            return text[: match.start()] + lead + block + text[match.end() :]
         if not text.strip():
             return text + block
         return text + ("" if text.endswith("\n") else newline) + newline + block
 
-    def removed(self, text: str) -> str | None:
+    def remove(self, text: str) -> str | None:
         """Return the text without the block."""
         return _BLOCK.sub("", text)
 
@@ -177,35 +177,35 @@ class SkillFile:
         """Its kind."""
         return "skill"
 
-    def added(self, text: str) -> str:
+    def insert(self, text: str) -> str:
         """Return the skill; another text there would be replaced."""
         del text
-        return data_text("skill.md")
+        return read_data_text("skill.md")
 
-    def removed(self, text: str) -> str | None:
+    def remove(self, text: str) -> str | None:
         """Return that the file is to go.
 
         Raises:
             ConfigurationError: Somebody changed it.
         """
-        if text != data_text("skill.md"):
+        if text != read_data_text("skill.md"):
             raise ConfigurationError(
                 "it was changed since it was written", hint="Delete it by hand if nobody needs it."
             )
         return None
 
 
-def skill_path(scope: Scope, root: Path, config_folder: Path) -> Path:
+def find_skill_path(scope: InstallScope, root: Path, config_folder: Path) -> Path:
     """Return where the skill is: in the user's folder of Claude Code, or in that of the project."""
     folder = config_folder if scope == "user" else root / ".claude"
-    return folder / "skills" / SERVER / "SKILL.md"
+    return folder / "skills" / SERVER_NAME / "SKILL.md"
 
 
-def data_text(name: str) -> str:
+def read_data_text(name: str) -> str:
     """Return one of our texts for agents."""
     return resources.files("coderag.interfaces.install").joinpath(name).read_text(encoding="utf-8")
 
 
-def shown(command: Sequence[str]) -> str:
+def format_command(command: Sequence[str]) -> str:
     """Return a command as one line."""
     return " ".join(word if word.isprintable() and " " not in word else json.dumps(word) for word in command)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from coderag.interfaces._excerpt import excerpt
+from coderag.interfaces._excerpt import cut_excerpt
 from coderag.interfaces.mcp.cleaner import Cleaner, format_code_span
 from coderag.interfaces.mcp.replies import ReplyPart
 from coderag.schema.chunks import format_location
@@ -58,7 +58,7 @@ def build_hit_part(
         repository: Name of its repository if there are several.
         key: Key of the list in the data.
     """
-    lines_above, visible_lines = excerpt(hit.text, hit.name, lines)
+    lines_above, visible_lines = cut_excerpt(hit.text, hit.name, lines)
     code = cleaner.clean_code("\n".join(visible_lines)).rstrip()
     summary = cleaner.clean_line(hit.summary)
     name, signature = cleaner.clean_line(hit.qualified_name), cleaner.clean_line(hit.signature)

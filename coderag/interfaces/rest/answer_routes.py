@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from fastapi import APIRouter, Request, Response
 
 from coderag.errors import CodeRAGError
-from coderag.interfaces._plain import json_bytes
+from coderag.interfaces._plain import encode_json
 from coderag.interfaces.rest.bodies import AskBody
 from coderag.interfaces.rest.event_stream import (
     EVENT_TYPE,
@@ -57,7 +57,7 @@ async def ask(body: AskBody, request: Request, runner: RunnerDependency) -> Resp
         raise make_timeout_error(runner.request_s) from error
     except ClientGoneError:
         return Response(status_code=_CLIENT_GONE_STATUS)
-    return Response(await runner.run(partial(json_bytes, answer)), media_type=JSON_TYPE)
+    return Response(await runner.run(partial(encode_json, answer)), media_type=JSON_TYPE)
 
 
 async def _answer(body: AskBody, runner: RequestRunner) -> Answer:
@@ -95,13 +95,13 @@ async def _encode_events(
     """Yield events as bytes; a stream that is silent for too long ends with an error."""
     try:
         while event is not None:
-            yield encode_event(event.kind, json_bytes(event))
+            yield encode_event(event.kind, encode_json(event))
             async for comment in keep_alive(feed, silence_s):
                 yield comment
             event = feed.take()
     except CodeRAGError as error:
-        yield encode_event("error", json_bytes(to_problem(error)))
+        yield encode_event("error", encode_json(to_problem(error)))
     except Exception as error:  # noqa: BLE001  # boundary of the stream: the status has been sent
-        yield encode_event("error", json_bytes(build_internal_problem(error)))
+        yield encode_event("error", encode_json(build_internal_problem(error)))
     finally:
         await feed.close()

@@ -11,7 +11,7 @@ from typing import Any, Final
 from fastapi import APIRouter, Response
 
 from coderag.errors import UnknownNameError
-from coderag.interfaces._plain import json_bytes
+from coderag.interfaces._plain import encode_json
 from coderag.interfaces.rest.bodies import IndexBody
 from coderag.interfaces.rest.event_stream import EventFeed, EventStream, describe_events, encode_event, keep_alive
 from coderag.interfaces.rest.parameters import JobParameter, OptionalRootParameter
@@ -120,7 +120,7 @@ async def _encode_views(job: IndexJob) -> AsyncGenerator[bytes]:
                 yield comment
             if feed.take() is None:
                 return
-            yield encode_event("job", json_bytes(_to_reply(job)))
+            yield encode_event("job", encode_json(_to_reply(job)))
     finally:
         await feed.close()
 

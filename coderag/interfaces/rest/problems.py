@@ -13,8 +13,8 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from coderag.errors import AmbiguousNameError, CodeRAGError, IndexNotFoundError
-from coderag.interfaces._errors import row_for
-from coderag.interfaces._plain import json_bytes
+from coderag.interfaces._errors import find_error_row
+from coderag.interfaces._plain import encode_json
 from coderag.schema.graph import GraphDeclaration
 
 PROBLEM_TYPE: Final = "application/problem+json"
@@ -57,7 +57,7 @@ class Problem:
 
 def to_problem(error: CodeRAGError) -> Problem:
     """Convert an error to a problem."""
-    row = row_for(error)
+    row = find_error_row(error)
     return Problem(
         type=type(error).__name__,
         title=HTTPStatus(row.status).phrase,
@@ -80,7 +80,7 @@ def build_internal_problem(error: Exception) -> Problem:
 def to_response(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
     """Convert a problem to a response."""
     extra_headers = {"retry-after": "1"} if problem.retryable else {}
-    return Response(json_bytes(problem), problem.status, {**extra_headers, **(headers or {})}, PROBLEM_TYPE)
+    return Response(encode_json(problem), problem.status, {**extra_headers, **(headers or {})}, PROBLEM_TYPE)
 
 
 def install_handlers(app: FastAPI) -> None:

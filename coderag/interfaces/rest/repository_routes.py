@@ -6,7 +6,7 @@ from fastapi import APIRouter, Response
 
 from coderag import __version__
 from coderag.errors import UnknownNameError
-from coderag.interfaces._plain import json_bytes
+from coderag.interfaces._plain import encode_json
 from coderag.interfaces.rest.bodies import RootBody
 from coderag.interfaces.rest.parameters import RootParameter
 from coderag.interfaces.rest.replies import ForgottenReply, HealthReply, RepositoriesReply
@@ -21,7 +21,7 @@ router = APIRouter(route_class=StrictRoute, tags=["repositories"])
 @router.get("/health", response_model=HealthReply, summary="Tell that the server works")
 async def health() -> Response:
     """Return the health and version of the server."""
-    return Response(json_bytes(HealthReply("ok", __version__)), media_type=JSON_TYPE)
+    return Response(encode_json(HealthReply("ok", __version__)), media_type=JSON_TYPE)
 
 
 @router.get("/repositories", response_model=RepositoriesReply, summary="List the known repositories")

@@ -12,7 +12,7 @@ from fastapi import Depends, Request
 from fastapi.responses import Response
 
 from coderag.errors import ServiceBusyError, ServiceError, UnknownNameError
-from coderag.interfaces._plain import json_bytes
+from coderag.interfaces._plain import encode_json
 from coderag.workspace.repository import OpenRepository
 from coderag.workspace.workspace import Workspace
 
@@ -48,7 +48,7 @@ class RequestRunner:
 
         Raises as `run`, and what the function raises.
         """
-        body = await self.run(lambda: json_bytes(function()), is_long=is_long)
+        body = await self.run(lambda: encode_json(function()), is_long=is_long)
         return Response(body, status, media_type=JSON_TYPE)
 
     async def run(self, function: Callable[[], _Result], *, is_long: bool = False) -> _Result:

@@ -120,9 +120,7 @@ async def _handle_repository(workspace: Workspace, request: Request) -> Response
         repository = await run_in_threadpool(workspace.open_repository, root)
     except CodeRAGError as error:
         return to_response(to_problem(error))
-    restrictions = [
-        {"key": item.key, "place": item.place} for item in repository.engine.settings.restrictions
-    ]
+    restrictions = [{"key": item.key, "place": item.place} for item in repository.engine.settings.restrictions]
     return JSONResponse({"restrictions": restrictions, "digest": compute_digest(names)})
 
 

@@ -23,7 +23,7 @@ class SentenceTransformersEmbedding(FolderEmbedding):
 
     Args:
         folder: Folder as written by `SentenceTransformer.save`.
-        device: Such as ``cpu`` or ``cuda``.
+        device: Device such as ``cpu`` or ``cuda``.
         dimension: Number of components of a vector; None is all. Only some models are trained for fewer.
         max_tokens: Maximum tokens per text, if below the model's own window; None keeps that.
         inner_batch: Number of texts per forward pass.

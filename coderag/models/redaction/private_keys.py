@@ -20,8 +20,7 @@ _MAX_KEY_LINES = 400  # RSA with 16,384 bits has 200
 INLINE_KEY = re.compile(
     rf"-{{4,5}} ?BEGIN {_NAME} ?-{{4,5}}(?:(?!BEGIN ).){{20,20000}}?-{{4,5}} ?END {_NAME} ?-{{4,5}}"
 )
-"""A key in one line, with line ends written as ``\
-``."""
+"""A key in one line, with line ends written as ``\\n``."""
 
 
 def find_key_lines(lines: Sequence[str]) -> Iterator[range]:

@@ -17,7 +17,7 @@ class RedactingModel:
         model: The model.
 
     Attributes:
-        name, context_window: The model's.
+        name, context_window: Name and context window of the model.
     """
 
     def __init__(self, model: LanguageModel) -> None:

@@ -63,8 +63,8 @@ class CrossEncoderReranker:
         except (RuntimeError, ValueError, TypeError, LookupError) as error:
             raise ModelError(f"the reranker {self.name} failed: {type(error).__name__}: {error}") from error
         if scores.shape != (len(pairs),) or not np.isfinite(scores).all():
-            message = f"the reranker {self.name} does not give one finite number for a question and a text"
-            raise ModelError(message, hint="Set reranker.model to the folder of a cross-encoder with one label.")
+            message = f"the reranker {self.name} does not return one finite number per text"
+            raise ModelError(message, hint="Set reranker.model to the folder of a cross-encoder with a single label.")
         return list(map(float, scores))
 
     @cached_property

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from coderag.interfaces.cli._install_run import Wanted, run_install
+from coderag.interfaces.cli._install_run import InstallRequest, run_install
 from coderag.interfaces.cli._streams import Output
-from coderag.interfaces.install.agents import AGENTS, agent_named
-from coderag.interfaces.install.command import server_command
-from coderag.interfaces.install.json_text import parse
+from coderag.interfaces.install.agents import AGENTS, find_agent
+from coderag.interfaces.install.command import find_server_command
+from coderag.interfaces.install.json_text import parse_json
 
 posix = pytest.mark.skipif(os.name == "nt", reason="POSIX permissions, links and terminals")
 NAMES = [agent.name for agent in AGENTS]
@@ -20,7 +20,7 @@ WITH_COMMENTS = [name for name in NAMES if name != "codex"]
 
 
 def file_of(name: str) -> Path:
-    return agent_named(name).user_file()
+    return find_agent(name).find_user_file()
 
 
 def existing(name: str, text: str) -> Path:
@@ -32,15 +32,15 @@ def existing(name: str, text: str) -> Path:
 
 def with_others(name: str) -> str:
     """Return a configuration with the entry of another server."""
-    agent = agent_named(name)
+    agent = find_agent(name)
     if agent.is_toml:
         return '# mine\nmodel = "x"\n\n[mcp_servers.other]\ncommand = "other"\n'
     return json.dumps({"theme": "dark", agent.keys[0]: {"other": {"command": "other"}}}, indent=2) + "\n"
 
 
 def entry_in(name: str) -> dict[str, object]:
-    agent, text = agent_named(name), file_of(name).read_text(encoding="utf-8")
-    data = tomllib.loads(text) if agent.is_toml else parse(text).data
+    agent, text = find_agent(name), file_of(name).read_text(encoding="utf-8")
+    data = tomllib.loads(text) if agent.is_toml else parse_json(text).data
     return data[agent.keys[0]]["coderag"]
 
 
@@ -59,7 +59,7 @@ def test_each_agent_gets_the_absolute_path_of_the_command(coderag, name) -> None
     assert coderag("install", name, "--yes").exit_code == 0
     entry = entry_in(name)
     command = entry["command"] if isinstance(entry["command"], list) else [entry["command"], *entry["args"]]
-    assert command == server_command()
+    assert command == find_server_command()
     assert Path(command[0]).is_absolute()
     assert command[-1] == "mcp"
 
@@ -101,7 +101,7 @@ def test_after_a_change_by_others_and_another_installation_what_is_kept_is_witho
 
 @pytest.mark.parametrize("name", WITH_COMMENTS)
 def test_comments_and_trailing_commas_survive(coderag, name) -> None:
-    key = agent_named(name).keys[0]
+    key = find_agent(name).keys[0]
     text = f'{{\n  // about all\n  "{key}": {{\n    "other": {{"command": "x"}}, // about other\n  }},\n}}\n'
     path = existing(name, text)
     coderag("install", name, "--yes")
@@ -164,7 +164,7 @@ def test_an_entry_of_our_name_is_changed_and_its_other_keys_stay(coderag) -> Non
     existing("cursor", '{"mcpServers": {"coderag": {"command": "old", "env": {"A": "b"}}}}')
     coderag("install", "cursor", "--yes")
     assert entry_in("cursor")["env"] == {"A": "b"}
-    assert entry_in("cursor")["command"] == server_command()[0]
+    assert entry_in("cursor")["command"] == find_server_command()[0]
 
 
 def test_the_diff_shows_the_change_and_no_key_of_another_server(coderag) -> None:
@@ -196,7 +196,7 @@ def test_only_a_yes_writes(home, tmp_path, answer, written, monkeypatch) -> None
     with os.fdopen(follower, "r") as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
         code = run_install(
-            Wanted(("cursor",), False, "user", tmp_path, False, False), Output(), yes=False, uninstall=False
+            InstallRequest(("cursor",), False, "user", tmp_path, False, False), Output(), yes=False, uninstall=False
         )
     os.close(leader)
     assert file_of("cursor").exists() is written
@@ -219,7 +219,7 @@ def test_all_means_all(coderag) -> None:
 def test_print_writes_nothing(coderag, home) -> None:
     before = tree(home)
     result = coderag("install", "cursor", "--print")
-    assert json.loads(result.stdout)["mcpServers"]["coderag"]["command"] == server_command()[0]
+    assert json.loads(result.stdout)["mcpServers"]["coderag"]["command"] == find_server_command()[0]
     assert str(file_of("cursor")) in result.stderr
     assert tree(home) == before
 
@@ -243,8 +243,8 @@ def test_an_agent_without_files_of_projects_says_so(coderag, tmp_path) -> None:
 def test_opencode_of_version_two_gets_its_own_form(coderag) -> None:
     existing("opencode", '{"mcp": {"servers": {"x": {"type": "local", "command": ["x"]}}}}')
     coderag("install", "opencode", "--yes")
-    servers = parse(file_of("opencode").read_text()).data["mcp"]["servers"]
-    assert servers["coderag"] == {"type": "local", "command": server_command()}
+    servers = parse_json(file_of("opencode").read_text()).data["mcp"]["servers"]
+    assert servers["coderag"] == {"type": "local", "command": find_server_command()}
 
 
 def test_instructions_and_skill_are_written_only_if_asked_for_and_taken_out_again(coderag, home, tmp_path) -> None:

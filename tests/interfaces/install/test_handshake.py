@@ -7,7 +7,7 @@ import pytest
 
 from coderag.config.trust import revoke_trust
 from coderag.errors import ServiceError
-from coderag.interfaces.install.handshake import greet
+from coderag.interfaces.install.handshake import probe_server
 
 SERVER = """
 import json, sys
@@ -29,7 +29,7 @@ def python(text: str) -> list[str]:
 
 
 def test_a_server_says_what_it_is(tmp_path) -> None:
-    found = greet(python(SERVER), tmp_path)
+    found = probe_server(python(SERVER), tmp_path)
     assert (found.server, found.protocol, list(found.tools)) == ("x 1", "2025-06-18", ["a", "b"])
 
 
@@ -47,12 +47,12 @@ def test_a_server_says_what_it_is(tmp_path) -> None:
 )
 def test_what_is_no_server_is_told(tmp_path, command, told) -> None:
     with pytest.raises(ServiceError, match=told):
-        greet(command, tmp_path)
+        probe_server(command, tmp_path)
 
 
 def test_a_server_that_is_silent_is_given_up(tmp_path) -> None:
     with pytest.raises(ServiceError, match="does not answer initialize in time"):
-        greet(python("import sys; sys.stdin.read()"), tmp_path, timeout_s=0.5)
+        probe_server(python("import sys; sys.stdin.read()"), tmp_path, timeout_s=0.5)
 
 
 @pytest.mark.slow

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from coderag.errors import ConfigurationError
-from coderag.interfaces.install.json_entry import entry_of, with_entry, without_entry
-from coderag.interfaces.install.json_text import parse
+from coderag.interfaces.install.json_entry import read_entry, remove_entry, set_entry
+from coderag.interfaces.install.json_text import parse_json
 
 KEYS = ("mcpServers", "coderag")
 ENTRY = {"command": "/opt/coderag", "args": ["mcp"]}
@@ -18,65 +18,65 @@ OURS = '"coderag": {"command": "/opt/coderag", "args": ["mcp"]}'
 
 def test_an_empty_text_becomes_a_whole_configuration() -> None:
     for text in ("", "\n", " \n\n"):
-        assert json.loads(with_entry(text, KEYS, ENTRY)) == {"mcpServers": {"coderag": ENTRY}}
+        assert json.loads(set_entry(text, KEYS, ENTRY)) == {"mcpServers": {"coderag": ENTRY}}
 
 
 def test_others_entries_stay_as_they_are_written() -> None:
     text = '{\n    "mcpServers": {\n        "a": { "command":"x" }\n    },\n    "theme" : "dark"\n}\n'
-    edited = with_entry(text, KEYS, ENTRY)
+    edited = set_entry(text, KEYS, ENTRY)
     assert edited.startswith(
         '{\n    "mcpServers": {\n        "a": { "command":"x" },\n        "coderag": {\n            "command"'
     )
     assert edited.endswith('        }\n    },\n    "theme" : "dark"\n}\n')
-    assert without_entry(edited, KEYS) == text
+    assert remove_entry(edited, KEYS) == text
 
 
 def test_comments_and_trailing_commas_stay() -> None:
     text = '{\n  // all of mine\n  "mcpServers": {\n    "a": {}, // the first\n    /* none yet */\n  },\n}\n'
-    edited = with_entry(text, KEYS, ENTRY)
+    edited = set_entry(text, KEYS, ENTRY)
     for kept in ("// all of mine", '"a": {}, // the first\n', "/* none yet */"):
         assert kept in edited
-    assert entry_of(edited, KEYS) == ENTRY
-    assert without_entry(edited, KEYS) == text
+    assert read_entry(edited, KEYS) == ENTRY
+    assert remove_entry(edited, KEYS) == text
 
 
 def test_a_comment_behind_the_last_entry_stays_behind_it() -> None:
     text = '{\n  "mcpServers": {\n    "a": {} // about a\n  }\n}\n'
-    edited = with_entry(text, KEYS, ENTRY)
+    edited = set_entry(text, KEYS, ENTRY)
     assert '"a": {}, // about a\n    "coderag"' in edited
-    assert entry_of(edited, KEYS) == ENTRY
+    assert read_entry(edited, KEYS) == ENTRY
 
 
 def test_a_text_on_one_line_stays_on_one_line() -> None:
-    assert with_entry('{"a": 1}', KEYS, ENTRY) == f'{{"a": 1, "mcpServers": {{{OURS}}}}}'
+    assert set_entry('{"a": 1}', KEYS, ENTRY) == f'{{"a": 1, "mcpServers": {{{OURS}}}}}'
 
 
 def test_line_ends_of_windows_stay() -> None:
-    edited = with_entry('{\r\n  "a": 1\r\n}\r\n', KEYS, ENTRY)
+    edited = set_entry('{\r\n  "a": 1\r\n}\r\n', KEYS, ENTRY)
     assert edited.count("\n") == edited.count("\r\n")
 
 
 def test_tabs_stay() -> None:
-    assert '\n\t"mcpServers": {\n\t\t"coderag": {\n\t\t\t"command"' in with_entry('{\n\t"a": 1\n}', KEYS, ENTRY)
+    assert '\n\t"mcpServers": {\n\t\t"coderag": {\n\t\t\t"command"' in set_entry('{\n\t"a": 1\n}', KEYS, ENTRY)
 
 
 @pytest.mark.parametrize("text", ["{}", "{ }", "{\n}", "{\n  // nothing\n}", "{ /* nothing */ }", '{"mcpServers": {}}'])
 def test_an_object_with_nothing_in_it_is_filled(text) -> None:
-    assert entry_of(with_entry(text, KEYS, ENTRY), KEYS) == ENTRY
+    assert read_entry(set_entry(text, KEYS, ENTRY), KEYS) == ENTRY
 
 
 def test_an_entry_of_our_name_is_replaced_in_its_place() -> None:
     text = '{"mcpServers": {"coderag": {"command": "old"}, "b": {}}}'
-    assert with_entry(text, KEYS, ENTRY) == f'{{"mcpServers": {{{OURS.replace(": [", ": [")}, "b": {{}}}}}}'.replace(
+    assert set_entry(text, KEYS, ENTRY) == f'{{"mcpServers": {{{OURS.replace(": [", ": [")}, "b": {{}}}}}}'.replace(
         OURS, '"coderag": ' + json.dumps(ENTRY)
     )
 
 
 def test_text_that_looks_like_our_entry_within_strings_and_comments_is_left_alone() -> None:
     text = '{\n  "note": "\\"mcpServers\\": {\\"coderag\\": 1} // no",\n  // "coderag": {}\n  "x": [{"coderag": 2}]\n}'
-    edited = with_entry(text, KEYS, ENTRY)
-    assert parse(edited).data["x"] == [{"coderag": 2}]
-    assert without_entry(edited, KEYS).startswith(text.removesuffix("\n}"))
+    edited = set_entry(text, KEYS, ENTRY)
+    assert parse_json(edited).data["x"] == [{"coderag": 2}]
+    assert remove_entry(edited, KEYS).startswith(text.removesuffix("\n}"))
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_text_that_looks_like_our_entry_within_strings_and_comments_is_left_alon
 )
 def test_what_is_not_valid_is_refused_with_its_line(text, told) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        with_entry(text, KEYS, ENTRY)
+        set_entry(text, KEYS, ENTRY)
     assert told in str(caught.value)
 
 
@@ -149,10 +149,10 @@ def significant(text: str) -> str:
 @example(({"a": 1}, '{"a": 1 // x\n,}'))
 def test_in_any_text_our_entry_is_added_and_all_else_stays(case) -> None:
     data, text = case
-    edited = with_entry(text, KEYS, ENTRY)
+    edited = set_entry(text, KEYS, ENTRY)
     expected = {**data, "mcpServers": {**data.get("mcpServers", {}), "coderag": ENTRY}}
-    assert parse(edited).data == expected
-    assert parse(with_entry(edited, KEYS, ENTRY)).data == expected
+    assert parse_json(edited).data == expected
+    assert parse_json(set_entry(edited, KEYS, ENTRY)).data == expected
     rest = iter(significant(edited))
     assert all(character in rest for character in significant(text)), "something of the text is gone"
 
@@ -160,7 +160,7 @@ def test_in_any_text_our_entry_is_added_and_all_else_stays(case) -> None:
 @given(texts())
 def test_in_any_text_our_entry_is_taken_out_again(case) -> None:
     data, text = case
-    back = without_entry(with_entry(text, KEYS, ENTRY), KEYS)
-    assert parse(back).data == {"mcpServers": {}, **data}
+    back = remove_entry(set_entry(text, KEYS, ENTRY), KEYS)
+    assert parse_json(back).data == {"mcpServers": {}, **data}
     comments = [part for part in ("// remark", "/* note */") for _ in range(text.count(part))]
     assert sum(back.count(part) for part in set(comments)) == len(comments)

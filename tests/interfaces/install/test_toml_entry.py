@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coderag.errors import ConfigurationError
-from coderag.interfaces.install.toml_entry import entry_of, with_entry, without_entry
+from coderag.interfaces.install.toml_entry import read_entry, remove_entry, set_entry
 
 KEYS = ("mcp_servers", "coderag")
 ENTRY = {"command": "C:\\Tools\\coderag.exe", "args": ["mcp"]}
@@ -27,14 +27,14 @@ ENTRY = {"command": "C:\\Tools\\coderag.exe", "args": ["mcp"]}
     ],
 )
 def test_the_table_is_added_at_the_end_and_taken_out_again(text) -> None:
-    edited = with_entry(text, KEYS, ENTRY)
+    edited = set_entry(text, KEYS, ENTRY)
     assert edited.startswith(text.rstrip("\r\n"))
-    assert entry_of(edited, KEYS) == ENTRY
-    assert without_entry(edited, KEYS).rstrip("\r\n") == text.rstrip("\r\n")
+    assert read_entry(edited, KEYS) == ENTRY
+    assert remove_entry(edited, KEYS).rstrip("\r\n") == text.rstrip("\r\n")
 
 
 def test_line_ends_of_windows_stay() -> None:
-    edited = with_entry("a = 1\r\n", KEYS, ENTRY)
+    edited = set_entry("a = 1\r\n", KEYS, ENTRY)
     assert edited.count("\n") == edited.count("\r\n")
 
 
@@ -43,10 +43,10 @@ def test_line_ends_of_windows_stay() -> None:
 )
 def test_a_table_of_our_name_is_replaced_and_those_below_it_stay(header) -> None:
     text = f'a = 1\n\n{header}\ncommand = "old"\nargs = [\n  "x",\n]\n\n# other\n[mcp_servers.coderag.env]\nK = "v"\n'
-    edited = with_entry(text, KEYS, ENTRY)
-    assert entry_of(edited, KEYS) == {**ENTRY, "env": {"K": "v"}}
+    edited = set_entry(text, KEYS, ENTRY)
+    assert read_entry(edited, KEYS) == {**ENTRY, "env": {"K": "v"}}
     assert "\n\n# other\n[mcp_servers.coderag.env]\n" in edited
-    assert without_entry(edited, KEYS) == "a = 1\n\n# other\n"
+    assert remove_entry(edited, KEYS) == "a = 1\n\n# other\n"
 
 
 @pytest.mark.parametrize(
@@ -59,16 +59,16 @@ def test_a_table_of_our_name_is_replaced_and_those_below_it_stay(header) -> None
 )
 def test_a_form_that_is_not_edited_is_refused(text) -> None:
     with pytest.raises(ConfigurationError, match="form that is not edited") as caught:
-        with_entry(text, KEYS, ENTRY)
+        set_entry(text, KEYS, ENTRY)
     assert "--print" in caught.value.hint
 
 
 def test_what_is_not_valid_is_refused_with_its_line() -> None:
     with pytest.raises(ConfigurationError, match="line 2: not valid TOML"):
-        with_entry("a = 1\nb =\n", KEYS, ENTRY)
+        set_entry("a = 1\nb =\n", KEYS, ENTRY)
 
 
 @given(st.text(min_size=1).filter(lambda text: text.isprintable()))
 def test_any_path_of_a_command_is_written_so_that_it_is_read_again(path) -> None:
-    text = with_entry("", KEYS, {"command": path, "args": ["mcp"]})
+    text = set_entry("", KEYS, {"command": path, "args": ["mcp"]})
     assert tomllib.loads(text)["mcp_servers"]["coderag"]["command"] == path

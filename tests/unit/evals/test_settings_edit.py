@@ -7,7 +7,7 @@ import pytest
 
 from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError
-from coderag.interfaces.cli.init import settings_template
+from coderag.interfaces.cli.init import render_settings_template
 from evals.settings_edit import edited, write_settings
 
 WEIGHTS = {"weights": {"dense": 1.25, "length": 0.0}}
@@ -54,11 +54,11 @@ def test_what_cannot_be_edited_safely_is_left_alone_and_told(before, tmp_path):
 
 
 def test_the_file_that_init_writes_keeps_its_explanations(tmp_path):
-    (tmp_path / ".coderag.yaml").write_text(settings_template(), encoding="utf-8")
+    (tmp_path / ".coderag.yaml").write_text(render_settings_template(), encoding="utf-8")
     path = write_settings(tmp_path, "search", WEIGHTS)
     assert Settings.load(tmp_path).search.weights == {"dense": 1.25, "length": 0.0}
     left = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip() != LINE]
-    assert left == settings_template().splitlines()
+    assert left == render_settings_template().splitlines()
 
 
 def test_a_repository_without_the_file_gets_one(tmp_path):

@@ -9,7 +9,9 @@ from coderag.models.extras import require_extra
 
 @pytest.mark.parametrize("module", ["no_such_package", "no_such_package.part", "json.no_such_part"])
 def test_a_module_that_is_not_there_is_told_with_the_extra_that_brings_it(module):
-    with pytest.raises(ConfigurationError, match=f"this thing needs an extra that is not installed.*{module}") as caught:
+    with pytest.raises(
+        ConfigurationError, match=f"this thing needs an extra that is not installed.*{module}"
+    ) as caught:
         require_extra(module, "some-extra", "this thing")
     assert 'pip install ".[some-extra]"' in caught.value.hint
 

@@ -161,7 +161,7 @@ def test_a_reply_of_another_shape(case, vectors):
 def test_components_that_are_no_numbers(case, component):
     reply = case.reply([[0.5, 12345.0]])
     case.server.next(Reply(reply.encoded.replace(b"12345.0", component.encode())))
-    with pytest.raises(ModelError, match=r"not finite numbers|sent an invalid reply|sent no vectors"):
+    with pytest.raises(ModelError, match=r"not finite numbers|sent an invalid reply|not vectors"):
         case.model().embed_query("login", [])
 
 
@@ -176,7 +176,7 @@ def test_a_dimension_that_changes(case):
 @pytest.mark.parametrize("vector", [None, 3, "abc"])
 def test_something_else_than_vectors(case, vector):
     case.server.next(case.reply([vector]))
-    with pytest.raises(ModelError, match=r"sent no vectors|sent an invalid reply|not finite numbers"):
+    with pytest.raises(ModelError, match=r"not vectors|sent an invalid reply|not finite numbers"):
         case.model().embed_query("login", [])
 
 

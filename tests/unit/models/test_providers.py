@@ -94,7 +94,9 @@ def test_a_provider_that_there_is_not_is_told_with_those_that_there_are(tmp_path
 def test_a_missing_extra_says_how_to_install_it(monkeypatch, provider, module):
     monkeypatch.setitem(sys.modules, module, None)
     settings = EmbeddingSettings(provider=provider, model="m", base_url="http://localhost:1234/v1")
-    with pytest.raises(ConfigurationError, match=f"provider '{provider}' needs an extra that is not installed") as caught:
+    with pytest.raises(
+        ConfigurationError, match=f"provider '{provider}' needs an extra that is not installed"
+    ) as caught:
         make_dense_model(settings)
     assert f'from a checkout: pip install ".[{provider}]"' in caught.value.hint
 

@@ -16,7 +16,7 @@ from coderag.errors import (
     ServiceBusyError,
     ServiceError,
 )
-from coderag.interfaces._plain import json_bytes
+from coderag.interfaces._plain import encode_json
 from coderag.interfaces.rest.problems import to_problem
 from coderag.schema.graph import GraphDeclaration
 from coderag.service.client import ServiceClient, to_error
@@ -88,7 +88,7 @@ def test_a_request_carries_the_token_and_its_body(replying: Replying) -> None:
     ids=lambda error: type(error).__name__,
 )
 def test_an_error_comes_back_as_it_was(error: CodeRAGError) -> None:
-    back = to_error(json.loads(json_bytes(to_problem(error))))
+    back = to_error(json.loads(encode_json(to_problem(error))))
     assert told(back) == told(error)
 
 

@@ -18,7 +18,7 @@ from coderag.errors import (
     ServiceError,
     UnknownNameError,
 )
-from coderag.interfaces._plain import json_bytes
+from coderag.interfaces._plain import encode_json
 from coderag.schema.answers import AnswerEvent
 from coderag.schema.indexing import IndexProgress
 from coderag.schema.search import Filters
@@ -47,14 +47,14 @@ class FakeService(ServiceClient):
         reply = self.replies.pop(0)
         if isinstance(reply, BaseException):
             raise reply
-        return json.loads(json_bytes(reply))
+        return json.loads(encode_json(reply))
 
     def stream_events(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
         self.asked.append((method, path, body))
         for event in self.told:
             if isinstance(event, BaseException):
                 raise event
-            yield ServerEvent("event", json.loads(json_bytes(event)))
+            yield ServerEvent("event", json.loads(encode_json(event)))
 
 
 class Here:
@@ -166,9 +166,9 @@ def job(state: str, **more: object) -> dict[str, object]:
 def test_indexing_shows_its_progress_and_returns_its_report(here: Here) -> None:
     report, seen = FakeCodeRAG(ROOT).index(), list[IndexProgress]()
     told = (job("running", progress=IndexProgress("chunk", 1, 2)), job("done", report=report))
-    assert json_bytes(remote_of(FakeService(job("queued"), told=told), here).index(progress=seen.append)) == json_bytes(
-        report
-    )
+    assert encode_json(
+        remote_of(FakeService(job("queued"), told=told), here).index(progress=seen.append)
+    ) == encode_json(report)
     assert seen == [IndexProgress("chunk", 1, 2)]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from coderag.interfaces._plain import json_bytes
+from coderag.interfaces._plain import encode_json
 from coderag.retrieval.text_search.text_matches import TextMatches
 from coderag.schema.answers import Answer, AnswerClaim
 from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
@@ -21,7 +21,7 @@ FAKE = FakeCodeRAG(Path("/repo"))
 
 
 def sent(value: object) -> Any:
-    return json.loads(json_bytes(value))
+    return json.loads(encode_json(value))
 
 
 @pytest.mark.parametrize(

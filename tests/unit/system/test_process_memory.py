@@ -8,17 +8,17 @@ import pytest
 
 HOLDS_AND_FREES = """
 from pathlib import Path
-from coderag.system.process_memory import bound_heaps, give_back
+from coderag.system.process_memory import limit_heaps, trim_heap
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
-bound_heaps()
+limit_heaps()
 before = resident()
 held = [bytes(2_000) for _ in range(50_000)]
 last, held = held[-1], None  # on top of what is free now
 freed = resident()
-give_back()
+trim_heap()
 print(freed - before, resident() - before)
 """
 

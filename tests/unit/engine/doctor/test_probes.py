@@ -25,7 +25,7 @@ def test_a_check_that_breaks_is_told_as_a_fault_of_our_own():
 def test_what_takes_too_long_has_failed():
     never = threading.Event()
     probes = [
-        Probe("a.x", lambda: Finding(str(never.wait(60))), timeout_s=0.05, overdue=ModelUnavailableError),
+        Probe("a.x", lambda: Finding(str(never.wait(60))), timeout_s=0.05, timeout_error=ModelUnavailableError),
         Probe("b.x", lambda: Finding("well")),
     ]
     slow, other = run_probes(probes)

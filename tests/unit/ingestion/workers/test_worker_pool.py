@@ -101,7 +101,7 @@ def test_several_bad_files_in_one_job_are_each_treated_for_themselves(runner):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
 def test_a_grammar_that_takes_too_much_memory_costs_one_file_its_tree(runner, monkeypatch):
-    limits = "worker._MEMORY, worker._MEMORY_A_BYTE = 200_000_000, 0\n"
+    limits = "worker._MEMORY_HEADROOM_BYTES, worker._MEMORY_PER_FILE_BYTE = 200_000_000, 0\n"
     command = worker_process._COMMAND.replace("worker.main()", f"{limits}worker.main()")
     monkeypatch.setattr(worker_process, "_COMMAND", command)
     runner.write("Bad.java", "class A {\n" + ("a<" * 50 + "\n") * 9_800)

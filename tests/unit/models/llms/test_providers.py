@@ -50,7 +50,9 @@ def test_the_others_need_a_model_and_give_an_example(provider, example):
 @pytest.mark.parametrize("provider", REMOTE_PROVIDERS)
 def test_a_missing_extra_says_how_to_install_it(monkeypatch, provider):
     monkeypatch.setitem(sys.modules, EXTRAS[provider], None)
-    with pytest.raises(ConfigurationError, match=f"provider '{provider}' needs an extra that is not installed") as caught:
+    with pytest.raises(
+        ConfigurationError, match=f"provider '{provider}' needs an extra that is not installed"
+    ) as caught:
         make_language_model(LLMSettings(provider=provider, model="m"))
     assert f'pip install ".[{provider}]"' in caught.value.hint
 

@@ -61,7 +61,7 @@ def test_when_the_budget_is_over_there_are_no_scores(folder):
 
 def test_a_model_of_several_labels_is_no_reranker(tmp_path, folder):
     several = write_cross_encoder(tmp_path / "nli", labels=3)
-    with pytest.raises(ModelError, match="does not give one finite number"):
+    with pytest.raises(ModelError, match="does not return one finite number"):
         make_reranker(settings_for(several)).rerank("q", TEXTS)
 
 
