@@ -10,7 +10,7 @@ import pytest
 
 from coderag import CodeRAG
 from coderag.errors import StoreError
-from coderag.interfaces._errors import ERROR_TABLE
+from coderag.interfaces.error_table import ERROR_TABLE
 
 CHECKOUT = Path(__file__).parents[2]
 COMMAND = "from coderag.interfaces.cli.main import run; run()"

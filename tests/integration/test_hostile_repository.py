@@ -11,7 +11,7 @@ import pytest
 from coderag.app import CodeRAG
 from coderag.config.trust import is_trusted
 from coderag.errors import ConfigurationError
-from coderag.interfaces._errors import ERROR_TABLE
+from coderag.interfaces.error_table import ERROR_TABLE
 from tests.loopback.ollama_server import OllamaServer
 
 SCRIPT = Path(sys.executable).parent / ("coderag.exe" if os.name == "nt" else "coderag")

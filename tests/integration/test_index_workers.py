@@ -14,7 +14,7 @@ import pytest
 
 from coderag import CodeRAG
 from coderag.errors import StorageFullError
-from coderag.interfaces._errors import INTERRUPTED, PARTIAL_INDEX
+from coderag.interfaces.error_table import INTERRUPTED, PARTIAL_INDEX
 from coderag.stores.index_writer import IndexWriter
 from tests.support.faulty_workers import is_running, make_workers_faulty
 from tests.support.indexes import assert_same_index

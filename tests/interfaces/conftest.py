@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from coderag.config.trust import trust
-from coderag.interfaces.cli import _app
+from coderag.interfaces.cli import engine_access
 from coderag.interfaces.cli.main import app
 from tests.interfaces.fake_app import FakeCodeRAG
 
@@ -50,7 +50,7 @@ class CommandLine:
 def coderag(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CommandLine:
     """The command line in this process, in an empty current folder."""
     command_line = CommandLine()
-    monkeypatch.setattr(_app, "open_repository", command_line.open_repository)
+    monkeypatch.setattr(engine_access, "open_repository", command_line.open_repository)
     monkeypatch.chdir(tmp_path)
     return command_line
 

@@ -373,11 +373,11 @@ class FakeCodeRAG:
 
 
 def main() -> None:
-    from coderag.interfaces.cli import _app
+    from coderag.interfaces.cli import engine_access
     from coderag.interfaces.cli.main import run
 
     behaviour = sys.argv.pop(1)
-    _app.open_repository = lambda root: FakeCodeRAG(root, behaviour)  # type: ignore[assignment,return-value]
+    engine_access.open_repository = lambda root: FakeCodeRAG(root, behaviour)  # type: ignore[assignment,return-value]
     run()
 
 

@@ -11,13 +11,13 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 
 from coderag.engine.chat import ChatTurn
 from coderag.errors import ConfigurationError, InvalidQueryError
-from coderag.interfaces.cli._chat_commands import COMMANDS, is_command, run_command
-from coderag.interfaces.cli._chat_completion import ChatCompleter, PrefixIndex
-from coderag.interfaces.cli._chat_editor import build_command, find_editor
-from coderag.interfaces.cli._chat_prompt import join_fitting, make_history, prepare_history_file
-from coderag.interfaces.cli._chat_talk import ChatSession
-from coderag.interfaces.cli._chat_text import print_verdict, shorten_answer
-from coderag.interfaces.cli._streams import Output
+from coderag.interfaces.cli.commands.chat.completion import ChatCompleter, PrefixIndex
+from coderag.interfaces.cli.commands.chat.editor import build_command, find_editor
+from coderag.interfaces.cli.commands.chat.prompt import join_fitting, make_history, prepare_history_file
+from coderag.interfaces.cli.commands.chat.session import ChatSession
+from coderag.interfaces.cli.commands.chat.slash_commands import COMMANDS, is_command, run_command
+from coderag.interfaces.cli.commands.chat.transcript import print_verdict, shorten_answer
+from coderag.interfaces.cli.output.streams import Output
 from tests.interfaces.test_cli_answer import lines_left
 from tests.interfaces.test_cli_terminal import Terminal
 from tests.support.chats import make_shop

@@ -6,14 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from coderag.interfaces.cli._answer import (
-    AnswerPrinter,
-    find_cited_file,
-    format_verdict,
-    list_notes,
-    split_finished_blocks,
-)
-from coderag.interfaces.cli._streams import Output
+from coderag.interfaces.cli.output.answer import AnswerPrinter, format_verdict, list_notes, split_finished_blocks
+from coderag.interfaces.cli.output.cited_files import find_cited_file
+from coderag.interfaces.cli.output.streams import Output
 from coderag.schema.answers import Answer, AnswerClaim, AnswerEvent, Citation
 from tests.interfaces.test_cli_terminal import Screen, Terminal
 

@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from coderag.engine.doctor.report import Check, DoctorReport
-from coderag.interfaces.cli.doctor import find_exit_code
+from coderag.interfaces.cli.commands.doctor import find_exit_code
 from tests.loopback.ollama_server import OllamaServer
 
 

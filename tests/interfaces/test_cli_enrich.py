@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from coderag import CodeRAG
 from coderag.errors import InvalidQueryError, ModelUnavailableError
-from coderag.interfaces.cli import _app
-from coderag.interfaces.cli.enrich import parse_duration
+from coderag.interfaces.cli import engine_access
+from coderag.interfaces.cli.commands.enrich import parse_duration
 from coderag.interfaces.cli.main import app
 from coderag.models.llms.scripted import ScriptedModel
 from tests.support.summaries import write_files, write_sentences
@@ -37,7 +37,7 @@ class CommandLine:
 @pytest.fixture
 def coderag(monkeypatch, tmp_path):
     command_line = CommandLine(write_files(tmp_path / "repo"))
-    monkeypatch.setattr(_app, "open_repository", command_line.open_repository)
+    monkeypatch.setattr(engine_access, "open_repository", command_line.open_repository)
     monkeypatch.setattr("os.nice", lambda number: None, raising=False)  # it would last as long as this process
     monkeypatch.chdir(tmp_path)
     return command_line

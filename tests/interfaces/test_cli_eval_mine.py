@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from coderag.config.settings import Settings
-from coderag.interfaces.cli._eval_tune import parse_duration
+from coderag.interfaces.cli.commands.eval.tuning import parse_duration
 from coderag.interfaces.cli.main import app
 from evals.golden import load_golden
 

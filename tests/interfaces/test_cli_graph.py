@@ -9,7 +9,7 @@ import pytest
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.errors import IndexNotFoundError
-from coderag.interfaces.cli._graph_questions import QUERY_COMMANDS
+from coderag.interfaces.cli.commands.graph.query_commands import QUERY_COMMANDS
 from tests.interfaces.fake_app import FakeCodeRAG
 from tests.support.shop_graph import shop_graph
 

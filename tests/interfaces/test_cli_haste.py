@@ -8,7 +8,7 @@ import pytest
 
 from coderag.config.sections import IngestionSettings
 from coderag.config.settings import Settings
-from coderag.interfaces.cli import _haste
+from coderag.interfaces.cli import startup
 from coderag.stores import pandas_guard
 from coderag.system import gc_tuning
 
@@ -16,7 +16,7 @@ from coderag.system import gc_tuning
 @pytest.fixture
 def own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take this process for one of a command alone."""
-    monkeypatch.setattr(_haste._Process, "is_dedicated", True)
+    monkeypatch.setattr(startup._Process, "is_dedicated", True)
 
 
 @pytest.fixture
@@ -30,20 +30,20 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.usefixtures("own")
 def test_a_process_of_a_command_alone_makes_haste(done: list[str]) -> None:
-    _haste.tune_gc()
-    _haste.skip_pandas(Settings())
+    startup.tune_gc()
+    startup.skip_pandas(Settings())
     assert done == ["collector", "pandas"]
 
 
 def test_a_program_that_calls_the_command_line_stays_as_it_is(done: list[str]) -> None:
-    _haste.tune_gc()
-    _haste.skip_pandas(Settings())
+    startup.tune_gc()
+    startup.skip_pandas(Settings())
     assert done == []
 
 
 @pytest.mark.usefixtures("own")
 def test_transformations_of_the_user_have_pandas(done: list[str]) -> None:
-    _haste.skip_pandas(Settings(ingestion=IngestionSettings(transformations=("package.module:Class",))))
+    startup.skip_pandas(Settings(ingestion=IngestionSettings(transformations=("package.module:Class",))))
     assert done == []
 
 

@@ -13,9 +13,9 @@ import yaml
 from pydantic import BaseModel
 
 from coderag.config.settings import Settings
-from coderag.interfaces.cli import init as module
-from coderag.interfaces.cli._init_ollama import _parse_host
-from coderag.interfaces.cli.init import render_settings_template
+from coderag.interfaces.cli.commands import init as module
+from coderag.interfaces.cli.commands.init import render_settings_template
+from coderag.interfaces.cli.commands.init_ollama import _parse_host
 from coderag.interfaces.cli.main import app
 from tests.loopback import Reply
 from tests.loopback.ollama_server import OllamaServer

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from coderag.interfaces.cli._hits import print_hits
-from coderag.interfaces.cli._matches import _cut_line, _MatchLine
-from coderag.interfaces.cli._streams import Output
+from coderag.interfaces.cli.output.hits import print_hits
+from coderag.interfaces.cli.output.streams import Output
+from coderag.interfaces.cli.output.text_matches import _cut_line, _MatchLine
 from coderag.schema.search import Filters
 from tests.interfaces.fake_app import make_hit
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from coderag.interfaces.cli import _plan
+from coderag.interfaces.cli.output import index_plan
 from coderag.schema.index_plan import Estimate
 
 
@@ -106,14 +106,14 @@ def test_plan_json_keys(coderag) -> None:
     ],
 )
 def test_counts_are_whole_numbers_and_exact_where_they_are_known(low: float, high: float, words: str) -> None:
-    assert _plan._format_estimate(Estimate(low, high)) == words
+    assert index_plan._format_estimate(Estimate(low, high)) == words
 
 
 @pytest.mark.parametrize(
     ("size", "words"), [(0, "0 B"), (999, "999 B"), (20_480, "20.5 kB"), (12_345_678, "12.3 MB"), (3e9, "3.0 GB")]
 )
 def test_sizes_are_told_in_a_unit_that_suits_them(size: float, words: str) -> None:
-    assert _plan._format_size(size) == words
+    assert index_plan._format_size(size) == words
 
 
 @pytest.mark.parametrize(
@@ -129,4 +129,4 @@ def test_sizes_are_told_in_a_unit_that_suits_them(size: float, words: str) -> No
     ],
 )
 def test_times_are_told_in_a_unit_that_suits_them(low: float, high: float, words: str) -> None:
-    assert _plan._format_duration(Estimate(low, high)) == words
+    assert index_plan._format_duration(Estimate(low, high)) == words

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coderag.config.user_folders import find_cache_folder
-from coderag.interfaces.cli._restricted import warn_of_restrictions
+from coderag.interfaces.cli.restriction_warning import warn_of_restrictions
 
 LEFT_OUT = [("llm.provider", ".coderag.yaml, line 2")]
 

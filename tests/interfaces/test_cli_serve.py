@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from coderag.interfaces.cli import _app
-from coderag.interfaces.cli._serving import _build_arguments
+from coderag.interfaces.cli import engine_access
+from coderag.interfaces.cli.commands.service_control import _build_arguments
 from coderag.interfaces.cli.main import app
 from coderag.interfaces.serve.log_file import trim_log
 from coderag.interfaces.serve.options import read_token
@@ -74,8 +74,8 @@ def test_the_process_in_the_background_gets_all_options() -> None:
 
 
 def test_a_command_works_in_its_own_process_without_a_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_app, "open_repository", FakeCodeRAG)
-    assert isinstance(_app.open_warm(tmp_path), FakeCodeRAG)
+    monkeypatch.setattr(engine_access, "open_repository", FakeCodeRAG)
+    assert isinstance(engine_access.open_warm(tmp_path), FakeCodeRAG)
 
 
 def test_a_token_is_made_once_and_then_read(tmp_path: Path) -> None:

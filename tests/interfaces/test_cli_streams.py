@@ -9,9 +9,9 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from coderag.interfaces._plain import to_mapping
-from coderag.interfaces.cli._options import KindOption, RoleOption
-from coderag.interfaces.cli._streams import Output, escape_controls, escape_line, set_encodings
+from coderag.interfaces.cli.options import KindOption, RoleOption
+from coderag.interfaces.cli.output.streams import Output, escape_controls, escape_line, set_encodings
+from coderag.interfaces.json_values import to_mapping
 from coderag.schema.answers import Citation
 
 

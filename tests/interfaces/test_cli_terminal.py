@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from coderag.interfaces.cli._progress import show_index_progress
 from coderag.interfaces.cli.main import app
+from coderag.interfaces.cli.output.progress import show_index_progress
 from coderag.schema.indexing import IndexProgress
 
 

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from coderag.config.trust import find_trust_file, is_trusted
+from coderag.interfaces.cli.commands.status import make_status_rows
 from coderag.interfaces.cli.main import app
-from coderag.interfaces.cli.status import make_status_rows
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs a terminal of POSIX")
 

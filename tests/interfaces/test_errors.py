@@ -18,7 +18,7 @@ from coderag.errors import (
     StorageFullError,
     UnknownNameError,
 )
-from coderag.interfaces._errors import ERROR_TABLE, OTHER_CODES, find_error_row, list_exit_codes
+from coderag.interfaces.error_table import ERROR_TABLE, OTHER_CODES, find_error_row, list_exit_codes
 
 
 def all_errors(base: type[CodeRAGError] = CodeRAGError) -> set[type[CodeRAGError]]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coderag.interfaces._excerpt import cut_excerpt
+from coderag.interfaces.excerpt import cut_excerpt
 
 TEXT = "# Spawns a thread.\n@traced\ndef spawn(pool):\n    return pool\n\ndef trim(pool):\n    pool.trims += 1\n"
 

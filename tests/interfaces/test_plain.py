@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from coderag.interfaces._plain import encode_json
+from coderag.interfaces.json_values import encode_json
 
 
 @dataclass(frozen=True, slots=True)

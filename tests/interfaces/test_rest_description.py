@@ -9,8 +9,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from coderag.codegraph.graph import CodeGraph
-from coderag.interfaces._errors import ERROR_TABLE
-from coderag.interfaces.cli._graph_questions import QUERY_COMMANDS
+from coderag.interfaces.cli.commands.graph.query_commands import QUERY_COMMANDS
+from coderag.interfaces.error_table import ERROR_TABLE
 from coderag.interfaces.rest.app import make_app
 from coderag.interfaces.rest.openapi import split_description
 from coderag.schema.graph_queries import DEPTHLESS_QUERIES, GraphQuery

@@ -8,7 +8,7 @@ import pytest
 
 from coderag.config.settings import Settings
 from coderag.errors import AmbiguousNameError, CodeRAGError
-from coderag.interfaces._errors import ERROR_TABLE
+from coderag.interfaces.error_table import ERROR_TABLE
 from coderag.interfaces.rest.app import make_app
 from coderag.interfaces.rest.strict_route import MAX_BODY_BYTES
 from coderag.schema.graph import GraphDeclaration

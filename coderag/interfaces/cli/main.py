@@ -8,14 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from coderag import __version__
-from coderag.interfaces._errors import list_exit_codes
-from coderag.interfaces.cli import (
+from coderag.interfaces.cli.commands import (
     ask,
-    chat,
     context,
     doctor,
     enrich,
-    graph,
     index,
     init,
     install,
@@ -26,14 +23,17 @@ from coderag.interfaces.cli import (
     status,
     trust,
 )
-from coderag.interfaces.cli._faults import InterruptedByUserError, is_interrupt, report_error
-from coderag.interfaces.cli._group import LightGroup, show_help_without_command
-from coderag.interfaces.cli._haste import mark_dedicated_process
-from coderag.interfaces.cli._light_command import LightCommand
-from coderag.interfaces.cli._options import DebugOption
-from coderag.interfaces.cli._streams import flush_stdout, set_encodings
-from coderag.interfaces.cli.eval import eval_
-from coderag.interfaces.cli.prompts import prompts
+from coderag.interfaces.cli.commands.chat import chat_command
+from coderag.interfaces.cli.commands.eval.eval_command import eval_
+from coderag.interfaces.cli.commands.graph import graph_command
+from coderag.interfaces.cli.commands.prompts import prompts
+from coderag.interfaces.cli.options import DebugOption
+from coderag.interfaces.cli.output.error_report import InterruptedByUserError, is_interrupt, report_error
+from coderag.interfaces.cli.output.streams import flush_stdout, set_encodings
+from coderag.interfaces.cli.startup import mark_dedicated_process
+from coderag.interfaces.cli.typer_ext.light_command import LightCommand
+from coderag.interfaces.cli.typer_ext.light_group import LightGroup, show_help_without_command
+from coderag.interfaces.error_table import list_exit_codes
 
 
 class CodeRAGGroup(LightGroup):
@@ -80,11 +80,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    init.init, index.index, search.search, context.context, ask.ask, chat.chat, status.status, doctor.doctor, enrich.enrich,
+    init.init, index.index, search.search, context.context, ask.ask, chat_command.chat, status.status, doctor.doctor, enrich.enrich,
     serve.serve, mcp.mcp, install.install, repos.repos, trust.trust,
 ):  # fmt: skip
     app.command(cls=LightCommand)(command)
-app.add_typer(graph.graph)
+app.add_typer(graph_command.graph)
 app.add_typer(eval_)
 app.add_typer(prompts)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from coderag.interfaces._excerpt import cut_excerpt
+from coderag.interfaces.excerpt import cut_excerpt
 from coderag.interfaces.mcp.cleaner import Cleaner, format_code_span
 from coderag.interfaces.mcp.replies import ReplyPart
 from coderag.schema.chunks import format_location

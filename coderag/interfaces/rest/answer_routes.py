@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from fastapi import APIRouter, Request, Response
 
 from coderag.errors import CodeRAGError
-from coderag.interfaces._plain import encode_json
+from coderag.interfaces.json_values import encode_json
 from coderag.interfaces.rest.bodies import AskBody
 from coderag.interfaces.rest.event_stream import (
     EVENT_TYPE,

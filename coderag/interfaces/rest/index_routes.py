@@ -11,7 +11,7 @@ from typing import Any, Final
 from fastapi import APIRouter, Response
 
 from coderag.errors import UnknownNameError
-from coderag.interfaces._plain import encode_json
+from coderag.interfaces.json_values import encode_json
 from coderag.interfaces.rest.bodies import IndexBody
 from coderag.interfaces.rest.event_stream import EventFeed, EventStream, describe_events, encode_event, keep_alive
 from coderag.interfaces.rest.parameters import JobParameter, OptionalRootParameter

@@ -10,7 +10,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
 
 from coderag.errors import CodeRAGError
-from coderag.interfaces._errors import ERROR_TABLE
+from coderag.interfaces.error_table import ERROR_TABLE
 from coderag.interfaces.rest.problems import PROBLEM_TYPE, Problem
 from coderag.schema.answers import AnswerEvent
 

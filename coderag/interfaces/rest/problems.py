@@ -13,8 +13,8 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from coderag.errors import AmbiguousNameError, CodeRAGError, IndexNotFoundError
-from coderag.interfaces._errors import find_error_row
-from coderag.interfaces._plain import encode_json
+from coderag.interfaces.error_table import find_error_row
+from coderag.interfaces.json_values import encode_json
 from coderag.schema.graph import GraphDeclaration
 
 PROBLEM_TYPE: Final = "application/problem+json"

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Response
 
 from coderag import __version__
 from coderag.errors import UnknownNameError
-from coderag.interfaces._plain import encode_json
+from coderag.interfaces.json_values import encode_json
 from coderag.interfaces.rest.bodies import RootBody
 from coderag.interfaces.rest.parameters import RootParameter
 from coderag.interfaces.rest.replies import ForgottenReply, HealthReply, RepositoriesReply

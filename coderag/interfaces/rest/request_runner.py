@@ -12,7 +12,7 @@ from fastapi import Depends, Request
 from fastapi.responses import Response
 
 from coderag.errors import ServiceBusyError, ServiceError, UnknownNameError
-from coderag.interfaces._plain import encode_json
+from coderag.interfaces.json_values import encode_json
 from coderag.workspace.repository import OpenRepository
 from coderag.workspace.workspace import Workspace
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from coderag.interfaces.cli._install_run import InstallRequest, run_install
-from coderag.interfaces.cli._streams import Output
+from coderag.interfaces.cli.commands.install_run import InstallRequest, run_install
+from coderag.interfaces.cli.output.streams import Output
 from coderag.interfaces.install.agents import AGENTS, find_agent
 from coderag.interfaces.install.command import find_server_command
 from coderag.interfaces.install.json_text import parse_json

@@ -7,7 +7,7 @@ import pytest
 
 from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError
-from coderag.interfaces.cli.init import render_settings_template
+from coderag.interfaces.cli.commands.init import render_settings_template
 from evals.settings_edit import edited, write_settings
 
 WEIGHTS = {"weights": {"dense": 1.25, "length": 0.0}}

@@ -16,7 +16,7 @@ from coderag.errors import (
     ServiceBusyError,
     ServiceError,
 )
-from coderag.interfaces._plain import encode_json
+from coderag.interfaces.json_values import encode_json
 from coderag.interfaces.rest.problems import to_problem
 from coderag.schema.graph import GraphDeclaration
 from coderag.service.client import ServiceClient, to_error

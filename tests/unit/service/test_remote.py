@@ -18,7 +18,7 @@ from coderag.errors import (
     ServiceError,
     UnknownNameError,
 )
-from coderag.interfaces._plain import encode_json
+from coderag.interfaces.json_values import encode_json
 from coderag.schema.answers import AnswerEvent
 from coderag.schema.indexing import IndexProgress
 from coderag.schema.search import Filters

@@ -12,7 +12,7 @@ from enum import Enum
 from types import FrameType
 from typing import Final
 
-from coderag.interfaces._errors import INTERRUPTED, SUCCESS
+from coderag.interfaces.error_table import INTERRUPTED, SUCCESS
 from coderag.interfaces.mcp.framing import LineCutter
 from coderag.interfaces.mcp.stdio.backends import BackendSelector, SessionOptions
 from coderag.interfaces.mcp.stdio.handshake import Handshake

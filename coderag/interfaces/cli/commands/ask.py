@@ -1,0 +1,112 @@
+"""``coderag ask``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from coderag.interfaces.cli.options import (
+    BudgetOption,
+    ChangedSinceOption,
+    ComplexityOption,
+    DebugOption,
+    JsonOption,
+    KindOption,
+    LanguageOption,
+    NoIndexOption,
+    PathOption,
+    QueryArgument,
+    RepoOption,
+    RoleOption,
+    make_filters,
+    read_query,
+)
+from coderag.interfaces.cli.output.answer import AnswerPrinter, format_verdict, list_notes
+from coderag.interfaces.cli.output.streams import Output
+from coderag.interfaces.cli.output.verdict import format_evidence, note_unindexed
+from coderag.schema.answers import AnswerEvent
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from coderag.interfaces.cli.engine_access import Engine
+    from coderag.schema.answers import Answer
+
+NoStreamOption = Annotated[bool, typer.Option("--no-stream", help="Show the answer when all of it is there.")]
+
+
+def ask(  # noqa: PLR0913  # one parameter an option
+    query: QueryArgument,
+    *,
+    budget: BudgetOption = None,
+    language: LanguageOption = None,
+    kind: KindOption = None,
+    path: PathOption = None,
+    role: RoleOption = None,
+    complexity: ComplexityOption = None,
+    changed_since: ChangedSinceOption = None,
+    no_index: NoIndexOption = False,
+    repo: RepoOption = None,
+    no_stream: NoStreamOption = False,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Answer a question, with citations.
+
+    Each claim is checked against the lines that it cites, as they are on disk. In a terminal the answer is shown while it is
+    written.
+    """
+    del debug  # read in main, before anything can fail
+    from coderag.interfaces.cli.indexing import ask_indexed, open_warm
+
+    output = Output(as_json)
+    text, filters = read_query(query), make_filters(language, kind, path, role, complexity, changed_since)
+    rag = open_warm(repo, output)
+    stream = output.is_terminal and not no_stream
+
+    def ask_engine(engine: "Engine") -> "Answer":
+        if stream:
+            import asyncio  # slow, and `--help` comes this way
+
+            return asyncio.run(
+                _print_stream(engine.astream(text, token_budget=budget, filters=filters), engine.root, output)
+            )
+        return engine.ask(text, token_budget=budget, filters=filters)
+
+    answer = ask_indexed(rag, ask_engine, output, may_index=not no_index, activity="" if stream else "searching")
+    if as_json:
+        output.write_json(answer)
+        return
+    if not stream:
+        AnswerPrinter(output, rag.root).handle_event(AnswerEvent("answer", answer=answer))
+    _print_verdict(answer, output)
+    for note in list_notes(answer):
+        output.note(note)
+    if answer.evidence != "found":
+        output.note(format_evidence(answer))
+    note_unindexed(answer, output)
+
+
+async def _print_stream(events: "AsyncIterator[AnswerEvent]", root: Path, output: Output) -> "Answer":
+    """Print an answer while it comes, and return it."""
+    printer = AnswerPrinter(output, root)
+    answer = None
+    try:
+        async for event in events:
+            printer.handle_event(event)
+            answer = event.answer
+    finally:
+        printer.close()
+    assert answer is not None, "the last event is the answer"
+    return answer
+
+
+def _print_verdict(answer: "Answer", output: Output) -> None:
+    if not output.is_terminal:
+        output.write(f"\n{format_verdict(answer)}")
+        return
+    from rich.text import Text
+
+    console = output.make_console()
+    console.print()
+    console.print(Text(format_verdict(answer), style="green" if answer.verified == answer.total else "yellow"))

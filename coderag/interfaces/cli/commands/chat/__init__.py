@@ -1,0 +1,1 @@
+"""``coderag chat``: a conversation in a terminal."""

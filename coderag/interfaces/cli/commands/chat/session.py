@@ -1,0 +1,121 @@
+"""A conversation at the command line: what is asked, what came of it, and the thread that it goes on in."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from coderag.errors import ModelError
+from coderag.interfaces.cli.confirmation import can_prompt, confirm, suppress_typing
+from coderag.interfaces.cli.output.answer import AnswerPrinter
+from coderag.interfaces.cli.output.streams import Output
+from coderag.schema.answers import AnswerEvent
+
+if TYPE_CHECKING:
+    from coderag.answering.chat.state import ChatContext
+    from coderag.app import CodeRAG
+    from coderag.engine.chat import Approval, Chat, ChatTurn
+    from coderag.schema.answers import Answer
+
+
+class ChatSession:
+    """Asks the questions of a conversation one after the other, each in an event loop of its own.
+
+    Args:
+        rag: The engine, which has an index.
+        chat: The conversation.
+        output: Where answers go.
+        yes: Whether long prompts are sent without asking.
+        debug: Whether errors show their tracebacks.
+
+    Attributes:
+        model: Name of the language model; empty without one.
+        turns: What was said, as last read.
+        answer: The last one of this process in this thread; None before.
+        ended: Whether the person wants no more.
+    """
+
+    def __init__(self, rag: "CodeRAG", chat: "Chat", output: Output, *, yes: bool, debug: bool) -> None:
+        self.rag = rag
+        self.output = output
+        self.yes = yes
+        self.debug = debug
+        self.is_finished = False
+        model = self.context.query.language_model
+        self.model = model.name if model else ""
+        self._printer = None if output.as_json else AnswerPrinter(output, rag.root)
+        self.switch_to(chat)
+
+    def switch_to(self, chat: "Chat") -> None:
+        """Go on with another conversation."""
+        self.chat = chat
+        self.answer: Answer | None = None
+        self.turns: Sequence[ChatTurn] = ()
+        self.read_turns()
+
+    @property
+    def context(self) -> "ChatContext":
+        """What the conversation works with, with the index as it is now."""
+        return self.rag.build_chat_context()
+
+    @property
+    def cited_places(self) -> Sequence[str]:
+        """The places that have numbers now, number 1 first."""
+        return next((turn.cited for turn in reversed(self.turns) if turn.cited), ())
+
+    def read_turns(self) -> None:
+        """Read what was said, in another process as well."""
+        self.turns = asyncio.run(self.chat.read_turns())
+
+    def find_unanswered(self) -> str:
+        """Return the last question if it has no answer; else nothing."""
+        return asyncio.run(self.chat.find_unanswered())
+
+    def ask(self, text: str) -> "Answer":
+        """Return the answer to a question; unless JSON is wanted, it was printed.
+
+        Raises:
+            ModelError: The language model failed, or a long prompt was not agreed to where nobody can be asked.
+            KeyboardInterrupt: Ctrl-C; the question has no answer then.
+        """
+        from coderag.engine.chat import Approval
+
+        result = self._run_step(text, None)
+        while isinstance(result, Approval):
+            result = self._run_step("", self._ask_approval(result))
+        self.answer = result
+        self.read_turns()
+        return result
+
+    def _run_step(self, text: str, approve: bool | None) -> "Answer | Approval":
+        """Go on to the answer, or to what has to be approved first."""
+        with suppress_typing() if self.output.is_terminal and can_prompt() else nullcontext():
+            return asyncio.run(self._consume_events(text, approve))
+
+    async def _consume_events(self, text: str, approve: bool | None) -> "Answer | Approval":
+        result: Answer | Approval | None = None
+        try:
+            async for event in self.chat.astream(text, approve=approve):
+                if not isinstance(event, AnswerEvent):
+                    result = event
+                    continue
+                result = event.answer
+                if self._printer:
+                    self._printer.handle_event(event)
+        finally:
+            if self._printer:
+                self._printer.close()
+            await self.chat.aclose()
+        assert result is not None, "the last event is the answer, or an approval"
+        return result
+
+    def _ask_approval(self, approval: "Approval") -> bool:
+        cost = "" if approval.cost is None else f" It costs about {approval.cost:.4f}."
+        if self.yes:
+            self.output.note(f"{approval.reason.removesuffix('.')}: agreed by --yes.{cost}")
+            return True
+        if self._printer is None or not can_prompt():
+            hint = "Agree with --yes, or raise chat.confirm_tokens."
+            raise ModelError(f"the language model was not asked: {approval.reason}{cost}", hint=hint)
+        self.output.note(f"{approval.reason}{cost}")
+        return confirm("Send it? Without it, the answer is made from the evidence.")

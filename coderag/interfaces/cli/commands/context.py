@@ -1,0 +1,152 @@
+"""``coderag context``."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from coderag.interfaces.cli.options import (
+    BudgetOption,
+    ChangedSinceOption,
+    ComplexityOption,
+    DebugOption,
+    ExplainOption,
+    JsonOption,
+    KindOption,
+    LanguageOption,
+    NoIndexOption,
+    PathOption,
+    RepoOption,
+    RoleOption,
+    make_filters,
+    read_query,
+)
+from coderag.interfaces.cli.output.streams import Output, escape_controls
+from coderag.interfaces.cli.output.verdict import format_evidence, note_unindexed
+from coderag.schema.context import AssembledContext
+from coderag.schema.search import Filters
+from coderag.schema.vocabulary import ContextFormat
+
+if TYPE_CHECKING:
+    from coderag.app import CodeRAG
+    from coderag.interfaces.cli.engine_access import Engine
+
+_QUERY_HELP = "The question. Several words need no quotes; '-' reads it from standard input."
+_SESSION_HELP = "Leave out what contexts of this name have shown before, as long as it has not been edited."
+_FILE_HELP = "Print these lines of an indexed file instead: 'src/app.py:10-42'. May be given several times."
+
+OptionalQuery = Annotated[list[str] | None, typer.Argument(metavar="QUERY", help=_QUERY_HELP, show_default=False)]
+FormatOption = Annotated[ContextFormat, typer.Option("--format", "-f", help="How the text is written.")]
+SessionOption = Annotated[
+    str | None, typer.Option("--session", "-s", metavar="NAME", help=_SESSION_HELP, show_default=False)
+]
+ForgetOption = Annotated[bool, typer.Option("--forget", help="Begin the session anew.")]
+FileOption = Annotated[list[str] | None, typer.Option("--file", metavar="PLACE", help=_FILE_HELP, show_default=False)]
+
+
+def context(  # noqa: PLR0913  # one parameter an option
+    query: OptionalQuery = None,
+    *,
+    budget: BudgetOption = None,
+    text_format: FormatOption = "markdown",
+    session: SessionOption = None,
+    forget: ForgetOption = False,
+    file: FileOption = None,
+    language: LanguageOption = None,
+    kind: KindOption = None,
+    path: PathOption = None,
+    role: RoleOption = None,
+    complexity: ComplexityOption = None,
+    changed_since: ChangedSinceOption = None,
+    explain: ExplainOption = False,
+    no_index: NoIndexOption = False,
+    repo: RepoOption = None,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Print the code that a question needs, for a prompt.
+
+    The result is Markdown, XML or JSON and keeps within a budget of tokens; what was left out is listed with the command
+    that prints it.
+    """
+    del debug  # read in main, before anything can fail
+    from coderag.interfaces.cli.indexing import ask_indexed, open_local, open_warm
+
+    filters = make_filters(language, kind, path, role, complexity, changed_since)
+    _check_options(query, session, file, filters, forget=forget, explain=explain)
+    output = Output(as_json)
+    if explain:
+        _print_explanation(
+            open_local(repo, output), read_query(query or []), budget, filters, output, may_index=not no_index
+        )
+        return
+    rag = open_warm(repo, output)
+    if session and forget:
+        existed = rag.forget(session)
+        if not query:
+            output.note(f"session {session}: {'forgotten' if existed else 'there was none'}")
+            return
+    text = "" if file else read_query(query or [])
+
+    def assemble(engine: "Engine") -> AssembledContext:
+        if file:
+            return engine.read(file, token_budget=budget, format=text_format)
+        return engine.context(text, token_budget=budget, filters=filters, format=text_format, session=session)
+
+    assembled = ask_indexed(rag, assemble, output, may_index=not no_index)
+    if as_json:
+        output.write_json(assembled)
+        return
+    output.write(escape_controls(assembled.text) if output.is_terminal else assembled.text)
+    output.note(_format_totals(assembled, judged=not file))
+    note_unindexed(assembled, output)
+
+
+def _check_options(
+    query: list[str] | None,
+    session: str | None,
+    file: list[str] | None,
+    filters: Filters | None,
+    *,
+    forget: bool,
+    explain: bool,
+) -> None:
+    """Refuse what does not go together."""
+    if explain and (file or session):
+        raise typer.BadParameter("it goes with neither --file nor --session.", param_hint="--explain")
+    if file and (query or session or filters):
+        message = "it prints lines of files, and takes no question, no session and no filter."
+        raise typer.BadParameter(message, param_hint="--file")
+    if session is not None and not session:
+        raise typer.BadParameter("no name is given.", param_hint="--session")
+    if forget and not session:
+        raise typer.BadParameter("say which session with --session.", param_hint="--forget")
+    if not (query or file or forget):
+        raise typer.BadParameter("no question is given.", param_hint="QUERY")
+
+
+def _print_explanation(
+    rag: "CodeRAG", query: str, budget: int | None, filters: Filters | None, output: Output, *, may_index: bool
+) -> None:
+    from coderag.interfaces.cli.indexing import ask_indexed
+    from coderag.interfaces.cli.output.explanation import print_explanation
+
+    explanation = ask_indexed(
+        rag, lambda engine: engine.explain(query, token_budget=budget, filters=filters), output, may_index=may_index
+    )
+    print_explanation(explanation, rag.root, output)
+
+
+def _format_totals(assembled: AssembledContext, *, judged: bool) -> str:
+    """Return one line on what was printed; lines that were asked for by their place have no verdict."""
+    parts = [f"{assembled.tokens:,} of {assembled.token_budget:,} tokens"]
+    if assembled.omitted:
+        parts.append(f"{_format_result_count(len(assembled.omitted))} left out")
+    if assembled.shown_before:
+        parts.append(f"{_format_result_count(len(assembled.shown_before))} shown before")
+    if judged:
+        parts.append(format_evidence(assembled))
+    return "; ".join(parts)
+
+
+def _format_result_count(number: int) -> str:
+    return f"{number:,} result{'' if number == 1 else 's'}"

@@ -1,0 +1,116 @@
+"""``coderag enrich``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from coderag.errors import InvalidQueryError
+from coderag.interfaces.cli.options import DebugOption, JsonOption, RepoOption
+from coderag.interfaces.cli.output.streams import Output
+from coderag.interfaces.error_table import PARTIAL_INDEX
+
+if TYPE_CHECKING:
+    from coderag.app import CodeRAG
+
+BudgetOption = Annotated[
+    str | None, typer.Option("--budget", metavar="TIME", help="Time it may take: 90s, 10m, 2h.", show_default=False)
+]
+CostOption = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="AMOUNT", min=0, help="What it may cost, by the prices of 'llm'.", show_default=False),
+]  # fmt: skip
+LimitOption = Annotated[
+    int | None, typer.Option("--limit", metavar="N", min=1, help="Pieces of code, at most.", show_default=False)
+]
+IncludeOption = Annotated[
+    list[str] | None,
+    typer.Option("--include", metavar="ROLE", help="Also code that is: test, generated, vendored.", show_default=False),
+]
+WatchOption = Annotated[bool, typer.Option("--watch", help="Go on, and summarise again whenever the index changes.")]
+PlanOption = Annotated[bool, typer.Option("--plan", help="Only say what would be asked, and what it would cost.")]
+FromOption = Annotated[
+    Path | None,
+    typer.Option("--from", metavar="FILE", help="Take summaries that were written elsewhere: JSON lines.", show_default=False),
+]  # fmt: skip
+
+
+def enrich(  # noqa: PLR0913  # one parameter an option
+    *,
+    budget: BudgetOption = None,
+    max_cost: CostOption = None,
+    limit: LimitOption = None,
+    include: IncludeOption = None,
+    watch: WatchOption = False,
+    plan: PlanOption = False,
+    given: FromOption = None,
+    repo: RepoOption = None,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Have the language model of 'llm' write a sentence on each piece of code, the most used first.
+
+    Searches go on meanwhile and see the sentences in steps. Ctrl-C ends it; what was written stays, and the next run goes
+    on from there. Exits with 5 if some code could not be summarised; it is tried again by the next run.
+    """
+    del debug  # read in main, before anything can fail
+    from coderag.interfaces.cli.indexing import open_local
+
+    if given is not None and (budget or max_cost is not None or limit or include or watch or plan):
+        raise InvalidQueryError("--from goes with no other option of 'enrich'")
+    if plan and (budget or max_cost is not None or watch):
+        raise InvalidQueryError("--plan goes with --limit and --include only")
+    budget_s = parse_duration(budget) if budget else None
+    output = Output(as_json)
+    rag = open_local(repo, output)
+    if plan:
+        _print_plan(rag, limit, include, output)
+    elif given is not None:
+        _import_summaries(rag, given, output)
+    else:
+        from coderag.interfaces.cli.commands.enrich_run import run_enrichment
+
+        run_enrichment(rag, (budget_s, max_cost, limit), tuple(include or ()), output, watch=watch)
+
+
+def parse_duration(text: str) -> float:
+    """Return a time as typed, such as ``90s``, ``10m``, ``1h30m`` or ``45`` (seconds), in seconds.
+
+    Raises:
+        InvalidQueryError: It is none.
+    """
+    import re
+
+    match = re.fullmatch(
+        r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m(?:in)?)?(?:(\d+(?:\.\d+)?)s?)?", text.strip().lower()
+    )
+    if not match or not any(match.groups()):
+        raise InvalidQueryError(f"{text!r} is no time", hint="Write it as 90s, 10m, 2h or 1h30m.")
+    hours, minutes, seconds = (float(part or 0) for part in match.groups())
+    return hours * 3_600 + minutes * 60 + seconds
+
+
+def _print_plan(rag: "CodeRAG", limit: int | None, include: list[str] | None, output: Output) -> None:
+    from coderag.interfaces.cli.commands.enrich_run import make_plan_rows
+    from coderag.interfaces.cli.output.report import print_report
+
+    with output.show_status("looking at the code"):
+        planned = rag.summaries.plan(limit=limit, include=tuple(include or ()))
+    if output.as_json:
+        output.write_json(planned)
+    else:
+        print_report(f"plan for {rag.root} (nothing is sent)", make_plan_rows(planned), output)
+
+
+def _import_summaries(rag: "CodeRAG", path: Path, output: Output) -> None:
+    from coderag.interfaces.cli.commands.enrich_run import make_report_rows
+    from coderag.interfaces.cli.output.report import print_report
+
+    with output.show_status("taking the summaries"):
+        report = rag.summaries.import_file(path)
+    if output.as_json:
+        output.write_json(report)
+    else:
+        print_report(f"took summaries for {rag.root}", make_report_rows(report), output)
+    if report.unknown:
+        raise typer.Exit(PARTIAL_INDEX)

@@ -1,0 +1,1 @@
+"""``coderag eval``: evaluation runs over golden sets."""

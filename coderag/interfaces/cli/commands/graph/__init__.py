@@ -1,0 +1,1 @@
+"""``coderag graph``: queries of the code graph."""

@@ -1,0 +1,113 @@
+"""What the code graph answers, as lines for people: where to look, what is there, and how that is known."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from coderag.codegraph.drawing import find_predecessors, is_outgoing
+from coderag.interfaces.cli.commands.graph.options import Level
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE
+from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
+
+if TYPE_CHECKING:
+    from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
+
+_TYPE_ARGUMENTS: Final = re.compile(r"(?<=\w)<.+>")
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEntry:
+    """A line of an answer.
+
+    Attributes:
+        path, line: Where to look; no path for a heading.
+        how: What is known of it, such as who resolved it and how surely.
+        unsure: Whether it is only a candidate.
+        below: What belongs under it.
+    """
+
+    path: str = ""
+    line: int = 0
+    kind: str = ""
+    name: str = ""
+    detail: str = ""
+    is_candidate: bool = False
+    children: "list[GraphEntry]" = field(default_factory=list)
+
+
+def make_neighbour_entries(name: str, neighbours: "Sequence[GraphNeighbour]") -> list[GraphEntry]:
+    """Return neighbours as entries, each below the one that it was reached from.
+
+    Args:
+        name: What was asked for; what was reached in another way, as through a method that it overrides, says so.
+    """
+    bare_name = _TYPE_ARGUMENTS.sub("", name.rpartition("::")[2])
+    parents = find_predecessors(neighbours)
+    entries = [
+        _make_neighbour_entry(
+            neighbour, via=position is None and (neighbour.depth > 1 or not neighbour.via.endswith(bare_name))
+        )
+        for neighbour, position in zip(neighbours, parents, strict=True)
+    ]
+    for entry, position in zip(entries, parents, strict=True):
+        if position is not None:
+            entries[position].children.append(entry)
+    return [entry for entry, position in zip(entries, parents, strict=True) if position is None]
+
+
+def make_path_entries(steps: "Sequence[GraphNeighbour]") -> list[GraphEntry]:
+    """Return the steps of a path as entries, in order."""
+    return [_make_neighbour_entry(step) for step in steps]
+
+
+def make_cycle_entries(level: Level, cycles: "Sequence[GraphCycle]") -> list[GraphEntry]:
+    """Return a heading for each cycle, one way around below it."""
+    return [
+        GraphEntry(
+            kind="cycle",
+            name=f"of {len(cycle.members):,} {level}",
+            detail="one way around; --json lists them all" if len(cycle.members) > len(cycle.steps) else "",
+            children=make_path_entries(cycle.steps),
+        )
+        for cycle in cycles
+    ]
+
+
+def make_hotspot_entries(hotspots: "Sequence[Hotspot]") -> list[GraphEntry]:
+    """Return hotspots as entries, in order."""
+    return [
+        GraphEntry(
+            hotspot.path,
+            hotspot.start_line,
+            hotspot.kind,
+            hotspot.qualified_name,
+            f"centrality {hotspot.centrality:.3f}, {hotspot.users:,} {'user' if hotspot.users == 1 else 'users'}, uses {hotspot.uses:,}",
+        )
+        for hotspot in hotspots
+    ]
+
+
+def make_outline_entries(path: str, outline: "Sequence[OutlineEntry]") -> list[GraphEntry]:
+    """Return the declarations of the file at `path` as entries, each below the one that contains it."""
+    return [
+        GraphEntry(path, entry.start_line, entry.kind, entry.name, children=make_outline_entries(path, entry.children))
+        for entry in outline
+    ]
+
+
+def _make_neighbour_entry(neighbour: "GraphNeighbour", *, via: bool = False) -> GraphEntry:
+    """Return a neighbour at its line of evidence; if that is elsewhere, say where the neighbour is declared."""
+    parts = [neighbour.relation.replace("_", " "), f"{neighbour.resolver} {neighbour.confidence:.2f}"]
+    if neighbour.kind not in (EXTERNAL_KIND, FILE_KIND) and is_outgoing(neighbour.relation):
+        parts.append(f"at {neighbour.path}:{neighbour.start_line}")
+    if via:
+        parts.append(f"by way of {neighbour.via}")
+    return GraphEntry(
+        neighbour.evidence or neighbour.path,
+        neighbour.line,
+        neighbour.kind,
+        neighbour.qualified_name,
+        ", ".join(parts),
+        neighbour.confidence < MIN_RESOLVED_CONFIDENCE,
+    )

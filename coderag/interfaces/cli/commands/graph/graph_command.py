@@ -1,0 +1,201 @@
+"""``coderag graph``: who calls, imports, extends and tests what, each with the line of evidence."""
+
+from collections.abc import Callable
+from typing import Annotated, Final
+
+import typer
+
+from coderag.interfaces.cli.commands.graph.exchange import export, import_
+from coderag.interfaces.cli.commands.graph.options import (
+    CandidatesOption,
+    DotOption,
+    Level,
+    LimitOption,
+    MermaidOption,
+    NameArgument,
+    make_view_options,
+)
+from coderag.interfaces.cli.commands.graph.query_commands import QUERY_COMMANDS, QueryCommand
+from coderag.interfaces.cli.options import DebugOption, JsonOption, NoIndexOption, RepoOption
+from coderag.interfaces.cli.typer_ext.light_command import LightCommand
+from coderag.interfaces.cli.typer_ext.light_group import LightGroup, show_help_without_command
+
+DepthOption = Annotated[int, typer.Option("--depth", metavar="N", min=1, help="Steps to follow.")]
+StartArgument = Annotated[
+    str, typer.Argument(metavar="FROM", help="Where it starts: a name, as for 'callers'.", show_default=False)
+]
+EndArgument = Annotated[str, typer.Argument(metavar="TO", help="Where it ends: likewise.", show_default=False)]
+FileArgument = Annotated[str, typer.Argument(metavar="PATH", help="A file, seen from the root.", show_default=False)]
+LevelOption = Annotated[Level, typer.Option("--level", help="Circles of imports, or of calls.")]
+KindOption = Annotated[
+    str | None, typer.Option("--kind", "-k", metavar="KIND", help="Only this kind, such as class.", show_default=False)
+]
+HotspotLimitOption = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Results, at most.")]
+
+graph: Final = typer.Typer(name="graph", cls=LightGroup, invoke_without_command=True, rich_markup_mode=None)
+
+
+@graph.callback()
+def group(ctx: typer.Context) -> None:
+    """Say who calls, imports, extends and tests what.
+
+    Each answer has its line of evidence, who resolved it, and how surely (0 to 1).
+    """
+    show_help_without_command(ctx)
+
+
+def _make_walk_command(query: QueryCommand) -> Callable[..., None]:
+    """Return the command of a question that may be followed for several steps."""
+
+    def run_query_command(  # noqa: PLR0913  # one parameter an option
+        name: NameArgument,
+        *,
+        depth: DepthOption = query.depth,
+        candidates: CandidatesOption = False,
+        limit: LimitOption = None,
+        mermaid: MermaidOption = False,
+        dot: DotOption = False,
+        no_index: NoIndexOption = False,
+        repo: RepoOption = None,
+        as_json: JsonOption = False,
+        debug: DebugOption = False,
+    ) -> None:
+        del debug  # read in main, before anything can fail
+        view = make_view_options(
+            as_json=as_json,
+            mermaid=mermaid,
+            dot=dot,
+            no_index=no_index,
+            repo=repo,
+            limit=limit,
+            candidates=candidates,
+        )
+        from coderag.interfaces.cli.commands.graph.query_runner import run_query
+
+        run_query(query, name, view, depth=depth)
+
+    return run_query_command
+
+
+def _make_direct_command(query: QueryCommand) -> Callable[..., None]:
+    """Return the command of a question that has one step."""
+
+    def run_query_command(  # noqa: PLR0913  # one parameter an option
+        name: NameArgument,
+        *,
+        candidates: CandidatesOption = False,
+        limit: LimitOption = None,
+        mermaid: MermaidOption = False,
+        dot: DotOption = False,
+        no_index: NoIndexOption = False,
+        repo: RepoOption = None,
+        as_json: JsonOption = False,
+        debug: DebugOption = False,
+    ) -> None:
+        del debug
+        view = make_view_options(
+            as_json=as_json,
+            mermaid=mermaid,
+            dot=dot,
+            no_index=no_index,
+            repo=repo,
+            limit=limit,
+            candidates=candidates,
+        )
+        from coderag.interfaces.cli.commands.graph.query_runner import run_query
+
+        run_query(query, name, view)
+
+    return run_query_command
+
+
+for _query in QUERY_COMMANDS:
+    _make = _make_walk_command if _query.depth else _make_direct_command
+    graph.command(_query.name, cls=LightCommand, help=_query.help)(_make(_query))
+
+
+@graph.command(cls=LightCommand)
+def path(  # noqa: PLR0913
+    start: StartArgument,
+    end: EndArgument,
+    *,
+    candidates: CandidatesOption = False,
+    mermaid: MermaidOption = False,
+    dot: DotOption = False,
+    no_index: NoIndexOption = False,
+    repo: RepoOption = None,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Show the shortest way from one declaration to another."""
+    del debug
+    view = make_view_options(
+        as_json=as_json, mermaid=mermaid, dot=dot, no_index=no_index, repo=repo, candidates=candidates
+    )
+    from coderag.interfaces.cli.commands.graph import query_runner
+
+    query_runner.show_path(start, end, view)
+
+
+@graph.command(cls=LightCommand)
+def cycles(  # noqa: PLR0913
+    *,
+    level: LevelOption = "files",
+    limit: LimitOption = None,
+    mermaid: MermaidOption = False,
+    dot: DotOption = False,
+    no_index: NoIndexOption = False,
+    repo: RepoOption = None,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """List files that import one another in circles.
+
+    With --level symbols: functions that call one another.
+    """
+    del debug
+    view = make_view_options(as_json=as_json, mermaid=mermaid, dot=dot, no_index=no_index, repo=repo, limit=limit)
+    from coderag.interfaces.cli.commands.graph import query_runner
+
+    query_runner.show_cycles(level, view)
+
+
+@graph.command(cls=LightCommand)
+def hotspots(
+    *,
+    limit: HotspotLimitOption = 20,
+    kind: KindOption = None,
+    no_index: NoIndexOption = False,
+    repo: RepoOption = None,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """List what the most depends on, by calls and imports."""
+    del debug
+    view = make_view_options(as_json=as_json, mermaid=False, dot=False, no_index=no_index, repo=repo, limit=limit)
+    from coderag.interfaces.cli.commands.graph import query_runner
+
+    query_runner.show_hotspots(kind, limit, view)
+
+
+@graph.command(cls=LightCommand)
+def outline(
+    file: FileArgument,
+    *,
+    mermaid: MermaidOption = False,
+    dot: DotOption = False,
+    no_index: NoIndexOption = False,
+    repo: RepoOption = None,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Show the declarations of a file, nested."""
+    del debug
+    view = make_view_options(as_json=as_json, mermaid=mermaid, dot=dot, no_index=no_index, repo=repo)
+    from coderag.interfaces.cli.commands.graph import query_runner
+
+    query_runner.show_outline(file, view)
+
+
+graph.command()(export)
+graph.command("import")(import_)

@@ -1,0 +1,109 @@
+"""``coderag index``."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from coderag.errors import InvalidQueryError
+from coderag.interfaces.cli.options import DebugOption, FolderArgument, JsonOption, RepoOption, choose_repository
+from coderag.interfaces.cli.output.streams import Output
+from coderag.interfaces.error_table import PARTIAL_INDEX
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from coderag.interfaces.cli.output.report import ReportRow
+    from coderag.schema.indexing import IndexReport
+
+PlanOption = Annotated[bool, typer.Option("--plan", help="Only say what would be done, and what it would cost.")]
+ProfileOption = Annotated[bool, typer.Option("--profile", help="Say how long each stage took, and how fast it was.")]
+WatchOption = Annotated[bool, typer.Option("--watch", help="Go on, and index again whenever files change.")]
+FullOption = Annotated[bool, typer.Option("--full", help="Read every file again, not only what changed.")]
+
+
+def index(  # noqa: PLR0913  # one parameter an option
+    folder: FolderArgument = None,
+    *,
+    full: FullOption = False,
+    plan: PlanOption = False,
+    watch: WatchOption = False,
+    profile: ProfileOption = False,
+    repo: RepoOption = None,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Index the repository, or bring its index up to date.
+
+    Exits with 5 if some files failed; the others are indexed then.
+    """
+    del debug  # read in main, before anything can fail
+    from coderag.interfaces.cli.indexing import open_local, open_warm, run_index
+    from coderag.interfaces.cli.output.report import print_report
+
+    if watch and (plan or full):
+        raise InvalidQueryError("--watch goes with neither --plan nor --full")
+    output, repo = Output(as_json), choose_repository(folder, repo)
+    if watch:
+        from coderag.interfaces.cli.commands.index_watch import follow_edits
+
+        follow_edits(open_local(repo, output), output)
+        return
+    if plan:
+        from coderag.interfaces.cli.output.index_plan import print_plan
+
+        engine = open_local(repo, output)
+        with output.show_status("looking at the files"):
+            planned = engine.plan(full=full)
+        print_plan(planned, output)
+        return
+    rag = open_warm(repo, output)
+    report = run_index(rag, full=full)
+    if as_json:
+        output.write_json(report, root=rag.root)
+    else:
+        print_report(f"indexed {rag.root}", make_report_rows(report, profile=profile), output)
+    if report.failed:
+        raise typer.Exit(PARTIAL_INDEX)
+
+
+def make_report_rows(report: "IndexReport", *, profile: bool = False) -> "list[ReportRow]":
+    """Return the report of an indexing run as rows.
+
+    Args:
+        profile: Whether to say how long each stage took.
+    """
+    from coderag.interfaces.cli.output.report import ReportRow, format_counts, make_list_rows, make_reason_rows
+
+    changes = {name: getattr(report, name) for name in ("added", "changed", "removed", "renamed", "unchanged")}
+    content = {name: getattr(report, name) for name in ("chunks", "symbols", "edges", "lines")}
+    return [
+        ReportRow("files", format_counts(report.files)),
+        ReportRow("changes", format_counts(changes)),
+        ReportRow("content", format_counts(content)),
+        *([ReportRow("vectors", f"{report.embedded:,} made anew: {report.reembedded}")] if report.reembedded else []),
+        *make_reason_rows("skipped", report.skipped),
+        *make_list_rows("failed", (f"{path}: {error}" for path, error in report.failed), "red"),
+        ReportRow("generation", str(report.generation)),
+        ReportRow("seconds", f"{report.elapsed_s:.2f}{_format_speed(report, report.elapsed_s)}"),
+        *(_make_stage_rows("stages", report.seconds, report) if profile else []),
+        *(_make_stage_rows("in workers", report.worker_seconds, report) if profile else []),
+    ]
+
+
+def _make_stage_rows(label: str, seconds: "Mapping[str, float]", report: "IndexReport") -> "list[ReportRow]":
+    from coderag.interfaces.cli.output.report import make_list_rows
+
+    return make_list_rows(
+        label,
+        (
+            f"{stage:<12} {stage_seconds:7.3f} s{_format_speed(report, stage_seconds)}"
+            for stage, stage_seconds in seconds.items()
+        ),
+    )
+
+
+def _format_speed(report: "IndexReport", seconds: float) -> str:
+    """Return how fast the files that were read went through in so many seconds; nothing where that says nothing."""
+    if not report.lines_read or seconds < 0.0005:
+        return ""
+    return f"  ({report.lines_read / seconds:,.0f} lines/s, {report.bytes_read / seconds / 1e6:,.1f} MB/s)"

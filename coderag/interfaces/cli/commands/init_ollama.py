@@ -1,0 +1,213 @@
+"""What ``coderag init`` finds of a running Ollama, and what a person chooses of it. Nothing is fetched."""
+
+import sys
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Thread
+from typing import Final, get_args
+
+from coderag.errors import CodeRAGError, ConfigurationError
+from coderag.interfaces.cli.output.streams import escape_controls
+
+DETECTION_TIMEOUT_S: Final = 0.5
+"""Seconds for all questions to Ollama together: whoever has none must not wait for it."""
+
+_HOST_VARIABLE = "OLLAMA_HOST"
+_PORT = 11434
+_LATEST_TAG = ":latest"  # what a name without a tag means
+
+
+@dataclass(frozen=True, slots=True)
+class OllamaModels:
+    """The models of a running Ollama, as it lists them.
+
+    Attributes:
+        answers: Those that write.
+        embedding: Those that embed.
+    """
+
+    address: str
+    answers: Sequence[str] = field(default_factory=list)
+    embedding: Sequence[str] = field(default_factory=list)
+
+
+def detect_models(address: str) -> OllamaModels | None:
+    """Return the models of a running Ollama, or None if it does not answer in time."""
+    _import_client()
+    results: list[OllamaModels] = []
+    thread = Thread(target=lambda: results.extend(_query_models(address)), name="init-ollama", daemon=True)
+    thread.start()
+    thread.join(DETECTION_TIMEOUT_S)
+    return results[0] if results else None
+
+
+def find_ollama_address(root: Path) -> str:
+    """Return where an Ollama would be: where the settings say, or ``OLLAMA_HOST``, or on this machine."""
+    from coderag.config.environment import read_environment_key
+    from coderag.config.server_addresses import DEFAULT_ADDRESSES
+
+    return (
+        _find_configured_address(root)
+        or _parse_host(read_environment_key(_HOST_VARIABLE))
+        or DEFAULT_ADDRESSES["ollama"]
+    )
+
+
+def choose_models(models: OllamaModels, preset_sections: Collection[str]) -> dict[str, str]:
+    """Ask the person in front of the terminal which models to use; return section and ``ollama/<model>``.
+
+    Args:
+        found: What there is.
+        given: Sections that need not be asked about.
+    """
+    questions = (
+        ("llm", "Which model shall write answers?", models.answers, "none"),
+        ("embedding", "Which model shall embed code?", models.embedding, "CodeRAG's own"),
+    )
+    open_questions = [question for question in questions if question[0] not in preset_sections and question[2]]
+    if open_questions:
+        _print_line(f"Ollama is running at {models.address}.")
+    choices = {section: _ask_choice(text, names, default) for section, text, names, default in open_questions}
+    return {section: f"ollama/{model}" for section, model in choices.items() if model}
+
+
+def list_missing_models(chosen: Mapping[str, Mapping[str, str]], available: OllamaModels) -> list[str]:
+    """Return the chosen models of Ollama that it does not have."""
+    from coderag.models.llms.model_listing import is_listed
+
+    names = [*available.answers, *available.embedding]
+    models = (values.get("model", "") for values in chosen.values() if values["provider"] == "ollama")
+    return [model for model in models if model and not is_listed(model, names)]
+
+
+def format_advice(models: OllamaModels) -> str:
+    """Return what was found and how to use it, for whoever cannot be asked."""
+    kinds = {"answers": models.answers, "embedding": models.embedding}
+    listing = "; ".join(f"for {use}: {', '.join(names)}" for use, names in kinds.items() if names)
+    options = {"--llm": models.answers, "--embedding": models.embedding}
+    arguments = " ".join(f"{option} ollama/{names[0]}" for option, names in options.items() if names)
+    return f"Ollama at {models.address} has models {listing}.\nTo use them: coderag init --force {arguments}"
+
+
+def build_sections(chosen: Mapping[str, str], address: str) -> dict[str, dict[str, str]]:
+    """Return what to write into the settings file for models chosen as ``provider/model``, by section.
+
+    Args:
+        chosen: Section and model.
+        address: Of the Ollama; empty is the default.
+
+    Raises:
+        ConfigurationError: There is no such provider.
+    """
+    sections = {}
+    for section, text in chosen.items():
+        provider, _, model = text.partition("/")
+        _check_provider(section, provider)
+        values = {"provider": provider, "model": model}
+        if provider == "ollama" and address and not _is_default(address):
+            values["base_url"] = address
+        sections[section] = {key: value for key, value in values.items() if value}
+    return sections
+
+
+def _is_default(address: str) -> bool:
+    from coderag.config.server_addresses import DEFAULT_ADDRESSES
+
+    return address == DEFAULT_ADDRESSES["ollama"]
+
+
+def _check_provider(section: str, provider: str) -> None:
+    from coderag.config.settings import Settings
+
+    model = Settings.model_fields[section].annotation
+    allowed = get_args(model.model_fields["provider"].annotation) if model is not None else ()
+    if provider not in allowed:
+        message = f"--{section}: there is no provider {provider!r}"
+        raise ConfigurationError(message, hint=f"Write it as PROVIDER/MODEL; the providers are {', '.join(allowed)}.")
+
+
+def _find_configured_address(root: Path) -> str:
+    """Return the address of an Ollama that the settings name; empty if they name none or cannot be read."""
+    from coderag.config.server_addresses import parse_server_address
+    from coderag.config.settings import Settings
+    from coderag.config.trust import is_trusted
+
+    try:
+        settings = Settings.load(root, trusted=is_trusted(root))
+        sections = (settings.llm, settings.embedding)
+        addresses = (section.base_url for section in sections if section.provider == "ollama" and section.base_url)
+        return next((parse_server_address(address, "base_url") for address in addresses), "")
+    except CodeRAGError:
+        return ""
+
+
+def _parse_host(host: str) -> str:
+    """Return the address that ``OLLAMA_HOST`` means: it may lack the scheme and the port, and be that of a listener.
+
+    Source: https://github.com/ollama/ollama/blob/main/envconfig/config.go
+    """
+    from urllib.parse import urlsplit
+
+    if not host:
+        return ""
+    scheme, _, rest = host.rpartition("://")
+    try:
+        parts = urlsplit(f"{scheme or 'http'}://{rest}")
+        port = parts.port or {"http": 80, "https": 443}.get(scheme, _PORT)
+    except ValueError:
+        return ""
+    name = parts.hostname or "localhost"
+    if name in ("0.0.0.0", "::"):  # noqa: S104  # where a server listens, and no client connects
+        name = "localhost"
+    return f"{scheme or 'http'}://{f'[{name}]' if ':' in name else name}:{port}"
+
+
+def _import_client() -> None:
+    """Import what asks the server before the time begins."""
+    import httpx  # noqa: F401
+
+    import coderag.models.llms.model_listing
+    import coderag.models.ollama_models  # noqa: F401
+
+
+def _query_models(address: str) -> Iterator[OllamaModels]:
+    """Yield the models; nothing if the server cannot be asked."""
+    from coderag.models.llms.model_listing import list_server_models
+    from coderag.models.ollama_models import describe_models
+    from coderag.models.remote_errors import Remote
+
+    remote = Remote("ollama", "any", address, "llm", DETECTION_TIMEOUT_S)
+    started = time.monotonic()
+    with suppress(CodeRAGError):
+        names = [name.removesuffix(_LATEST_TAG) for name in list_server_models(remote)]
+        remaining_s = DETECTION_TIMEOUT_S / 2 - (time.monotonic() - started)
+        models = describe_models(remote, names, remaining_s)
+        by_use = {use: [model.name for model in models if model.use == use] for use in ("answers", "embedding")}
+        yield OllamaModels(address, **by_use)
+
+
+def _ask_choice(question: str, names: Sequence[str], default: str) -> str:
+    """Return the model that was chosen by its number or name; empty if none was."""
+    if not names:
+        return ""
+    _print_line(f"\n{question}")
+    for number, name in enumerate(names, 1):
+        _print_line(f"  {number}  {name}")
+    while True:
+        sys.stderr.write(f"Number, or Enter for {default}: ")
+        sys.stderr.flush()
+        reply = sys.stdin.readline().strip()
+        if not reply:
+            return ""
+        if reply in names:
+            return reply
+        if reply.isdecimal() and 1 <= int(reply) <= len(names):
+            return names[int(reply) - 1]
+        _print_line(f"{reply!r} is none of them.")
+
+
+def _print_line(text: str) -> None:
+    sys.stderr.write(escape_controls(text) + "\n")

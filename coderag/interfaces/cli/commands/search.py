@@ -1,0 +1,188 @@
+"""``coderag search``."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from coderag.interfaces.cli.options import (
+    ChangedSinceOption,
+    ComplexityOption,
+    DebugOption,
+    ExplainOption,
+    JsonOption,
+    KindOption,
+    LanguageOption,
+    NoIndexOption,
+    PathOption,
+    QueryArgument,
+    RepoOption,
+    RoleOption,
+    make_filters,
+    read_query,
+)
+from coderag.interfaces.cli.output.streams import Output
+from coderag.interfaces.cli.output.verdict import format_evidence, note_unindexed
+from coderag.retrieval.text_search.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES
+
+if TYPE_CHECKING:
+    from coderag.app import CodeRAG
+    from coderag.interfaces.cli.engine_access import Engine
+    from coderag.retrieval.text_search.text_matches import TextMatches
+    from coderag.schema.search import Filters
+
+TopKOption = Annotated[
+    int | None,
+    typer.Option(
+        "--top-k",
+        "-n",
+        metavar="N",
+        min=1,
+        help=f"Results, at most. Default: search.top_k; {DEFAULT_MAX_MATCHES} of --exact and --regex.",
+        show_default=False,
+    ),
+]
+LinesOption = Annotated[int, typer.Option("--lines", metavar="N", min=0, help="Lines of code to show of each result.")]
+ExactOption = Annotated[
+    bool, typer.Option("--exact", help="Every place where exactly this text stands on disk; '-' reads several lines.")
+]
+RegexOption = Annotated[bool, typer.Option("--regex", help="Every place that this regular expression matches.")]
+IgnoreCaseOption = Annotated[bool, typer.Option("--ignore-case", "-i", help="Of --exact and --regex: a is A.")]
+ContextLinesOption = Annotated[
+    int,
+    typer.Option(
+        "--context-lines",
+        metavar="N",
+        min=0,
+        max=MAX_CONTEXT_LINES,
+        help="Of --exact and --regex: lines to show around a match.",
+    ),
+]
+CountOption = Annotated[bool, typer.Option("--count", help="Of --exact and --regex: only the number of each file.")]
+FilesOption = Annotated[bool, typer.Option("--files", help="Of --exact and --regex: only the names of the files.")]
+
+
+def search(  # noqa: PLR0913  # one parameter an option
+    query: QueryArgument,
+    *,
+    top_k: TopKOption = None,
+    exact: ExactOption = False,
+    regex: RegexOption = False,
+    ignore_case: IgnoreCaseOption = False,
+    context_lines: ContextLinesOption = 0,
+    count: CountOption = False,
+    files: FilesOption = False,
+    explain: ExplainOption = False,
+    language: LanguageOption = None,
+    kind: KindOption = None,
+    path: PathOption = None,
+    role: RoleOption = None,
+    complexity: ComplexityOption = None,
+    changed_since: ChangedSinceOption = None,
+    lines: LinesOption = 5,
+    no_index: NoIndexOption = False,
+    repo: RepoOption = None,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Find the declarations that a question is about, best first.
+
+    With --exact or --regex, find every place in the indexed files where a text stands.
+    """
+    del debug  # read in main, before anything can fail
+    from coderag.interfaces.cli.indexing import ask_indexed, open_local, open_warm
+
+    has_text_options = ignore_case or context_lines > 0 or count or files
+    _check_options(exact=exact, regex=regex, explain=explain, has_text_options=has_text_options)
+    output = Output(as_json)
+    text = read_query(query, indented=exact or regex)
+    filters = make_filters(language, kind, path, role, complexity, changed_since)
+    if explain:
+        _print_explanation(open_local(repo, output), text, top_k, filters, output, may_index=not no_index)
+        return
+    rag = open_warm(repo, output)
+    if exact or regex:
+
+        def find(engine: "Engine") -> "TextMatches":
+            return engine.search_text(
+                text,
+                regex=regex,
+                ignore_case=ignore_case,
+                context_lines=context_lines,
+                limit=DEFAULT_MAX_MATCHES if top_k is None else top_k,
+                filters=filters,
+            )
+
+        result = ask_indexed(rag, find, output, may_index=not no_index)
+        _print_text_matches(result, rag, output, filters, names_only=count or files, with_numbers=count)
+        return
+    _print_hits(rag, text, top_k, filters, lines, output, may_index=not no_index)
+
+
+def _check_options(*, exact: bool, regex: bool, explain: bool, has_text_options: bool) -> None:
+    """Refuse options that mean nothing together."""
+    if exact and regex:
+        raise typer.BadParameter("give one of --exact and --regex.")
+    if explain and (exact or regex):
+        raise typer.BadParameter("--explain goes with neither --exact nor --regex.")
+    if has_text_options and not (exact or regex):
+        raise typer.BadParameter("--ignore-case, --context-lines, --count and --files go with --exact or --regex.")
+
+
+def _print_hits(
+    rag: "Engine",
+    text: str,
+    top_k: int | None,
+    filters: "Filters | None",
+    lines: int,
+    output: Output,
+    *,
+    may_index: bool,
+) -> None:
+    from coderag.interfaces.cli.indexing import ask_indexed
+    from coderag.interfaces.cli.output.hits import print_hits
+
+    hits = ask_indexed(
+        rag, lambda engine: engine.search(text, top_k=top_k, filters=filters), output, may_index=may_index
+    )
+    if output.as_json:
+        verdict = {"evidence": hits.evidence, "confidence": hits.confidence, "not_indexed": hits.not_indexed}
+        output.write_json({"query": text, "root": rag.root, **verdict, "hits": hits})
+    else:
+        print_hits(hits, rag.root, lines, output)
+    if not hits:
+        output.note("nothing found" + (" with these filters" if filters else ""))
+    elif hits.evidence != "found":
+        output.note(format_evidence(hits))
+    note_unindexed(hits, output)
+
+
+def _print_explanation(
+    rag: "CodeRAG", text: str, top_k: int | None, filters: "Filters | None", output: Output, *, may_index: bool
+) -> None:
+    from coderag.interfaces.cli.indexing import ask_indexed
+    from coderag.interfaces.cli.output.explanation import print_explanation
+
+    explanation = ask_indexed(
+        rag, lambda engine: engine.explain(text, top_k=top_k, filters=filters), output, may_index=may_index
+    )
+    print_explanation(explanation, rag.root, output)
+
+
+def _print_text_matches(
+    result: "TextMatches",
+    rag: "Engine",
+    output: Output,
+    filters: "Filters | None",
+    *,
+    names_only: bool,
+    with_numbers: bool,
+) -> None:
+    from coderag.interfaces.cli.output.text_matches import note_totals, print_counts, print_matches
+
+    if output.as_json:
+        output.write_json(result, root=rag.root)
+    elif names_only:
+        print_counts(result, output, with_numbers=with_numbers)
+    else:
+        print_matches(result, rag.root, output)
+    note_totals(result, output, filtered=bool(filters), all_shown=names_only and not output.as_json)

@@ -1,0 +1,194 @@
+"""Starts, shows and ends the service for ``coderag serve``."""
+
+import logging
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from coderag import __version__
+from coderag.errors import CodeRAGError, ServiceError
+from coderag.interfaces.cli.output.streams import Output
+from coderag.interfaces.error_table import find_error_row
+from coderag.service.discovery import ensure_runtime_folder, find_service, get_log_file, is_service_alive, read_address
+from coderag.service.service_address import ServiceAddress
+
+if TYPE_CHECKING:
+    from coderag.interfaces.serve.options import ServeOptions
+
+
+def run_service(
+    option_values: Mapping[str, Any], token_file: Path | None, output: Output, *, show_token: bool, as_background: bool
+) -> None:
+    """Serve in this process until it is told to end.
+
+    Args:
+        given: Options of `ServeOptions` as the command line has them; None where it says nothing.
+        token_file: Keeps the token.
+        output: For notes.
+        show_token: Whether the token is told.
+        as_background: Whether this is the process in the background.
+
+    Raises:
+        ServiceError: Another one runs, or an address cannot be had.
+        ConfigurationError: The options cannot be used.
+    """
+    import secrets
+
+    from coderag.interfaces.serve.options import read_token
+    from coderag.interfaces.serve.service import AlreadyServedError, serve
+
+    options = _make_options(option_values, ends_when_idle=as_background)
+    options.check()
+    token = read_token(token_file, secrets.token_urlsafe(32)) if token_file else ""
+    if as_background:
+        logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        logging.getLogger("coderag").setLevel(logging.INFO)
+
+    def print_address(address: ServiceAddress) -> None:
+        _note_address(address, output, show_token=show_token)
+        output.note("End it with Ctrl-C or 'coderag serve --stop'.")
+
+    try:
+        serve(options, print_address, token=token, log=get_log_file() if as_background else None)
+    except AlreadyServedError as error:
+        if as_background:  # somebody else was quicker, which is as good
+            output.note("a service of this user runs already")
+            return
+        hint = "'coderag serve --status' tells where, 'coderag serve --stop' ends it."
+        raise ServiceError("a service of this user runs already", hint=hint) from error
+
+
+def start_service(
+    option_values: Mapping[str, Any], token_file: Path | None, output: Output, *, show_token: bool
+) -> None:
+    """Start a service in the background and wait until it answers. Arguments and errors as of `run`."""
+    from coderag.service.launcher import start_in_background
+
+    _make_options(option_values, ends_when_idle=True).check()
+    with output.show_status("starting"):
+        address, is_new = start_in_background(_build_arguments(option_values, token_file))
+    if output.as_json:
+        output.write_json({"started": is_new, **_to_record(address, show_token=show_token)})
+        return
+    output.note(
+        "the service has started" if is_new else "the service runs already, with the options that it was started with"
+    )
+    _note_address(address, output, show_token=show_token)
+    output.note("End it with 'coderag serve --stop'.")
+
+
+def end_service(output: Output) -> None:
+    """End the service that runs.
+
+    Raises:
+        ServiceError: It does not end.
+    """
+    from coderag.service.launcher import stop_service
+
+    with output.show_status("ending"):
+        address = stop_service()
+    if output.as_json:
+        output.write_json({"stopped": address is not None, "pid": address.pid if address else None})
+    else:
+        output.note(f"the service (process {address.pid}) has ended" if address else "no service runs")
+
+
+def print_status(output: Output, *, show_token: bool) -> None:
+    """Tell where the service is, and what it does; exit as for `ServiceError` if none runs."""
+    address = read_address()
+    if address is None or not is_service_alive(address):
+        if output.as_json:
+            output.write_json({"running": False})
+        else:
+            output.write("no service runs")
+            output.note("'coderag serve --background' starts one.")
+        raise typer.Exit(find_error_row(ServiceError("")).exit_code)
+    fields = {**_to_record(address, show_token=show_token), **_query_status(address)}
+    if output.as_json:
+        output.write_json({"running": True, **fields})
+        return
+    from coderag.interfaces.cli.output.report import ReportRow, print_report
+
+    rows = [ReportRow(name.replace("_", " "), _format_value(value)) for name, value in fields.items()]
+    print_report("service", rows, output)
+
+
+def _make_options(option_values: Mapping[str, Any], *, ends_when_idle: bool) -> "ServeOptions":
+    """Return the options: what was given, else what the environment says, else the defaults."""
+    from coderag.config.settings import Settings
+    from coderag.interfaces.serve.options import ServeOptions
+
+    settings = Settings.load(ensure_runtime_folder()).service  # a folder without settings: only the environment's count
+    values: dict[str, Any] = {
+        "idle_minutes": settings.idle_minutes if ends_when_idle else 0.0,
+        "max_repositories": settings.max_repositories,
+        **{name: value for name, value in option_values.items() if value is not None},
+    }
+    values["watch"] = values["watch"] and settings.watch
+    return ServeOptions(**values).with_settings(settings)
+
+
+def _build_arguments(option_values: Mapping[str, Any], token_file: Path | None) -> list[str]:
+    """Return the options as a command line that means the same."""
+    arguments: list[str] = []
+    if option_values["host"]:
+        arguments += ["--host", option_values["host"], "--port", str(option_values["port"])]
+    for name in ("idle_minutes", "max_repositories", "tls_cert", "tls_key"):
+        if option_values[name] is not None:
+            arguments += [f"--{name.replace('_', '-')}", str(option_values[name])]
+    for root in option_values["allowed_roots"]:
+        arguments += ["--allow-root", str(root)]
+    if token_file:
+        arguments += ["--token-file", str(token_file)]
+    flags = {
+        "--no-watch": not option_values["watch"],
+        "--insecure": option_values["insecure"],
+        "--no-unix-socket": not option_values["unix_sockets"],
+    }
+    return arguments + [flag for flag, is_set in flags.items() if is_set]
+
+
+def _note_address(address: ServiceAddress, output: Output, *, show_token: bool) -> None:
+    """Say on standard error what is served where."""
+    output.note(f"commands of this user: {address.http}")
+    if address.url:
+        output.note(f"REST: {address.url}/api/v1 (described by {address.url}/openapi.json)")
+        output.note(f"MCP: {address.url}/mcp (streamable HTTP), {address.url}/sse (for old clients)")
+    output.note(f"token: {address.token}" if show_token else "The token is not shown; --show-token does.")
+
+
+def _to_record(address: ServiceAddress, *, show_token: bool) -> dict[str, Any]:
+    usable = find_service()
+    return {
+        "pid": address.pid,
+        "version": address.version,
+        "started": address.started,
+        "http": address.http,
+        "mcp": address.mcp,
+        "url": address.url,
+        "usable": usable is not None and usable.pid == address.pid,
+        "log": str(get_log_file()),
+        **({"token": address.token} if show_token else {}),
+    }
+
+
+def _query_status(address: ServiceAddress) -> dict[str, Any]:
+    """Return what the service says of itself; nothing if it is of another version, and says it otherwise."""
+    from coderag.service.client import STATUS_PATH, ServiceClient
+
+    if address.version != __version__:
+        return {}
+    try:
+        reply = ServiceClient(address).call("GET", STATUS_PATH)
+    except CodeRAGError:
+        return {}
+    return {name: reply[name] for name in ("requests", "sessions", "idle_s", "repositories") if name in reply}
+
+
+def _format_value(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no: it is of another version, or has other settings in its environment"
+    return ", ".join(map(str, value)) or "none" if isinstance(value, list) else str(value) or "none"

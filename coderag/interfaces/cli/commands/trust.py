@@ -1,0 +1,153 @@
+"""``coderag trust``: whether the settings of a repository hold."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from coderag.interfaces.cli.options import DebugOption, JsonOption
+from coderag.interfaces.cli.output.streams import Output, escape_controls
+
+if TYPE_CHECKING:
+    from coderag.config.restrictions import Restriction
+
+_PATH_HELP = "The repository, or a folder with several. Default: the one of the current folder."
+
+PathArgument = Annotated[
+    Path | None, typer.Argument(metavar="PATH", help=_PATH_HELP, show_default=False, readable=False)
+]
+RemoveOption = Annotated[bool, typer.Option("--remove", help="Trust it no longer.")]
+ListOption = Annotated[bool, typer.Option("--list", help="List the folders that are trusted.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+@dataclass(frozen=True, slots=True)
+class TrustEffects:
+    """What trusting a repository lets its files do.
+
+    Attributes:
+        settings: What is left out as long as it is not trusted.
+        prompts: The names of its own texts of prompts.
+    """
+
+    settings: "tuple[Restriction, ...]" = ()
+    prompts: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.settings or self.prompts)
+
+
+def trust(
+    path: PathArgument = None,
+    *,
+    remove: RemoveOption = False,
+    list_: ListOption = False,
+    yes: YesOption = False,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Let the settings of a repository hold, after showing what they would do.
+
+    As long as a repository is not trusted, its files can only restrict: they cannot name servers, models, keys or code to
+    run. What you set yourself, in the environment or by options, always holds. The mark is kept in your own configuration.
+    """
+    del debug  # read in main, before anything can fail
+    from coderag.config.repository_root import find_root
+
+    output = Output(as_json)
+    if list_:
+        if path is not None or remove or yes:
+            raise typer.BadParameter("--list goes alone.", param_hint="--list")
+        _list_folders(output)
+        return
+    root = find_root(path).expanduser().resolve()
+    if remove:
+        _remove_trust(root, output)
+    else:
+        _add_trust(root, output, yes=yes)
+
+
+def compute_trust_effects(root: Path) -> TrustEffects:
+    """Return what the files of a repository could do if it were trusted, and cannot as long as it is not.
+
+    Raises:
+        ConfigurationError: Its settings cannot be used.
+    """
+    from coderag.config.repository_root import INDEX_FOLDER
+    from coderag.config.settings import Settings
+    from coderag.prompting import Prompts
+
+    settings = Settings.load(root, trusted=False)
+    return TrustEffects(settings.restrictions, Prompts(root / INDEX_FOLDER / "prompts").list_overridden())
+
+
+def _add_trust(root: Path, output: Output, *, yes: bool) -> None:
+    from coderag.config import trust as marks
+    from coderag.config.repository_root import resolve_folder
+    from coderag.interfaces.cli.confirmation import confirm
+
+    resolve_folder(root)
+    effects = compute_trust_effects(root)
+    covering = marks.find_trusted_ancestor(root)
+    if covering is None:
+        _note_effects(root, effects, output)
+        if not yes and not confirm("Trust it?"):
+            output.note("nothing was changed")
+            raise typer.Exit(1)
+        marks.trust(root)
+    if output.as_json:
+        settings = [restriction._asdict() for restriction in effects.settings]
+        changed = covering is None
+        output.write_json(
+            {
+                "folder": covering or root,
+                "trusted": True,
+                "changed": changed,
+                "settings": settings,
+                "prompts": effects.prompts,
+            }
+        )
+    elif covering is None:
+        output.write(escape_controls(f"trusted: {root}"))
+    else:
+        output.write(escape_controls(f"trusted already: {covering}"))
+
+
+def _note_effects(root: Path, effects: TrustEffects, output: Output) -> None:
+    """Show on standard error what would hold from now on; a setting's value as it is written in its file."""
+    if not effects:
+        output.note(f"{root} has no settings that need trust; later ones, its own or of what lies below, would hold.")
+        return
+    output.note(f"What would hold in {root}, and in what lies below:")
+    for restriction in effects.settings:
+        value = f" = {restriction.value}" if restriction.value else ""
+        output.note(f"  {restriction.place}: {restriction.key}{value}".rstrip(": ") + f"\n      {restriction.reason}")
+    for name in effects.prompts:
+        output.note(f"  .coderag/prompts/{name}.md\n      says what language models are told")
+
+
+def _remove_trust(root: Path, output: Output) -> None:
+    from coderag.config import trust as marks
+
+    changed = marks.revoke_trust(root)
+    covering = marks.find_trusted_ancestor(root)
+    if output.as_json:
+        output.write_json({"folder": root, "trusted": covering is not None, "changed": changed})
+        return
+    output.write(escape_controls(f"trusted no longer: {root}" if changed else f"was not marked: {root}"))
+    if covering is not None:
+        output.note(f"It is still trusted, as it lies in {covering}: `coderag trust --remove {covering}`.")
+
+
+def _list_folders(output: Output) -> None:
+    from coderag.config import trust as marks
+
+    folders = marks.read_trusted_folders()
+    if output.as_json:
+        output.write_json({"file": marks.find_trust_file(), "folders": folders})
+        return
+    for folder in folders:
+        output.write(escape_controls(str(folder) if folder.is_dir() else f"{folder} (is gone)"))
+    if not folders:
+        output.note("no folder is trusted")

@@ -1,0 +1,61 @@
+"""The one place where the command line meets the engine."""
+
+import atexit
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from coderag.app import CodeRAG
+    from coderag.service.remote import RemoteCodeRAG
+
+    Engine: TypeAlias = CodeRAG | RemoteCodeRAG
+
+
+def open_repository(root: Path) -> "CodeRAG":
+    """Return the engine for the repository at `root`; importing it takes seconds.
+
+    Raises:
+        ConfigurationError: The settings or the folder cannot be used.
+        IngestionError: The folder is none that may be indexed.
+    """
+    from coderag.app import CodeRAG
+    from coderag.config.trust import is_trusted
+    from coderag.interfaces.cli.restriction_warning import warn_of_restrictions
+
+    rag = CodeRAG(root, trusted=is_trusted(root))
+    warn_of_restrictions(root, [(restriction.key, restriction.place) for restriction in rag.settings.restrictions])
+    return rag
+
+
+def open_warm(root: Path) -> "Engine":
+    """Return the repository as the running service has it open; without one, the engine in this process.
+
+    Then a service is started for the commands after this one, if the settings say so. Raises as `open_repository`.
+    """
+    from coderag.interfaces.cli.startup import skip_pandas, tune_gc
+    from coderag.service.opening import open_remote
+
+    remote = open_remote(root, lambda: open_repository(root), partial(_warn_of_service_restrictions, root))
+    if remote is not None:
+        return remote
+    tune_gc()
+    rag = open_repository(root)
+    skip_pandas(rag.settings)
+    if rag.settings.service.autostart:
+        # At the end, so that this command's own work is not slowed down.
+        atexit.register(_start_service_later)
+    return rag
+
+
+def _start_service_later() -> None:
+    from coderag.service.launcher import start_for_later
+
+    start_for_later()
+
+
+def _warn_of_service_restrictions(root: Path, restrictions: list[dict[str, Any]]) -> None:
+    """Warn as `open_repository` does, of what the service found."""
+    from coderag.interfaces.cli.restriction_warning import warn_of_restrictions
+
+    warn_of_restrictions(root, [(restriction["key"], restriction["place"]) for restriction in restrictions])

@@ -1,0 +1,101 @@
+"""Run the indexing with its progress, and ask a question of a repository that may not be indexed yet."""
+
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from coderag.config.repository_root import find_root
+from coderag.errors import IndexLockedError, IndexNotFoundError
+from coderag.interfaces.cli import engine_access
+from coderag.interfaces.cli.output.progress import show_index_progress
+from coderag.interfaces.cli.output.streams import Output
+
+if TYPE_CHECKING:
+    from coderag.app import CodeRAG
+    from coderag.schema.indexing import IndexReport
+
+_ResultT = TypeVar("_ResultT")
+_EngineT = TypeVar("_EngineT", bound="engine_access.Engine")
+
+_RETRY_INTERVAL_S: Final = 0.3
+
+
+def open_local(repo: Path | None, output: Output) -> "CodeRAG":
+    """Return the engine for the repository that the command means."""
+    with output.show_status("loading"):
+        return engine_access.open_repository(find_root(repo))
+
+
+def open_warm(repo: Path | None, output: Output) -> "engine_access.Engine":
+    """Return the same, asked through the service if one runs; for commands that need no more than that can do."""
+    with output.show_status("loading"):
+        return engine_access.open_warm(find_root(repo))
+
+
+def run_index(rag: "engine_access.Engine", *, full: bool = False) -> "IndexReport":
+    """Index the repository, showing the progress on standard error, and note it among those of this user."""
+    from coderag.service.remote import RemoteCodeRAG
+
+    with show_index_progress() as progress:
+        report = rag.index(full=full, progress=progress)
+    if not isinstance(rag, RemoteCodeRAG):  # the service notes what it opens
+        _register_repository(rag)
+    return report
+
+
+def _build_first_index(rag: "engine_access.Engine", output: Output) -> "IndexReport":
+    """Make the index, or wait for the one who does: a question to a repository without one has nothing else to go by."""
+    has_noted = False
+    while True:
+        try:
+            return run_index(rag)
+        except IndexLockedError as error:
+            if not has_noted:
+                output.note(f"{error}; waiting for it")
+            has_noted = True
+        with output.show_status("waiting for the index"):
+            time.sleep(_RETRY_INTERVAL_S)
+
+
+def _register_repository(rag: "CodeRAG") -> None:
+    from coderag.stores.index_locations import find_index_folder
+    from coderag.workspace.registry import note_repository
+
+    note_repository(rag.root, find_index_folder(rag.root, rag.settings.storage))
+
+
+def ask_indexed(
+    rag: _EngineT,
+    query: Callable[[_EngineT], _ResultT],
+    output: Output,
+    *,
+    may_index: bool,
+    activity: str = "searching",
+) -> _ResultT:
+    """Return the question's result; if there is no index yet, make it first.
+
+    Args:
+        rag: The engine.
+        question: Asks it.
+        output: For notes.
+        may_index: Whether the index may be made.
+        doing: What is shown meanwhile; empty if the question shows that itself.
+
+    Raises:
+        IndexNotFoundError: There is none, and it may not be made.
+    """
+    try:
+        with output.show_status(activity) if activity else nullcontext():
+            return query(rag)
+    except IndexNotFoundError:
+        if not may_index:
+            raise
+    output.note(f"not indexed yet: indexing {rag.root}")
+    report = _build_first_index(rag, output)
+    failed = f", {len(report.failed):,} failed ('coderag status' says which)" if report.failed else ""
+    indexed = report.files.get("indexed", 0)
+    output.note(f"indexed {indexed:,} file{'s' * (indexed != 1)}{failed}")
+    with output.show_status(activity) if activity else nullcontext():
+        return query(rag)

@@ -1,0 +1,148 @@
+"""Print an answer while it is written: what is checked as rendered Markdown, the words under way dim below it."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coderag.interfaces.cli.output.streams import Output, escape_controls
+from coderag.schema.answers import Answer, AnswerEvent
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+
+_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
+
+
+_STAGES = {"budget": "writing"}
+"""What is shown behind a node of the query graph; ``searching`` behind the others."""
+
+
+class AnswerPrinter:
+    """Prints the answers to one question after the other.
+
+    In a terminal, finished paragraphs are printed for good and scroll as they will; only what is below them is drawn again. Any
+    other output gets the Markdown as it is, once.
+
+    Args:
+        output: Where to.
+        root: Folder of the repository, for links to its files.
+    """
+
+    def __init__(self, output: Output, root: Path) -> None:
+        self._output = output
+        self._root = root
+        self._live: Live | None = None
+        self._checked = ""  # the paragraph that is not finished
+        self._draft = ""
+        self._stage = "searching"
+        self._has_printed = False  # whether anything of this answer was
+
+    def handle_event(self, event: AnswerEvent) -> None:
+        """Take the next step of an answer; with the last one, all of it is printed."""
+        if event.kind == "answer" and event.answer:
+            self._print_answer(event.answer)
+        elif self._output.is_terminal:
+            self._handle_progress(event)
+
+    def close(self) -> None:
+        """Leave the terminal as it was; what was checked of an answer that broke off is printed."""
+        if self._output.is_terminal:
+            self._draft = ""
+            self._stop_live()
+            self._print_markdown(self._checked)
+        self._checked, self._stage, self._has_printed = "", "searching", False
+
+    def _handle_progress(self, event: AnswerEvent) -> None:
+        if event.kind == "stage":
+            self._stage = _STAGES.get(event.text, self._stage)
+        elif event.kind == "draft":
+            self._draft += event.text
+        else:
+            self._draft = ""
+            finished, self._checked = split_finished_blocks(self._checked + event.text)
+            self._print_markdown(finished)
+        self._draw()
+
+    def _print_answer(self, answer: Answer) -> None:
+        if self._output.is_terminal:
+            if not self._has_printed and not self._checked:  # nobody streamed it
+                self._checked = answer.text
+            self.close()
+        else:
+            self._output.write(answer.text)
+
+    def _print_markdown(self, markdown: str) -> None:
+        if not markdown.strip():
+            return
+        from coderag.interfaces.cli.output.markdown import LinkedMarkdown
+
+        self._stop_live()  # the thread that draws may otherwise do so between the lines that are printed
+        console = self._output.make_console()
+        if self._has_printed:
+            console.print()
+        console.print(LinkedMarkdown(escape_controls(markdown), self._root))
+        self._has_printed = True
+
+    def _draw(self) -> None:
+        """Draw what is not finished."""
+        from coderag.interfaces.cli.output.markdown import AnswerTail, make_live
+
+        tail = AnswerTail(
+            escape_controls(self._checked),
+            escape_controls(self._draft),
+            self._stage,
+            self._root,
+            leading_blank=self._has_printed,
+        )
+        if self._live is None:
+            self._live = make_live(self._output.make_console(), tail)
+            self._live.start(refresh=not self._has_printed)
+        self._live.update(tail)
+
+    def _stop_live(self) -> None:
+        if self._live:
+            live, self._live = self._live, None
+            live.update("")  # else it is drawn once more
+            live.stop()
+
+
+def split_finished_blocks(markdown: str) -> tuple[str, str]:
+    """Return the paragraphs, lists and blocks of code that nothing can be added to, and what is behind them."""
+    fence, blank, end, position = "", False, 0, 0
+    for line in markdown.splitlines(keepends=True):
+        if match := _FENCE.match(line):
+            if not fence:
+                fence = match[1]
+            elif match[1].startswith(fence) and not line.strip(" \t>\n").strip(fence[0]):
+                fence, blank, position = "", False, position + len(line)
+                continue
+        if not fence or (match and match[1] == fence):
+            if blank and line.strip() and not line[0].isspace():
+                end = position
+            blank = not line.strip()
+        position += len(line)
+    return markdown[:end], markdown[end:]
+
+
+def format_verdict(answer: Answer) -> str:
+    """Return how many of an answer's claims are verified, in words."""
+    if not answer.total:
+        return "no claims"
+    return f"{answer.verified} of {answer.total} {'claim' if answer.total == 1 else 'claims'} verified"
+
+
+def list_notes(answer: Answer) -> Iterable[str]:
+    """Yield what else is to be told of an answer, a line each."""
+    for citation in answer.citations:
+        if not citation.verified:
+            yield f"not verified: {citation.location}: {citation.reason}"
+    for claim in answer.claims:
+        if not claim.shown:
+            yield f"left out: {' '.join(claim.text.split())} ({claim.reason})"
+    for location in answer.flagged:
+        yield f"text that addresses a language model: {location}"
+    if answer.redacted:
+        secrets = "one secret was" if answer.redacted == 1 else f"{answer.redacted} secrets were"
+        yield f"{secrets} not shown to the language model"

@@ -1,0 +1,21 @@
+"""Files that an answer cites."""
+
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    pass
+
+
+@cache
+def find_cited_file(root: Path, location: str) -> Path | None:
+    """Return the file that a place in a repository is in, such as ``src/a.py:10-42``; None if there is none."""
+    path = PurePosixPath(location.partition(":")[0])
+    if path.is_absolute() or ".." in path.parts:
+        return None
+    file = root / path
+    try:
+        return file if file.is_file() else None
+    except (OSError, ValueError):
+        return None

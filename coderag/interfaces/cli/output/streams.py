@@ -1,0 +1,141 @@
+"""Standard output, kept for results, and standard error, for everything else. Imports nothing slow."""
+
+import errno
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coderag.interfaces.json_values import to_mapping, to_plain
+
+if TYPE_CHECKING:
+    from rich.console import Console
+from coderag.interfaces.cli.output.output_errors import OutputError, ReaderGoneError
+
+_HARMFUL_CHARS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters but tab and newline, marks that reverse the direction of text, and lone surrogates."""
+
+
+_LINE_END = re.compile(r"\r+(?=\n|\Z)")
+
+
+def escape_controls(text: str) -> str:
+    r"""Return `text` with harmful characters spelt out (``\x1b``), so that a repository cannot command the terminal.
+
+    A carriage return that ends a line is none, nor one at the end: lines are shown one by one, and of a file with ``\r\n``.
+    """
+    return _escape(_LINE_END.sub("", text))
+
+
+def escape_line(text: str) -> str:
+    """Return `text` likewise on one line, such as a path: a file's name may have a line break."""
+    return _escape(text).replace("\n", "\\n")
+
+
+def _escape(text: str) -> str:
+    return _HARMFUL_CHARS.sub(lambda match: ascii(match[0])[1:-1], text)
+
+
+def _dump_json(value: Mapping[str, object], indent: int | None) -> str:
+    ascii_only = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
+    return json.dumps(value, default=to_plain, indent=indent, ensure_ascii=ascii_only, allow_nan=False)
+
+
+def set_encodings() -> None:
+    """Make writing a character that the encoding lacks show a ``?`` instead of failing; on Windows write UTF-8."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller, as by ``>&-``
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # for all the process's life
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            with suppress(OSError, ValueError):
+                # A pipe on Windows has the ANSI code page unless told otherwise.
+                encoding = "utf-8" if os.name == "nt" and "PYTHONIOENCODING" not in os.environ else None
+                stream.reconfigure(encoding=encoding, errors="replace")
+
+
+def discard_stdout() -> None:
+    """Send what is still buffered for standard output nowhere, so that the interpreter's last flush is quiet."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _make_output_error(error: OSError) -> Exception:
+    is_closed = error.errno == errno.EPIPE or (os.name == "nt" and error.errno == errno.EINVAL)
+    return ReaderGoneError() if is_closed else OutputError(f"the output cannot be written: {error.strerror or error}")
+
+
+def flush_stdout() -> None:
+    """Write what Typer printed and is still buffered.
+
+    Raises:
+        ReaderGoneError: Nobody reads it.
+        OutputError: It cannot be written.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        raise _make_output_error(error) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where a command writes.
+
+    Attributes:
+        as_json: The result is wanted as JSON; then notes go to a terminal only, and errors are JSON too.
+    """
+
+    as_json: bool = False
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether somebody looks at the result in a terminal."""
+        return not self.as_json and sys.stdout.isatty()
+
+    def write(self, text: str) -> None:
+        """Write a part of the result as it is, ending it with a newline.
+
+        Raises:
+            ReaderGoneError: Nobody reads it.
+            OutputError: It cannot be written.
+        """
+        try:
+            sys.stdout.write(text if text.endswith("\n") else text + "\n")
+            sys.stdout.flush()
+        except OSError as error:
+            raise _make_output_error(error) from error
+
+    def write_json(self, result: object, **extra: object) -> None:
+        """Write a result, a dataclass or a mapping, as one JSON object; `more` are further keys of it."""
+        self.write(_dump_json({**to_mapping(result), **extra}, indent=2))
+
+    def write_json_line(self, result: object) -> None:
+        """Write one of several results, a dataclass or a mapping, as a JSON object on a line of its own."""
+        self.write(_dump_json(to_mapping(result), indent=None))
+
+    def note(self, text: str) -> None:
+        """Tell the person something on standard error."""
+        if not self.as_json or sys.stderr.isatty():
+            with suppress(OSError):
+                sys.stderr.write(escape_controls(text) + "\n")
+
+    def make_console(self) -> "Console":
+        """Return a Rich console on standard output."""
+        from coderag.interfaces.cli.output.console import ResultConsole
+
+        return ResultConsole()
+
+    def show_status(self, activity: str) -> AbstractContextManager[object]:
+        """Show on standard error that work is under way, if that is a terminal, until the context ends."""
+        if not sys.stderr.isatty():
+            return nullcontext()
+        from coderag.interfaces.cli.output.console import SideConsole
+
+        return SideConsole().status(f"{activity} ...", spinner="line")

@@ -1,0 +1,40 @@
+"""How well a result answers, for people."""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from coderag.interfaces.cli.output.streams import Output
+from coderag.schema.vocabulary import Evidence
+
+_MEANINGS: Final[dict[Evidence, str]] = {
+    "found": "",
+    "weak": "these are the nearest, not a sure answer",
+    "not_found": "nothing here seems to be about it",
+    "unknown": "files that may have the answer are not indexed",
+}
+
+
+class JudgedResult(Protocol):
+    """A result that says how well it answers."""
+
+    @property
+    def evidence(self) -> Evidence:
+        """The verdict."""
+        ...
+
+    @property
+    def not_indexed(self) -> Sequence[str]:
+        """Files that may have the answer, as ``path: reason``."""
+        ...
+
+
+def format_evidence(result: JudgedResult) -> str:
+    """Return the verdict in words."""
+    meaning = _MEANINGS[result.evidence]
+    return f"evidence: {result.evidence.replace('_', ' ')}" + (f" ({meaning})" if meaning else "")
+
+
+def note_unindexed(result: JudgedResult, output: Output) -> None:
+    """Tell which files may have the answer and are not in the index."""
+    for file in result.not_indexed:
+        output.note(f"not indexed: {file}")

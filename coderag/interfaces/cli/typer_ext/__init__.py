@@ -1,0 +1,1 @@
+"""Extensions of Typer: commands and groups that load little."""
