@@ -6,7 +6,7 @@ import numpy as np
 
 from coderag import __version__
 from coderag.stores.lexical import K1, B, compute_bm25_weights
-from coderag.text.tokenizer import query_terms
+from coderag.text.tokenizer import tokenize_query
 
 from .engines import Look
 from .packing import pack
@@ -38,7 +38,7 @@ class Bm25Engine:
 
     def search(self, question: str, top_k: int) -> list[RankedResult]:
         """Return the chunks with the highest scores, the first in the repository of equals first."""
-        terms = [self._term_ids[term] for term in query_terms(question) if term in self._term_ids]
+        terms = [self._term_ids[term] for term in tokenize_query(question) if term in self._term_ids]
         scores = self._index.score(terms)
         rows = np.argsort(-scores, kind="stable")[:top_k]
         return [self._result(row, float(scores[row])) for row in rows.tolist() if scores[row] > 0]

@@ -12,7 +12,7 @@ from coderag.models.protocols import LanguageModel
 from coderag.prompting import load_prompt
 from coderag.schema.answers import Answer
 from coderag.schema.prompts import ModelPrompt
-from coderag.text.tokenizer import content_words, expand, text_terms
+from coderag.text.tokenizer import expand_token, extract_content_words, tokenize_text
 
 from .answer_evidence import evidence_of
 from .repository import Repository
@@ -47,7 +47,7 @@ def claims_of(answer: Answer) -> list[str]:
     shown = [claim.text for claim in answer.claims if claim.shown]
     parts = map(_without_code, shown) if answer.claims else _BREAK.split(_without_code(answer.text))
     cleaned = (" ".join(_CITATION.sub("", part).split()).strip("#>*-|— ") for part in parts)
-    return [part for part in cleaned if len(content_words(part)) >= _SHORTEST_CLAIM]
+    return [part for part in cleaned if len(extract_content_words(part)) >= _SHORTEST_CLAIM]
 
 
 def _without_code(text: str) -> str:
@@ -61,7 +61,7 @@ class WordJudge:
 
     def supported(self, claims: Sequence[str], evidence: str) -> list[bool]:
         """Return a verdict for each claim."""
-        known = frozenset(text_terms(evidence))
+        known = frozenset(tokenize_text(evidence))
         return [_has_words(claim, known) for claim in claims]
 
 
@@ -124,8 +124,8 @@ class AnswerChecker:
 
 
 def _has_words(claim: str, known: frozenset[str]) -> bool:
-    names = [term for code in _CODE.findall(claim) for term in text_terms(code)]
-    words = [expand(raw)[-1:] for raw in content_words(claim)]
+    names = [term for code in _CODE.findall(claim) for term in tokenize_text(code)]
+    words = [expand_token(raw)[-1:] for raw in extract_content_words(claim)]
     said = [word[0] for word in words if word]
     shared = sum(word in known for word in said)
     return all(name in known for name in names) and shared >= _SUPPORTED_FROM * len(said)

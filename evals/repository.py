@@ -15,7 +15,7 @@ from coderag.schema.chunks import FileRecord, SymbolRecord
 from coderag.schema.indexing import IndexProgress
 from coderag.stores.index_store import IndexStore, Snapshot
 from coderag.stores.symbol_table import split_qualified
-from coderag.text.indexed_text import indexed_text
+from coderag.text.indexed_text import decode_indexed_text
 
 from .golden import GoldenSet, Question, Target
 from .runs import StaleAnswer
@@ -101,7 +101,7 @@ class Repository:
     def _text(self, path: str) -> str:
         record = self._records.get(path)
         try:
-            return indexed_text(record, (self.root / path).read_bytes()) if record else ""
+            return decode_indexed_text(record, (self.root / path).read_bytes()) if record else ""
         except OSError:
             return ""
 

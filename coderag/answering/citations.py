@@ -8,7 +8,7 @@ from pathlib import Path
 from coderag.answering.draft import CitedLines
 from coderag.schema.answers import Citation
 from coderag.schema.chunks import FileRecord
-from coderag.text.indexed_text import indexed_text
+from coderag.text.indexed_text import decode_indexed_text
 
 _MIN_DISTINCTIVE_CHARS = 12
 """Minimum characters, without white space, to locate a single line elsewhere: a ``}`` is everywhere."""
@@ -70,7 +70,7 @@ class _DiskFile:
     @cached_property
     def lines(self) -> list[str]:
         """Lines of the file as they would be indexed now."""
-        return indexed_text(self._record, self._data).split("\n")
+        return decode_indexed_text(self._record, self._data).split("\n")
 
     def find_block(self, block: list[str]) -> int | None:
         """Return the 1-based line of a block of lines if it occurs exactly once."""

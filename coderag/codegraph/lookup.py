@@ -17,7 +17,7 @@ from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, GraphRelation
 from coderag.stores.corpus import Corpus
 from coderag.stores.graph_tables import FILE_KIND
 from coderag.stores.symbol_table import SymbolMatch
-from coderag.text.tokenizer import text_terms
+from coderag.text.tokenizer import tokenize_text
 
 _MAX_RESULTS = 50
 _MAX_NAMES = 3
@@ -120,7 +120,7 @@ def _build_similarity_query(corpus: Corpus, analysis: Analysis) -> LookupResult:
 
 
 def _replace_query_text(analysis: Analysis, text: str, chunk_id: str) -> Analysis:
-    return {**analysis, "text": text, "terms": text_terms(text)[:_MAX_SNIPPET_TERMS], "similar_to": chunk_id}
+    return {**analysis, "text": text, "terms": tokenize_text(text)[:_MAX_SNIPPET_TERMS], "similar_to": chunk_id}
 
 
 def _find_chunk_row(corpus: Corpus, location: str) -> int | None:

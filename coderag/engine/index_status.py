@@ -36,7 +36,7 @@ def read_index_status(root: Path, settings: Settings, snapshot: Snapshot) -> Ind
     ingestion = settings.ingestion
     scanned = scan(root, max_file_bytes=ingestion.max_file_bytes, exclude=ingestion.exclude)
     changes = find_changes(scanned, manifest)
-    added, changed, removed = changes.confirmed(root, ingestion.max_file_bytes, generated=ingestion.generated)
+    added, changed, removed = changes.confirm(root, ingestion.max_file_bytes, include_generated=ingestion.generated)
     indexed = [record for record in records if record.outcome == "indexed"]
     return IndexStatus(
         root=str(root),

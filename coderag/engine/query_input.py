@@ -40,10 +40,10 @@ def resolve_filters(filters: Filters, root: Path, store: IndexStore) -> FilterVa
     """
     changed = None
     if filters.changed_since:
-        from coderag.ingestion.files.revisions import changed_since  # noqa: PLC0415  # only this filter needs it
+        from coderag.ingestion.files.revisions import find_changed_since  # noqa: PLC0415  # only this filter needs it
 
         paths = [record.path for record in load_manifest(store.open()).records]
-        changed = changed_since(root, filters.changed_since, paths)
+        changed = find_changed_since(root, filters.changed_since, paths)
     return to_filter_values(filters, changed)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from coderag.config.index_origin import is_foreign_index
 from coderag.config.repository_root import INDEX_FOLDER
-from coderag.ingestion.files.git_repository import is_bare, shared_git_directory
+from coderag.ingestion.files.git_repository import find_shared_git_directory, is_bare
 
 
 def resolve_cache_directory(root: Path, index_directory: Path) -> Path:
@@ -18,7 +18,7 @@ def resolve_cache_directory(root: Path, index_directory: Path) -> Path:
         root: Folder of the repository.
         index_directory: The index's directory.
     """
-    shared_git = shared_git_directory(root)
+    shared_git = find_shared_git_directory(root)
     if shared_git is None or shared_git.is_relative_to(root.resolve()):
         return index_directory / "cache"
     if shared_git.name == ".git" and not is_bare(shared_git):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from coderag.config.settings import Settings
 from coderag.ingestion.cache_directory import resolve_cache_directory
-from coderag.ingestion.files.changes import Changes, batched, find_changes
+from coderag.ingestion.files.changes import Changes, find_changes, split_batches
 from coderag.ingestion.files.rescan import rescan
 from coderag.ingestion.files.scanner import Scan, check_root, scan
 from coderag.ingestion.root_hash import (
@@ -194,7 +194,7 @@ class Indexer:
             closing(self._run_jobs(changes, parse_again=parse_again)) as results,
         ):
             embedder = executor.submit(self._build_embedder, base)
-            if base is not None and writer.base is base and changes.are_sure:
+            if base is not None and writer.base is base and changes.has_certain_changes:
                 executor.submit(base.prefetch)  # errors are raised by the later read
             for result in results:
                 self._store_result(writer, result, embedder, cache)
@@ -282,8 +282,8 @@ class Indexer:
         total = sum(candidate.size for candidate in changes.changed)
         max_job_bytes = min(_MAX_JOB_BYTES, max(_MIN_JOB_BYTES, total // max(1, _MIN_JOBS_PER_WORKER * n_workers)))
         jobs = (
-            ParseJob([FileTask(candidate, changes.known_hash(candidate.path)) for candidate in batch])
-            for batch in batched(changes.changed, max_job_bytes)
+            ParseJob([FileTask(candidate, changes.get_indexed_hash(candidate.path)) for candidate in batch])
+            for batch in split_batches(changes.changed, max_job_bytes)
         )
         if n_workers:
             yield from self._measure_waits(get_shared_pool(n_workers).run(jobs, settings))

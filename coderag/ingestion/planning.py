@@ -10,11 +10,11 @@ from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError, ModelError
 from coderag.ingestion import estimates
 from coderag.ingestion.cache_directory import resolve_cache_directory
-from coderag.ingestion.files.candidates import Candidate
+from coderag.ingestion.files.candidates import FileCandidate
 from coderag.ingestion.files.changes import Changes, find_changes
 from coderag.ingestion.files.scanner import Scan, scan
-from coderag.ingestion.files.source import read_regular
-from coderag.ingestion.parsing.languages import LANGUAGES, TEXT, detect_language
+from coderag.ingestion.files.source import read_regular_file
+from coderag.ingestion.parsing.languages import LANGUAGES, PLAIN_TEXT, detect_language
 from coderag.ingestion.root_hash import compute_settings_fingerprint, get_settings_fingerprint
 from coderag.ingestion.workers.worker_pool import count_workers
 from coderag.models.dense import ProviderDense
@@ -52,11 +52,11 @@ def plan_index(root: Path, settings: Settings, store: IndexStore, *, full: bool 
     base = _PlanBase() if full else _load_base(store, settings, settings.project or root.name)
     scan_result = scan(root, max_file_bytes=ingestion.max_file_bytes, exclude=ingestion.exclude)
     changes = find_changes(scan_result, base.manifest)
-    unchanged = [record for record in changes.kept if record.outcome == "indexed"]
+    unchanged = [record for record in changes.unchanged if record.outcome == "indexed"]
     reembedded = unchanged if base.reembed else []
     cached = _count_cached_texts(root, settings, store, reembedded)
     to_read = _sum_sizes(changes.changed)
-    changed = sum(bool(changes.known_hash(candidate.path)) for candidate in changes.changed)
+    changed = sum(bool(changes.get_indexed_hash(candidate.path)) for candidate in changes.changed)
     processes = count_workers(ingestion.workers)
     return IndexPlan(
         root=str(root),
@@ -116,13 +116,13 @@ def _load_base(store: IndexStore, settings: Settings, repository: str) -> _PlanB
     return _PlanBase(pointer.generation, "", reembed, load_manifest(snapshot))
 
 
-def _sum_sizes(files: Iterable[Candidate | FileRecord]) -> FileTotals:
+def _sum_sizes(files: Iterable[FileCandidate | FileRecord]) -> FileTotals:
     sizes = [file.size for file in files]
     return FileTotals(len(sizes), sum(sizes))
 
 
 def _sum_languages(
-    root: Path, candidates: Iterable[Candidate], unchanged: Iterable[FileRecord]
+    root: Path, candidates: Iterable[FileCandidate], unchanged: Iterable[FileRecord]
 ) -> Mapping[str, FileTotals]:
     sizes: defaultdict[str, list[int]] = defaultdict(list)
     for candidate in candidates:
@@ -136,16 +136,16 @@ def _sum_languages(
 def _find_language(root: Path, path: str) -> str:
     """Detect a file's language by its name, and by its first line only if the name is not enough."""
     language = detect_language(path)
-    if language != TEXT or path.lower().endswith(LANGUAGES[TEXT].extensions):
+    if language != PLAIN_TEXT or path.lower().endswith(LANGUAGES[PLAIN_TEXT].extensions):
         return language
     try:
-        data, _ = read_regular(root / path, _FIRST_LINE_BYTES)
+        data, _ = read_regular_file(root / path, _FIRST_LINE_BYTES)
     except OSError:  # indexing reports it
-        return TEXT
+        return PLAIN_TEXT
     return detect_language(path, data.decode("utf-8", "replace").partition("\n")[0])
 
 
-def _find_largest_folders(files: Iterable[Candidate | FileRecord]) -> Mapping[str, FileTotals]:
+def _find_largest_folders(files: Iterable[FileCandidate | FileRecord]) -> Mapping[str, FileTotals]:
     """Find the folders with the most bytes, without those that one subfolder dominates."""
     files_in: Counter[str] = Counter()
     bytes_in: Counter[str] = Counter()
@@ -171,7 +171,7 @@ def _find_largest_folders(files: Iterable[Candidate | FileRecord]) -> Mapping[st
 def _list_exclusions(scan_result: Scan, changes: Changes) -> list[Exclusion]:
     excluded = [*scan_result.ignored, *((record.path, _normalize_reason(record.reason)) for record in scan_result.skipped
                                   if record.outcome == "skipped")]  # fmt: skip
-    excluded += [(record.path, record.reason) for record in changes.kept if record.outcome == "skipped"]
+    excluded += [(record.path, record.reason) for record in changes.unchanged if record.outcome == "skipped"]
     paths: defaultdict[str, list[str]] = defaultdict(list)
     for path, reason in excluded:
         paths[reason].append(path)

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 
 from coderag.config.settings import Settings
-from coderag.ingestion.files.changes import content_digest
+from coderag.ingestion.files.changes import compute_content_digest
 from coderag.ingestion.pipeline_version import PIPELINE_VERSION
 from coderag.schema.chunks import FileRecord
 from coderag.stores.pointer import Pointer
@@ -19,7 +19,7 @@ def make_root_hash(settings_fingerprint: str, records: Sequence[FileRecord], lin
         records: Records of all files.
         linking: Version of the linker; empty without a code graph.
     """
-    return f"{settings_fingerprint}:{content_digest(records)}:{linking}"
+    return f"{settings_fingerprint}:{compute_content_digest(records)}:{linking}"
 
 
 def compute_settings_fingerprint(settings: Settings, repository: str, mask: PathMask | None = None) -> str:

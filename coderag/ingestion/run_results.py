@@ -21,12 +21,12 @@ class FileOutcomes:
 
     def __init__(self, skipped: Sequence[FileRecord] = (), changes: Changes | None = None) -> None:
         changes = changes or Changes()
-        self._previous_records = changes.known
-        self._records = {record.path: record for record in (*skipped, *changes.kept)}
+        self._previous_records = changes.previous_records
+        self._records = {record.path: record for record in (*skipped, *changes.unchanged)}
         self._added: list[FileRecord] = []
         self._changed: list[FileRecord] = []
-        self._removed = [changes.known[path] for path in changes.removed]
-        self._n_unchanged = sum(record.outcome == "indexed" for record in changes.kept)
+        self._removed = [changes.previous_records[path] for path in changes.removed]
+        self._n_unchanged = sum(record.outcome == "indexed" for record in changes.unchanged)
 
     @property
     def has_changes(self) -> bool:

@@ -11,7 +11,7 @@ from coderag.question.report_query import make_report_query
 from coderag.question.reports import is_report, take_apart
 from coderag.schema.query import Analysis, Entity
 from coderag.schema.vocabulary import Intent
-from coderag.text.tokenizer import STOP_WORDS, query_terms, raw_tokens
+from coderag.text.tokenizer import STOP_WORDS, split_raw_tokens, tokenize_query
 
 _MAX_TERMS = 400
 _ABOUT_DOCUMENTS = re.compile(r"\b(?:docs?|documentation|documented|says?)\b", re.IGNORECASE)
@@ -46,7 +46,7 @@ def analyze(query: str, project: str = "") -> Analysis:
         intent=intent,
         confidence=confidence,
         entities=_with_names(entities, (name, other)),
-        terms=query_terms(name if about_one else question)[:_MAX_TERMS],
+        terms=tokenize_query(name if about_one else question)[:_MAX_TERMS],
         expanded_terms=[],
         about_tests=intent == "find_tests" or bool(ABOUT_TESTS.search(query)),
         symbol_query=symbol_query,
@@ -81,7 +81,7 @@ def _report(text: str, project: str) -> Analysis:
         intent="general",
         confidence=_LIKELY,
         entities=[entity for entity in entities if entity["kind"] != "snippet"],
-        terms=query_terms(" ".join([title or told, *names_in(names)]))[:_MAX_TERMS],
+        terms=tokenize_query(" ".join([title or told, *names_in(names)]))[:_MAX_TERMS],
         expanded_terms=[],
         about_tests=False,
         symbol_query=False,
@@ -96,7 +96,7 @@ def _report(text: str, project: str) -> Analysis:
 
 def meant_terms(analysis: Analysis) -> list[str]:
     """Return the terms whose vector is compared by meaning: near words, which widening adds, only match."""
-    return query_terms(analysis["text"]) if analysis["report"] else analysis["terms"]
+    return tokenize_query(analysis["text"]) if analysis["report"] else analysis["terms"]
 
 
 def _without_project(query: str, project: str) -> str:
@@ -104,7 +104,7 @@ def _without_project(query: str, project: str) -> str:
     if not project:
         return query
     shorter = re.sub(rf"(?<![\w.:/-]){re.escape(project)}(?:'s)?(?![\w.:/-])", " ", query, flags=re.IGNORECASE)
-    return shorter if any(word.lower() not in STOP_WORDS for word in raw_tokens(shorter)) else query
+    return shorter if any(word.lower() not in STOP_WORDS for word in split_raw_tokens(shorter)) else query
 
 
 def _intent(query: str, entities: list[Entity], *, symbol_query: bool) -> tuple[Intent, float, str, str]:
@@ -116,7 +116,7 @@ def _intent(query: str, entities: list[Entity], *, symbol_query: bool) -> tuple[
     for intent, confidence, pattern in INTENT_PATTERNS:
         if match := pattern.search(query):
             name = match.groupdict().get("name") or ""
-            if name and not _is_marked(query, match) and not _may_be_name(name, raw_tokens(query[match.end() :])):
+            if name and not _is_marked(query, match) and not _may_be_name(name, split_raw_tokens(query[match.end() :])):
                 name = ""
             return intent, confidence, name, match.groupdict().get("other") or ""
     return "general", _DEFAULT, "", ""

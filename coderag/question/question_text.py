@@ -1,7 +1,7 @@
 """What a question must be to be searched for. Light to load: it is checked before an index is opened."""
 
 from coderag.errors import InvalidQueryError
-from coderag.text.tokenizer import query_terms
+from coderag.text.tokenizer import tokenize_query
 
 MAX_QUERY_BYTES = 64_000
 """A longer question is a file: its terms would match everything."""
@@ -24,7 +24,7 @@ def check_length(query: str) -> None:
 def check_question(query: str) -> None:
     """Raise `InvalidQueryError` if a question is empty or too long, or has no words to search for."""
     check_length(query)
-    if not query_terms(query):
+    if not tokenize_query(query):
         raise InvalidQueryError(
             f"the question {query.strip()[:40]!r} has no words to search for", hint="Name something in the code."
         )

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from coderag.question.entities import find_entities, names_in
 from coderag.question.reports import PartKind, Report, is_report
 from coderag.schema.query import Entity, ReportFrame, ReportQuery
-from coderag.text.tokenizer import query_terms
+from coderag.text.tokenizer import tokenize_query
 
 PART_WEIGHTS: dict[PartKind, float] = {
     "title": 1.0,
@@ -70,7 +70,7 @@ def _weighted_terms(report: Report, weights: dict[PartKind, float]) -> dict[str,
     total: Counter[str] = Counter()
     for kind, weight in weights.items():
         text = report.text(kind)
-        for term, count in Counter(query_terms(text) if text.strip() else ()).items():
+        for term, count in Counter(tokenize_query(text) if text.strip() else ()).items():
             total[term] += weight * (1 + math.log(count))  # type: ignore[assignment]  # a counter of weights
     return dict(total.most_common(_MOST_TERMS))
 

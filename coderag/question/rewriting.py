@@ -14,7 +14,7 @@ from coderag.prompting import Prompts
 from coderag.schema.prompts import ModelPrompt
 from coderag.schema.query import Analysis
 from coderag.text.path_masking import MaskedPaths
-from coderag.text.tokenizer import query_terms
+from coderag.text.tokenizer import tokenize_query
 
 Rewriting = Literal["queries", "hypothetical"]
 
@@ -67,7 +67,7 @@ def with_rewritten(analysis: Analysis, written: Iterable[str], way: Rewriting) -
     """
     texts = list(written)
     own = set(analysis["terms"])
-    added = [term for text in texts for term in dict.fromkeys(query_terms(text)) if term not in own]
+    added = [term for text in texts for term in dict.fromkeys(tokenize_query(text)) if term not in own]
     expanded = [*analysis["expanded_terms"], *dict.fromkeys(added)][:_MOST_TERMS]
     text = "\n".join([analysis["text"], *texts]) if way == "hypothetical" else analysis["text"]
     return {**analysis, "expanded_terms": expanded, "text": text}

@@ -6,7 +6,7 @@ from itertools import pairwise
 from coderag.models.providers import load_word_vectors
 from coderag.schema.query import Analysis
 from coderag.stores.corpus import Corpus
-from coderag.text.tokenizer import content_words, expand
+from coderag.text.tokenizer import expand_token, extract_content_words
 
 _SHORTEST = 4  # letters of a word that may be misspelt: many short ones are one slip apart
 _LONG = 8  # letters, from which on two slips are likelier than another word
@@ -27,8 +27,8 @@ def corrected(corpus: Corpus, analysis: Analysis) -> Analysis:
 def _meant(corpus: Corpus, analysis: Analysis) -> Iterator[tuple[str, str]]:
     if analysis["report"]:  # it has words of other programs, and enough of this one's
         return
-    for word in dict.fromkeys(content_words(analysis["text"])):
-        terms = expand(word)
+    for word in dict.fromkeys(extract_content_words(analysis["text"])):
+        terms = expand_token(word)
         is_plain = word.isalpha() and word.islower() and len(word) >= _SHORTEST and len(terms) == 1
         if is_plain and terms[0] not in corpus.term_ids and terms[0] not in load_word_vectors():
             most = 1 + (len(word) >= _LONG)

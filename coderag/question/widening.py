@@ -6,7 +6,7 @@ from coderag.question.thesaurus import related_words
 from coderag.question.vocabulary import cooccurring_terms
 from coderag.schema.query import Analysis
 from coderag.stores.corpus import Corpus
-from coderag.text.tokenizer import expand, stem
+from coderag.text.tokenizer import expand_token, stem
 
 _MAX_SPELLINGS = 2
 
@@ -19,7 +19,7 @@ def find_widening_terms(corpus: Corpus, analysis: Analysis) -> list[str]:
         term
         for name in names_in(analysis["entities"])
         for similar_name in corpus.symbols.suggest_names(name)
-        for term in expand(similar_name)
+        for term in expand_token(similar_name)
     ]
     for term in analysis["terms"]:
         if term not in corpus.term_ids:

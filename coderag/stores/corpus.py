@@ -22,7 +22,7 @@ from coderag.stores.protocols import IndexSnapshot
 from coderag.stores.spelling_index import SpellingIndex
 from coderag.stores.symbol_table import SymbolTable, split_qualified
 from coderag.stores.translations import find_translations
-from coderag.text.tokenizer import expand, path_terms, text_terms
+from coderag.text.tokenizer import expand_token, tokenize_path, tokenize_text
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -170,12 +170,12 @@ class Corpus:
 
         A name of plain words matches nothing: such words may be prose.
         """
-        is_compound = any(len(expand(part)) > 1 for part in split_qualified(name))
+        is_compound = any(len(expand_token(part)) > 1 for part in split_qualified(name))
         return self.find_chunks_with_name_parts(name) if is_compound else _NO_ROWS
 
     def find_chunks_with_name_parts(self, name: str) -> IntArray:
         """Return the rows of the chunks that contain all parts of a name, anywhere; ``a.b`` has two."""
-        terms = [expand(part) for part in split_qualified(name)]
+        terms = [expand_token(part) for part in split_qualified(name)]
         required_terms = dict.fromkeys(
             part_terms[0] for part_terms in terms if part_terms
         )  # the first term of a compound stands for all of it
@@ -287,7 +287,7 @@ class Corpus:
         counts = (self._chunks_by_file @ self.snapshot.read_counts().docs).tocsr()
         if self.overviews:
             counts = counts + self._count_terms(
-                [text_terms(" ".join(self.get_overviews(path).values())) for path in self.paths]
+                [tokenize_text(" ".join(self.get_overviews(path).values())) for path in self.paths]
             )
         return compute_bm25_weights(counts)
 
@@ -313,7 +313,7 @@ class Corpus:
 
     @cached_property
     def _path_counts(self) -> "sp.csr_matrix":
-        return self._count_terms([path_terms(path) for path in self.paths])
+        return self._count_terms([tokenize_path(path) for path in self.paths])
 
     def _count_terms(self, texts: Sequence[Sequence[str]]) -> "sp.csr_matrix":
         """Count the indexed terms of each file's text, given as terms."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from coderag.stores.corpus import Corpus
 from coderag.stores.overlay import OverlaySnapshot
-from coderag.text.tokenizer import path_terms
+from coderag.text.tokenizer import tokenize_path
 
 FloatArray = NDArray[np.float32]
 
@@ -54,7 +54,7 @@ class OverlayCorpus(Corpus):
         old = base._path_counts[[file_numbers[path] for path in self.paths[:n_old]]]
         ends = np.concatenate([old.indptr, np.full(self.n_files - n_old, old.indptr[-1], old.indptr.dtype)])
         widened = sp.csr_matrix((old.data, old.indices, ends), shape=(self.n_files, len(self.term_ids)))
-        fresh = [path_terms(path) for path in self.paths[n_old:]]
+        fresh = [tokenize_path(path) for path in self.paths[n_old:]]
         counts: sp.csr_matrix = (widened + self._count_terms([*([()] * n_old), *fresh])).tocsr()
         return counts
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.stores.symbol_table import fold_name
-from coderag.text.tokenizer import content_words, raw_tokens, split_identifier, stem
+from coderag.text.tokenizer import extract_content_words, split_identifier, split_raw_tokens, stem
 
 _MIN_PREFIX_CHARS = 3
 _MAX_FOLDERS = 2  # only the nearest folders describe a file
@@ -29,12 +29,12 @@ FloatArray = NDArray[np.float32]
 @lru_cache(1 << 16)
 def split_name(text: str) -> frozenset[str]:
     """Split a file or folder name into stemmed words."""
-    return frozenset(stem(part) for raw in raw_tokens(text) for part in split_identifier(raw))
+    return frozenset(stem(part) for raw in split_raw_tokens(text) for part in split_identifier(raw))
 
 
 def split_question(query: str) -> list[str]:
     """Split a question into its distinct stemmed words that may be part of a name, in order."""
-    parts = (stem(part) for word in content_words(query) for part in split_identifier(word))
+    parts = (stem(part) for word in extract_content_words(query) for part in split_identifier(word))
     return list(dict.fromkeys(part for part in parts if len(part) >= _MIN_PREFIX_CHARS))
 
 
@@ -94,7 +94,7 @@ class PathIndex:
         self._by_stem: dict[str, list[int]] = {}
         for file, name in enumerate(names):
             stem_name = name.rpartition(".")[0] or name
-            self._by_stem.setdefault(fold_name("".join(raw_tokens(stem_name))), []).append(file)
+            self._by_stem.setdefault(fold_name("".join(split_raw_tokens(stem_name))), []).append(file)
 
     def compute_stem_coverage(self, words: Iterable[str]) -> FloatArray:
         """Compute for each file the share (0 to 1) of its stem's words that are in the question."""

@@ -10,7 +10,7 @@ from typing import Final
 _SAFE_OPTIONS: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.pager=cat")
 """They take the place of commands which a repository's own configuration may name."""
 
-_SAFE_VARIABLES: Final = {
+_SAFE_ENVIRONMENT: Final = {
     "GIT_ALLOW_PROTOCOL": "none",  # a missing object would be fetched, by a command that the configuration names
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",
@@ -21,8 +21,8 @@ _SAFE_VARIABLES: Final = {
 _TIMEOUT_S: Final = 10
 
 
-def ask_git(
-    directory: Path, arguments: Sequence[str], *, without: Callable[[str], object], timeout_s: float
+def run_git_command(
+    directory: Path, arguments: Sequence[str], *, is_excluded: Callable[[str], object], timeout_s: float
 ) -> subprocess.CompletedProcess[bytes] | None:
     """Return what a git command in a directory said and how it ended.
 
@@ -39,12 +39,12 @@ def ask_git(
     git = shutil.which("git")
     if git is None or Path(git).resolve().is_relative_to(directory.resolve()):
         return None
-    kept = {name: value for name, value in os.environ.items() if not without(name)}
+    environment = {name: value for name, value in os.environ.items() if not is_excluded(name)}
     try:
         return subprocess.run(
             [git, *_SAFE_OPTIONS, *arguments],
             cwd=directory,
-            env={**kept, **_SAFE_VARIABLES},
+            env={**environment, **_SAFE_ENVIRONMENT},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout_s,
@@ -62,5 +62,7 @@ def is_tracked(directory: Path, paths: Sequence[str]) -> bool:
         paths: Path specifications of git's, seen from there.
     """
     arguments = ["ls-files", "-z", "--", *paths]
-    found = ask_git(directory, arguments, without=lambda name: name.startswith("GIT_"), timeout_s=_TIMEOUT_S)
-    return found is not None and bool(found.stdout)
+    result = run_git_command(
+        directory, arguments, is_excluded=lambda name: name.startswith("GIT_"), timeout_s=_TIMEOUT_S
+    )
+    return result is not None and bool(result.stdout)

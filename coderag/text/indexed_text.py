@@ -1,21 +1,21 @@
 """The bytes of an indexed file as the text that was, or would be, indexed."""
 
 from coderag.schema.chunks import FileRecord
-from coderag.text.notebooks import readable_text
+from coderag.text.notebooks import to_readable_text
 
 
-def indexed_text(record: FileRecord, data: bytes) -> str:
+def decode_indexed_text(record: FileRecord, data: bytes) -> str:
     """Return the text of a file's bytes in the encoding that its record names; of a notebook its cells."""
-    encoding, _, of_single_lines = record.encoding.partition("+")
-    if of_single_lines:
-        text = "\n".join(_decoded(line, encoding, of_single_lines) for line in data.split(b"\n"))
+    encoding, _, fallback = record.encoding.partition("+")
+    if fallback:
+        text = "\n".join(_decode_line(line, encoding, fallback) for line in data.split(b"\n"))
     else:
         text = data.decode(encoding or "utf-8", "replace").removeprefix("\ufeff")
-    return readable_text(record.path, text)
+    return to_readable_text(record.path, text)
 
 
-def _decoded(line: bytes, encoding: str, other: str) -> str:
+def _decode_line(line: bytes, encoding: str, fallback: str) -> str:
     try:
         return line.decode(encoding)
     except UnicodeDecodeError:
-        return line.decode(other, "replace")
+        return line.decode(fallback, "replace")

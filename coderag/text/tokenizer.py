@@ -22,8 +22,8 @@ import Stemmer
 TOKENIZER_VERSION = 1
 """Part of every index's format: terms written by another version are not comparable."""
 
-_words = re.compile(r"\w+").findall
-_ASCII_WORDS = "".join(chr(code) if chr(code).isalnum() or chr(code) == "_" else " " for code in range(128))
+_find_words = re.compile(r"\w+").findall
+_ASCII_WORD_TABLE = "".join(chr(code) if chr(code).isalnum() or chr(code) == "_" else " " for code in range(128))
 """For each ASCII character what stands for it when text is cut at spaces."""
 
 _ASCII_PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+").findall
@@ -33,10 +33,10 @@ _CJK = re.compile(
 _WORD_BREAK = re.compile(r"[\W\d_]+")
 _snowball = Stemmer.Stemmer("english", 0).stemWord  # without a cache: `stem` has one
 
-_LONGEST_WHOLE = 64  # a longer raw token is data (base64, a hash), not a name worth finding whole
-_MOST_PARTS = 24
-_LONGEST_NUMBER = 4  # years and ports are worth finding; longer digit runs are data
-_SHORTEST_STEMMED = 4
+_MAX_COMPOUND_CHARS = 64  # a longer raw token is data (base64, a hash), not a name worth finding whole
+_MAX_PARTS = 24
+_MAX_NUMBER_DIGITS = 4  # years and ports are worth finding; longer digit runs are data
+_MIN_STEMMED_CHARS = 4
 
 STOP_WORDS = frozenset(
     [
@@ -131,7 +131,7 @@ STOP_WORDS = frozenset(
 @lru_cache(1 << 18)
 def stem(word: str) -> str:
     """Return the Snowball English stem of a lower-case word; short words and other scripts stay as they are."""
-    return _snowball(word) if len(word) >= _SHORTEST_STEMMED else word
+    return _snowball(word) if len(word) >= _MIN_STEMMED_CHARS else word
 
 
 @lru_cache(1 << 17)
@@ -139,30 +139,30 @@ def split_identifier(raw: str) -> tuple[str, ...]:
     """Split a raw token into its lower-case parts, digits included: ``getURLPath2`` → ``get url path 2``."""
     if raw.isascii():
         return tuple(part.lower() for part in _ASCII_PARTS(raw))
-    return tuple(_unicode_parts(unicodedata.normalize("NFKC", raw)))
+    return tuple(_split_unicode(unicodedata.normalize("NFKC", raw)))
 
 
-def raw_tokens(text: str) -> list[str]:
+def split_raw_tokens(text: str) -> list[str]:
     """Cut text into raw tokens, in order."""
     # Twice as fast as the regular expression, and almost all code is ASCII.
-    return text.translate(_ASCII_WORDS).split() if text.isascii() else _words(text)
+    return text.translate(_ASCII_WORD_TABLE).split() if text.isascii() else _find_words(text)
 
 
-def _unicode_parts(raw: str) -> Iterator[str]:
+def _split_unicode(raw: str) -> Iterator[str]:
     """Yield the parts of a token outside ASCII: pairs of CJK characters, and words cut at case changes and digits."""
     position = 0
     for run in _CJK.finditer(raw):
-        yield from _cased_words(raw[position : run.start()])
+        yield from _split_cased_words(raw[position : run.start()])
         characters = run.group()
         if len(characters) == 1:
             yield characters
         else:
             yield from (first + second for first, second in pairwise(characters))
         position = run.end()
-    yield from _cased_words(raw[position:])
+    yield from _split_cased_words(raw[position:])
 
 
-def _cased_words(text: str) -> Iterator[str]:
+def _split_cased_words(text: str) -> Iterator[str]:
     for word in _WORD_BREAK.split(text):
         start = 0
         for index in range(1, len(word)):
@@ -174,7 +174,7 @@ def _cased_words(text: str) -> Iterator[str]:
 
 
 @lru_cache(1 << 18)
-def expand(raw: str) -> tuple[str, ...]:
+def expand_token(raw: str) -> tuple[str, ...]:
     """Return the terms of one raw token: the whole identifier (``=`` and lower case) if it is a compound, and its stems."""
     if raw.isascii() and raw.isalpha() and raw.islower():  # most are one word
         return (stem(raw),)
@@ -183,34 +183,34 @@ def expand(raw: str) -> tuple[str, ...]:
         return ()
     if len(parts) == 1:
         only = parts[0]
-        return () if only.isdigit() and len(only) > _LONGEST_NUMBER else (stem(only),)
+        return () if only.isdigit() and len(only) > _MAX_NUMBER_DIGITS else (stem(only),)
     stems = tuple(stem(part) for part in parts if not part.isdigit())
-    return stems[:_MOST_PARTS] if len(raw) > _LONGEST_WHOLE else (whole_term(raw), *stems)
+    return stems[:_MAX_PARTS] if len(raw) > _MAX_COMPOUND_CHARS else (make_compound_term(raw), *stems)
 
 
-def whole_term(identifier: str) -> str:
+def make_compound_term(identifier: str) -> str:
     """Return the term that stands for a whole compound identifier, whatever its spelling: ``max_size`` = ``maxSize``."""
     return "=" + unicodedata.normalize("NFKC", identifier).replace("_", "").casefold()
 
 
-def text_terms(text: str) -> list[str]:
+def tokenize_text(text: str) -> list[str]:
     """Return all terms of a text, in order, repeated as often as they occur."""
-    return [term for raw in raw_tokens(text) for term in expand(raw)]
+    return [term for raw in split_raw_tokens(text) for term in expand_token(raw)]
 
 
-def content_words(query: str) -> list[str]:
+def extract_content_words(query: str) -> list[str]:
     """Return a query's raw tokens without stop words; a query of nothing but stop words keeps them."""
-    raws = raw_tokens(query)
+    raws = split_raw_tokens(query)
     return [raw for raw in raws if raw.lower() not in STOP_WORDS] or raws
 
 
-def query_terms(query: str) -> list[str]:
+def tokenize_query(query: str) -> list[str]:
     """Return the terms of a question, stop words left out, in order, repeated as often as they occur."""
-    return [term for raw in content_words(query) for term in expand(raw)]
+    return [term for raw in extract_content_words(query) for term in expand_token(raw)]
 
 
-def path_terms(path: str) -> list[str]:
+def tokenize_path(path: str) -> list[str]:
     """Return the terms that a file's place says about its content: its stem twice, its last two folders once."""
     *folders, name = path.split("/")
-    stem_terms = text_terms(name.rsplit(".", 1)[0])
-    return stem_terms * 2 + [term for folder in folders[-2:] for term in text_terms(folder)]
+    stem_terms = tokenize_text(name.rsplit(".", 1)[0])
+    return stem_terms * 2 + [term for folder in folders[-2:] for term in tokenize_text(folder)]

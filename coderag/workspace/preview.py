@@ -12,12 +12,12 @@ from typing import Final
 
 from coderag.config.sections import MAX_RESULTS, IngestionSettings
 from coderag.engine.query_input import check_range
-from coderag.ingestion.files.candidates import Candidate
-from coderag.ingestion.files.roles import role_of
+from coderag.ingestion.files.candidates import FileCandidate
+from coderag.ingestion.files.roles import classify_role
 from coderag.ingestion.files.scanner import scan
-from coderag.ingestion.files.source import Source, read_regular, read_source
+from coderag.ingestion.files.source import FileText, read_file_text, read_regular_file
 from coderag.ingestion.parsing.chunking import parse_file
-from coderag.ingestion.parsing.languages import TEXT, detect_language
+from coderag.ingestion.parsing.languages import PLAIN_TEXT, detect_language
 from coderag.ingestion.parsing.parsed_file import ParsedChunk, place_file
 from coderag.question.question_text import check_question
 from coderag.schema.search import SearchHit
@@ -53,7 +53,7 @@ class _File:
         counts: Weighted occurrences of each query term in its path and content.
     """
 
-    candidate: Candidate
+    candidate: FileCandidate
     role: str
     counts: Sequence[float]
 
@@ -77,7 +77,7 @@ def find_preview_hits(
     top_k = check_range("top_k", top_k, 1, MAX_RESULTS)
     started, terms = time.monotonic(), parse_query_terms(query)
     limit = settings.max_file_bytes
-    scanned = scan(root, max_file_bytes=limit, exclude=settings.exclude, until=started + _SCAN_SHARE * budget_s)
+    scanned = scan(root, max_file_bytes=limit, exclude=settings.exclude, deadline=started + _SCAN_SHARE * budget_s)
     files = _read_files(root, scanned.candidates, terms, until=started + _READ_SHARE * budget_s)
     idf = compute_idf([file.counts for file in files], terms)
     best_files = _rank_files(files, idf)[: min(_MAX_FILES, _FILES_PER_RESULT * top_k)]
@@ -86,21 +86,21 @@ def find_preview_hits(
         now = time.monotonic() - started
         if now > _PARSE_SHARE * budget_s and hits:
             break
-        source = read_source(root, file.candidate, max_file_bytes=limit, generated=settings.generated)
-        if isinstance(source, Source):  # not binary, minified or generated
+        source = read_file_text(root, file.candidate, max_file_bytes=limit, include_generated=settings.generated)
+        if isinstance(source, FileText):  # not binary, minified or generated
             parse = now < budget_s and file.candidate.size < _MAX_PARSED_BYTES
             hits += _find_file_hits(file.candidate.path, source, terms, idf, parse=parse)
     return sorted(hits, key=lambda hit: (-hit.score, hit.location))[:top_k]
 
 
 def _read_files(
-    root: Path, candidates: Sequence[Candidate], terms: Sequence[QueryTerm], *, until: float
+    root: Path, candidates: Sequence[FileCandidate], terms: Sequence[QueryTerm], *, until: float
 ) -> list[_File]:
     """Read files, most promising first, until the time is over."""
     promising = []
     for candidate in candidates:
         if candidate.size <= _MAX_FILE_BYTES:
-            path_weights, role = count_in_path(candidate.path, terms), role_of(candidate.path)
+            path_weights, role = count_in_path(candidate.path, terms), classify_role(candidate.path)
             order = (-sum(path_weights), -ROLE_FACTORS.get(role, OTHER_ROLE), candidate.path.count("/"), candidate.path)
             promising.append((order, candidate, role, path_weights))
     promising.sort(key=lambda entry: entry[0])
@@ -109,7 +109,7 @@ def _read_files(
         if time.monotonic() > until:
             break
         try:
-            content, _ = read_regular(root / candidate.path, _MAX_FILE_BYTES)
+            content, _ = read_regular_file(root / candidate.path, _MAX_FILE_BYTES)
         except OSError:  # it is gone or unreadable; indexing reports that
             continue
         counts = [sum(pair) for pair in zip(path_weights, count_in_content(content, terms), strict=True)]
@@ -129,11 +129,11 @@ def _rank_files(files: Sequence[_File], idf: Sequence[float]) -> list[_File]:
 
 
 def _find_file_hits(
-    path: str, source: Source, terms: Sequence[QueryTerm], idf: Sequence[float], *, parse: bool
+    path: str, source: FileText, terms: Sequence[QueryTerm], idf: Sequence[float], *, parse: bool
 ) -> list[SearchHit]:
     """Find the best hits in a file: declarations, or line blocks if there is no time to parse it."""
     language, role = detect_language(path, source.text), source.role
-    parsed = place_file(parse_file(path, source.text, language if parse else TEXT, role), path, role)
+    parsed = place_file(parse_file(path, source.text, language if parse else PLAIN_TEXT, role), path, role)
     average = max(1.0, sum(len(chunk.text) for chunk in parsed.chunks) / max(1, len(parsed.chunks)))
     path_weights = count_in_path(path, terms)
     hits = []

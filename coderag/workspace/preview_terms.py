@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from coderag.text.tokenizer import content_words, expand, text_terms
+from coderag.text.tokenizer import expand_token, extract_content_words, tokenize_text
 
 _K1: Final = 1.2
 _B: Final = 0.5  # length normalisation: long files are common, and only their best chunk is shown
@@ -34,8 +34,8 @@ class QueryTerm:
 def parse_query_terms(query: str) -> list[QueryTerm]:
     """Parse the distinct terms of a query; short ones only if there are no others."""
     terms: dict[str, QueryTerm] = {}
-    for raw in content_words(query):
-        for term in expand(raw):
+    for raw in extract_content_words(query):
+        for term in expand_token(raw):
             text = raw.lower() if term.startswith("=") else _truncate_stem(term)
             terms.setdefault(term, QueryTerm(term, text.encode("utf-8", "replace")))
     long_terms = [query_term for query_term in terms.values() if len(query_term.literal) >= _MIN_LITERAL_CHARS]
@@ -61,7 +61,7 @@ def count_in_content(content: bytes, terms: Sequence[QueryTerm]) -> list[int]:
 
 def count_in_code(text: str, names: str, terms: Sequence[QueryTerm]) -> list[float]:
     """Return the occurrences of each term in code, weighted higher in declared names."""
-    in_text, in_names = Counter(text_terms(text)), set(text_terms(names))
+    in_text, in_names = Counter(tokenize_text(text)), set(tokenize_text(names))
     return [in_text[term.term] + _DECLARED_NAME_WEIGHT * (term.term in in_names) for term in terms]
 
 

@@ -6,8 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from coderag.ingestion.files.roles import role_of
-from coderag.ingestion.files.source import MAX_FILE_BYTES, decode, read_regular, reason_against
+from coderag.ingestion.files.roles import classify_role
+from coderag.ingestion.files.source import MAX_FILE_BYTES, decode, find_skip_reason, read_regular_file
 
 from ..golden import Question, Target  # noqa: TID252  # installed, it has another name
 from .history import Commit, History, Hunk
@@ -60,11 +60,11 @@ class _Tree:
 
     def _read(self, path: str) -> Mapping[str, list[Declared]] | None:
         try:
-            data, _ = read_regular(self._root / path, MAX_FILE_BYTES)
+            data, _ = read_regular_file(self._root / path, MAX_FILE_BYTES)
         except OSError:
             return None
         decoded = decode(data)
-        if decoded is None or reason_against(path, decoded.text):
+        if decoded is None or find_skip_reason(path, decoded.text):
             return None
         found: dict[str, list[Declared]] = {}
         for one in outline(path, decoded.text):
@@ -81,7 +81,7 @@ def _question(commit: Commit, history: History, tree: _Tree) -> Question | str:
     changes = history.changes(commit)
     if changes is None:
         return "the first commit there is"
-    sources = {path: hunks for path, hunks in changes.items() if role_of(path) == "source"}
+    sources = {path: hunks for path, hunks in changes.items() if classify_role(path) == "source"}
     if not sources:
         return "no source code changed" if changes else "white space only"
     if len(sources) > MOST_FILES:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from coderag.codegraph.symbol_graph import GraphNode, SymbolGraph
-from coderag.text.tokenizer import split_identifier, text_terms
+from coderag.text.tokenizer import split_identifier, tokenize_text
 
 from ..golden import Question, Target  # noqa: TID252  # installed, it has another name
 from ..repository import Repository  # noqa: TID252
@@ -77,8 +77,8 @@ def _question(test: _Test, symbols: SymbolGraph) -> Question | str:
         return "no call of source code is known"
     if len(called) > _MOST:
         return f"more than {_MOST} declarations called"
-    terms = set(text_terms(text))
-    meant = [one for one in called if terms.intersection(text_terms(" ".join(split_identifier(one.name))))]
+    terms = set(tokenize_text(text))
+    meant = [one for one in called if terms.intersection(tokenize_text(" ".join(split_identifier(one.name))))]
     meant = called if len(called) <= _FEW else meant
     if not meant:
         return "which of the called declarations is meant is not said"

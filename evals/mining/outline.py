@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from coderag.ingestion.files.roles import role_of
+from coderag.ingestion.files.roles import classify_role
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.schema.chunks import ChunkMetadata, SymbolRecord
@@ -59,7 +59,7 @@ def _parsed(path: str, text: str) -> list[ChunkMetadata]:
     language = detect_language(path, text)
     if not language or len(text) > _LARGEST:
         return []
-    return [chunk.metadata for chunk in parse_file(path, text, language, role_of(path), min_tokens=0).chunks]
+    return [chunk.metadata for chunk in parse_file(path, text, language, classify_role(path), min_tokens=0).chunks]
 
 
 def innermost(declared: Sequence[Declared], hunk: Hunk) -> list[Declared]:

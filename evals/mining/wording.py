@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable
 
-from coderag.text.tokenizer import content_words, query_terms, split_identifier, text_terms
+from coderag.text.tokenizer import extract_content_words, split_identifier, tokenize_query, tokenize_text
 
 FEWEST_WORDS = 3
 _LONGEST = 300  # characters
@@ -54,7 +54,7 @@ def question_of(message: str, *, is_merge: bool) -> str:
         message = "" if without == message else without
     subject, _, body = _TRAILER.sub("", message).strip().partition("\n")
     question = _cleaned(subject)
-    if len(content_words(question)) < FEWEST_WORDS + 1 and question:
+    if len(extract_content_words(question)) < FEWEST_WORDS + 1 and question:
         paragraph = body.strip().partition("\n\n")[0].replace("\n", " ")
         sentence = _cleaned(re.split(r"(?<=[.!?])\s", paragraph, maxsplit=1)[0])
         is_prose = sentence and sentence[0] not in "*-+" and len(sentence) < _LONGEST
@@ -78,7 +78,7 @@ def fault_of(message: str, author: str, question: str, *, is_merge: bool) -> str
 
 def fault_of_words(question: str) -> str:
     """Return why a text says too little, or too much, to be a question; empty if it is one."""
-    if len(content_words(question)) < FEWEST_WORDS:
+    if len(extract_content_words(question)) < FEWEST_WORDS:
         return "too few words"
     return "too long" if len(question) > _LONGEST else ""
 
@@ -87,7 +87,7 @@ def question_of_test(name: str, docstring: str) -> str:
     """Return what a test checks: the first sentence of its docstring, else the words of its name."""
     sentence = re.split(r"(?<=[.!?])\s|\n\s*\n", docstring.strip(), maxsplit=1)[0]
     documented = _cleaned(" ".join(sentence.split()))
-    if len(content_words(documented)) >= FEWEST_WORDS and documented:
+    if len(extract_content_words(documented)) >= FEWEST_WORDS and documented:
         return re.sub(r"^(?:tests?|checks?|ensures?|verif(?:y|ies)) (?:that )?", "", documented, flags=re.IGNORECASE)
     return " ".join(split_identifier(_TEST_NAME.sub("", name)))
 
@@ -99,15 +99,15 @@ def is_test_name(name: str) -> bool:
 
 def names_answer(question: str, names: Iterable[str], paths: Iterable[str]) -> bool:
     """Whether a question has the identifier of an answer in it, or the name of its file."""
-    words = set(text_terms(question))
-    raw = {word.casefold() for word in content_words(question)}
+    words = set(tokenize_text(question))
+    raw = {word.casefold() for word in extract_content_words(question)}
     identifiers = [*names, *(path.rpartition("/")[2].partition(".")[0] for path in paths)]
     return any(name.casefold() in raw or _all_in(name, words) for name in identifiers if name)
 
 
 def terms_of(question: str) -> frozenset[str]:
     """Return the stems of a question, to tell whether two are the same."""
-    return frozenset(query_terms(question))
+    return frozenset(tokenize_query(question))
 
 
 def is_alike(terms: frozenset[str], known: Collection[frozenset[str]]) -> bool:
@@ -117,7 +117,7 @@ def is_alike(terms: frozenset[str], known: Collection[frozenset[str]]) -> bool:
 
 def _all_in(identifier: str, terms: Collection[str]) -> bool:
     """Whether all words of an identifier of several words are among some terms."""
-    parts = text_terms(" ".join(split_identifier(identifier)))
+    parts = tokenize_text(" ".join(split_identifier(identifier)))
     return len(parts) > 1 and all(part in terms for part in parts)
 
 

@@ -33,13 +33,13 @@ def rag(root):
 def read(monkeypatch):
     """The paths that are read; what was written just now counts as old."""
     paths = []
-    read_source = jobs.read_source
+    read_source = jobs.read_file_text
 
     def counted(root, candidate, **options):
         paths.append(candidate.path)
         return read_source(root, candidate, **options)
 
-    monkeypatch.setattr(jobs, "read_source", counted)
+    monkeypatch.setattr(jobs, "read_file_text", counted)
     monkeypatch.setattr(changes, "_FINE_GRAIN_NS", -3_600_000_000_000)
     monkeypatch.setattr(changes, "_COARSE_GRAIN_NS", -3_600_000_000_000)
     return paths

@@ -19,7 +19,7 @@ from coderag.errors import (
 )
 from coderag.ingestion.summaries.enricher import EnrichLimits
 from coderag.models.llms.scripted import ScriptedModel
-from coderag.text.tokenizer import query_terms
+from coderag.text.tokenizer import tokenize_query
 from tests.loopback.ollama_server import OllamaServer
 from tests.support.indexes import assert_same_index
 from tests.support.summaries import pieces_of, sentence_on, write_files, write_sentences, writing_model
@@ -96,7 +96,7 @@ def test_a_word_of_a_files_sentence_finds_the_file(root):
 
     def files_with_the_word():
         corpus = rag._open().corpus
-        columns = corpus.get_term_ids(query_terms("purchase"))
+        columns = corpus.get_term_ids(tokenize_query("purchase"))
         return [corpus.paths[file] for column in columns for file in corpus.docs.find_documents(column)]
 
     assert files_with_the_word() == []

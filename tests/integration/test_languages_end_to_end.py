@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coderag import CodeRAG
-from coderag.text.notebooks import readable_text
+from coderag.text.notebooks import to_readable_text
 
 REPOSITORIES = Path(__file__).parents[1] / "fixtures" / "repos"
 LANGUAGES = sorted(path.parent.name for path in REPOSITORIES.glob("*/expected.json"))
@@ -23,7 +23,9 @@ class Repository:
         self.rag = CodeRAG(folder)
         self.report = self.rag.index()
         self.lines = {
-            path.relative_to(folder).as_posix(): readable_text(path.name, path.read_text(encoding="utf-8")).split("\n")
+            path.relative_to(folder).as_posix(): to_readable_text(path.name, path.read_text(encoding="utf-8")).split(
+                "\n"
+            )
             for path in folder.rglob("*")
             if path.is_file() and ".coderag" not in path.parts
         }

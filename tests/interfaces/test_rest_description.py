@@ -123,7 +123,7 @@ def test_every_model_is_a_schema(described):
 
 def test_the_meaning_of_a_field_stands_with_the_field(described):
     hit = described["components"]["schemas"]["SearchHit"]
-    assert hit["properties"]["score"]["description"] == "Higher is better; comparable within one query only."
+    assert hit["properties"]["score"]["description"] == "Higher is better; comparable only within one query."
     assert "Attributes" not in hit["description"]
 
 

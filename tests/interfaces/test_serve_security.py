@@ -136,7 +136,7 @@ async def test_guesses_of_the_token_are_counted_too(behind: Behind) -> None:
 
 
 async def test_a_body_that_says_it_is_too_large_is_not_read(behind: Behind) -> None:
-    reply = await Served(behind, most_body_bytes=10).client.post("/x", headers=RIGHT, content=b"x" * 11)
+    reply = await Served(behind, max_body_bytes=10).client.post("/x", headers=RIGHT, content=b"x" * 11)
     assert (reply.status_code, behind.bodies) == (413, [])
 
 
@@ -145,7 +145,7 @@ async def test_a_body_that_does_not_say_its_size_is_read_up_to_the_limit(behind:
         for _ in range(3):
             yield b"xxxxx"
 
-    reply = await Served(behind, most_body_bytes=10).client.post("/x", headers=RIGHT, content=pieces())
+    reply = await Served(behind, max_body_bytes=10).client.post("/x", headers=RIGHT, content=pieces())
     assert (reply.status_code, behind.bodies) == (413, [])
 
 
@@ -166,7 +166,7 @@ async def test_a_stream_may_take_longer_than_a_request(behind: Behind) -> None:
 
 async def test_more_than_so_many_at_once_are_refused(behind: Behind) -> None:
     behind.may_answer.clear()
-    served = Served(behind, most_requests=1)
+    served = Served(behind, max_requests=1)
     first = asyncio.create_task(served.get())
     await behind.began.wait()
     refused = await served.get()

@@ -15,7 +15,7 @@ from coderag.codegraph.code_graph_builder import CodeGraphBuilder
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.config.sections import ChunkSettings, IngestionSettings, SearchSettings
-from coderag.ingestion.files.roles import role_of
+from coderag.ingestion.files.roles import classify_role
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.integrations.llama_index.pipeline import ChunkPipeline
@@ -51,7 +51,7 @@ class MemorySnapshot:
             [
                 Document(
                     text=text,
-                    metadata={"path": path, "language": detect_language(path, ""), "role": role_of(path)},
+                    metadata={"path": path, "language": detect_language(path, ""), "role": classify_role(path)},
                     id_=path,
                 )
                 for path, text in sorted(files.items())
@@ -122,7 +122,7 @@ def _record(path: str, text: str) -> FileRecord:
         hash=hashlib.sha256(data).hexdigest(),
         size=len(data),
         language=detect_language(path, text),
-        role=role_of(path),
+        role=classify_role(path),
         encoding="utf-8",
     )
 

@@ -50,15 +50,15 @@ def ignored_by_git(root: Path) -> set[str]:
 def ignored_by_us(root: Path) -> set[str]:
     """Return the relative paths that `IgnoreRules` leave out, and everything below them."""
     found: set[str] = set()
-    pending = [(root, IgnoreRules.for_root(root))]
+    pending = [(root, IgnoreRules.load_for_root(root))]
     while pending:
         directory, rules = pending.pop()
         for path in directory.iterdir():
             if path.name == ".git":
                 continue
-            if rules.ignored(path.name, path.is_dir()):
+            if rules.find_ignore_reason(path.name, path.is_dir()):
                 below = path.rglob("*") if path.is_dir() else ()
                 found.update(one.relative_to(root).as_posix() for one in (path, *below))
             elif path.is_dir():
-                pending.append((path, rules.child(path)))
+                pending.append((path, rules.enter_directory(path)))
     return found

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from coderag.codegraph.code_graph_builder import CodeGraphBuilder
-from coderag.ingestion.files.roles import role_of
+from coderag.ingestion.files.roles import classify_role
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.schema.chunks import FileRecord
@@ -30,7 +30,7 @@ def facts_of(program: Program, previous: Program | None = None) -> tuple[list[Fi
     records, facts = [], {}
     for path, text in program.items():
         language = detect_language(path, text)
-        records.append(FileRecord(path, "indexed", language=language, role=role_of(path), lines=text.count("\n")))
+        records.append(FileRecord(path, "indexed", language=language, role=classify_role(path), lines=text.count("\n")))
         if previous is None or previous.get(path) != text:
             facts[path] = parse_file(path, text, language, "", timeout_s=None).facts
     return records, facts

@@ -27,12 +27,12 @@ def written(monkeypatch):
     load_prompt.cache_clear()
 
 
-def test_there_are_prompts():
+def test_prompts_exist():
     assert "answer" in NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_prompt_renders_with_exactly_its_variables(name):
+def test_prompt_renders_with_exactly_its_variables(name):
     prompt = load_prompt(name)
     values = {variable: f"<the {variable}>" for variable in prompt.variables}
     text = prompt.render(**values).text
@@ -42,7 +42,7 @@ def test_a_prompt_renders_with_exactly_its_variables(name):
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_rules_stand_in_the_system_message_and_data_in_the_users(name):
+def test_rules_are_in_the_system_message_and_data_in_the_user_message(name):
     prompt = load_prompt(name)
     asked = prompt.render(**{variable: f"<the {variable}>" for variable in prompt.variables})
     assert asked.system.startswith("You ")
@@ -53,22 +53,22 @@ def test_rules_stand_in_the_system_message_and_data_in_the_users(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_prompt_says_what_it_is_for(name):
+def test_prompt_has_a_purpose(name):
     assert load_prompt(name).purpose
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_comes_from_outside_is_never_among_the_rules(name):
+def test_external_text_is_never_among_the_rules(name):
     rules, _ = load_prompt(name).parts
     assert set(re.findall(r"\{\{(\w+)\}\}", rules)) <= {"shape"}  # the package's own text
 
 
-def test_what_the_model_is_to_reply_with_comes_last():
+def test_reply_instructions_come_last():
     asked = load_prompt("rerank_listwise").render(question="q", passages="p").text
     assert asked.index('{"order"') < asked.index("Question:") < asked.index("Passages:") < asked.index("The order")
 
 
-def test_a_missing_and_an_unknown_variable_are_refused():
+def test_missing_or_unknown_variable_is_rejected():
     prompt = Prompt("p", 1, frozenset({"question"}), "{{question}}")
     for values in ({}, {"question": "q", "more": "m"}, {"other": "o"}):
         with pytest.raises(ConfigurationError, match="missing or unknown variables"):
@@ -81,12 +81,12 @@ def test_braces_in_a_value_are_not_filled_in():
     assert text == r"what is {{evidence}} | \1 {{question}} {x}" + "\n"
 
 
-def test_a_prompt_that_does_not_exist_is_an_error():
+def test_prompt_that_does_not_exist_is_an_error():
     with pytest.raises(ConfigurationError, match="there is no prompt 'nonsense'"):
         load_prompt("nonsense")
 
 
-def test_header_and_text_are_told_apart(written):
+def test_header_and_text_are_separated(written):
     prompt = written("---\nversion: 3\nvariables: [a]\n---\n\nSay {{a}}.\n---\nmore\n")
     assert (prompt.version, prompt.template) == (3, "Say {{a}}.\n---\nmore\n")
 
@@ -106,7 +106,7 @@ def test_header_and_text_are_told_apart(written):
         (f"---\nversion: {'[' * 3_000}\n---\nSay.\n", "not valid YAML"),
     ],
 )
-def test_a_prompt_that_contradicts_itself_is_refused(written, text, fault):
+def test_inconsistent_prompt_is_rejected(written, text, fault):
     with pytest.raises(ConfigurationError, match=fault):
         written(text)
 
@@ -139,7 +139,7 @@ def test_without_a_folder_the_packages_prompts_are_used(tmp_path):
         assert prompts.list_overridden() == prompts.list_unknown() == []
 
 
-def test_a_projects_own_text_is_used(own):
+def test_project_override_is_used(own):
     prompts = own(OWN)
     prompt = prompts.load("rewrite_queries")
     asked = prompt.render(question="where is login")
@@ -150,13 +150,13 @@ def test_a_projects_own_text_is_used(own):
     assert prompts.load("rerank_listwise") == load_prompt("rerank_listwise")
 
 
-def test_what_was_made_with_another_text_has_another_key(own):
+def test_other_text_has_another_key(own):
     first = own(OWN).load("rewrite_queries").key
     assert first != load_prompt("rewrite_queries").key
     assert first != own(OWN.replace("Short", "Long")).load("rewrite_queries").key  # the version was forgotten
 
 
-def test_a_changed_file_is_read_again(own):
+def test_changed_file_is_read_again(own):
     prompts = own(OWN)
     assert prompts.load("rewrite_queries").version == 7
     own(OWN.replace("7", "8"))
@@ -165,7 +165,7 @@ def test_a_changed_file_is_read_again(own):
     assert prompts.load("rewrite_queries").version == 8
 
 
-def test_a_change_of_size_within_one_tick_of_the_clock_is_seen(own):
+def test_size_change_with_equal_mtime_is_detected(own):
     prompts = own(OWN)
     path = prompts.get_path("rewrite_queries")
     before = path.stat().st_mtime_ns
@@ -175,21 +175,21 @@ def test_a_change_of_size_within_one_tick_of_the_clock_is_seen(own):
     assert prompts.load("rewrite_queries").version == 17
 
 
-def test_a_deleted_file_gives_the_packages_text_back(own):
+def test_deleted_override_restores_the_packaged_text(own):
     prompts = own(OWN)
     prompts.load("rewrite_queries")
     prompts.get_path("rewrite_queries").unlink()
     assert prompts.load("rewrite_queries") == load_prompt("rewrite_queries")
 
 
-def test_a_text_without_the_line_is_the_users_message_as_a_whole(own):
+def test_text_without_marker_is_the_user_message(own):
     asked = own("---\nversion: 1\nvariables: [question]\n---\nOther words for {{question}}\n").load("rewrite_queries")
     assert asked.render(question="x").system == ""
     assert asked.render(question="x").user == "Other words for x\n"
 
 
 @pytest.mark.parametrize("text", [OWN.replace("\n", "\r\n"), "\ufeff" + OWN])
-def test_files_of_windows_editors_are_read(own, text):
+def test_windows_line_ends_are_accepted(own, text):
     asked = own(text).load("rewrite_queries").render(question="x")
     assert (asked.system, asked.user) == ("Short words.", "Asked: x\n")
 
@@ -211,7 +211,7 @@ def test_files_of_windows_editors_are_read(own, text):
         ),
     ],
 )
-def test_an_own_text_that_cannot_be_used_is_an_error_that_names_its_file(own, text, fault):
+def test_invalid_override_error_names_its_file(own, text, fault):
     prompts = own(text)
     with pytest.raises(ConfigurationError, match=fault) as caught:
         prompts.load("rewrite_queries")
@@ -219,19 +219,19 @@ def test_an_own_text_that_cannot_be_used_is_an_error_that_names_its_file(own, te
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs a user whom permissions stop")
-def test_a_file_that_may_not_be_read_is_a_clear_error(own):
+def test_unreadable_override_is_a_clear_error(own):
     prompts = own(OWN)
     prompts.get_path("rewrite_queries").chmod(0)
     with pytest.raises(ConfigurationError, match="cannot be read"):
         prompts.load("rewrite_queries")
 
 
-def test_a_file_of_another_name_is_told(own):
+def test_override_of_an_unknown_prompt_is_reported(own):
     prompts = own(OWN, "rewrite_querys")
     assert prompts.list_unknown() == ["rewrite_querys"]
     assert prompts.list_overridden() == []
 
 
-def test_the_text_of_a_prompt_can_be_copied_and_used(own):
+def test_text_of_a_prompt_can_be_copied_and_used(own):
     for name in list_prompt_names():
         assert own(read_prompt_text(name), name).load(name).key == load_prompt(name).key

@@ -17,9 +17,9 @@ from typing import Any
 
 from tree_sitter import Node
 
-from coderag.ingestion.parsing.languages import detect_language, language_named
+from coderag.ingestion.parsing.languages import detect_language, find_language
 from coderag.ingestion.parsing.trees import parse as parse_source
-from coderag.text.tokenizer import query_terms, split_identifier, stem
+from coderag.text.tokenizer import split_identifier, stem, tokenize_query
 
 QUESTIONS = Path(__file__).parents[2] / "evals/paraphrased/queries.jsonl"
 FEWEST_WORDS = 4
@@ -44,7 +44,7 @@ def identifiers(node: Node, first: int, last: int) -> Iterator[str]:
 def faults(item: dict[str, Any], tree: Path) -> list[str]:
     """Return what is wrong with a question, nothing if it is sound."""
     found = []
-    words = set(query_terms(item["query"]))
+    words = set(tokenize_query(item["query"]))
     words = {word for word in words if not word.startswith("=")}
     if len(words) < FEWEST_WORDS:
         found.append(f"has {len(words)} words that count, fewer than {FEWEST_WORDS}")
@@ -61,7 +61,7 @@ def faults(item: dict[str, Any], tree: Path) -> list[str]:
         places = {stem(part) for part in split_identifier(f"{target['path']} {target['name']}".replace("/", " "))}
         if shared := words & places:
             found.append(f"shares {sorted(shared)} with the path or the name")
-        language = language_named(detect_language(target["path"]))
+        language = find_language(detect_language(target["path"]))
         if language is None or not language.grammar:
             found.append(f"{target['path']} is in no language with a grammar")
             continue

@@ -32,7 +32,7 @@ from coderag.models.dense import EmbeddedDense
 from coderag.models.word_vectors import DEFAULT_FOLDER, WordVectors
 from coderag.stores.corpus import Corpus
 from coderag.stores.index_store import IndexStore
-from coderag.text.tokenizer import query_terms
+from coderag.text.tokenizer import tokenize_query
 
 TOP_K = 10
 RECALL_K = 5
@@ -99,8 +99,8 @@ def measure(tree: Path, root: str, questions: Sequence[dict[str, Any]], words: W
             yield Place(prefix + str(hit.path), hit.start_line, hit.end_line)
 
     rankings: dict[str, Callable[[str], Iterator[Place]]] = {
-        "dense": lambda query: places(corpus.vectors @ words.embed_terms(query_terms(query))),
-        "lexical": lambda query: places(corpus.body.score(corpus.get_term_ids(query_terms(query)))),
+        "dense": lambda query: places(corpus.vectors @ words.embed_terms(tokenize_query(query))),
+        "lexical": lambda query: places(corpus.body.score(corpus.get_term_ids(tokenize_query(query)))),
         "engine": by_engine,
     }
     return [

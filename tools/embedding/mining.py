@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from coderag.ingestion.files.roles import role_of
+from coderag.ingestion.files.roles import classify_role
 from coderag.ingestion.files.source import decode
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import detect_language
@@ -126,7 +126,7 @@ def _parse(folder: Path, path: Path) -> _File | None:
     if decoded is None:
         return None
     name = path.relative_to(folder).as_posix()
-    role = role_of(name)
+    role = classify_role(name)
     language = detect_language(name, decoded.text)
     return _File(name, language, role, parse_file(name, decoded.text, language, role).chunks)
 

@@ -18,7 +18,7 @@ from layout import CODE_FIELDS, KINDS, corpus_parser, package_folders
 from mining import Code, mine_package
 from vocabulary import read_vocabulary
 
-from coderag.text.tokenizer import STOP_WORDS, expand, path_terms, raw_tokens
+from coderag.text.tokenizer import STOP_WORDS, expand_token, split_raw_tokens, tokenize_path
 
 FIELDS = ("query", *CODE_FIELDS)
 
@@ -80,12 +80,12 @@ class TermCounts:
     def count(self, text: str, *, most: int, never: frozenset[str] = frozenset()) -> Counter[int]:
         """Return how often each term occurs among the first ``most`` of a text, without the raw tokens in ``never``."""
         ids: list[int] = []
-        for raw in raw_tokens(text):
+        for raw in split_raw_tokens(text):
             if raw.lower() in never:
                 continue
             known = self._ids.get(raw)
             if known is None:
-                known = self._ids[raw] = tuple(self._id_of[term] for term in expand(raw) if term in self._id_of)
+                known = self._ids[raw] = tuple(self._id_of[term] for term in expand_token(raw) if term in self._id_of)
             ids += known
             if len(ids) >= most:
                 break
@@ -93,7 +93,7 @@ class TermCounts:
 
     def path(self, path: str) -> Counter[int]:
         """Return how often each term of a path counts."""
-        return Counter(self._id_of[term] for term in path_terms(path) if term in self._id_of) if path else Counter()
+        return Counter(self._id_of[term] for term in tokenize_path(path) if term in self._id_of) if path else Counter()
 
     def body(self, code: Code) -> Counter[int]:
         """Return the counts of the text of some code, without what must not be in it."""

@@ -14,7 +14,7 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import NamedTuple
 
-from coderag.text.tokenizer import expand, raw_tokens, split_identifier, stem, whole_term
+from coderag.text.tokenizer import expand_token, make_compound_term, split_identifier, split_raw_tokens, stem
 
 _RAREST_PART = 3  # packages
 _RAREST_WHOLE = 4
@@ -38,7 +38,7 @@ def surface_forms(raw: str) -> Iterator[tuple[str, str]]:
     for part in parts:
         yield stem(part), part
     if len(parts) > 1 and len(raw) <= _LONGEST_SURFACE:
-        yield whole_term(raw), " ".join(parts)
+        yield make_compound_term(raw), " ".join(parts)
 
 
 def count_package(folder: Path) -> tuple[Counter[str], FormCounts]:
@@ -46,8 +46,8 @@ def count_package(folder: Path) -> tuple[Counter[str], FormCounts]:
     frequencies: Counter[str] = Counter()
     forms: FormCounts = defaultdict(Counter)
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        distinct = set(raw_tokens(path.read_text("utf-8", "replace")))
-        frequencies.update({term for raw in distinct for term in expand(raw)})
+        distinct = set(split_raw_tokens(path.read_text("utf-8", "replace")))
+        frequencies.update({term for raw in distinct for term in expand_token(raw)})
         for raw in distinct:
             for term, form in surface_forms(raw):
                 forms[term][form] += 1

@@ -9,12 +9,12 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["coderag.ingestion", "coderag.text.notebooks"]):
-    from coderag.ingestion.files.source import decode, reason_against
+    from coderag.ingestion.files.source import decode, find_skip_reason
     from coderag.ingestion.parsing.chunking import parse_file
     from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
     from coderag.ingestion.parsing.parsed_file import place_file
     from coderag.ingestion.workers.parse_cache import pack, unpack
-    from coderag.text.notebooks import readable_text
+    from coderag.text.notebooks import to_readable_text
 
 FIXTURES = Path(__file__).parents[2] / "tests" / "fixtures" / "repos"
 NAMES = sorted(
@@ -30,9 +30,9 @@ def parse_bytes(data: bytes) -> None:
     path = provider.PickValueInList(NAMES)
     limits = SMALL if provider.ConsumeBool() else {}
     decoded = decode(provider.ConsumeBytes(sys.maxsize))
-    if decoded is None or reason_against(path, decoded.text):
+    if decoded is None or find_skip_reason(path, decoded.text):
         return
-    text = readable_text(path, decoded.text)
+    text = to_readable_text(path, decoded.text)
     language = detect_language(path, text)
     parsed = parse_file("", text, language, "", timeout_s=1.0, **limits)
     stored = unpack(pack(parsed), text)

@@ -11,7 +11,7 @@ from coderag.schema.context import AssembledContext, ContextItem
 from coderag.schema.vocabulary import FILE_NAMED_KINDS
 from coderag.stores.corpus import Corpus
 from coderag.stores.snippets import Snippet
-from coderag.text.code_fences import fence_for
+from coderag.text.code_fences import make_fence
 
 _MAX_WHOLE_DECLARATION_LINES = 80  # longer declarations are not extended to
 
@@ -72,7 +72,7 @@ def _build_answer(query: str, text: str, citations: Sequence[Citation]) -> Answe
 
 
 def _format_item(item: ContextItem, declared: SymbolRecord | None) -> str:
-    fence = fence_for(item.text)
+    fence = make_fence(item.text)
     place = f"`{format_location(item.path, item.start_line, item.end_line)}`"
     title = f"**`{declared['qualified_name']}`** ({declared['kind'].replace('_', ' ')}), " if declared else ""
     heading = f"{title}{place}"

@@ -11,7 +11,7 @@ from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.index import CALLABLE, LONGEST_LINE, Index
 from coderag.answering.extractive.writer import Writer, code
 from coderag.schema.query import QueryState
-from coderag.text.tokenizer import query_terms, text_terms
+from coderag.text.tokenizer import tokenize_query, tokenize_text
 
 _MOST_CHUNKS = 60  # looked through
 _MOST_SHOWN = 4  # places
@@ -79,7 +79,7 @@ def _places(index: Index, state: QueryState) -> list[_Place]:
 
 def _rarities(index: Index, state: QueryState) -> Mapping[str, float]:
     question = _ASKING.sub(" ", _SAID_APART.sub("timeout", state["analysis"]["question"]))
-    terms = dict.fromkeys(term for term in query_terms(question) if term in index.corpus.term_ids)
+    terms = dict.fromkeys(term for term in tokenize_query(question) if term in index.corpus.term_ids)
     return {term: index.corpus.idf(term) for term in terms if not term.startswith("=")}
 
 
@@ -90,14 +90,14 @@ def _of_chunk(
     corpus = index.corpus
     first, path = int(corpus.start_lines[row]), corpus.paths[corpus.chunk_files[row]]
     lines = [line[:LONGEST_LINE] for line in text.removesuffix("\n").split("\n")]
-    terms = [set(text_terms(line)) & rarities.keys() for line in lines]
+    terms = [set(tokenize_text(line)) & rarities.keys() for line in lines]
     for number, line in enumerate(lines if rarities else ()):
         if not _FAILS.search(line) or _NO_STATEMENT.match(line) or _DECLARES.match(line):
             continue
         around = index.at(path, first + number)
         if around is None or around.kind not in CALLABLE or (around.role == "test" and not about_tests):
             continue
-        named = set(text_terms(f"{path} {around.name}")) & rarities.keys()
+        named = set(tokenize_text(f"{path} {around.name}")) & rarities.keys()
         beside = named.union(*terms[max(number - _BEFORE, 0) : number + _AFTER])
         has = sum(rarities[term] for term in beside) / sum(rarities.values())
         if min(has, len(beside) / len(rarities)) >= _LEAST and len(beside) > len(named - terms[number]):

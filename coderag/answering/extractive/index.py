@@ -19,7 +19,7 @@ from coderag.schema.graph_queries import GraphQuery, query_graph
 from coderag.schema.vocabulary import FILE_NAMED_KINDS, MIN_RESOLVED_CONFIDENCE, EdgeRelation, Kind
 from coderag.stores.corpus import Corpus
 from coderag.stores.snippets import Snippet
-from coderag.text.tokenizer import query_terms, raw_tokens, text_terms
+from coderag.text.tokenizer import split_raw_tokens, tokenize_query, tokenize_text
 
 CALLABLE: Final = frozenset({"function", "method", "macro"})
 TYPES: Final = frozenset({"class", "interface", "struct", "trait", "enum", "union", "type_alias"})
@@ -283,12 +283,12 @@ class Index:
             kinds: Kinds of declaration that are meant rather than others.
         """
         one = words.removesuffix("s")
-        spellings = dict.fromkeys((words, one, "".join(raw_tokens(words)), one.capitalize()))
+        spellings = dict.fromkeys((words, one, "".join(split_raw_tokens(words)), one.capitalize()))
         declared = [found for name in spellings for found in self.named(name)]
         ranked = sorted(declared, key=lambda found: (found.kind not in kinds, found.role != "source"))
         if ranked:
             return ranked[0]
-        wanted = set(query_terms(words))
+        wanted = set(tokenize_query(words))
         named = [piece for piece in results if piece.kind not in FILE_NAMED_KINDS]
         described = {one.node: one for piece in named for one in self._around(piece)}
         best = max(described.values(), key=lambda one: _fit(one, wanted, kinds), default=None)
@@ -357,5 +357,5 @@ class Index:
 
 def _fit(declared: Declared, words: Collection[str], kinds: Collection[str]) -> tuple[int, bool, int]:
     """Return how many of some words a name has, whether its kind is meant, and that the fewer other words the better."""
-    terms = set(text_terms(declared.name))
+    terms = set(tokenize_text(declared.name))
     return len(terms.intersection(words)), declared.kind in kinds, -len(terms)

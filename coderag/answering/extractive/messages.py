@@ -11,7 +11,7 @@ from coderag.answering.extractive.index import LONGEST_LINE, Index
 from coderag.answering.extractive.writer import Writer, code, counted, joined
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import Role
-from coderag.text.tokenizer import raw_tokens, text_terms
+from coderag.text.tokenizer import split_raw_tokens, tokenize_text
 
 _ROLES: Final[Sequence[Role]] = ("source", "generated", "config", "vendored", "example", "test", "docs")
 """Where a message is looked for, the likeliest first."""
@@ -145,7 +145,7 @@ def _literal(line: str) -> str:
 def _likely(index: Index, words: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the chunks that have most of some words, with their text."""
     corpus = index.corpus
-    rarities = {term: corpus.idf(term) for word in words for term in text_terms(word)}
+    rarities = {term: corpus.idf(term) for word in words for term in tokenize_text(word)}
     rows = index.chunks_by_words(rarities, _MOST_CHUNKS)
     yield from zip(rows, corpus.read_texts(rows), strict=True)
 
@@ -163,4 +163,4 @@ def _windows(lines: Sequence[Sequence[str]], wanted: set[tuple[str, str]]) -> It
 
 
 def _words(text: str) -> list[str]:
-    return [word.lower() for word in raw_tokens(_PREFIX.sub("", text))]
+    return [word.lower() for word in split_raw_tokens(_PREFIX.sub("", text))]

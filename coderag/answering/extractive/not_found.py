@@ -9,7 +9,7 @@ from coderag.answering.extractive.pieces import also
 from coderag.answering.extractive.writer import Writer, code, counted, joined, prose
 from coderag.schema.query import QueryState
 from coderag.stores.snippets import Snippet
-from coderag.text.tokenizer import content_words, query_terms
+from coderag.text.tokenizer import extract_content_words, tokenize_query
 
 _MOST_NEAR, _MOST_REASONS, _MOST_NAMES = 3, 4, 3
 _NAMES: Final = frozenset({"identifier", "qualified_name", "quoted"})
@@ -111,11 +111,11 @@ def _unknown_words(index: Index, state: QueryState) -> list[str]:
 
 
 def _words(state: QueryState) -> list[str]:
-    return list(dict.fromkeys(content_words(state["analysis"]["question"])))
+    return list(dict.fromkeys(extract_content_words(state["analysis"]["question"])))
 
 
 def _is_known(index: Index, word: str) -> bool:
-    return any(len(index.corpus.find_chunks_with_term(term)) for term in query_terms(word))
+    return any(len(index.corpus.find_chunks_with_term(term)) for term in tokenize_query(word))
 
 
 def _filters(writer: Writer, state: QueryState) -> None:

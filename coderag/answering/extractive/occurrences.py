@@ -13,7 +13,7 @@ from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.index import CALLABLE, LONGEST_LINE, TYPES, Declared, Index
 from coderag.answering.extractive.writer import Writer, code, code_line, counted, search_command
 from coderag.stores.symbol_table import split_qualified
-from coderag.text.tokenizer import query_terms, text_terms
+from coderag.text.tokenizer import tokenize_query, tokenize_text
 
 _ROLES: Final = ("source", "generated", "config", "example", "docs", "vendored", "test")
 _MOST_SHOWN = 20
@@ -54,7 +54,7 @@ def _lines_with(index: Index, name: str) -> Iterator[CitedLines]:
     corpus = index.corpus
     rows = corpus.find_chunks_with_name_parts(name)
     if name.startswith("-"):  # an option, whose words are no parts of a name
-        rows = reduce(np.intersect1d, map(corpus.find_chunks_with_term, text_terms(name)))
+        rows = reduce(np.intersect1d, map(corpus.find_chunks_with_term, tokenize_text(name)))
     for row in rows[:_MOST_CHUNKS].tolist():
         path, first, end = (
             corpus.paths[corpus.chunk_files[row]],
@@ -132,10 +132,10 @@ def write_said_of(writer: Writer, index: Index, question: str, name: str, places
     """
     corpus = index.corpus
     translated = {corpus.paths[file] for file in corpus.translated_files.tolist()}
-    others = set(query_terms(question)) - set(text_terms(name))
+    others = set(tokenize_query(question)) - set(tokenize_text(name))
 
     def near(line: CitedLines) -> int:
-        return -len(others.intersection(text_terms(f"{line.path} {index.chunk_name(line.path, line.start_line)}")))
+        return -len(others.intersection(tokenize_text(f"{line.path} {index.chunk_name(line.path, line.start_line)}")))
 
     documented = [one for one in places if index.role(one.path) == "docs" and one.path not in translated]
     told = sorted(documented, key=lambda one: (_is_change_log(one), not _tells(one.text, name), near(one)))[:_MOST_TOLD]

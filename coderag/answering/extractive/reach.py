@@ -8,7 +8,7 @@ from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.index import CALLABLE, Call, Declared, Index
 from coderag.schema.query import QueryState
 from coderag.stores.snippets import Snippet
-from coderag.text.tokenizer import text_terms
+from coderag.text.tokenizer import tokenize_text
 
 MOST_NODES: Final = 14
 """Declarations of a flow: a diagram with more is a map, no answer."""
@@ -78,7 +78,7 @@ class _Worth:
 
     def of(self, path: str, name: str) -> float:
         """Return it, 0 to 2."""
-        terms = set(text_terms(name.rpartition(".")[2]))
+        terms = set(tokenize_text(name.rpartition(".")[2]))
         named = sum(rarity for term, rarity in self._rarities.items() if term in terms) / self._total
         return self._places.get((path, name), 0.0) + named
 

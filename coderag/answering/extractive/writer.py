@@ -9,7 +9,7 @@ from typing import Final
 from coderag.answering.draft import CitedLines, Draft, DraftClaim
 from coderag.schema.vocabulary import FILE_NAMED_KINDS, AnswerShape
 from coderag.stores.snippets import Snippet
-from coderag.text.code_fences import fence_for
+from coderag.text.code_fences import make_fence
 
 _SPACES: Final = re.compile(r"\s+")
 _MARKUP: Final = re.compile(r"[\\*\[\]<>|~$]|(?<![^\W_])_|_(?![^\W_])|^(?=[#>+-])|(?<=^\d)(?=[.)])")
@@ -59,7 +59,7 @@ class Writer:
 
     def code(self, lines: Sequence[str], language: str, indent: str = "") -> None:
         """Write lines of code as a block; what is in it cannot end it."""
-        fence = fence_for("\n".join(lines))
+        fence = make_fence("\n".join(lines))
         self._lines += [f"{indent}{line}".rstrip() for line in (f"{fence}{language}", *lines, fence)]
 
     def draft(self, shape: AnswerShape, missing: Sequence[str] = ()) -> Draft:
@@ -78,7 +78,7 @@ def code(text: str) -> str:
     line = _SPACES.sub(" ", "".join(sign if sign.isprintable() else " " for sign in text)).strip()
     if "`" not in line:
         return f"`{line}`" if line else ""
-    fence = fence_for(line, least=1)
+    fence = make_fence(line, min_length=1)
     return f"{fence} {line} {fence}"
 
 

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from coderag.text.tokenizer import content_words
+from coderag.text.tokenizer import extract_content_words
 
 _MISSING_MARK: Final = re.compile(r"^[\W_]*(?:not found|missing)[*_]*\s*[:：][\s*_]*", re.IGNORECASE)
 """Marker that the prompt's rules request for such a statement, in any language."""
@@ -83,5 +83,5 @@ def _is_substantive(clause: str) -> bool:
     return (
         "`" in clause
         and not _DEPENDENT_CLAUSE.match(clause)
-        and len(content_words(_CODE.sub("", clause))) > _MAX_WORDS_BESIDE_CODE
+        and len(extract_content_words(_CODE.sub("", clause))) > _MAX_WORDS_BESIDE_CODE
     )

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from coderag.answering.generated.citation_marks import CITATION_MARK
-from coderag.text.tokenizer import content_words
+from coderag.text.tokenizer import extract_content_words
 
 INLINE_CODE: Final = re.compile(r"(?<!`)(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)", re.DOTALL)
 """Code within a line."""
@@ -168,7 +168,7 @@ def _to_file_reference(match: re.Match[str]) -> FileReference:
 
 
 def _count_words(text: str) -> int:
-    words = content_words(_CJK.sub(" ", text))
+    words = extract_content_words(_CJK.sub(" ", text))
     return len([word for word in words if word.strip("_`")]) + _count_cjk_words(text)
 
 

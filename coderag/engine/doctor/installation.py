@@ -62,13 +62,13 @@ def _find_package_faults(package: Distribution) -> Iterator[str]:
 
 def _check_grammars() -> Finding:
     from coderag.ingestion.parsing.languages import LANGUAGES  # noqa: PLC0415  # takes a while
-    from coderag.ingestion.parsing.trees import grammar  # noqa: PLC0415  # as above
+    from coderag.ingestion.parsing.trees import load_grammar  # noqa: PLC0415  # as above
 
     names = sorted({language.grammar for language in LANGUAGES.values() if language.grammar})
     broken = []
     for name in names:
         try:
-            grammar(name)
+            load_grammar(name)
         except (LookupError, ImportError, OSError, ValueError, TypeError) as error:
             broken.append(f"{name} ({type(error).__name__})")
     if broken:

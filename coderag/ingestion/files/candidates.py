@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class FileCandidate:
     """A file to be read.
 
     Attributes:

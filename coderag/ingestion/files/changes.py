@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
-from coderag.ingestion.files.candidates import Candidate
+from coderag.ingestion.files.candidates import FileCandidate
 from coderag.ingestion.files.scanner import Scan
-from coderag.ingestion.files.source import Source, read_source
+from coderag.ingestion.files.source import FileText, read_file_text
 from coderag.schema.chunks import FileRecord
 from coderag.stores.manifest import Manifest
 
@@ -36,24 +36,24 @@ class Changes:
         known: The records of the last generation by path.
     """
 
-    changed: list[Candidate] = field(default_factory=list)
-    kept: list[FileRecord] = field(default_factory=list)
+    changed: list[FileCandidate] = field(default_factory=list)
+    unchanged: list[FileRecord] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
-    known: Mapping[str, FileRecord] = field(default_factory=dict)
+    previous_records: Mapping[str, FileRecord] = field(default_factory=dict)
 
     @property
-    def are_sure(self) -> bool:
+    def has_certain_changes(self) -> bool:
         """Whether something differs in any case: files that are gone, new or of another size. Else only times may."""
-        sizes = ((candidate.size, self.known.get(candidate.path)) for candidate in self.changed)
-        return bool(self.removed) or any(known is None or known.size != size for size, known in sizes)
+        sizes = ((candidate.size, self.previous_records.get(candidate.path)) for candidate in self.changed)
+        return bool(self.removed) or any(previous is None or previous.size != size for size, previous in sizes)
 
-    def known_hash(self, path: str) -> str:
+    def get_indexed_hash(self, path: str) -> str:
         """Return the hash of a file's content as indexed; empty if it is not."""
-        record = self.known.get(path)
+        record = self.previous_records.get(path)
         return record.hash if record and record.outcome == "indexed" else ""
 
-    def confirmed(
-        self, root: Path, max_file_bytes: int, *, generated: bool = True
+    def confirm(
+        self, root: Path, max_file_bytes: int, *, include_generated: bool = True
     ) -> tuple[list[str], list[str], list[str]]:
         """Return the paths that were added, changed and removed, telling by their content where their status does not.
 
@@ -65,39 +65,45 @@ class Changes:
         added, changed, removed = [], [], list(self.removed)
         for candidate in self.changed:
             path = candidate.path
-            found = read_source(root, candidate, max_file_bytes=max_file_bytes, generated=generated)
-            old = self.known_hash(path)
-            if isinstance(found, Source) and not old:
+            content = read_file_text(
+                root, candidate, max_file_bytes=max_file_bytes, include_generated=include_generated
+            )
+            indexed_hash = self.get_indexed_hash(path)
+            if isinstance(content, FileText) and not indexed_hash:
                 added.append(path)
-            elif isinstance(found, Source) and found.hash != old:
+            elif isinstance(content, FileText) and content.hash != indexed_hash:
                 changed.append(path)
-            elif not isinstance(found, Source) and old:
+            elif not isinstance(content, FileText) and indexed_hash:
                 removed.append(path)
         return added, changed, removed
 
 
-def find_changes(scan: Scan, last: Manifest | None) -> Changes:
+def find_changes(scan: Scan, manifest: Manifest | None) -> Changes:
     """Return what differs between a scan and the last generation.
 
     Args:
         scan: What is on disk now.
         last: The last generation; None if there is none.
     """
-    if last is None:
+    if manifest is None:
         return Changes(changed=scan.candidates)
-    changes = Changes(known={record.path: record for record in last.records})
+    changes = Changes(previous_records={record.path: record for record in manifest.records})
     for candidate in scan.candidates:
-        record = changes.known.get(candidate.path)
-        if record is None or not _has_status(candidate, record) or proves_nothing(record, last.checked_ns):
+        record = changes.previous_records.get(candidate.path)
+        if record is None or not _has_same_status(candidate, record) or needs_reading(record, manifest.checked_ns):
             changes.changed.append(candidate)
         else:
-            changes.kept.append(record)
-    there = {candidate.path for candidate in scan.candidates}
-    changes.removed = [path for path, one in changes.known.items() if one.outcome == "indexed" and path not in there]
+            changes.unchanged.append(record)
+    present_paths = {candidate.path for candidate in scan.candidates}
+    changes.removed = [
+        path
+        for path, previous_record in changes.previous_records.items()
+        if previous_record.outcome == "indexed" and path not in present_paths
+    ]
     return changes
 
 
-def _has_status(file: Candidate, record: FileRecord) -> bool:
+def _has_same_status(file: FileCandidate, record: FileRecord) -> bool:
     return (
         file.mtime_ns == record.mtime_ns
         and file.size == record.size
@@ -106,7 +112,7 @@ def _has_status(file: Candidate, record: FileRecord) -> bool:
     )
 
 
-def proves_nothing(record: FileRecord, checked_ns: int) -> bool:
+def needs_reading(record: FileRecord, checked_ns: int) -> bool:
     """Return whether a file must be read to know that it is what it was: it failed, or was written just then."""
     newest = max(record.mtime_ns, record.ctime_ns)
     grain = _FINE_GRAIN_NS if newest % 1_000_000_000 else _COARSE_GRAIN_NS
@@ -118,20 +124,20 @@ def count_renames(added: Iterable[FileRecord], removed: Iterable[FileRecord]) ->
     return (Counter(record.hash for record in added) & Counter(record.hash for record in removed)).total()
 
 
-def content_digest(records: Sequence[FileRecord]) -> str:
+def compute_content_digest(records: Sequence[FileRecord]) -> str:
     """Return a digest of the contents of all files and of what became of them, whatever their order, in hexadecimal."""
     lines = sorted(f"{record.path}\0{record.hash} {record.outcome}" for record in records)
     return blake2b("\n\0".join(lines).encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).hexdigest()
 
 
-def batched(candidates: Iterable[Candidate], most_bytes: int) -> Iterator[list[Candidate]]:
+def split_batches(candidates: Iterable[FileCandidate], batch_bytes: int) -> Iterator[list[FileCandidate]]:
     """Yield candidates in their order, in batches of about so many bytes."""
-    batch: list[Candidate] = []
+    batch: list[FileCandidate] = []
     size = 0
     for candidate in candidates:
         batch.append(candidate)
         size += candidate.size
-        if size >= most_bytes:
+        if size >= batch_bytes:
             yield batch
             batch, size = [], 0
     if batch:

@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from coderag.ingestion.files.source import read_regular
-from coderag.system.git import ask_git
+from coderag.ingestion.files.source import read_regular_file
+from coderag.system.git import run_git_command
 
 _logger = logging.getLogger(__name__)
 
-_LARGEST_CONTENT = 1 << 20
+_MAX_SMALL_FILE_BYTES = 1 << 20
 _GIT_TIMEOUT_S = 120
 _GIT_LOCATION = re.compile("GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|PREFIX|NAMESPACE|OBJECT_DIRECTORY)")
 
 
 @dataclass(frozen=True, slots=True)
-class Repository:
+class GitRepository:
     """A git working tree.
 
     Attributes:
@@ -32,24 +32,24 @@ class Repository:
     common_dir: Path
 
 
-def find_repository(directory: Path) -> Repository | None:
+def find_repository(directory: Path) -> GitRepository | None:
     """Return the innermost repository that a directory is in."""
-    return next(filter(None, map(repository_at, (directory, *directory.parents))), None)
+    return next(filter(None, map(read_repository, (directory, *directory.parents))), None)
 
 
-def repository_at(directory: Path) -> Repository | None:
+def read_repository(directory: Path) -> GitRepository | None:
     """Return the repository whose tree begins at a directory; ``.git`` is a file in worktrees and submodules."""
     try:
-        git_dir = _git_directory(directory)
-        common_dir = git_dir / (_line(git_dir / "commondir") or ".")
+        git_dir = _find_git_directory(directory)
+        common_dir = git_dir / (_read_line(git_dir / "commondir") or ".")
         if (git_dir / "HEAD").exists() and (common_dir / "objects").is_dir():
-            return Repository(directory, common_dir.resolve())
+            return GitRepository(directory, common_dir.resolve())
     except (OSError, ValueError, RuntimeError):  # unreadable, a NUL in a path, a loop of links
         pass
     return None
 
 
-def shared_git_directory(directory: Path) -> Path | None:
+def find_shared_git_directory(directory: Path) -> Path | None:
     """Return the git directory that a linked working tree shares with others; None if a directory is not the top of one.
 
     Both sides must name each other: a ``.git`` file that came with the files cannot lead out of them.
@@ -58,9 +58,9 @@ def shared_git_directory(directory: Path) -> Path | None:
     try:
         if not link.is_file():
             return None
-        git_dir = _git_directory(directory).resolve()
-        shared = (git_dir / _line(git_dir / "commondir")).resolve()
-        back = (git_dir / _line(git_dir / "gitdir")).resolve()
+        git_dir = _find_git_directory(directory).resolve()
+        shared = (git_dir / _read_line(git_dir / "commondir")).resolve()
+        back = (git_dir / _read_line(git_dir / "gitdir")).resolve()
     except (OSError, ValueError, RuntimeError):  # unreadable, a NUL in a path, a loop of links
         return None
     return shared if git_dir.parent == shared / "worktrees" and back == link.resolve() else None
@@ -68,16 +68,16 @@ def shared_git_directory(directory: Path) -> Path | None:
 
 def is_bare(common_dir: Path) -> bool:
     """Return whether the repository of a git directory has no working tree of its own."""
-    return _core_settings(common_dir / "config").get("core.bare", "false").lower() in _TRUE
+    return _read_core_section(common_dir / "config").get("core.bare", "false").lower() in _TRUE_VALUES
 
 
-def _git_directory(directory: Path) -> Path:
+def _find_git_directory(directory: Path) -> Path:
     git_dir = directory / ".git"
-    return directory / _line(git_dir).removeprefix("gitdir:").strip() if git_dir.is_file() else git_dir
+    return directory / _read_line(git_dir).removeprefix("gitdir:").strip() if git_dir.is_file() else git_dir
 
 
-def _line(path: Path) -> str:
-    return os.fsdecode(content_of(path, follow=True)).rstrip("\r\n")
+def _read_line(path: Path) -> str:
+    return os.fsdecode(read_small_file(path, follow=True)).rstrip("\r\n")
 
 
 def run_git(directory: Path, *arguments: str) -> bytes | None:
@@ -86,7 +86,7 @@ def run_git(directory: Path, *arguments: str) -> bytes | None:
     The repository is not trusted: no command that its configuration names is run, and neither is a ``git`` of its own.
     The place comes from ``directory`` only, also inside a git hook, which sets ``GIT_DIR``.
     """
-    result = ask_git(directory, arguments, without=_GIT_LOCATION.fullmatch, timeout_s=_GIT_TIMEOUT_S)
+    result = run_git_command(directory, arguments, is_excluded=_GIT_LOCATION.fullmatch, timeout_s=_GIT_TIMEOUT_S)
     if result is None:
         return None
     if result.returncode != 0:
@@ -103,45 +103,47 @@ class GitConfig(NamedTuple):
 
 
 _CONFIG_LINE = re.compile(r"""\s*(\w+)\s*(?:=\s*"?([^"#;]*?)"?\s*)?(?:[#;].*)?""")
-_TRUE = ("", "true", "yes", "on", "1")
+_TRUE_VALUES = ("", "true", "yes", "on", "1")
 
 
-def read_config(directory: Path, repository: Repository | None) -> GitConfig:
+def read_config(directory: Path, repository: GitRepository | None) -> GitConfig:
     """Return git's settings for a directory: as git tells them or, without git, from the files it would read."""
     home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
     printed = run_git(directory, "config", "-z", "--list")
     if printed is None:
-        values = _values_without_git(_expanded(home), repository)
+        values = _read_config_files(_expand_home(home), repository)
     else:
         pairs = (entry.partition("\n") for entry in os.fsdecode(printed).split("\0"))
         values = {key: value for key, _, value in pairs}
     excludes_file = values.get("core.excludesfile", f"{home}/git/ignore")
-    return GitConfig(directory / _expanded(excludes_file), values.get("core.ignorecase", "false").lower() in _TRUE)
+    return GitConfig(
+        directory / _expand_home(excludes_file), values.get("core.ignorecase", "false").lower() in _TRUE_VALUES
+    )
 
 
-def _expanded(path: str) -> Path:
+def _expand_home(path: str) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError:  # no home
         return Path(path)
 
 
-def _values_without_git(config_home: Path, repository: Repository | None) -> dict[str, str]:
+def _read_config_files(config_home: Path, repository: GitRepository | None) -> dict[str, str]:
     """Read the ``[core]`` sections of the user's and the repository's configuration; includes are not followed."""
     user = os.environ.get("GIT_CONFIG_GLOBAL")
-    files = [Path(user)] if user else [config_home / "git" / "config", _expanded("~/.gitconfig")]
+    files = [Path(user)] if user else [config_home / "git" / "config", _expand_home("~/.gitconfig")]
     files += [repository.common_dir / "config"] if repository else []
     values: dict[str, str] = {}
     for file in files:
-        values |= _core_settings(file)
+        values |= _read_core_section(file)
     return values
 
 
-def _core_settings(file: Path) -> dict[str, str]:
+def _read_core_section(file: Path) -> dict[str, str]:
     """Return what the ``[core]`` sections of a file of git's configuration say."""
     values: dict[str, str] = {}
     section = ""
-    for line in os.fsdecode(content_of(file, follow=True)).splitlines():
+    for line in os.fsdecode(read_small_file(file, follow=True)).splitlines():
         if line.lstrip().startswith("["):
             section = line.strip().strip("[] \t").lower()
         elif section == "core" and (setting := _CONFIG_LINE.fullmatch(line)):
@@ -149,9 +151,9 @@ def _core_settings(file: Path) -> dict[str, str]:
     return values
 
 
-def content_of(path: Path, *, follow: bool = False) -> bytes:
+def read_small_file(path: Path, *, follow: bool = False) -> bytes:
     """Return the beginning of one of git's or our small files, up to 1 MiB; nothing if it cannot be read."""
     try:
-        return read_regular(path, _LARGEST_CONTENT, follow=follow)[0]
+        return read_regular_file(path, _MAX_SMALL_FILE_BYTES, follow=follow)[0]
     except OSError:
         return b""

@@ -15,18 +15,18 @@ from typing import NamedTuple
 
 from coderag.ingestion.files.git_repository import (
     GitConfig,
-    Repository,
-    content_of,
+    GitRepository,
     find_repository,
     read_config,
-    repository_at,
+    read_repository,
+    read_small_file,
 )
 from coderag.ingestion.files.ignore_patterns import (
     ANY_NAMES,
+    IgnoreRule,
     NameFilter,
-    Origin,
-    Rule,
-    Segment,
+    PatternOrigin,
+    PatternSegment,
     lower_ascii,
     parse_patterns,
 )
@@ -38,37 +38,37 @@ MARKERS = frozenset((".git", *IGNORE_FILES))
 """The names in a directory that change the rules below it."""
 
 
-class _Thread(NamedTuple):
+class _MatchState(NamedTuple):
     """A rule with the segment of one of its paths that the next name is to match."""
 
-    rule: Rule
+    rule: IgnoreRule
     path: int
     position: int
 
     @property
-    def segment(self) -> Segment:
+    def segment(self) -> PatternSegment:
         return self.rule.paths[self.path][self.position]
 
     @property
     def is_last(self) -> bool:
         return self.position == len(self.rule.paths[self.path]) - 1
 
-    def unfolded(self) -> Iterator["_Thread"]:
+    def expand(self) -> Iterator["_MatchState"]:
         """Yield this thread, and the next one if it stands at ``**``, which may also match no name at all."""
         yield self
         if self.segment is ANY_NAMES and not self.is_last:
-            yield _Thread(self.rule, self.path, self.position + 1)
+            yield _MatchState(self.rule, self.path, self.position + 1)
 
-    def after(self, name: str) -> Iterator["_Thread"]:
+    def advance(self, name: str) -> Iterator["_MatchState"]:
         """Yield what is to be matched below a directory of that name."""
         if self.segment is ANY_NAMES:
-            yield from self.unfolded()
+            yield from self.expand()
         elif not self.is_last and self.segment.matches(name):
-            yield from _Thread(self.rule, self.path, self.position + 1).unfolded()
+            yield from _MatchState(self.rule, self.path, self.position + 1).expand()
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _ScanOptions:
     """What the rules of a scan share: its root, and whether capital and small letters are equal (core.ignoreCase)."""
 
     root: Path
@@ -82,14 +82,16 @@ class IgnoreRules:
         repository: The innermost git repository that the directory belongs to, or None.
     """
 
-    def __init__(self, threads: Iterable[_Thread], place: _Place, repository: Repository | None = None) -> None:
-        self._threads = tuple(sorted(dict.fromkeys(threads), key=lambda thread: thread.rule.rank))
-        self._place = place
+    def __init__(
+        self, states: Iterable[_MatchState], options: _ScanOptions, repository: GitRepository | None = None
+    ) -> None:
+        self._states = tuple(sorted(dict.fromkeys(states), key=lambda state: state.rule.rank))
+        self._options = options
         self.repository = repository
-        self._entered: dict[str, IgnoreRules] = {}
+        self._children: dict[str, IgnoreRules] = {}
 
     @classmethod
-    def for_root(cls, root: Path, exclude: Sequence[str] = ()) -> "IgnoreRules":
+    def load_for_root(cls, root: Path, exclude: Sequence[str] = ()) -> "IgnoreRules":
         """Return the rules for the names in a root directory, those of an enclosing repository included.
 
         A root that its repository ignores was named on purpose: only its own rules hold then.
@@ -100,13 +102,17 @@ class IgnoreRules:
         """
         repository = find_repository(root)
         config = read_config(root, repository)
-        rules = cls((), _Place(root, config.ignore_case))
-        above = rules._with_repository(repository, config)._descended_to(root) if repository else None
-        inside = above or rules._with_repository(None, config)._with_files(root, IGNORE_FILES)
+        rules = cls((), _ScanOptions(root, config.ignore_case))
+        enclosing_rules = rules._with_repository(repository, config)._descend_to(root) if repository else None
+        root_rules = enclosing_rules or rules._with_repository(None, config)._with_files(root, IGNORE_FILES)
         settings = "\n".join(exclude).encode("utf-8", "replace")
-        return inside._with(inside._rules_in(settings, Origin("excluded by the settings", own=True, rank=2)))
+        return root_rules._with_rules(
+            root_rules._parse_rules(
+                settings, PatternOrigin("excluded by the settings", applies_to_tracked=True, rank=2)
+            )
+        )
 
-    def ignored(self, name: str, is_dir: bool, *, tracked: bool = False) -> str | None:
+    def find_ignore_reason(self, name: str, is_dir: bool, *, tracked: bool = False) -> str | None:
         """Return why a name in this directory is left out, or None.
 
         Whoever walks a tree does not enter directories that are left out: what is below cannot be re-included.
@@ -116,103 +122,113 @@ class IgnoreRules:
             is_dir: Whether it is a directory, and no link to one.
             tracked: Git has the file in its index, so that git's own rules do not apply to it.
         """
-        key = self._key(name)
-        if not self._last.may_match(key):
+        key = self._normalize_name(name)
+        if not self._final_filter.may_match(key):
             return None
-        for rule, segment in self._endings:
-            if (is_dir or not rule.directories_only) and (rule.own or not tracked) and segment.matches(key):
+        for rule, segment in self._final_segments:
+            if (
+                (is_dir or not rule.directories_only)
+                and (rule.applies_to_tracked or not tracked)
+                and segment.matches(key)
+            ):
                 return None if rule.negated else rule.reason
         return None
 
-    def child(self, directory: "Path | os.DirEntry[str]", names: Collection[str] = MARKERS) -> "IgnoreRules":
+    def enter_directory(self, directory: "Path | os.DirEntry[str]", names: Collection[str] = MARKERS) -> "IgnoreRules":
         """Return the rules for the names in a directory of this one, its ignore files included.
 
         Args:
             directory: Its name and place.
             names: Which of `MARKERS` the directory has, where the caller knows; by default each is looked for.
         """
-        rules = self._below(self._key(directory.name))
+        rules = self._get_child(self._normalize_name(directory.name))
         if not names:
             return rules
         path = Path(directory)
-        repository = repository_at(path) if ".git" in names else None
+        repository = read_repository(path) if ".git" in names else None
         if repository:
             rules = rules._with_repository(repository, read_config(path, repository))
         return rules._with_files(path, [name for name in IGNORE_FILES if name in names])
 
-    def _key(self, name: str) -> str:
+    def _normalize_name(self, name: str) -> str:
         """Return a name as its bytes, one character for each, in small letters where those are the same."""
         key = name if name.isascii() else os.fsencode(name).decode("latin-1")
-        return lower_ascii(key) if self._place.fold else key
+        return lower_ascii(key) if self._options.fold else key
 
     @cached_property
-    def _endings(self) -> list[tuple[Rule, Segment]]:
+    def _final_segments(self) -> list[tuple[IgnoreRule, PatternSegment]]:
         """What a name must match for a rule to be decided, the rule that wins first."""
-        return [(thread.rule, thread.segment) for thread in reversed(self._threads) if thread.is_last]
+        return [(state.rule, state.segment) for state in reversed(self._states) if state.is_last]
 
     @cached_property
-    def _last(self) -> NameFilter:
-        return NameFilter([segment for _, segment in self._endings])
+    def _final_filter(self) -> NameFilter:
+        return NameFilter([segment for _, segment in self._final_segments])
 
     @cached_property
-    def _inner(self) -> NameFilter:
+    def _inner_filter(self) -> NameFilter:
         """Knows the names of directories below which more is to be matched than below others."""
-        return NameFilter([one.segment for one in self._threads if not one.is_last and one.segment is not ANY_NAMES])
+        return NameFilter(
+            [state.segment for state in self._states if not state.is_last and state.segment is not ANY_NAMES]
+        )
 
     @cached_property
-    def _elsewhere(self) -> "IgnoreRules":
+    def _default_child(self) -> "IgnoreRules":
         """The rules in every directory whose name no pattern has in its middle."""
-        threads = [one for thread in self._threads if thread.segment is ANY_NAMES for one in thread.after("")]
-        return self._with_threads(threads)
+        states = [advanced for state in self._states if state.segment is ANY_NAMES for advanced in state.advance("")]
+        return self._with_states(states)
 
-    def _below(self, name: str) -> "IgnoreRules":
-        if not self._inner.may_match(name):
-            return self._elsewhere
-        if name not in self._entered:
-            self._entered[name] = self._with_threads([one for thread in self._threads for one in thread.after(name)])
-        return self._entered[name]
+    def _get_child(self, name: str) -> "IgnoreRules":
+        if not self._inner_filter.may_match(name):
+            return self._default_child
+        if name not in self._children:
+            self._children[name] = self._with_states(
+                [advanced for state in self._states for advanced in state.advance(name)]
+            )
+        return self._children[name]
 
-    def _with_threads(self, threads: Iterable[_Thread]) -> "IgnoreRules":
-        rules = IgnoreRules(threads, self._place, self.repository)
-        return self if rules._threads == self._threads else rules
+    def _with_states(self, states: Iterable[_MatchState]) -> "IgnoreRules":
+        rules = IgnoreRules(states, self._options, self.repository)
+        return self if rules._states == self._states else rules
 
-    def _with(self, rules: Iterable[Rule]) -> "IgnoreRules":
-        starts = [_Thread(rule, path, 0) for rule in rules for path in range(len(rule.paths))]
-        unfolded = [one for start in starts for one in start.unfolded()]
-        return self._with_threads([*self._threads, *unfolded])
+    def _with_rules(self, rules: Iterable[IgnoreRule]) -> "IgnoreRules":
+        starts = [_MatchState(rule, path, 0) for rule in rules for path in range(len(rule.paths))]
+        expanded = [state for start in starts for state in start.expand()]
+        return self._with_states([*self._states, *expanded])
 
     def _with_files(self, directory: Path, names: Iterable[str]) -> "IgnoreRules":
         """Add a directory's ignore files. Like git, go on without one that is a link or cannot be read."""
-        rules: list[Rule] = []
+        rules: list[IgnoreRule] = []
         for name in names:
-            label = Path(os.path.relpath(directory / name, self._place.root)).as_posix()
-            origin = Origin(f"ignored by {label}", own=name != ".gitignore")
-            rules += self._rules_in(content_of(directory / name), origin)
-        return self._with(rules) if rules else self
+            label = Path(os.path.relpath(directory / name, self._options.root)).as_posix()
+            origin = PatternOrigin(f"ignored by {label}", applies_to_tracked=name != ".gitignore")
+            rules += self._parse_rules(read_small_file(directory / name), origin)
+        return self._with_rules(rules) if rules else self
 
-    def _with_repository(self, repository: Repository | None, config: GitConfig) -> "IgnoreRules":
+    def _with_repository(self, repository: GitRepository | None, config: GitConfig) -> "IgnoreRules":
         """Start anew at the top of a repository: of the rules from above it, only those that are not git's hold."""
-        own = IgnoreRules([thread for thread in self._threads if thread.rule.own], self._place, repository)
+        kept_rules = IgnoreRules(
+            [state for state in self._states if state.rule.applies_to_tracked], self._options, repository
+        )
         files = [(config.excludes_file, str(config.excludes_file))]
         if repository:
             files.append((repository.common_dir / "info" / "exclude", ".git/info/exclude"))
-        rules: list[Rule] = []
+        rules: list[IgnoreRule] = []
         for path, label in files:
-            rules += self._rules_in(content_of(path, follow=True), Origin(f"ignored by {label}", rank=0))
-        return own._with(rules)
+            rules += self._parse_rules(read_small_file(path, follow=True), PatternOrigin(f"ignored by {label}", rank=0))
+        return kept_rules._with_rules(rules)
 
-    def _rules_in(self, data: bytes, origin: Origin) -> Iterator[Rule]:
-        return parse_patterns(data, origin, fold=self._place.fold)
+    def _parse_rules(self, data: bytes, origin: PatternOrigin) -> Iterator[IgnoreRule]:
+        return parse_patterns(data, origin, fold=self._options.fold)
 
-    def _descended_to(self, root: Path) -> "IgnoreRules | None":
+    def _descend_to(self, root: Path) -> "IgnoreRules | None":
         """Return the rules in a directory anywhere below this repository's top, or None if it is left out itself."""
         if self.repository is None:
             return None
         directory = self.repository.top
         rules = self._with_files(directory, IGNORE_FILES)
         for name in root.relative_to(directory).parts:
-            if rules.ignored(name, is_dir=True):
+            if rules.find_ignore_reason(name, is_dir=True):
                 return None
             directory /= name
-            rules = rules.child(directory)
+            rules = rules.enter_directory(directory)
         return rules

@@ -38,7 +38,7 @@ _WITHOUT_TRAILING_SPACES = re.compile(r"(?: *(?:\\.?|[^ \\]))*", re.DOTALL)
 _GLUED_STARS = re.compile(r"([^*?\[\\]*[^*?\[\\/])\*\*+(?:/(.*))?", re.DOTALL)
 
 
-class Segment(NamedTuple):
+class PatternSegment(NamedTuple):
     """What a name must match: a literal ``name``, a ``suffix`` after a star, a ``regex``; or ``any`` names (``**``)."""
 
     kind: str
@@ -50,20 +50,20 @@ class Segment(NamedTuple):
             return name == self.text
         if self.kind == "suffix":
             return name.endswith(self.text)
-        return self.kind == "any" or _full_match(self.text)(name) is not None
+        return self.kind == "any" or _compile_full_match(self.text)(name) is not None
 
 
-ANY_NAMES = Segment("any")
-_Path = tuple[Segment, ...]
+ANY_NAMES = PatternSegment("any")
+_SegmentPath = tuple[PatternSegment, ...]
 
 
 @lru_cache(4096)
-def _full_match(expression: str) -> Callable[[str], re.Match[str] | None]:
+def _compile_full_match(expression: str) -> Callable[[str], re.Match[str] | None]:
     return re.compile(expression, re.DOTALL).fullmatch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rule:
+class IgnoreRule:
     """One pattern.
 
     Attributes:
@@ -74,23 +74,23 @@ class Rule:
     """
 
     reason: str
-    own: bool
+    applies_to_tracked: bool
     rank: int
     negated: bool
     directories_only: bool
-    paths: tuple[_Path, ...]
+    paths: tuple[_SegmentPath, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class PatternOrigin:
     """Where patterns come from: how to name it, and how its rules rank."""
 
     label: str
-    own: bool = False
+    applies_to_tracked: bool = False
     rank: int = 1
 
 
-def parse_patterns(data: bytes, origin: Origin, *, fold: bool) -> Iterator[Rule]:
+def parse_patterns(data: bytes, origin: PatternOrigin, *, fold: bool) -> Iterator[IgnoreRule]:
     """Yield the rules in an ignore file's lines, in order."""
     for raw in data.removeprefix(codecs.BOM_UTF8).split(b"\n"):
         if raw and not raw.startswith(b"#"):
@@ -101,19 +101,23 @@ def parse_patterns(data: bytes, origin: Origin, *, fold: bool) -> Iterator[Rule]
                 yield rule
 
 
-def _parse_line(line: str, origin: Origin, *, fold: bool) -> Rule:
+def _parse_line(line: str, origin: PatternOrigin, *, fold: bool) -> IgnoreRule:
     negated = line.startswith("!")
     pattern = line[negated:]
     body = pattern.removesuffix("/")
     if "/" in body:
-        paths = tuple(filter(None, (_anchored(one, fold=fold) for one in _unglued(body.removeprefix("/")))))
+        paths = tuple(
+            filter(None, (_parse_anchored(part, fold=fold) for part in _split_glued_stars(body.removeprefix("/"))))
+        )
     else:
-        paths = tuple(filter(None, (_anywhere(body, fold=fold),)))
+        paths = tuple(filter(None, (_parse_unanchored(body, fold=fold),)))
     text = line.encode("latin-1").decode("utf-8", "backslashreplace")
-    return Rule(f"{origin.label}: {text}", origin.own, origin.rank, negated, body != pattern, paths)
+    return IgnoreRule(
+        f"{origin.label}: {text}", origin.applies_to_tracked, origin.rank, negated, body != pattern, paths
+    )
 
 
-def _unglued(body: str) -> Iterator[str]:
+def _split_glued_stars(body: str) -> Iterator[str]:
     """Yield patterns that together match what git does for ``a**/b``, against its manual: ``ab`` and ``a*/**/b``.
 
     Git cuts the literal beginning off before it looks at the rest, and ``**/b`` is special (``match_pathname``).
@@ -127,37 +131,37 @@ def _unglued(body: str) -> Iterator[str]:
         yield from (f"{start}*", f"{start}*/**")
         return
     yield f"{start}*/**/{rest}"
-    yield from _unglued(start + rest) if rest.startswith("**") else (start + rest,)
+    yield from _split_glued_stars(start + rest) if rest.startswith("**") else (start + rest,)
 
 
-def _anywhere(body: str, *, fold: bool) -> _Path:
+def _parse_unanchored(body: str, *, fold: bool) -> _SegmentPath:
     """Return the segments of a pattern without a slash: it matches a name at any depth."""
-    tokens = _tokens(body, fold=fold)
-    return (ANY_NAMES, _segment(tokens)) if tokens else ()
+    tokens = _tokenize_pattern(body, fold=fold)
+    return (ANY_NAMES, _make_segment(tokens)) if tokens else ()
 
 
-def _anchored(body: str, *, fold: bool) -> _Path:
+def _parse_anchored(body: str, *, fold: bool) -> _SegmentPath:
     """Return the segments of a pattern with a slash, or none if it can never match."""
-    path: list[Segment] = []
+    path: list[PatternSegment] = []
     name: list[str] = []
-    for token in [*_tokens(body, fold=fold), _SLASH]:
+    for token in [*_tokenize_pattern(body, fold=fold), _SLASH]:
         if token != _SLASH:
             name.append(token)
             continue
         if not name:  # "a//b": there is no empty name
             return ()
-        segment = ANY_NAMES if len(name) > 1 and set(name) == {_STAR} else _segment(name)
+        segment = ANY_NAMES if len(name) > 1 and set(name) == {_STAR} else _make_segment(name)
         if segment is not ANY_NAMES or path[-1:] != [segment]:
             path.append(segment)
         name = []
     return tuple(path)
 
 
-def _segment(tokens: Sequence[str]) -> Segment:
+def _make_segment(tokens: Sequence[str]) -> PatternSegment:
     if not any(map(_is_wild, tokens)):
-        return Segment("name", "".join(token[-1] for token in tokens))
+        return PatternSegment("name", "".join(token[-1] for token in tokens))
     if tokens[0] == _STAR and not any(map(_is_wild, tokens[1:])):
-        return Segment("suffix", "".join(token[-1] for token in tokens[1:]))
+        return PatternSegment("suffix", "".join(token[-1] for token in tokens[1:]))
     chunks = [""]
     for token in tokens:
         if token == _STAR:
@@ -165,24 +169,24 @@ def _segment(tokens: Sequence[str]) -> Segment:
         else:
             chunks[-1] += token
     if len(chunks) == 1:
-        return Segment("regex", chunks[0])
+        return PatternSegment("regex", chunks[0])
     # The leftmost place for what follows a star is always right; so no choice is kept, and time stays polynomial.
     middle = "".join(f"(?>.*?{chunk})" for chunk in chunks[1:-1] if chunk)
-    return Segment("regex", f"{chunks[0]}{middle}.*{chunks[-1]}")
+    return PatternSegment("regex", f"{chunks[0]}{middle}.*{chunks[-1]}")
 
 
 def _is_wild(token: str) -> bool:
     return token in (_STAR, _ANY) or token.startswith(("[", "("))
 
 
-def _tokens(body: str, *, fold: bool) -> list[str]:
+def _tokenize_pattern(body: str, *, fold: bool) -> list[str]:
     """Cut a pattern into tokens; none if it is malformed and so matches nothing. Folding lowers what is not escaped."""
     tokens, position = [], 0
     try:
         while position < len(body):
             char = body[position]
             if char == "[":
-                token, position = _bracket(body, position + 1, fold=fold)
+                token, position = _parse_bracket(body, position + 1, fold=fold)
             elif char == "\\":
                 position += 1
                 token = re.escape(body[position])
@@ -195,7 +199,7 @@ def _tokens(body: str, *, fold: bool) -> list[str]:
     return tokens
 
 
-def _bracket(body: str, start: int, *, fold: bool) -> tuple[str, int]:
+def _parse_bracket(body: str, start: int, *, fold: bool) -> tuple[str, int]:
     """Return a class's regular expression and the place of its closing bracket (``dowild``, case ``[``).
 
     Raises:
@@ -209,14 +213,14 @@ def _bracket(body: str, start: int, *, fold: bool) -> tuple[str, int]:
         char = body[position]
         if char == "-" and previous and body[position + 1] != "]":
             position += 1 + (body[position + 1] == "\\")
-            members.update(_spread(map(chr, range(ord(previous), ord(body[position]) + 1)), fold=fold))
+            members.update(_fold_characters(map(chr, range(ord(previous), ord(body[position]) + 1)), fold=fold))
             previous = ""
         elif (
             body.startswith("[:", position)
             and body[(end := body.index("]", position + 2)) - 1] == ":"
             and end > position + 2
         ):
-            members.update(_spread(_POSIX_CLASSES[body[position + 2 : end - 1]], fold=fold))
+            members.update(_fold_characters(_POSIX_CLASSES[body[position + 2 : end - 1]], fold=fold))
             position, previous = end, ""
         else:
             position += char == "\\"
@@ -224,15 +228,15 @@ def _bracket(body: str, start: int, *, fold: bool) -> tuple[str, int]:
             members.add(previous)
         position += 1
         if body[position] == "]":
-            return _class(_NAME_CHARACTERS - members if negated else _NAME_CHARACTERS & members), position
+            return _format_class(_NAME_CHARACTERS - members if negated else _NAME_CHARACTERS & members), position
 
 
-def _spread(characters: Iterable[str], *, fold: bool) -> Iterable[str]:
+def _fold_characters(characters: Iterable[str], *, fold: bool) -> Iterable[str]:
     """Return characters and, for folding, their small letters: names are compared in small letters then."""
     return {form for char in characters for form in (char, lower_ascii(char))} if fold else characters
 
 
-def _class(members: Collection[str]) -> str:
+def _format_class(members: Collection[str]) -> str:
     return f"[{''.join(map(re.escape, sorted(members)))}]" if members else _NEVER
 
 
@@ -247,12 +251,14 @@ def lower_ascii(text: str) -> str:
 class NameFilter:
     """Tells names that none of some segments can match, without trying them one by one."""
 
-    def __init__(self, segments: Collection[Segment]) -> None:
-        texts = {kind: {one.text for one in segments if one.kind == kind} for kind in ("name", "suffix", "regex")}
+    def __init__(self, segments: Collection[PatternSegment]) -> None:
+        texts = {
+            kind: {segment.text for segment in segments if segment.kind == kind} for kind in ("name", "suffix", "regex")
+        }
         self._names = frozenset(texts["name"])
         self._suffixes = tuple(texts["suffix"])
-        self._match = _full_match("|".join(sorted(texts["regex"]))) if texts["regex"] else None
-        self._everything = any(one.kind == "any" for one in segments)
+        self._match = _compile_full_match("|".join(sorted(texts["regex"]))) if texts["regex"] else None
+        self._everything = any(segment.kind == "any" for segment in segments)
 
     def may_match(self, name: str) -> bool:
         """Whether at least one of the segments matches a name."""

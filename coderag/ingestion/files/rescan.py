@@ -6,12 +6,12 @@ from bisect import bisect_left
 from collections.abc import Collection
 from pathlib import Path
 
-from coderag.ingestion.files.candidates import Candidate
+from coderag.ingestion.files.candidates import FileCandidate
 from coderag.ingestion.files.ignore import MARKERS
-from coderag.ingestion.files.scanner import Scan, candidate_of
+from coderag.ingestion.files.scanner import Scan, make_candidate
 
 
-def rescan(root: Path, last: Scan, paths: Collection[str], *, max_file_bytes: int) -> Scan | None:
+def rescan(root: Path, previous: Scan, paths: Collection[str], *, max_file_bytes: int) -> Scan | None:
     """Return the last scan with the status of some files as it is now; None if only a walk can tell.
 
     Edits and deletions of files that are known can be told; a new file may be ignored, and an ignore file changes what is.
@@ -22,17 +22,17 @@ def rescan(root: Path, last: Scan, paths: Collection[str], *, max_file_bytes: in
         paths: What may have changed since, relative to the root; what is neither known nor there does not matter.
         max_file_bytes: Larger files are skipped.
     """
-    known = [candidate.path for candidate in last.candidates]
-    changed: dict[int, Candidate | None] = {}
+    known_paths = [candidate.path for candidate in previous.candidates]
+    changed: dict[int, FileCandidate | None] = {}
     for path in paths:
-        position = bisect_left(known, path)
-        is_known = position < len(known) and known[position] == path
+        position = bisect_left(known_paths, path)
+        is_known = position < len(known_paths) and known_paths[position] == path
         try:
             status = os.lstat(root / path)
         except (FileNotFoundError, NotADirectoryError):
             if is_known:
                 changed[position] = None
-            elif _lies_above(known, position, path):
+            elif _is_known_directory(known_paths, position, path):
                 return None  # a folder that is gone
             continue
         except OSError:
@@ -42,14 +42,14 @@ def rescan(root: Path, last: Scan, paths: Collection[str], *, max_file_bytes: in
             return None
         if status.st_size > max_file_bytes:
             return None
-        changed[position] = candidate_of(path, status)
+        changed[position] = make_candidate(path, status)
     candidates = [
         candidate
-        for position, old in enumerate(last.candidates)
+        for position, old in enumerate(previous.candidates)
         if (candidate := changed.get(position, old)) is not None
     ]
-    return Scan(candidates, last.skipped, last.ignored)
+    return Scan(candidates, previous.skipped, previous.ignored)
 
 
-def _lies_above(known: list[str], position: int, path: str) -> bool:
-    return position < len(known) and known[position].startswith(f"{path}/")
+def _is_known_directory(known_paths: list[str], position: int, path: str) -> bool:
+    return position < len(known_paths) and known_paths[position].startswith(f"{path}/")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from coderag.errors import InvalidQueryError
 from coderag.ingestion.files.git_repository import find_repository, run_git
-from coderag.ingestion.files.source import read_regular
+from coderag.ingestion.files.source import read_regular_file
 
-_LARGEST_COMPARED = 100_000_000
+_MAX_COMPARED_BYTES = 100_000_000
 
 
-def changed_since(root: Path, revision: str, paths: Iterable[str]) -> list[str]:
+def find_changed_since(root: Path, revision: str, paths: Iterable[str]) -> list[str]:
     """Return those of some files that are not on disk what they are in a revision, in their order.
 
     Contents are compared by their hashes, without git's help: it would run the filters that the repository's own
@@ -27,50 +27,60 @@ def changed_since(root: Path, revision: str, paths: Iterable[str]) -> list[str]:
     """
     blobs: dict[str, str] = {}
     submodules: list[str] = []
-    for entry in filter(None, _git(root, revision, "ls-tree", "-r", "-z", _commit(root, revision)).split("\0")):
+    for entry in filter(
+        None, _query_git(root, revision, "ls-tree", "-r", "-z", _resolve_commit(root, revision)).split("\0")
+    ):
         description, _, path = entry.partition("\t")
         _, kind, digest = description.split(" ")
         if kind == "blob":
             blobs[path] = digest
         else:
             submodules.append(f"{path}/")
-    elsewhere = tuple(submodules)
-    return [path for path in paths if not _is_same(root / path, blobs.get(path)) and not path.startswith(elsewhere)]
+    submodule_prefixes = tuple(submodules)
+    return [
+        path
+        for path in paths
+        if not _has_blob_content(root / path, blobs.get(path)) and not path.startswith(submodule_prefixes)
+    ]
 
 
-def _commit(root: Path, revision: str) -> str:
+def _resolve_commit(root: Path, revision: str) -> str:
     """Return the hash of the commit that a revision names."""
     if find_repository(root) is None:
         message = f"what changed since {revision!r} is not known: {root} is in no git repository"
         raise InvalidQueryError(message)
-    wrong = not revision or revision.startswith(("-", "^")) or ".." in revision
-    commit = "" if wrong else _git(root, revision, "rev-list", "--ignore-missing", "--max-count=1", revision, "--")
+    is_malformed = not revision or revision.startswith(("-", "^")) or ".." in revision
+    commit = (
+        ""
+        if is_malformed
+        else _query_git(root, revision, "rev-list", "--ignore-missing", "--max-count=1", revision, "--")
+    )
     if not commit.strip():
         hint = "Name one commit: a branch, a tag, a hash, or as in HEAD~3."
         raise InvalidQueryError(f"git knows no revision {revision!r} in {root}", hint=hint)
     return commit.strip()
 
 
-def _is_same(path: Path, blob: str | None) -> bool:
+def _has_blob_content(path: Path, blob: str | None) -> bool:
     """Whether a file has the content that git knows by a hash, as it is or with the line ends that git stores."""
     if blob is None:
         return False
     try:
-        data, _ = read_regular(path, _LARGEST_COMPARED)
+        data, _ = read_regular_file(path, _MAX_COMPARED_BYTES)
     except OSError:
         return False
-    return _blob_hash(data, len(blob)) == blob or (
-        b"\r\n" in data and _blob_hash(data.replace(b"\r\n", b"\n"), len(blob)) == blob
+    return _compute_blob_hash(data, len(blob)) == blob or (
+        b"\r\n" in data and _compute_blob_hash(data.replace(b"\r\n", b"\n"), len(blob)) == blob
     )
 
 
-def _blob_hash(data: bytes, digits: int) -> str:
+def _compute_blob_hash(data: bytes, digits: int) -> str:
     """Return git's name for a content: by SHA-1, or by SHA-256 in a repository that is set so."""
-    make = hashlib.sha256 if digits == 64 else hashlib.sha1
-    return make(b"blob %d\0" % len(data) + data).hexdigest()
+    algorithm = hashlib.sha256 if digits == 64 else hashlib.sha1
+    return algorithm(b"blob %d\0" % len(data) + data).hexdigest()
 
 
-def _git(root: Path, revision: str, *arguments: str) -> str:
+def _query_git(root: Path, revision: str, *arguments: str) -> str:
     printed = run_git(root, *arguments)
     if printed is None:
         hint = "Is git installed, and does `git status` work there?"

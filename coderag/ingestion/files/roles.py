@@ -10,7 +10,7 @@ from functools import lru_cache
 from coderag.schema.vocabulary import Role
 
 _OUTSIDE_SOURCES = r"(?<!src/)"
-_NAMES_OF_DIRECTORIES: tuple[tuple[Role, str], ...] = (
+_DIRECTORY_NAMES: tuple[tuple[Role, str], ...] = (
     (
         "vendored",
         r"(?i:_?vendor(?:s|ed)?|third[-_]?party|3rd-?party|node_modules|bower_components|externs?|site-packages"
@@ -32,7 +32,7 @@ _NAMES_OF_DIRECTORIES: tuple[tuple[Role, str], ...] = (
     ("docs", rf"{_OUTSIDE_SOURCES}(?i:_?docs?|documentation|website|wiki|man)"),
     ("config", r"\.(?:github|gitlab|circleci|vscode|idea|husky|devcontainer)"),
 )
-_DIRECTORIES = [(role, re.compile(rf"(?:^|/)(?:{names})(?:/|$)")) for role, names in _NAMES_OF_DIRECTORIES]
+_DIRECTORY_PATTERNS = [(role, re.compile(rf"(?:^|/)(?:{names})(?:/|$)")) for role, names in _DIRECTORY_NAMES]
 
 _PRODUCTION = re.compile(r"(?:^|/)src/main(?:/|$)")
 """Below it packages are named freely (``com.example.demo``, ``org.springframework.test``) and tests are elsewhere."""
@@ -67,27 +67,27 @@ _CONFIG_NAME = re.compile(
 
 
 @lru_cache(1 << 14)
-def role_of(path: str) -> Role:
+def classify_role(path: str) -> Role:
     """Return what a file is for, from its path relative to the repository with ``/`` between the parts."""
     directory, _, name = path.rpartition("/")
-    place = _role_of_directory(directory)
-    if place in ("vendored", "generated", "test"):
-        return place
+    directory_role = _classify_directory(directory)
+    if directory_role in ("vendored", "generated", "test"):
+        return directory_role
     if _GENERATED_NAME.search(name):
         return "generated"
     if _TEST_NAME.search(name) and not _PRODUCTION.search(directory):
         return "test"
-    return place or _role_of_name(name)
+    return directory_role or _classify_name(name)
 
 
 @lru_cache(1 << 14)
-def _role_of_directory(directory: str) -> Role | None:
+def _classify_directory(directory: str) -> Role | None:
     production = _PRODUCTION.search(directory)
-    judged = directory[: production.start()] if production else directory
-    return next((role for role, pattern in _DIRECTORIES if pattern.search(judged)), None)
+    searched_part = directory[: production.start()] if production else directory
+    return next((role for role, pattern in _DIRECTORY_PATTERNS if pattern.search(searched_part)), None)
 
 
-def _role_of_name(name: str) -> Role:
+def _classify_name(name: str) -> Role:
     if _CONFIG_NAME.search(name):
         return "config"
     return "docs" if _DOCS_NAME.search(name) else "source"

@@ -17,29 +17,29 @@ from typing import NamedTuple
 
 from coderag.config.repository_root import resolve_folder
 from coderag.errors import IngestionError
-from coderag.ingestion.files.candidates import Candidate
-from coderag.ingestion.files.git_repository import Repository, run_git
+from coderag.ingestion.files.candidates import FileCandidate
+from coderag.ingestion.files.git_repository import GitRepository, run_git
 from coderag.ingestion.files.ignore import MARKERS, IgnoreRules
-from coderag.ingestion.files.roles import role_of
-from coderag.ingestion.files.source import MAX_FILE_BYTES, describe, too_large
+from coderag.ingestion.files.roles import classify_role
+from coderag.ingestion.files.source import MAX_FILE_BYTES, describe_os_error, explain_size_limit
 from coderag.schema.chunks import FileRecord
 from coderag.schema.vocabulary import Outcome
 
 
-def _words(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_OWN_DIRECTORIES = _words(".git .hg .svn .coderag")
+_EXCLUDED_DIRECTORIES = _split_words(".git .hg .svn .coderag")
 
 
-_OWN_FILES = _words(".git .coderag.local.yaml")  # a worktree's link to its repository; our file for secrets
+_EXCLUDED_FILES = _split_words(".git .coderag.local.yaml")  # a worktree's link to its repository; our file for secrets
 
 
-_OWN_REASON = "always left out"
+_EXCLUDED_REASON = "always left out"
 
 
-_DERIVED_DIRECTORIES = _words(
+_DERIVED_DIRECTORIES = _split_words(
     "node_modules __pycache__ .venv venv .tox .mypy_cache .pytest_cache .ruff_cache .eggs .gradle .next .cache"
 )
 
@@ -47,7 +47,7 @@ _DERIVED_DIRECTORIES = _words(
 _DERIVED_REASON = "dependencies or caches, not tracked by git"
 
 
-_LOCK_FILES = _words(
+_LOCK_FILES = _split_words(
     """package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb deno.lock poetry.lock
     pipfile.lock pdm.lock uv.lock pixi.lock conda-lock.yml cargo.lock gemfile.lock composer.lock go.sum go.work.sum
     flake.lock mix.lock pubspec.lock podfile.lock package.resolved packages.lock.json cartfile.resolved gradle.lockfile
@@ -58,7 +58,7 @@ _LOCK_FILES = _words(
 _MINIFIED_ENDINGS = (".min.js", ".min.mjs", ".min.css", ".js.map", ".css.map", ".mjs.map")
 
 
-_BINARY_SUFFIXES = _words(
+_BINARY_SUFFIXES = _split_words(
     """7z a aac ai apk avi avif bin bmp br bz2 ckpt class crx cur db deb dll dmg doc docx dylib egg eot eps exe feather
     flac flv gguf gif glb gz h5 heic icns ico img iso jar jpeg jpg jks keystore ko lib lz4 lzma m4a m4v mkv mov mp3 mp4
     mpeg mpg msi nib node npy npz o obj odp ods odt ogg onnx otf p12 parquet pb pdb pdf pfx pickle pkl png ppt pptx psd
@@ -91,15 +91,15 @@ class Scan:
         ignored: ``(path, reason)`` of what the rules leave out; a directory ends in ``/`` and was not entered.
     """
 
-    candidates: list[Candidate] = field(default_factory=list)
+    candidates: list[FileCandidate] = field(default_factory=list)
     skipped: list[FileRecord] = field(default_factory=list)
     ignored: list[tuple[str, str]] = field(default_factory=list)
 
 
-def candidate_of(path: str, status: os.stat_result) -> Candidate:
+def make_candidate(path: str, status: os.stat_result) -> FileCandidate:
     """Return a file with its status."""
     ctime_ns = status.st_ctime_ns if _HAS_CHANGE_TIME else 0
-    return Candidate(path, status.st_size, status.st_mtime_ns, status.st_ino, ctime_ns)
+    return FileCandidate(path, status.st_size, status.st_mtime_ns, status.st_ino, ctime_ns)
 
 
 def check_root(path: Path) -> Path:
@@ -109,16 +109,16 @@ def check_root(path: Path) -> Path:
         IngestionError: There is no such directory, it cannot be read, or it is one that nobody means to index.
     """
     root = resolve_folder(path)
-    _refuse_unmeant(root)
+    _reject_unsafe_root(root)
     return root
 
 
-def _refuse_unmeant(root: Path) -> None:
+def _reject_unsafe_root(root: Path) -> None:
     if root == root.parent:
         raise IngestionError(
             f"{root}: the root of the file system is never indexed", hint="Name a repository below it."
         )
-    if _home().is_relative_to(root):
+    if _find_home().is_relative_to(root):
         raise IngestionError(f"{root}: the home directory is never indexed", hint="Name a repository below it.")
     if (root / "HEAD").is_file() and (root / "objects").is_dir() and (root / "refs").is_dir():
         raise IngestionError(
@@ -126,7 +126,7 @@ def _refuse_unmeant(root: Path) -> None:
         )
 
 
-def _home() -> Path:
+def _find_home() -> Path:
     try:
         return Path.home().resolve()
     except RuntimeError:  # a user without one
@@ -134,7 +134,7 @@ def _home() -> Path:
 
 
 def scan(
-    root: Path, *, max_file_bytes: int = MAX_FILE_BYTES, exclude: Sequence[str] = (), until: float | None = None
+    root: Path, *, max_file_bytes: int = MAX_FILE_BYTES, exclude: Sequence[str] = (), deadline: float | None = None
 ) -> Scan:
     """Return what is below a root, as `check_root` returned it.
 
@@ -144,16 +144,16 @@ def scan(
         exclude: More patterns in gitignore syntax, relative to the root; they win over ignore files.
         until: When to stop, on the clock of `time.monotonic`: with what lies in the upper folders, if that is not all.
     """
-    walk = _Walk(root, max_file_bytes, exclude)
-    walk.run(until)
-    found = walk.found
-    found.candidates.sort(key=attrgetter("path"))
-    found.skipped.sort(key=attrgetter("path"))
-    found.ignored.sort()
-    return found
+    walk = _DirectoryWalk(root, max_file_bytes, exclude)
+    walk.run(deadline)
+    result = walk.result
+    result.candidates.sort(key=attrgetter("path"))
+    result.skipped.sort(key=attrgetter("path"))
+    result.ignored.sort()
+    return result
 
 
-class _Directory(NamedTuple):
+class _PendingDirectory(NamedTuple):
     """A directory to be walked.
 
     Attributes:
@@ -167,31 +167,31 @@ class _Directory(NamedTuple):
     prefix: str
     rules: IgnoreRules
     tracked: Collection[str]
-    inherited: str = ""
+    inherited_reason: str = ""
 
 
-class _Walk:
+class _DirectoryWalk:
     """One walk in progress."""
 
     def __init__(self, root: Path, max_file_bytes: int, exclude: Sequence[str]) -> None:
-        self.found = Scan()
+        self.result = Scan()
         self._root = root
         self._limit = max_file_bytes
-        self._pending: list[_Directory] = []
-        rules = IgnoreRules.for_root(root, exclude)
-        self._visit_all(_Directory(root, "", rules, _tracked_against_rules(root, "", rules.repository)))
+        self._pending: list[_PendingDirectory] = []
+        rules = IgnoreRules.load_for_root(root, exclude)
+        self._visit_entries(_PendingDirectory(root, "", rules, _list_tracked_despite_rules(root, "", rules.repository)))
 
-    def run(self, until: float | None = None) -> None:
+    def run(self, deadline: float | None = None) -> None:
         """Walk directories until none is left, or the time is over; then the upper ones go first."""
-        place = -1 if until is None else 0
-        while self._pending and (until is None or time.monotonic() < until):
-            self._visit_all(self._pending.pop(place))
+        position = -1 if deadline is None else 0
+        while self._pending and (deadline is None or time.monotonic() < deadline):
+            self._visit_entries(self._pending.pop(position))
 
-    def _visit_all(self, directory: _Directory) -> None:
+    def _visit_entries(self, directory: _PendingDirectory) -> None:
         try:
-            entries = _listed(directory.entry)
+            entries = _list_entries(directory.entry)
         except OSError as error:
-            self._skip(directory.prefix or "./", "failed", describe(error))
+            self._skip(directory.prefix or "./", "failed", describe_os_error(error))
             return
         entered = self._enter(directory, MARKERS.intersection([entry.name for entry in entries]))
         if entered is None:
@@ -201,62 +201,68 @@ class _Walk:
             try:
                 self._visit(entered, entry)
             except OSError as error:  # it vanished, or may not be looked at
-                self._skip(entered.prefix + entry.name, "failed", describe(error))
+                self._skip(entered.prefix + entry.name, "failed", describe_os_error(error))
 
-    def _enter(self, directory: _Directory, markers: Collection[str]) -> _Directory | None:
+    def _enter(self, directory: _PendingDirectory, markers: Collection[str]) -> _PendingDirectory | None:
         """Return a directory with its own rules, or None if it turns out to hold what is indexed already."""
         if isinstance(directory.entry, Path):  # the root
             return directory
         outer = directory.rules.repository
-        rules = directory.rules.child(directory.entry, markers)
+        rules = directory.rules.enter_directory(directory.entry, markers)
         inner = rules.repository
         if inner is None or inner is outer:
             return directory._replace(rules=rules)
         if outer and inner.common_dir == outer.common_dir:
-            self.found.ignored.append((directory.prefix, "another worktree of this repository"))
+            self.result.ignored.append((directory.prefix, "another worktree of this repository"))
             return None
-        tracked = _tracked_against_rules(inner.top, directory.prefix, inner)
-        return directory._replace(rules=rules, tracked=tracked, inherited="")
+        tracked = _list_tracked_despite_rules(inner.top, directory.prefix, inner)
+        return directory._replace(rules=rules, tracked=tracked, inherited_reason="")
 
-    def _visit(self, directory: _Directory, entry: "os.DirEntry[str]") -> None:
+    def _visit(self, directory: _PendingDirectory, entry: "os.DirEntry[str]") -> None:
         path = directory.prefix + entry.name
         if not path.isascii() and not _is_unicode(entry.name):
             self._skip(path, "skipped", "name is not valid UTF-8")
             return
         is_dir = entry.is_dir(follow_symlinks=False)
-        if reason := _reason_to_ignore(directory, entry.name, is_dir=is_dir):
-            self.found.ignored.append((f"{path}/" if is_dir else path, reason))
+        if reason := _find_ignore_reason(directory, entry.name, is_dir=is_dir):
+            self.result.ignored.append((f"{path}/" if is_dir else path, reason))
         elif entry.is_symlink() or (is_dir and _is_junction(entry)):
-            self._skip(path, "skipped", self._link_reason(entry))
+            self._skip(path, "skipped", self._explain_link(entry))
         elif is_dir:
-            inherited = directory.inherited or (path in directory.tracked and _untracked_reason(directory, entry.name))
-            self._pending.append(directory._replace(entry=entry, prefix=f"{path}/", inherited=inherited or ""))
+            inherited_reason = directory.inherited_reason or (
+                path in directory.tracked and _find_untracked_reason(directory, entry.name)
+            )
+            self._pending.append(
+                directory._replace(entry=entry, prefix=f"{path}/", inherited_reason=inherited_reason or "")
+            )
         else:
-            self._file(path, entry)
+            self._add_file(path, entry)
 
-    def _file(self, path: str, entry: "os.DirEntry[str]") -> None:
+    def _add_file(self, path: str, entry: "os.DirEntry[str]") -> None:
         status = entry.stat(follow_symlinks=False)
-        if reason := _reason_to_skip(entry.name.lower(), status, self._limit):
+        if reason := _find_skip_reason(entry.name.lower(), status, self._limit):
             self._skip(path, "skipped", reason, status)
         else:
-            self.found.candidates.append(candidate_of(path, status))
+            self.result.candidates.append(make_candidate(path, status))
 
-    def _link_reason(self, entry: "os.DirEntry[str]") -> str:
+    def _explain_link(self, entry: "os.DirEntry[str]") -> str:
         try:
             target = Path(entry.path).resolve(strict=True)
         except (OSError, RuntimeError):  # nothing there, or a loop
             return "broken symbolic link"
         if not target.is_relative_to(self._root):
             return "symbolic link outside the repository"
-        return _printable(f"symbolic link to {target.relative_to(self._root).as_posix()}")
+        return _to_printable(f"symbolic link to {target.relative_to(self._root).as_posix()}")
 
     def _skip(self, path: str, outcome: Outcome, reason: str, status: os.stat_result | None = None) -> None:
         size, mtime_ns = (status.st_size, status.st_mtime_ns) if status else (0, 0)
-        path = _printable(path)
-        self.found.skipped.append(FileRecord(path, outcome, reason, size=size, mtime_ns=mtime_ns, role=role_of(path)))
+        path = _to_printable(path)
+        self.result.skipped.append(
+            FileRecord(path, outcome, reason, size=size, mtime_ns=mtime_ns, role=classify_role(path))
+        )
 
 
-def _listed(directory: "os.DirEntry[str] | Path") -> list["os.DirEntry[str]"]:
+def _list_entries(directory: "os.DirEntry[str] | Path") -> list["os.DirEntry[str]"]:
     """Return what is in a directory.
 
     Raises:
@@ -269,21 +275,21 @@ def _listed(directory: "os.DirEntry[str] | Path") -> list["os.DirEntry[str]"]:
     return entries
 
 
-def _reason_to_ignore(directory: _Directory, name: str, *, is_dir: bool) -> str | None:
-    if name in (_OWN_DIRECTORIES if is_dir else _OWN_FILES):
-        return _OWN_REASON
+def _find_ignore_reason(directory: _PendingDirectory, name: str, *, is_dir: bool) -> str | None:
+    if name in (_EXCLUDED_DIRECTORIES if is_dir else _EXCLUDED_FILES):
+        return _EXCLUDED_REASON
     if directory.prefix + name in directory.tracked:
-        return directory.rules.ignored(name, is_dir, tracked=True)
-    return directory.inherited or _untracked_reason(directory, name, is_dir=is_dir)
+        return directory.rules.find_ignore_reason(name, is_dir, tracked=True)
+    return directory.inherited_reason or _find_untracked_reason(directory, name, is_dir=is_dir)
 
 
-def _untracked_reason(directory: _Directory, name: str, *, is_dir: bool = True) -> str | None:
+def _find_untracked_reason(directory: _PendingDirectory, name: str, *, is_dir: bool = True) -> str | None:
     if is_dir and name in _DERIVED_DIRECTORIES:
         return _DERIVED_REASON
-    return directory.rules.ignored(name, is_dir)
+    return directory.rules.find_ignore_reason(name, is_dir)
 
 
-def _reason_to_skip(name: str, status: os.stat_result, limit: int) -> str:
+def _find_skip_reason(name: str, status: os.stat_result, limit: int) -> str:
     """Return why a file is not worth reading, from its name in small letters and its status; or an empty string."""
     if not stat.S_ISREG(status.st_mode):
         return next((kind for is_kind, kind in _SPECIAL_KINDS if is_kind(status.st_mode)), "not a regular file")
@@ -293,7 +299,7 @@ def _reason_to_skip(name: str, status: os.stat_result, limit: int) -> str:
         return "minified file"
     if name.rpartition(".")[2] in _BINARY_SUFFIXES:
         return "binary file"
-    return too_large(limit) if status.st_size > limit else ""
+    return explain_size_limit(limit) if status.st_size > limit else ""
 
 
 def _is_junction(entry: "os.DirEntry[str]") -> bool:
@@ -309,16 +315,16 @@ def _is_unicode(name: str) -> bool:
     return True
 
 
-def _printable(text: str) -> str:
+def _to_printable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
-def _tracked_against_rules(directory: Path, prefix: str, repository: Repository | None) -> Collection[str]:
+def _list_tracked_despite_rules(directory: Path, prefix: str, repository: GitRepository | None) -> Collection[str]:
     """Return what git tracks though a pattern or one of our names leaves it out, and the directories above it."""
     if repository is None:
         return frozenset()
-    ours = [argument for name in sorted(_DERIVED_DIRECTORIES) for argument in ("-x", f"{name}/")]
-    listed = run_git(directory, "ls-files", "-z", "--cached", "--ignored", "--exclude-standard", *ours)
+    derived_arguments = [argument for name in sorted(_DERIVED_DIRECTORIES) for argument in ("-x", f"{name}/")]
+    listed = run_git(directory, "ls-files", "-z", "--cached", "--ignored", "--exclude-standard", *derived_arguments)
     tracked: set[str] = set()
     for file in os.fsdecode(listed or b"").split("\0"):
         path = file

@@ -1,7 +1,7 @@
 """Read one file: safely, and as text whatever its encoding.
 
 A file is opened without following a link and without waiting on a pipe, read up to a limit, and judged by its content:
-binary and minified files, and generated ones that are no code, become a `Skip`, the others a `Source`. UTF-8 and byte
+binary and minified files, and generated ones that are no code, become a `SkippedFile`, the others a `Source`. UTF-8 and byte
 order marks are tried first, because almost every file ends there; only what is left is shown to charset-normalizer.
 """
 
@@ -16,12 +16,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from coderag.ingestion.files.roles import role_of
+from coderag.ingestion.files.roles import classify_role
 from coderag.schema.vocabulary import Outcome, Role
-from coderag.text.notebooks import readable_text
+from coderag.text.notebooks import to_readable_text
 
 if TYPE_CHECKING:  # the scanner reads ignore files through this module
-    from coderag.ingestion.files.candidates import Candidate
+    from coderag.ingestion.files.candidates import FileCandidate
 
 MAX_FILE_BYTES = 1_000_000
 """The default size limit of a file; larger ones are data far more often than code."""
@@ -35,12 +35,12 @@ _NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 
 _SNIFFED_BYTES = 8_192  # as far as git looks for a NUL
 _SAMPLE_BYTES = 65_536  # charset-normalizer takes tens of milliseconds on more
-_MOST_CONTROL = 0.02  # share of control bytes above which bytes without a NUL are no text either
+_MAX_CONTROL_SHARE = 0.02  # share of control bytes above which bytes without a NUL are no text either
 _UTF16_HIGH_NULS = 0.4  # text in UTF-16 without a mark: about every other byte of Western code is NUL
 _UTF16_LOW_NULS = 0.02
 _CONTROL_BYTES = bytes(sorted(set(range(32)) - set(b"\t\n\v\f\r\x1b") | {0x7F}))
 
-_MARKS = (  # the UTF-32 mark begins with the UTF-16 one
+_BYTE_ORDER_MARKS = (  # the UTF-32 mark begins with the UTF-16 one
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -53,12 +53,12 @@ _LEGACY_ENCODINGS = [
 ]  # fmt: skip
 """What source files are written in, likeliest first: comments are often too short for the library to tell two apart.
 Left free, it finds mainframe and Macintosh code pages in them."""
-_COMPARED_CHARACTERS = 4_096
+_MAX_COMPARED_CHARS = 4_096
 
 _HEADER_LINES = 20
 _HEADER_BLOCK = re.compile(r"\A(?:\s|#![^\n]*+\n|<\?.*?\?>)*+(?:/\*.*?\*/|<!--.*?-->)", re.DOTALL)
 _COMMENT_LINE = re.compile(r"^[ \t]*(?://|#|/?\*|--|;|%|<!--|\(\*|\{-|\"\"\"|''')(.*)$", re.MULTILINE)
-_BY_PROGRAM = (
+_GENERATED_PHRASES = (
     r"\bauto(?:matically)?[-_ ]*generated\b|\b(?:code|file|is|was|been)\s+generated\b"
     r"|\bgenerated\s+(?:by|from|file|code|using|with)\b"
 )
@@ -66,20 +66,20 @@ _GENERATED = re.compile(
     rf"""^\W*@generated\b
     | <auto-?generated\b
     | \b(?:file|code)\s+(?:is|was|has\s+been)\s+auto(?:matically)?[-_ ]*generated\b
-    | (?:{_BY_PROGRAM})[\s\S]{{0,300}}\bdo\s+not\s+(?:edit|modify|change|alter)\b
-    | \bdo\s+not\s+(?:edit|modify|change|alter)\b[\s\S]{{0,300}}(?:{_BY_PROGRAM})""",
+    | (?:{_GENERATED_PHRASES})[\s\S]{{0,300}}\bdo\s+not\s+(?:edit|modify|change|alter)\b
+    | \bdo\s+not\s+(?:edit|modify|change|alter)\b[\s\S]{{0,300}}(?:{_GENERATED_PHRASES})""",
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
-_BY_A_PROGRAM = "generated file"
-_NO_CODE: frozenset[Role] = frozenset({"docs", "config"})
+_GENERATED_REASON = "generated file"
+_NON_CODE_ROLES: frozenset[Role] = frozenset({"docs", "config"})
 """Generated documents repeat what they are made from, generated lists are data; generated code is what other code calls."""
-_STRONGER: frozenset[Role] = frozenset({"test", "vendored"})
+_OVERRIDING_ROLES: frozenset[Role] = frozenset({"test", "vendored"})
 """What stays what it is if a program wrote it."""
 
-_LONG_LINE = 500
-_ENDLESS_LINE = 5_000
-_FEW_LINES = 5
-_CODE_DENSITY = (
+_LONG_LINE_CHARS = 500
+_ENDLESS_LINE_CHARS = 5_000
+_MAX_MINIFIED_LINES = 5
+_MIN_CODE_DENSITY = (
     0.03  # share of (){}; in a line: minified code has 0.1 and more, base64 and tables of numbers next to none
 )
 _MINIFIED_SUFFIXES = (".js", ".mjs", ".cjs", ".css", ".html", ".htm", ".svg")
@@ -87,7 +87,7 @@ _PROSE_SUFFIXES = (".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt", ".tex", 
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FileText:
     """The text of a file.
 
     Attributes:
@@ -107,7 +107,7 @@ class Source:
     mtime_ns: int
 
 
-class Skip(NamedTuple):
+class SkippedFile(NamedTuple):
     """Why a file has no text; ``hash`` is empty if it could not be read to its end."""
 
     outcome: Outcome
@@ -117,17 +117,17 @@ class Skip(NamedTuple):
     mtime_ns: int = 0
 
 
-class Decoded(NamedTuple):
+class DecodedText(NamedTuple):
     """A text and the name of the encoding it was in."""
 
     text: str
     encoding: str
 
 
-def read_source(
-    root: Path, candidate: "Candidate", *, max_file_bytes: int = MAX_FILE_BYTES, generated: bool = True
-) -> Source | Skip:
-    """Read and decode a candidate file, or say why not. An error is a `Skip` with outcome ``failed``, not raised.
+def read_file_text(
+    root: Path, candidate: "FileCandidate", *, max_file_bytes: int = MAX_FILE_BYTES, include_generated: bool = True
+) -> FileText | SkippedFile:
+    """Read and decode a candidate file, or say why not. An error is a `SkippedFile` with outcome ``failed``, not raised.
 
     Args:
         root: Folder of the repository.
@@ -136,25 +136,25 @@ def read_source(
         generated: Whether code that a program wrote is read; lists and documents that one wrote never are.
     """
     try:
-        data, status = read_regular(root / candidate.path, max_file_bytes)
+        data, status = read_regular_file(root / candidate.path, max_file_bytes)
     except OSError as error:
-        return Skip("failed", describe(error), size=candidate.size, mtime_ns=candidate.mtime_ns)
+        return SkippedFile("failed", describe_os_error(error), size=candidate.size, mtime_ns=candidate.mtime_ns)
     if len(data) > max_file_bytes:
-        return Skip("skipped", too_large(max_file_bytes), "", status.st_size, status.st_mtime_ns)
+        return SkippedFile("skipped", explain_size_limit(max_file_bytes), "", status.st_size, status.st_mtime_ns)
     digest = hashlib.sha256(data).hexdigest()
     decoded = decode(data)
     if decoded is None:
-        return Skip("skipped", "binary file", digest, len(data), status.st_mtime_ns)
-    text = readable_text(candidate.path, decoded.text)
-    role, reason = role_of(candidate.path), reason_against(candidate.path, text)
-    if reason == _BY_A_PROGRAM and generated and role not in _NO_CODE:
-        role, reason = role if role in _STRONGER else "generated", ""
+        return SkippedFile("skipped", "binary file", digest, len(data), status.st_mtime_ns)
+    text = to_readable_text(candidate.path, decoded.text)
+    role, reason = classify_role(candidate.path), find_skip_reason(candidate.path, text)
+    if reason == _GENERATED_REASON and include_generated and role not in _NON_CODE_ROLES:
+        role, reason = role if role in _OVERRIDING_ROLES else "generated", ""
     if reason:
-        return Skip("skipped", reason, digest, len(data), status.st_mtime_ns)
-    return Source(text, decoded.encoding, digest, role, len(data), status.st_mtime_ns)
+        return SkippedFile("skipped", reason, digest, len(data), status.st_mtime_ns)
+    return FileText(text, decoded.encoding, digest, role, len(data), status.st_mtime_ns)
 
 
-def read_regular(path: Path, limit: int, *, follow: bool = False) -> tuple[bytes, os.stat_result]:
+def read_regular_file(path: Path, limit: int, *, follow: bool = False) -> tuple[bytes, os.stat_result]:
     """Return at most ``limit`` + 1 bytes of a regular file, and its status from before reading.
 
     Raises:
@@ -173,30 +173,30 @@ def read_regular(path: Path, limit: int, *, follow: bool = False) -> tuple[bytes
     return data, status
 
 
-def describe(error: OSError) -> str:
+def describe_os_error(error: OSError) -> str:
     """Return an operating system's error in words, without the path: ``permission denied``."""
     return (error.strerror or str(error) or type(error).__name__).lower()
 
 
-def too_large(max_file_bytes: int) -> str:
+def explain_size_limit(max_file_bytes: int) -> str:
     """Return the reason for which a file over the limit is skipped; one reason for all, so that reports can count."""
     return f"larger than {max_file_bytes:,} bytes"
 
 
-def decode(data: bytes) -> Decoded | None:
+def decode(data: bytes) -> DecodedText | None:
     """Return a file's text and encoding, or None if the bytes are not text. The text has no lone surrogates."""
-    for mark, encoding in _MARKS:
+    for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
-            return Decoded(data.decode(encoding, "replace"), encoding)
+            return DecodedText(data.decode(encoding, "replace"), encoding)
     if b"\0" in data[:_SNIFFED_BYTES]:
         return _decode_unmarked_utf16(data)
     try:
-        return Decoded(data.decode("utf-8"), "utf-8")
+        return DecodedText(data.decode("utf-8"), "utf-8")
     except UnicodeDecodeError:
-        return None if _control_share(data[:_SNIFFED_BYTES]) > _MOST_CONTROL else _decode_legacy(data)
+        return None if _compute_control_share(data[:_SNIFFED_BYTES]) > _MAX_CONTROL_SHARE else _decode_legacy(data)
 
 
-def _decode_unmarked_utf16(data: bytes) -> Decoded | None:
+def _decode_unmarked_utf16(data: bytes) -> DecodedText | None:
     """Decode UTF-16 without a mark: NULs in every other place only, and no control characters in the result."""
     head = data[:_SNIFFED_BYTES]
     shares = [half.count(0) / max(len(half), 1) for half in (head[0::2], head[1::2])]
@@ -207,22 +207,22 @@ def _decode_unmarked_utf16(data: bytes) -> Decoded | None:
         text = data.decode(encoding)
     except UnicodeDecodeError:
         return None
-    return None if _control_share(text[:_SNIFFED_BYTES].encode()) > 0 else Decoded(text, encoding)
+    return None if _compute_control_share(text[:_SNIFFED_BYTES].encode()) > 0 else DecodedText(text, encoding)
 
 
-def _control_share(data: bytes) -> float:
+def _compute_control_share(data: bytes) -> float:
     return 1 - len(data.translate(None, _CONTROL_BYTES)) / max(len(data), 1)
 
 
-def _decode_legacy(data: bytes) -> Decoded:
+def _decode_legacy(data: bytes) -> DecodedText:
     """Decode what is not UTF-8: as a whole, or line by line where most lines outside ASCII are UTF-8 after all."""
     lines = data.split(b"\n")
     foreign = [line for line in lines if not _is_utf8(line)]
-    encoding = _detect(foreign)
+    encoding = _detect_encoding(foreign)
     if 2 * len(foreign) > sum(not line.isascii() for line in lines):
-        return Decoded(_decode_as(data, encoding), encoding)
+        return DecodedText(_decode_as(data, encoding), encoding)
     texts = (line.decode("utf-8") if _is_utf8(line) else _decode_as(line, encoding) for line in lines)
-    return Decoded("\n".join(texts), f"utf-8+{encoding}")
+    return DecodedText("\n".join(texts), f"utf-8+{encoding}")
 
 
 def _is_utf8(line: bytes) -> bool:
@@ -233,7 +233,7 @@ def _is_utf8(line: bytes) -> bool:
     return True
 
 
-def _detect(lines: list[bytes]) -> str:
+def _detect_encoding(lines: list[bytes]) -> str:
     """Return the encoding in which some lines, all outside ASCII, make most sense, from a bounded sample of them."""
     sample, size = [], 0
     for line in lines:
@@ -241,10 +241,10 @@ def _detect(lines: list[bytes]) -> str:
         size += len(line)
         if size >= _SAMPLE_BYTES:
             break
-    return _most_plausible(b"\n".join(sample))
+    return _choose_encoding(b"\n".join(sample))
 
 
-def _most_plausible(sample: bytes) -> str:
+def _choose_encoding(sample: bytes) -> str:
     """Return the library's choice; among those it holds for equal, the one with sound capitals, then the likeliest."""
     from charset_normalizer import from_bytes  # noqa: PLC0415  # few files need it
 
@@ -252,15 +252,15 @@ def _most_plausible(sample: bytes) -> str:
     best = matches.best()
     if best is None:
         return "latin-1"
-    equals = [match for match in matches if (match.chaos, match.coherence) == (best.chaos, best.coherence)]
-    names = {name for match in equals for name in match.could_be_from_charset}
-    return min(names, key=lambda name: (_capitals_inside_words(sample, name), _LEGACY_ENCODINGS.index(name)))
+    equal_matches = [match for match in matches if (match.chaos, match.coherence) == (best.chaos, best.coherence)]
+    names = {name for match in equal_matches for name in match.could_be_from_charset}
+    return min(names, key=lambda name: (_count_inner_capitals(sample, name), _LEGACY_ENCODINGS.index(name)))
 
 
-def _capitals_inside_words(sample: bytes, encoding: str) -> int:
+def _count_inner_capitals(sample: bytes, encoding: str) -> int:
     """Count small letters before capital ones outside ASCII: Cyrillic read in the wrong code page is full of them."""
-    text = sample.decode(encoding, "replace")[:_COMPARED_CHARACTERS]
-    return sum(one.islower() and two.isupper() for one, two in pairwise(text) if not two.isascii())
+    text = sample.decode(encoding, "replace")[:_MAX_COMPARED_CHARS]
+    return sum(first.islower() and second.isupper() for first, second in pairwise(text) if not second.isascii())
 
 
 def _decode_as(data: bytes, encoding: str) -> str:
@@ -270,16 +270,16 @@ def _decode_as(data: bytes, encoding: str) -> str:
         return data.decode("latin-1")
 
 
-def reason_against(path: str, text: str) -> str:
+def find_skip_reason(path: str, text: str) -> str:
     """Return what a text is that people do not read (``minified file``, ``generated file``), or an empty string."""
     if _is_minified(path.lower(), text):
         return "minified file"
-    return _BY_A_PROGRAM if _is_generated(text) else ""
+    return _GENERATED_REASON if _is_generated(text) else ""
 
 
 def _is_generated(text: str) -> bool:
     """Whether a comment among the first lines says that a program wrote the file; strings in code do not count."""
-    head = "\n".join(text[: _HEADER_LINES * _LONG_LINE].split("\n", _HEADER_LINES)[:_HEADER_LINES])
+    head = "\n".join(text[: _HEADER_LINES * _LONG_LINE_CHARS].split("\n", _HEADER_LINES)[:_HEADER_LINES])
     if "generated" not in head.lower():
         return False
     block = _HEADER_BLOCK.match(head)
@@ -294,12 +294,12 @@ def _is_minified(path: str, text: str) -> bool:
     A line of data among normal ones does not count, however long it is.
     """
     if path.endswith(_MINIFIED_SUFFIXES):
-        dense = sum(len(line) for line in text.splitlines() if len(line) > _LONG_LINE and _is_dense(line))
+        dense = sum(len(line) for line in text.splitlines() if len(line) > _LONG_LINE_CHARS and _is_dense(line))
         return 2 * dense > len(text)
-    if path.endswith(_PROSE_SUFFIXES) or text.count("\n") >= _FEW_LINES:
+    if path.endswith(_PROSE_SUFFIXES) or text.count("\n") >= _MAX_MINIFIED_LINES:
         return False
-    return any(len(line) > _ENDLESS_LINE for line in text.splitlines())
+    return any(len(line) > _ENDLESS_LINE_CHARS for line in text.splitlines())
 
 
 def _is_dense(line: str) -> bool:
-    return sum(map(line.count, "(){};")) > _CODE_DENSITY * len(line)
+    return sum(map(line.count, "(){};")) > _MIN_CODE_DENSITY * len(line)

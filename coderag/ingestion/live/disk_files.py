@@ -9,10 +9,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from coderag.ingestion.files.candidates import Candidate
-from coderag.ingestion.files.changes import proves_nothing
-from coderag.ingestion.files.scanner import candidate_of
-from coderag.ingestion.files.source import read_regular
+from coderag.ingestion.files.candidates import FileCandidate
+from coderag.ingestion.files.changes import needs_reading
+from coderag.ingestion.files.scanner import make_candidate
+from coderag.ingestion.files.source import read_regular_file
 from coderag.schema.chunks import FileRecord
 
 _MAX_RUN_NS: Final = 24 * 3600 * 10**9
@@ -22,7 +22,7 @@ FileStatus = tuple[int, int, int, int]
 """Size, mtime, ctime and inode: a different status means that the file may have changed."""
 
 
-def get_file_status(file: Candidate | FileRecord) -> FileStatus:
+def get_file_status(file: FileCandidate | FileRecord) -> FileStatus:
     """Return the status of a file."""
     return file.size, file.mtime_ns, file.ctime_ns, file.inode
 
@@ -43,15 +43,15 @@ class DiskFiles:
         self._max_file_bytes = max_file_bytes
         self._hashes: dict[str, tuple[FileStatus, str]] = {}
 
-    def find_candidate(self, path: str) -> Candidate | None:
+    def find_candidate(self, path: str) -> FileCandidate | None:
         """Return a file with its status, or None if the path is not a regular file."""
         try:
             status = os.lstat(self._prefix + path)
         except (OSError, ValueError):  # it is gone, access is denied, or the name is invalid
             return None
-        return candidate_of(path, status) if stat.S_ISREG(status.st_mode) else None
+        return make_candidate(path, status) if stat.S_ISREG(status.st_mode) else None
 
-    def is_unchanged(self, candidate: Candidate, record: FileRecord, checked_ns: int) -> bool:
+    def is_unchanged(self, candidate: FileCandidate, record: FileRecord, checked_ns: int) -> bool:
         """Return whether a file still has the recorded content.
 
         Args:
@@ -60,12 +60,12 @@ class DiskFiles:
             checked_ns: Time of the scan before these records were read, in nanoseconds since the epoch. An earlier time
                 only causes more files to be read.
         """
-        is_status_conclusive = record.outcome == "failed" or not proves_nothing(record, checked_ns)
+        is_status_conclusive = record.outcome == "failed" or not needs_reading(record, checked_ns)
         if is_status_conclusive and get_file_status(candidate) == get_file_status(record):
             return True
         return bool(record.hash) and self.compute_hash(candidate) == record.hash
 
-    def compute_hash(self, candidate: Candidate) -> str:
+    def compute_hash(self, candidate: FileCandidate) -> str:
         """Return the SHA-256 of a file's content; empty if it cannot be read or is too large."""
         status = get_file_status(candidate)
         cached = self._hashes.get(candidate.path)
@@ -73,17 +73,17 @@ class DiskFiles:
             return cached[1]
         read_ns = time.time_ns()
         try:
-            data, read_status = read_regular(self._root / candidate.path, self._max_file_bytes)
+            data, read_status = read_regular_file(self._root / candidate.path, self._max_file_bytes)
         except (OSError, ValueError):
             return ""
         if len(data) > self._max_file_bytes:
             return ""
         digest = hashlib.sha256(data).hexdigest()
-        read_candidate = candidate_of(candidate.path, read_status)
+        read_candidate = make_candidate(candidate.path, read_status)
         probe = FileRecord(
             read_candidate.path, "indexed", mtime_ns=read_candidate.mtime_ns, ctime_ns=read_candidate.ctime_ns
         )
-        if not proves_nothing(probe, read_ns):  # otherwise it may change again within the same time stamp
+        if not needs_reading(probe, read_ns):  # otherwise it may change again within the same time stamp
             self._hashes[candidate.path] = get_file_status(read_candidate), digest
         return digest
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from coderag.config.sections import IngestionSettings
-from coderag.ingestion.files.candidates import Candidate
+from coderag.ingestion.files.candidates import FileCandidate
 from coderag.ingestion.files.ignore import MARKERS
 from coderag.ingestion.files.scanner import Scan, scan
 from coderag.ingestion.live.disk_files import DiskFiles, FileStatus, compute_earliest_check_ns, get_file_status
@@ -79,10 +79,10 @@ class EditTracker:
         self._settings = settings
         self._disk = disk
         self._generation: GenerationFiles | None = None
-        self.edited: dict[str, Candidate | None] = {}
+        self.edited: dict[str, FileCandidate | None] = {}
         self.skipped: dict[str, FileRecord] = {}
         self.ignored: frozenset[str] = frozenset()
-        self._skipped_candidates: dict[str, Candidate | None] = {}
+        self._skipped_candidates: dict[str, FileCandidate | None] = {}
         self._excluded: frozenset[str] = frozenset()
         self._skipped_paths: frozenset[str] = frozenset()
         self._rule_statuses: dict[str, FileStatus | None] = {}  # ignore files and their statuses, as of the last walk
@@ -184,24 +184,24 @@ class EditTracker:
             return True
         return is_folder and not self.is_ignored(path)
 
-    def _check_new_file(self, candidate: Candidate) -> bool:
+    def _check_new_file(self, candidate: FileCandidate) -> bool:
         """Note a file that the generation lacks; return whether only a walk can determine whether to index it."""
         if candidate.path in self.edited:
             self.edited[candidate.path] = candidate
             return False
         return not (candidate.path in self._skipped_paths or self.is_ignored(candidate.path))
 
-    def _is_rule_changed(self, generation: GenerationFiles, path: str, candidate: Candidate | None) -> bool:
+    def _is_rule_changed(self, generation: GenerationFiles, path: str, candidate: FileCandidate | None) -> bool:
         """Return whether an ignore file has changed since the last walk, or since indexing."""
         if path in self._rule_statuses:
             return (None if candidate is None else get_file_status(candidate)) != self._rule_statuses[path]
         record = generation.records.get(path)
         return candidate is None or record is None or not self._is_unchanged(generation, candidate, record)
 
-    def _is_unchanged(self, generation: GenerationFiles, candidate: Candidate, record: FileRecord) -> bool:
+    def _is_unchanged(self, generation: GenerationFiles, candidate: FileCandidate, record: FileRecord) -> bool:
         return self._disk.is_unchanged(candidate, record, generation.checked_ns)
 
-    def _is_still_excluded(self, candidate: Candidate, record: FileRecord) -> bool:
+    def _is_still_excluded(self, candidate: FileCandidate, record: FileRecord) -> bool:
         """Return whether a skipped file is certain to remain skipped, without reading it."""
         if record.outcome != "skipped":
             return False

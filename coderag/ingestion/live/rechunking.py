@@ -14,7 +14,7 @@ from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError, ModelError
 from coderag.ingestion.cache_directory import resolve_cache_directory
 from coderag.ingestion.embedded_chunks import EmbeddedChunks
-from coderag.ingestion.files.candidates import Candidate
+from coderag.ingestion.files.candidates import FileCandidate
 from coderag.ingestion.live.disk_files import DiskFiles, get_file_status
 from coderag.ingestion.live.edits import EditTracker
 from coderag.ingestion.run_setup import build_chunk_embedder, build_run_settings
@@ -71,7 +71,7 @@ class Rechunker:
         self._runner = JobRunner(
             build_run_settings(root, settings, isolated=False, cache=cache, isolated_cache_key=by_workers)
         )
-        self._chunked_files: dict[str, tuple[Candidate, FreshFile]] = {}
+        self._chunked_files: dict[str, tuple[FileCandidate, FreshFile]] = {}
         self._skipped_files: dict[str, FreshFile] = {}
         self._is_behind = False
 
@@ -110,7 +110,7 @@ class Rechunker:
         )
         return FreshFiles(files, frozenset(gone), terms, {**self._base.read_arrays(), **overviews.to_arrays()})
 
-    def _warn_unread(self, unread: Sequence[Candidate]) -> None:
+    def _warn_unread(self, unread: Sequence[FileCandidate]) -> None:
         """Warn once that some edits are not visible yet, for example after a branch switch."""
         if unread and not self._is_behind:
             message = (
@@ -127,7 +127,7 @@ class Rechunker:
         }
         return self._skipped_files
 
-    def _is_current(self, candidate: Candidate) -> bool:
+    def _is_current(self, candidate: FileCandidate) -> bool:
         """Return whether a file's chunks are of its current content."""
         chunked = self._chunked_files.get(candidate.path)
         if chunked is None:
@@ -137,7 +137,7 @@ class Rechunker:
             fresh.record.hash and fresh.record.hash == self._disk.compute_hash(candidate)
         )
 
-    def _chunk_files(self, candidates: Sequence[Candidate]) -> None:
+    def _chunk_files(self, candidates: Sequence[FileCandidate]) -> None:
         outdated = [candidate for candidate in candidates if not self._is_current(candidate)]
         if not outdated:
             return
@@ -145,7 +145,7 @@ class Rechunker:
             for candidate in outdated:
                 self._chunked_files[candidate.path] = candidate, self._chunk_file(candidate)
 
-    def _chunk_file(self, candidate: Candidate) -> FreshFile:
+    def _chunk_file(self, candidate: FileCandidate) -> FreshFile:
         result = self._runner.run(ParseJob([FileTask(candidate)]))
         chunks = None
         if result.columns is not None or result.parsed:
@@ -218,9 +218,9 @@ class _FaultTolerantModel:
                 model.cache = None
 
 
-def _select_affordable(candidates: Sequence[Candidate]) -> list[Candidate]:
+def _select_affordable(candidates: Sequence[FileCandidate]) -> list[FileCandidate]:
     """Return the first files, as many as a query can wait for."""
-    selected: list[Candidate] = []
+    selected: list[FileCandidate] = []
     size = 0
     for candidate in candidates[:MAX_RECHUNKED_FILES]:
         size += candidate.size

@@ -12,21 +12,21 @@ from itertools import pairwise
 from tree_sitter import Node
 
 from coderag.ingestion.parsing.declared_names import find_symbols
-from coderag.ingestion.parsing.doc_comments import signature_of
+from coderag.ingestion.parsing.doc_comments import format_signature
 from coderag.ingestion.parsing.languages import Language
-from coderag.ingestion.parsing.sections import DOCUMENTS, section_symbols
+from coderag.ingestion.parsing.sections import DOCUMENT_LANGUAGES, list_section_symbols
 from coderag.ingestion.parsing.spans import Span
-from coderag.ingestion.parsing.splitting import blank_lines, split_lines
+from coderag.ingestion.parsing.splitting import find_lines_after_blank, split_lines
 from coderag.ingestion.parsing.strategies import LineRange, Strategy
 from coderag.ingestion.parsing.trees import SyntaxUnusableError, parse
 from coderag.schema.chunks import SymbolRecord
-from coderag.text.token_counts import exceeds
+from coderag.text.token_counts import is_over_limit
 
-BLOCK_TOKENS = 350
+MAX_BLOCK_TOKENS = 350
 """Neighbouring nodes are put together up to this size (1,200 bytes, about as much, did best of the sizes tried)."""
 
-_BLOCK_BYTES = 1200
-_DEEPEST_SPLIT = 60
+_MAX_BLOCK_BYTES = 1200
+_MAX_SPLIT_DEPTH = 60
 _HEADER_DEPTH = 3  # nodes nearer to the root than this keep their first lines with their body when split
 
 _BRANCHES = re.compile(
@@ -50,7 +50,7 @@ def lay_out_blocks(
         use_tree: False for a file whose tree is known to be of no use.
     """
     last = len(starts) - 1
-    max_tokens = strategy.most_tokens
+    max_tokens = strategy.max_chunk_tokens
     note = ""
     root = None
     if language.grammar and use_tree and not language.query:
@@ -61,40 +61,40 @@ def lay_out_blocks(
         else:
             note = f"syntax error, as the grammar of {language.name} has it" if root.has_error else ""
     is_code = language.code or (bool(language.grammar) and not language.data)
-    if language.name in DOCUMENTS:
-        symbols = section_symbols(data, starts, language.name)
+    if language.name in DOCUMENT_LANGUAGES:
+        symbols = list_section_symbols(data, starts, language.name)
     else:
         symbols = find_symbols(data, starts, language, root) if is_code else []
     ranges = strategy.cut(data, starts, root)
     if root is not None and not ranges:
-        ranges = [LineRange(*lines) for lines in pairwise([0, *_tree_lines(root, starts, max_tokens), last])]
+        ranges = [LineRange(*lines) for lines in pairwise([0, *_find_cut_lines(root, starts, max_tokens), last])]
     if ranges:
         spans = [
             (start, end, max(start, min(end, starts[lines.last - lines.overlap])))
             for lines in ranges
-            for start, end in _fit(data, starts, lines, max_tokens)
+            for start, end in _split_to_fit(data, starts, lines, max_tokens)
         ]
     else:
-        limit = min(max_tokens, BLOCK_TOKENS * 2)
+        limit = min(max_tokens, MAX_BLOCK_TOKENS * 2)
         cuts = sorted(
             {
-                *blank_lines(data, starts, 0, last),
+                *find_lines_after_blank(data, starts, 0, last),
                 *(symbol["start_line"] - 1 for symbol in symbols if symbol["start_line"] > 1),
             }
         )
         spans = [(*span, span[1]) for span in split_lines(data, starts, 0, last, cuts=cuts, max_tokens=limit)]
-    return _name(data, starts, spans, symbols, is_code=is_code), note
+    return _name_blocks(data, starts, spans, symbols, is_code=is_code), note
 
 
-def _fit(data: bytes, starts: Sequence[int], lines: LineRange, max_tokens: int) -> list[tuple[int, int]]:
+def _split_to_fit(data: bytes, starts: Sequence[int], lines: LineRange, max_tokens: int) -> list[tuple[int, int]]:
     """Return start and end of some lines in bytes, or of their parts if they are too many."""
     span = (starts[lines.first], starts[lines.last])
-    if not exceeds(data[slice(*span)], max_tokens):
+    if not is_over_limit(data[slice(*span)], max_tokens):
         return [span]
     return split_lines(data, starts, lines.first, lines.last, cuts=(), max_tokens=max_tokens)
 
 
-def _name(
+def _name_blocks(
     data: bytes,
     starts: Sequence[int],
     spans: Sequence[tuple[int, int, int]],
@@ -108,48 +108,48 @@ def _name(
         spans: Start and end of each in bytes, and the end of what the next one does not repeat: its symbols lie before it.
     """
     blocks: list[Span] = []
-    open_ones: list[SymbolRecord] = []
+    open_symbols: list[SymbolRecord] = []
     index = 0
     for start, end, own_end in spans:
         block = Span(start, end)
         if is_code:
             block.complexity = 1 + len(_BRANCHES.findall(data, start, own_end))
         line = bisect_right(starts, start)
-        while open_ones and open_ones[-1]["end_line"] < line:
-            open_ones.pop()
-        around = open_ones[-1] if open_ones else None
+        while open_symbols and open_symbols[-1]["end_line"] < line:
+            open_symbols.pop()
+        enclosing = open_symbols[-1] if open_symbols else None
         while index < len(symbols) and starts[symbols[index]["start_line"] - 1] < own_end:
             symbol = symbols[index]
-            while open_ones and open_ones[-1]["end_line"] <= symbol["start_line"]:
-                open_ones.pop()
+            while open_symbols and open_symbols[-1]["end_line"] <= symbol["start_line"]:
+                open_symbols.pop()
             if not block.symbols:
                 block.kind = "section" if symbol["kind"] == "section" else block.kind
-                around = open_ones[-1] if open_ones else None
+                enclosing = open_symbols[-1] if open_symbols else None
                 block.name, block.qualified_name = symbol["name"], symbol["qualified_name"]
-                block.signature = _header(data, starts, symbol)
+                block.signature = _format_header(data, starts, symbol)
             block.symbols.append(symbol)
-            open_ones.append(symbol)
+            open_symbols.append(symbol)
             index += 1
-        if around is not None:
-            block.parent, block.context = around["qualified_name"], _header(data, starts, around)
+        if enclosing is not None:
+            block.parent, block.context = enclosing["qualified_name"], _format_header(data, starts, enclosing)
         blocks.append(block)
     return blocks
 
 
-def _header(data: bytes, starts: Sequence[int], symbol: SymbolRecord) -> str:
+def _format_header(data: bytes, starts: Sequence[int], symbol: SymbolRecord) -> str:
     line = symbol["start_line"]
-    return signature_of(data[starts[line - 1] : starts[line]].decode("utf-8", "replace").rstrip("{ \r\n"))
+    return format_signature(data[starts[line - 1] : starts[line]].decode("utf-8", "replace").rstrip("{ \r\n"))
 
 
-def _tree_lines(root: Node, starts: Sequence[int], max_tokens: int) -> list[int]:
+def _find_cut_lines(root: Node, starts: Sequence[int], max_tokens: int) -> list[int]:
     """Return the lines at which to cut a tree: nodes larger than a block are split, small neighbours stay together."""
-    size = min(_BLOCK_BYTES, 3 * max_tokens)
-    pieces: list[tuple[int, int, bool]] = []  # start, end, whether it must not join the piece before
-    _split(root, size, 0, pieces)
+    size = min(_MAX_BLOCK_BYTES, 3 * max_tokens)
+    ranges: list[tuple[int, int, bool]] = []  # start, end, whether it must not join the piece before
+    _split_node(root, size, 0, ranges)
     cuts: list[int] = []
     begin = 0
-    for start, end, keeps_apart in pieces:
-        if keeps_apart or end - begin > size:
+    for start, end, starts_block in ranges:
+        if starts_block or end - begin > size:
             line = bisect_right(starts, start) - 1
             if line > (cuts[-1] if cuts else 0) and line < len(starts) - 1:
                 cuts.append(line)
@@ -157,29 +157,29 @@ def _tree_lines(root: Node, starts: Sequence[int], max_tokens: int) -> list[int]
     return cuts
 
 
-def _split(node: Node, size: int, depth: int, pieces: list[tuple[int, int, bool]]) -> None:
+def _split_node(node: Node, size: int, depth: int, ranges: list[tuple[int, int, bool]]) -> None:
     """Append the pieces of a node, in order; the depth is bounded, so that recursion is."""
-    children = node.children if depth <= _DEEPEST_SPLIT else []
+    children = node.children if depth <= _MAX_SPLIT_DEPTH else []
     if not children:
-        pieces.append((node.start_byte, node.end_byte, False))
+        ranges.append((node.start_byte, node.end_byte, False))
         return
     start = end = -1
     for child in children:
         first, last = child.start_byte, child.end_byte
         if last - first > size:
             if start >= 0:
-                pieces.append((start, end, False))
+                ranges.append((start, end, False))
                 start = -1
-            at = len(pieces)
-            _split(child, size, depth + 1, pieces)
+            position = len(ranges)
+            _split_node(child, size, depth + 1, ranges)
             if depth < _HEADER_DEPTH and child.is_named:
-                pieces[at] = (*pieces[at][:2], True)
+                ranges[position] = (*ranges[position][:2], True)
         elif start < 0:
             start, end = first, last
         elif last - start > size:
-            pieces.append((start, end, False))
+            ranges.append((start, end, False))
             start, end = first, last
         else:
             end = last
     if start >= 0:
-        pieces.append((start, end, False))
+        ranges.append((start, end, False))

@@ -14,89 +14,89 @@ from itertools import pairwise
 
 from tree_sitter import Node
 
-Lines = tuple[int, int]
+LineInterval = tuple[int, int]
 """First line (0-based) and the line after the last."""
 
-_DEEPEST = 60  # bounds the recursion; what lies deeper is cut by lines
+_MAX_DEPTH = 60  # bounds the recursion; what lies deeper is cut by lines
 
 
-def cast_lines(
+def split_tree(
     root: Node, starts: Sequence[int], totals: Sequence[int], max_tokens: int, min_tokens: int
-) -> list[Lines]:
+) -> list[LineInterval]:
     """Return the lines of each chunk, in order, without overlap and without gap.
 
     Only lines that no node divides, such as those of a long string, are left larger than ``max_tokens``.
 
     Args:
         starts: Where each line begins (`trees.line_starts`).
-        totals: Tokens above each line; the last entry is the number of all (`token_counts.line_token_totals`).
+        totals: Tokens above each line; the last entry is the number of all (`token_counts.sum_line_tokens`).
     """
-    return _Splitter(starts, totals, max_tokens, min_tokens).split([root], (0, len(starts) - 1), 0)
+    return _TreeSplitter(starts, totals, max_tokens, min_tokens).split([root], (0, len(starts) - 1), 0)
 
 
-class _Splitter:
+class _TreeSplitter:
     def __init__(self, starts: Sequence[int], totals: Sequence[int], max_tokens: int, min_tokens: int) -> None:
         self._starts = starts
         self._totals = totals
         self._max_tokens = max_tokens
         self._min_tokens = min_tokens
 
-    def _tokens(self, lines: Lines) -> int:
+    def _count_tokens(self, lines: LineInterval) -> int:
         return self._totals[lines[1]] - self._totals[lines[0]]
 
-    def _fits(self, lines: Lines) -> bool:
-        return self._tokens(lines) <= self._max_tokens
+    def _can_fit(self, lines: LineInterval) -> bool:
+        return self._count_tokens(lines) <= self._max_tokens
 
-    def _belongs(self, edge: Lines, joined: Lines) -> bool:
+    def _can_absorb(self, edge: LineInterval, merged: LineInterval) -> bool:
         """Return whether lines at the edge of a node that was split are few enough to join their neighbour."""
-        return self._tokens(edge) < self._min_tokens and self._fits(joined)
+        return self._count_tokens(edge) < self._min_tokens and self._can_fit(merged)
 
-    def split(self, nodes: Sequence[Node], lines: Lines, depth: int) -> list[Lines]:
+    def split(self, nodes: Sequence[Node], lines: LineInterval, depth: int) -> list[LineInterval]:
         """Return the chunks of some lines, which neighbouring nodes cover."""
-        if self._fits(lines) or depth > _DEEPEST:
+        if self._can_fit(lines) or depth > _MAX_DEPTH:
             return [lines]
-        tall = (node for node in nodes if self._line(node.start_byte) < self._last_line(node))
-        inner = [child for node in tall for child in node.children]
+        multiline = (node for node in nodes if self._find_line(node.start_byte) < self._find_last_line(node))
+        inner = [child for node in multiline for child in node.children]
         if not inner:
             return [lines]
-        chunks: list[Lines] = []
-        growing = False  # whether the last chunk may take a sibling in
-        for begin, end, members in self._parts(inner, lines):
-            if not self._fits((begin, end)):
+        chunks: list[LineInterval] = []
+        can_grow = False  # whether the last chunk may take a sibling in
+        for begin, end, members in self._group_nodes(inner, lines):
+            if not self._can_fit((begin, end)):
                 parts = self.split(members, (begin, end), depth + 1)
-                if growing and self._belongs(chunks[-1], (chunks[-1][0], parts[0][1])):
+                if can_grow and self._can_absorb(chunks[-1], (chunks[-1][0], parts[0][1])):
                     parts[0] = (chunks.pop()[0], parts[0][1])
                 chunks += parts
-                growing = False
-            elif growing and self._fits((chunks[-1][0], end)):
+                can_grow = False
+            elif can_grow and self._can_fit((chunks[-1][0], end)):
                 chunks[-1] = (chunks[-1][0], end)
             else:
                 chunks.append((begin, end))
-                growing = True
-        if growing and len(chunks) > 1 and self._belongs(chunks[-1], (chunks[-2][0], chunks[-1][1])):
+                can_grow = True
+        if can_grow and len(chunks) > 1 and self._can_absorb(chunks[-1], (chunks[-2][0], chunks[-1][1])):
             chunks[-2:] = [(chunks[-2][0], chunks[-1][1])]
         return chunks
 
-    def _parts(self, nodes: Iterable[Node], lines: Lines) -> list[tuple[int, int, list[Node]]]:
+    def _group_nodes(self, nodes: Iterable[Node], lines: LineInterval) -> list[tuple[int, int, list[Node]]]:
         """Divide lines where a node begins; nodes on one line stay together, and a comment with what is below it."""
         first, last = lines
         begins = [first]
         members: list[list[Node]] = [[]]
-        reached = first - 1  # the last line of the nodes so far
-        commented = -1  # the line below the last comment
+        last_covered = first - 1  # the last line of the nodes so far
+        line_below_comment = -1  # the line below the last comment
         for node in nodes:
-            line, end = self._line(node.start_byte), self._last_line(node)
-            if begins[-1] < line < last and line != commented:
+            line, end = self._find_line(node.start_byte), self._find_last_line(node)
+            if begins[-1] < line < last and line != line_below_comment:
                 begins.append(line)
                 members.append([])
             members[-1].append(node)
-            if "comment" in node.type and line > reached:
-                commented = end + 1
-            reached = max(reached, end)
-        return [(begin, end, inside) for (begin, end), inside in zip(pairwise([*begins, last]), members, strict=True)]
+            if "comment" in node.type and line > last_covered:
+                line_below_comment = end + 1
+            last_covered = max(last_covered, end)
+        return [(begin, end, group) for (begin, end), group in zip(pairwise([*begins, last]), members, strict=True)]
 
-    def _line(self, offset: int) -> int:
+    def _find_line(self, offset: int) -> int:
         return bisect_right(self._starts, offset) - 1
 
-    def _last_line(self, node: Node) -> int:
-        return self._line(max(node.start_byte, node.end_byte - 1))
+    def _find_last_line(self, node: Node) -> int:
+        return self._find_line(max(node.start_byte, node.end_byte - 1))

@@ -5,14 +5,14 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from coderag.ingestion.parsing.languages import LANGUAGES, Language, language_named
-from coderag.ingestion.parsing.regions import Region, space
-from coderag.ingestion.parsing.sections import Heading, markdown_headings
-from coderag.text.notebooks import CELL
+from coderag.ingestion.parsing.languages import LANGUAGES, Language, find_language
+from coderag.ingestion.parsing.regions import Region, to_spaces
+from coderag.ingestion.parsing.sections import Heading, find_markdown_headings
+from coderag.text.notebooks import CELL_MARKER
 
-_MARKER = re.compile(rf"^{CELL}(?: \[([\w+#-]+)\])?\r?$".encode(), re.MULTILINE)
+_CELL_MARKER = re.compile(rf"^{CELL_MARKER}(?: \[([\w+#-]+)\])?\r?$".encode(), re.MULTILINE)
 _CELL_MAGIC = re.compile(rb"\s*%%(\w+)")
-_FOREIGN: Final = frozenset(
+_FOREIGN_MAGICS: Final = frozenset(
     b"bash sh script html javascript js r sql bigquery cypher latex markdown svg ruby perl cython system sx cmd "
     b"powershell writefile file".lower().split()
 )
@@ -26,44 +26,44 @@ _MAGIC = re.compile(
 
 def find_cells(data: bytes, starts: Sequence[int], notebook: Language) -> list[Region]:
     """Return the cells of a notebook that are not empty, in order."""
-    markers = list(_MARKER.finditer(data))
+    markers = list(_CELL_MARKER.finditer(data))
     ends = [marker.start() for marker in markers[1:]] + [len(data)]
-    cells = (_cell(data, starts, marker, end, notebook) for marker, end in zip(markers, ends, strict=False))
+    cells = (_parse_cell(data, starts, marker, end, notebook) for marker, end in zip(markers, ends, strict=False))
     return [cell for cell in cells if cell.code]
 
 
-def _cell(data: bytes, starts: Sequence[int], marker: re.Match[bytes], end: int, notebook: Language) -> Region:
+def _parse_cell(data: bytes, starts: Sequence[int], marker: re.Match[bytes], end: int, notebook: Language) -> Region:
     first = bisect_right(starts, marker.start()) - 1
-    filled = marker.start() + len(data[marker.start() : end].rstrip())
-    last = bisect_right(starts, filled - 1)
+    content_end = marker.start() + len(data[marker.start() : end].rstrip())
+    last = bisect_right(starts, content_end - 1)
     kind = marker[1].decode() if marker[1] else notebook.cells
-    language = language_named(kind)
+    language = find_language(kind)
     begin = starts[min(first + 1, last)]
-    code = data[begin : max(begin, filled)]
+    code = data[begin : max(begin, content_end)]
     if kind == notebook.cells:
-        code = _without_magics(code)
+        code = _mask_magics(code)
     return Region(first, last, min(first + 1, last), last, language, begin, code)
 
 
-def _without_magics(code: bytes) -> bytes:
+def _mask_magics(code: bytes) -> bytes:
     """Return the code of a cell of the same length without commands to IPython: ``0`` stands for each."""
     magic = _CELL_MAGIC.match(code)
-    if magic is not None and magic[1].lower() in _FOREIGN:
-        return space(code)
-    return _MAGIC.sub(_number, code)
+    if magic is not None and magic[1].lower() in _FOREIGN_MAGICS:
+        return to_spaces(code)
+    return _MAGIC.sub(_replace_magic, code)
 
 
-def _number(magic: re.Match[bytes]) -> bytes:
-    before, command = (magic[1], magic[2]) if magic[2] is not None else (magic[3], magic[4])
-    return before + b"0" + space(command[1:])
+def _replace_magic(magic: re.Match[bytes]) -> bytes:
+    prefix, command = (magic[1], magic[2]) if magic[2] is not None else (magic[3], magic[4])
+    return prefix + b"0" + to_spaces(command[1:])
 
 
-def headings_of_cells(data: bytes, starts: Sequence[int], cells: Sequence[Region]) -> Iterator[Heading]:
+def find_cell_headings(data: bytes, starts: Sequence[int], cells: Sequence[Region]) -> Iterator[Heading]:
     """Yield the headings in the Markdown cells; one at the top of its cell begins with the cell's marker."""
     for cell in cells:
         if cell.language is LANGUAGES["markdown"]:
             lines = data[cell.offset : starts[cell.end]].split(b"\n")
-            for heading in markdown_headings(lines):
+            for heading in find_markdown_headings(lines):
                 is_first = not any(line.strip() for line in lines[: heading.line])
                 line = cell.outer_start if is_first else cell.start + heading.line
                 yield Heading(line, heading.level, heading.title)

@@ -12,15 +12,15 @@ from tree_sitter import Node
 
 from coderag.ingestion.parsing.languages import read_toml
 from coderag.ingestion.parsing.source_text import SourceText
-from coderag.ingestion.parsing.trees import grammar
+from coderag.ingestion.parsing.trees import load_grammar
 from coderag.schema.facts import CONSTRUCTOR_NAME
 
-_DEEPEST = 24  # steps of a chain; a longer one is generated, or a fluent interface whose first steps are told anyway
-_LONGEST = 200  # characters of a chain
-COUNTED: Final = frozenset({"counted", "constructor"})
+_MAX_STEPS = 24  # steps of a chain; a longer one is generated, or a fluent interface whose first steps are told anyway
+_MAX_CHAIN_CHARS = 200  # characters of a chain
+COUNTED_SHAPES: Final = frozenset({"counted", "constructor"})
 """Shapes of calls that are one node with their arguments."""
 
-Shape = tuple[str, ...]
+NodeShape = tuple[str, ...]
 """How a node is read: ``member`` with the fields of its object and its name; ``call``, ``element``, ``new`` and ``inner``
 with the field of what is called, indexed, made or seen through (none: its first child); ``either`` with the fields of
 alternatives, ``ends`` if these are its first and last child; ``cast`` for a value and its type, first and last child;
@@ -31,7 +31,7 @@ and the name; ``constructor`` with those of the arguments and of ``this`` or ``s
 ``uncounted`` for ``Foo::bar``; ``generic`` for a name with type arguments, which are counted: ``Foo`2``. ``optional`` is what
 stands behind ``?.``, its second child, and ``bound`` with the field of the name there."""
 
-SHAPES: Final[Mapping[str, Mapping[str, Shape]]] = {
+NODE_SHAPES: Final[Mapping[str, Mapping[str, NodeShape]]] = {
     name: {kind: tuple(shape) for kind, shape in table.items()} for name, table in read_toml("chains.toml").items()
 }
 """For each grammar, its kinds of nodes that are part of a chain; see ``queries/chains.toml``."""
@@ -40,23 +40,23 @@ SHAPES: Final[Mapping[str, Mapping[str, Shape]]] = {
 Chain = tuple[str, int]
 """An expression as a chain, and the offset of its last name."""
 
-_NOTHING: Chain = ("", 0)
-_WRITTEN_AS_CHAIN = re.compile(rb"[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)+")
-_TOKENS_OF_CHAINS = frozenset({"identifier", "self", "super", "crate", "type_identifier", "primitive_type"})
-_FIELDS_OF_CALLED = 3
+_NO_CHAIN: Chain = ("", 0)
+_PLAIN_CHAIN = re.compile(rb"[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)+")
+_CHAIN_TOKENS = frozenset({"identifier", "self", "super", "crate", "type_identifier", "primitive_type"})
+_CALLEE_SHAPE_PARTS = 3
 _TYPE_ARGUMENTS = re.compile(r"`\d+$")
-_STEPS: Final = {"call": "()", "element": "[]", "new": "{}", "inner": "", "macro": "!"}
+_STEP_SUFFIXES: Final = {"call": "()", "element": "[]", "new": "{}", "inner": "", "macro": "!"}
 
 
 @cache
-def _fields(grammar_name: str) -> Mapping[str, int]:
+def _load_field_ids(grammar_name: str) -> Mapping[str, int]:
     """Return the numbers of the fields that a grammar's shapes name: a child is found faster by them than by name."""
-    names = {name for shape in SHAPES.get(grammar_name, {}).values() for name in shape[1:]}
-    numbers = {name: grammar(grammar_name).field_id_for_name(name) for name in names if name}
+    names = {name for shape in NODE_SHAPES.get(grammar_name, {}).values() for name in shape[1:]}
+    numbers = {name: load_grammar(grammar_name).field_id_for_name(name) for name in names if name}
     return {name: number for name, number in numbers.items() if number is not None}
 
 
-class Chains:
+class ChainParser:
     """Reads the expressions of one file.
 
     Args:
@@ -66,82 +66,84 @@ class Chains:
 
     def __init__(self, source: SourceText, grammar_name: str) -> None:
         self._source = source
-        self._shapes = SHAPES.get(grammar_name, {})
-        self._fields = _fields(grammar_name)
-        self._known: dict[tuple[bytes, int], Chain] = {}  # by text and kind: much is written again and again
+        self._shapes = NODE_SHAPES.get(grammar_name, {})
+        self._field_ids = _load_field_ids(grammar_name)
+        self._cache: dict[tuple[bytes, int], Chain] = {}  # by text and kind: much is written again and again
 
-    def of(self, node: Node) -> Chain:
+    def parse(self, node: Node) -> Chain:
         """Return an expression as a chain; an empty one if it is none. Alternatives are joined by ``|``."""
         start, end = node.start_byte, node.end_byte
-        if end - start > _LONGEST:
-            return self._of(node)
+        if end - start > _MAX_CHAIN_CHARS:
+            return self._parse_bounded(node)
         key = self._source.data[start:end], node.kind_id
-        known = self._known.get(key)
-        if known is None:
-            text, offset = self._of(node)
-            known = self._known[key] = text, offset - start
-        return known[0], known[1] + start
+        cached = self._cache.get(key)
+        if cached is None:
+            text, offset = self._parse_bounded(node)
+            cached = self._cache[key] = text, offset - start
+        return cached[0], cached[1] + start
 
-    def _of(self, node: Node) -> Chain:
-        chain = self._chain(node, _DEEPEST)
-        return chain if len(chain[0]) <= _LONGEST else _NOTHING
+    def _parse_bounded(self, node: Node) -> Chain:
+        chain = self._parse_node(node, _MAX_STEPS)
+        return chain if len(chain[0]) <= _MAX_CHAIN_CHARS else _NO_CHAIN
 
-    def shape(self, node: Node) -> str:
+    def get_shape(self, node: Node) -> str:
         """Return how a node is read, see `Shape`; nothing if it is part of no chain."""
         shape = self._shapes.get(node.type)
         return shape[0] if shape else ""
 
-    def of_tokens(self, name: Node) -> Chain:
+    def parse_macro_tokens(self, name: Node) -> Chain:
         """Return the chain that ends at a name among the tokens of a macro call; an empty one if it is none."""
-        around = name.parent
-        while around is not None and around.type == "token_tree":
-            around = around.parent
-        if around is None or around.type != "macro_invocation":
-            return _NOTHING
-        text, before = self._source.of(name), name.prev_sibling
-        while before is not None and before.type in (".", "::"):
-            owner, steps = before.prev_sibling, ""
+        ancestor = name.parent
+        while ancestor is not None and ancestor.type == "token_tree":
+            ancestor = ancestor.parent
+        if ancestor is None or ancestor.type != "macro_invocation":
+            return _NO_CHAIN
+        text, separator = self._source.read_node(name), name.prev_sibling
+        while separator is not None and separator.type in (".", "::"):
+            owner, steps = separator.prev_sibling, ""
             while owner is not None and owner.type in ("token_tree", "?"):
-                steps = ("()" if self._source.of(owner).startswith("(") else "[]") + steps
+                steps = ("()" if self._source.read_node(owner).startswith("(") else "[]") + steps
                 owner = owner.prev_sibling
-            if owner is None or owner.type not in _TOKENS_OF_CHAINS:
+            if owner is None or owner.type not in _CHAIN_TOKENS:
                 return f"?.{text}", name.start_byte
-            text, before = f"{self._source.of(owner)}{steps}.{text}", owner.prev_sibling
-        return (text, name.start_byte) if len(text) <= _LONGEST else _NOTHING
+            text, separator = f"{self._source.read_node(owner)}{steps}.{text}", owner.prev_sibling
+        return (text, name.start_byte) if len(text) <= _MAX_CHAIN_CHARS else _NO_CHAIN
 
-    def _chain(self, node: Node, depth: int) -> Chain:  # noqa: PLR0911  # one case a shape
+    def _parse_node(self, node: Node, depth: int) -> Chain:  # noqa: PLR0911  # one case a shape
         shape = self._shapes.get(node.type)
         if shape is None or not depth:
-            return _NOTHING
+            return _NO_CHAIN
         kind = shape[0]
         if kind == "name":
-            return self._source.of(node), node.start_byte
+            return self._source.read_node(node), node.start_byte
         if kind == "member":
-            return self._as_written(node, depth) or self._member(node, shape, depth)
-        if kind in _STEPS:
-            inner = self._child(node, shape[1]) if shape[1] else next(iter(node.named_children), None)
-            text, offset = _NOTHING if inner is None else self._chain(inner, depth - 1)
-            return (f"{text}{_STEPS[kind]}", offset) if text and "|" not in text else (text, offset)
+            return self._match_plain_chain(node, depth) or self._parse_member(node, shape, depth)
+        if kind in _STEP_SUFFIXES:
+            inner = self._get_child(node, shape[1]) if shape[1] else next(iter(node.named_children), None)
+            text, offset = _NO_CHAIN if inner is None else self._parse_node(inner, depth - 1)
+            return (f"{text}{_STEP_SUFFIXES[kind]}", offset) if text and "|" not in text else (text, offset)
         if kind == "literal":
             return f"{shape[1]}{{}}", node.end_byte
         if kind == "text":
-            return self._source.of(node).replace("::", ".").replace(" ", ""), node.end_byte
+            return self._source.read_node(node).replace("::", ".").replace(" ", ""), node.end_byte
         if kind in ("counted", "constructor", "uncounted"):
-            return self._counted(node, shape, depth)
+            return self._parse_counted_call(node, shape, depth)
         if kind == "bound":
-            return self._member(node, shape, depth)
+            return self._parse_member(node, shape, depth)
         if kind == "generic":
             name, arguments = node.named_children[0], node.named_children[-1]
-            return f"{self._source.of(name)}`{max(1, len(arguments.named_children))}", name.start_byte
-        return self._joined(node, shape, depth)
+            return f"{self._source.read_node(name)}`{max(1, len(arguments.named_children))}", name.start_byte
+        return self._parse_combined(node, shape, depth)
 
-    def _joined(self, node: Node, shape: Shape, depth: int) -> Chain:
+    def _parse_combined(self, node: Node, shape: NodeShape, depth: int) -> Chain:
         """Return what two expressions in one are together."""
         if shape[0] == "either":
-            sides = [self._child(node, field) for field in shape[1:]]
-            texts = [text for side in sides if side is not None and (text := self._chain(side, depth - 1)[0])]
+            sides = [self._get_child(node, field) for field in shape[1:]]
+            texts = [text for side in sides if side is not None and (text := self._parse_node(side, depth - 1)[0])]
             return "|".join(dict.fromkeys(texts)), node.start_byte
-        first, last = (self._chain(child, depth - 1) for child in (node.named_children[0], node.named_children[-1]))
+        first, last = (
+            self._parse_node(child, depth - 1) for child in (node.named_children[0], node.named_children[-1])
+        )
         if shape[0] == "ends":
             return "|".join(dict.fromkeys(filter(None, (first[0], last[0])))), node.start_byte
         if shape[0] == "cast":
@@ -150,36 +152,40 @@ class Chains:
             return f"{first[0]}{last[0][1:]}", last[1]
         return last
 
-    def _as_written(self, node: Node, depth: int) -> Chain | None:
+    def _match_plain_chain(self, node: Node, depth: int) -> Chain | None:
         """Return names that are joined by nothing else as one chain; None if there is more between them."""
         start = node.start_byte
-        match = _WRITTEN_AS_CHAIN.fullmatch(self._source.data, start, node.end_byte)
+        match = _PLAIN_CHAIN.fullmatch(self._source.data, start, node.end_byte)
         if match is None:
             return None
         chain = match[0].decode().replace("::", ".")
         head: Node | None = node
         owners = chain.count(".")
         for _ in range(owners):
-            if head is None or self.shape(head) != "member":
+            if head is None or self.get_shape(head) != "member":
                 return None  # ``a.await.b``, ``Foo.super.bar``
             head = head.child(0)
-        if head is None or owners >= depth or self.shape(head) != "name":
+        if head is None or owners >= depth or self.get_shape(head) != "name":
             return None  # ``import.meta.url``
         return chain, start
 
-    def _counted(self, node: Node, shape: Shape, depth: int) -> Chain:
+    def _parse_counted_call(self, node: Node, shape: NodeShape, depth: int) -> Chain:
         """Return a call with its number of arguments, ``foo.bar/2()``; ``foo.bar/`` for methods that are not called."""
         if shape[0] == "uncounted":
             owner, name = node.named_children[0], node.named_children[-1]
-            text, offset = self._chain(owner, depth - 1)
-            return (f"{text}.{self._source.of(name)}/", name.start_byte) if text and name != owner else (text, offset)
-        arguments = self._child(node, shape[1]) if len(shape) > 1 else node.named_children[-1]
-        count = 0 if arguments is None else self._number_of(arguments)
-        if len(shape) > _FIELDS_OF_CALLED:
-            text, offset = self._member(node, shape[1:], depth)
+            text, offset = self._parse_node(owner, depth - 1)
+            return (
+                (f"{text}.{self._source.read_node(name)}/", name.start_byte)
+                if text and name != owner
+                else (text, offset)
+            )
+        arguments = self._get_child(node, shape[1]) if len(shape) > 1 else node.named_children[-1]
+        count = 0 if arguments is None else self._count_arguments(arguments)
+        if len(shape) > _CALLEE_SHAPE_PARTS:
+            text, offset = self._parse_member(node, shape[1:], depth)
         else:
-            called = self._child(node, shape[2]) if len(shape) > 1 else node.children[1]
-            text, offset = _NOTHING if called is None else self._chain(called, depth - 1)
+            called = self._get_child(node, shape[2]) if len(shape) > 1 else node.children[1]
+            text, offset = _NO_CHAIN if called is None else self._parse_node(called, depth - 1)
         if not text or "|" in text:
             return text, offset
         if shape[0] == "constructor":
@@ -188,24 +194,24 @@ class Chains:
             return f"{text}()", offset
         return f"{_TYPE_ARGUMENTS.sub('', text) if '`' in text else text}/{count}()", offset
 
-    def _number_of(self, arguments: Node) -> int:
+    def _count_arguments(self, arguments: Node) -> int:
         data, start, end = self._source.data, arguments.start_byte, arguments.end_byte
         has_comments = data.find(b"/", start, end) >= 0 or data.find(b"#", start, end) >= 0  # or directives
         if has_comments or arguments.has_error:
-            return sum(not one.is_extra for one in arguments.named_children)
+            return sum(not argument.is_extra for argument in arguments.named_children)
         return arguments.named_child_count
 
-    def _member(self, node: Node, shape: Shape, depth: int) -> Chain:
-        owner = self._child(node, shape[1]) if shape[0] != "bound" else None
-        name = self._child(node, shape[-1])
+    def _parse_member(self, node: Node, shape: NodeShape, depth: int) -> Chain:
+        owner = self._get_child(node, shape[1]) if shape[0] != "bound" else None
+        name = self._get_child(node, shape[-1])
         if name is None:
-            return _NOTHING
-        text = self._chain(name, 1)[0] if self.shape(name) == "generic" else self._source.of(name)
+            return _NO_CHAIN
+        text = self._parse_node(name, 1)[0] if self.get_shape(name) == "generic" else self._source.read_node(name)
         if owner is None and shape[0] != "bound":  # a Java method called without a receiver
             return text, name.start_byte
-        before = self._chain(owner, depth - 1)[0] if owner is not None else ""
-        return f"{before if before and '|' not in before else '?'}.{text}", name.start_byte
+        prefix = self._parse_node(owner, depth - 1)[0] if owner is not None else ""
+        return f"{prefix if prefix and '|' not in prefix else '?'}.{text}", name.start_byte
 
-    def _child(self, node: Node, field: str) -> Node | None:
-        number = self._fields.get(field)
+    def _get_child(self, node: Node, field: str) -> Node | None:
+        number = self._field_ids.get(field)
         return None if number is None else node.child_by_field_id(number)

@@ -12,17 +12,17 @@ from itertools import pairwise
 from typing import Final
 
 from coderag.ingestion.parsing.blocks import lay_out_blocks
-from coderag.ingestion.parsing.code_chunks import CodeChunks
+from coderag.ingestion.parsing.code_chunks import CodeChunkBuilder
 from coderag.ingestion.parsing.declarations import Syntax, read_syntax
 from coderag.ingestion.parsing.embedded import lay_out_embedded
 from coderag.ingestion.parsing.facts import read_embedded_facts, read_facts
-from coderag.ingestion.parsing.languages import LANGUAGES, TEXT
-from coderag.ingestion.parsing.parsed_file import ParsedChunk, ParsedFile, SourceFile, chunk_of_span, stretched
+from coderag.ingestion.parsing.languages import LANGUAGES, PLAIN_TEXT
+from coderag.ingestion.parsing.parsed_file import ParsedChunk, ParsedFile, SourceFile, build_chunk, extend_chunk
 from coderag.ingestion.parsing.regions import Region
-from coderag.ingestion.parsing.sections import DOCUMENTS, lay_out_sections
+from coderag.ingestion.parsing.sections import DOCUMENT_LANGUAGES, lay_out_sections
 from coderag.ingestion.parsing.strategies import WINDOW_OVERLAP_TOKENS, WINDOW_TOKENS, Strategy
 from coderag.ingestion.parsing.text_facts import read_text_facts
-from coderag.ingestion.parsing.trees import SyntaxUnusableError, line_starts
+from coderag.ingestion.parsing.trees import SyntaxUnusableError, find_line_starts
 from coderag.schema.facts import FileFacts
 from coderag.schema.vocabulary import ChunkStrategy
 from coderag.stores.facts_codec import pack_facts
@@ -32,7 +32,7 @@ MAX_TOKENS: Final = 800
 MIN_TOKENS: Final = 100
 PARSE_TIMEOUT_S: Final = 3.0
 
-_LARGEST_TREE_OF_DATA = 100_000  # bytes; structured data beyond that is records, not configuration
+_MAX_DATA_TREE_BYTES = 100_000  # bytes; structured data beyond that is records, not configuration
 
 
 def parse_file(  # noqa: PLR0913  # the settings of chunks, one an argument
@@ -44,7 +44,7 @@ def parse_file(  # noqa: PLR0913  # the settings of chunks, one an argument
     max_tokens: int = MAX_TOKENS,
     min_tokens: int = MIN_TOKENS,
     timeout_s: float | None = PARSE_TIMEOUT_S,
-    trouble: str = "",
+    failure: str = "",
     strategy: ChunkStrategy = "declaration",
     window_tokens: int = WINDOW_TOKENS,
     window_overlap_tokens: int = WINDOW_OVERLAP_TOKENS,
@@ -70,14 +70,14 @@ def parse_file(  # noqa: PLR0913  # the settings of chunks, one an argument
             path=path,
             role=role,
             language=language,
-            grammar=LANGUAGES.get(language) or LANGUAGES[TEXT],
+            grammar=LANGUAGES.get(language) or LANGUAGES[PLAIN_TEXT],
             text=text,
             data=data,
-            starts=line_starts(data),
+            starts=find_line_starts(data),
             strategy=Strategy(strategy, max_tokens, min_tokens, window_tokens, window_overlap_tokens),
             timeout_s=timeout_s,
         )
-        return _cut_by_lines(file, f"{trouble}; cut by lines", FileFacts(language)) if trouble else _parse_file(file)
+        return _cut_by_lines(file, f"{failure}; cut by lines", FileFacts(language)) if failure else _parse_file(file)
 
 
 def _parse_file(file: SourceFile) -> ParsedFile:
@@ -87,33 +87,33 @@ def _parse_file(file: SourceFile) -> ParsedFile:
         if parsed.chunks:
             return parsed
         note = parsed.note
-    if grammar.query and not note and not (grammar.data and len(file.data) > _LARGEST_TREE_OF_DATA):
+    if grammar.query and not note and not (grammar.data and len(file.data) > _MAX_DATA_TREE_BYTES):
         try:
             syntax = read_syntax(file.data, grammar, timeout_s=file.timeout_s)
         except SyntaxUnusableError as error:
             note = f"{error}; cut by lines"
         else:
             return _cut_by_declarations(file, syntax)
-    if file.language in DOCUMENTS and file.strategy.name != "window":
+    if file.language in DOCUMENT_LANGUAGES and file.strategy.name != "window":
         return _cut_by_headings(file, note)
     return _cut_by_lines(file, note)
 
 
 def _cut_by_declarations(file: SourceFile, syntax: Syntax) -> ParsedFile:
-    builder = CodeChunks(file, syntax)
+    builder = CodeChunkBuilder(file, syntax)
     facts = read_facts(syntax, file.data, file.grammar)
     if file.grammar.data:
         facts = replace(facts, settings=read_text_facts(file.text, file.language).settings)
     chunks = builder.build()
-    syntax.let_go()
+    syntax.unlink_declarations()
     return ParsedFile(file.path, file.language, chunks, pack_facts(facts), syntax.note)
 
 
 def _cut_by_headings(file: SourceFile, note: str) -> ParsedFile:
-    most, least = file.strategy.max_tokens, file.strategy.min_tokens
-    spans = lay_out_sections(file.data, file.starts, file.language, max_tokens=most, min_tokens=least)
+    max_tokens, min_tokens = file.strategy.max_tokens, file.strategy.min_tokens
+    spans = lay_out_sections(file.data, file.starts, file.language, max_tokens=max_tokens, min_tokens=min_tokens)
     facts = read_text_facts(file.text, file.language)
-    return ParsedFile(file.path, file.language, [chunk_of_span(file, span) for span in spans], pack_facts(facts), note)
+    return ParsedFile(file.path, file.language, [build_chunk(file, span) for span in spans], pack_facts(facts), note)
 
 
 def _cut_by_lines(file: SourceFile, note: str, facts: FileFacts | None = None) -> ParsedFile:
@@ -126,7 +126,7 @@ def _cut_by_lines(file: SourceFile, note: str, facts: FileFacts | None = None) -
     spans, problem = lay_out_blocks(
         file.data, file.starts, file.grammar, file.strategy, timeout_s=file.timeout_s, use_tree=not note
     )
-    chunks = [chunk_of_span(file, span) for span in spans]
+    chunks = [build_chunk(file, span) for span in spans]
     if facts is None:
         facts = read_text_facts(file.text, file.language)
     return ParsedFile(file.path, file.language, chunks, pack_facts(facts), note or problem)
@@ -137,20 +137,20 @@ def _cut_by_languages(file: SourceFile) -> ParsedFile:
     data, starts, strategy = file.data, file.starts, file.strategy
     limits = {"max_tokens": strategy.max_tokens, "min_tokens": strategy.min_tokens}
     layout = lay_out_embedded(data, starts, file.grammar, **limits, timeout_s=file.timeout_s)
-    builders = {name: CodeChunks(file, syntax) for name, syntax in layout.syntaxes.items()}
+    builders = {name: CodeChunkBuilder(file, syntax) for name, syntax in layout.syntaxes.items()}
     chunks: list[ParsedChunk] = []
     for part in layout.parts:
         if isinstance(part, Region):
             builder = builders[part.language.name if part.language else ""]
-            chunks += builder.build_region(part, is_whole=bool(file.grammar.cells))
+            chunks += builder.build_region(part, merges_preamble=bool(file.grammar.cells))
         else:
-            chunk = chunk_of_span(file, part)
+            chunk = build_chunk(file, part)
             for builder in builders.values():
-                builder.add_to(chunk.metadata)
+                builder.annotate_metadata(chunk.metadata)
             chunks.append(chunk)
     bounds = [0, *(chunk.metadata["start_byte"] for chunk in chunks[1:]), len(data)]
-    chunks = [stretched(chunk, file, *span) for chunk, span in zip(chunks, pairwise(bounds), strict=False)]
+    chunks = [extend_chunk(chunk, file, *span) for chunk, span in zip(chunks, pairwise(bounds), strict=False)]
     facts = read_embedded_facts(layout.syntaxes, data, file.language)
     for syntax in layout.syntaxes.values():
-        syntax.let_go()
+        syntax.unlink_declarations()
     return ParsedFile(file.path, file.language, chunks, pack_facts(facts), layout.note)

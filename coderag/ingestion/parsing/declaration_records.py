@@ -39,8 +39,8 @@ class Declaration:
     receiver: str = ""
     outer_start: int = 0
     bases: list[str] = field(default_factory=list)
-    documented: tuple[int, int] | None = None
-    last_clause: int | None = None
+    docstring_span: tuple[int, int] | None = None
+    last_clause_start: int | None = None
     parent: "Declaration | None" = None
     children: list["Declaration"] = field(default_factory=list)
     scope: str = ""

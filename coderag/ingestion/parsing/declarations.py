@@ -56,28 +56,28 @@ from operator import attrgetter
 from tree_sitter import Node, Query, QueryCursor
 
 from coderag.ingestion.parsing.declaration_records import CALLABLE, CLASS_LIKE, DATA, Declaration
-from coderag.ingestion.parsing.entries import ENTRIES, settle_entries
+from coderag.ingestion.parsing.entries import ENTRY_KINDS, settle_entries
 from coderag.ingestion.parsing.languages import Language
 from coderag.ingestion.parsing.stage_clock import stages
-from coderag.ingestion.parsing.trees import SyntaxUnusableError, grammar, parse, see_through, trimmed
+from coderag.ingestion.parsing.trees import SyntaxUnusableError, load_grammar, parse, trim_end, unwrap_transparent
 
 _NEWLINE = 10
 
 
-_DEEPEST = 48  # levels of nested declarations that are told apart; no program written by people has more
+_MAX_NESTING = 48  # levels of nested declarations that are told apart; no program written by people has more
 
 
-_ERRORS_TOLERATED = 0.5  # share of a file's bytes inside ERROR nodes up to which its declarations are used in any case
+_MAX_ERROR_SHARE = 0.5  # share of a file's bytes inside ERROR nodes up to which its declarations are used in any case
 
 
-_DECLARED_NEVERTHELESS = 0.3  # share of a file's bytes inside declarations from which they are used whatever the errors
+_MIN_DECLARED_SHARE = 0.3  # share of a file's bytes inside declarations from which they are used whatever the errors
 
 
 # Bounds a query's memory. Its progress callback is no way to bound it: any crashes the interpreter (tree-sitter 0.26).
 _MATCH_LIMIT = 1 << 16
 
 
-_STRENGTH = {
+_KIND_PRECEDENCE = {
     kind: strength
     for strength, kinds in enumerate((DATA - {"constant"}, {"constant"}, {"type_alias"}, {"macro"}, {"namespace"}))
     for kind in kinds
@@ -107,40 +107,40 @@ class Syntax:
 
     root: Node
     roots: list[Declaration] = field(default_factory=list)
-    all: list[Declaration] = field(default_factory=list)
+    declarations: list[Declaration] = field(default_factory=list)
     calls: list[tuple[int, int]] = field(default_factory=list)
     imports: list[tuple[int, str]] = field(default_factory=list)
     branches: list[int] = field(default_factory=list)
     comments: list[tuple[int, int]] = field(default_factory=list)
     attributes: list[tuple[int, int]] = field(default_factory=list)
-    documented: tuple[int, int] | None = None
-    uses: list[dict[str, list[Node]]] = field(default_factory=list)
+    docstring_span: tuple[int, int] | None = None
+    graph_matches: list[dict[str, list[Node]]] = field(default_factory=list)
     has_callbacks: bool = True
     note: str = ""
 
-    def let_go(self) -> None:
+    def unlink_declarations(self) -> None:
         """Take the declarations apart, which refer to one another: else the collector would have to find them."""
-        for declaration in self.all:
+        for declaration in self.declarations:
             declaration.parent = None
             declaration.children = []
 
 
 @dataclass(frozen=True, slots=True)
-class _Compiled:
+class _CompiledQuery:
     query: Query
     kinds: dict[str, str]  # capture name -> kind
     receivers: dict[str, str]  # capture name -> the receiver that it stands for
-    first_use: int  # number of the first pattern for the code graph
+    first_graph_pattern: int  # number of the first pattern for the code graph
 
 
 @cache
-def _compile(language: Language) -> _Compiled:
+def _compile_query(language: Language) -> _CompiledQuery:
     """Return both queries of a language as one: to go through a tree takes most of the time."""
     declarations = f"{language.read_query()}\n(ERROR) @_error\n"
-    query = Query(grammar(language.grammar), declarations + language.read_graph_query())
+    query = Query(load_grammar(language.grammar), declarations + language.read_graph_query())
     starts = [query.start_byte_for_pattern(number) for number in range(query.pattern_count)]
     names = [query.capture_name(index) for index in range(query.capture_count)]
-    return _Compiled(
+    return _CompiledQuery(
         query,
         {name: name.removeprefix("definition.") for name in names if name.startswith("definition.")},
         {name: name.removeprefix("receiver.") for name in names if name.startswith("receiver.")},
@@ -158,13 +158,13 @@ def read_syntax(data: bytes, language: Language, *, timeout_s: float | None) -> 
     Raises:
         SyntaxUnusableError: The parser took too long, or understood too little.
     """
-    root = parse(see_through(data, language), language, timeout_s=timeout_s).root_node
+    root = parse(unwrap_transparent(data, language), language, timeout_s=timeout_s).root_node
     syntax = Syntax(root, has_callbacks=bool(language.opening) or not language.transparent)
     with stages.measure("query"):
-        compiled = _compile(language)
+        compiled = _compile_query(language)
         matches = QueryCursor(compiled.query, match_limit=_MATCH_LIMIT).matches(root)
-    found: dict[tuple[int, int], Declaration] = {}
-    plain: dict[str, list[Node]] = {
+    declarations: dict[tuple[int, int], Declaration] = {}
+    nodes_by_capture: dict[str, list[Node]] = {
         "name": [],
         "call": [],
         "branch": [],
@@ -177,64 +177,66 @@ def read_syntax(data: bytes, language: Language, *, timeout_s: float | None) -> 
     }
     imports: dict[int, tuple[int, list[tuple[int, int]]]] = {}
     for pattern, captures in matches:
-        if pattern >= compiled.first_use:
-            syntax.uses.append(captures)
+        if pattern >= compiled.first_graph_pattern:
+            syntax.graph_matches.append(captures)
             continue
         for capture, nodes in captures.items():
-            if capture in plain:
-                plain[capture] += nodes
+            if capture in nodes_by_capture:
+                nodes_by_capture[capture] += nodes
             elif capture in compiled.kinds:
                 receivers = compiled.receivers
                 receiver = next((receivers[name] for name in captures if name in receivers), "") if receivers else ""
-                _add_definition(found, compiled.kinds[capture], nodes, captures, data, receiver)
+                _add_definition(declarations, compiled.kinds[capture], nodes, captures, data, receiver)
             elif capture == "import":
                 node = nodes[0]
                 _, sources = imports.setdefault(node.start_byte, (node.end_byte, []))
-                if parts := _spans(captures.get("import.source", [])):
+                if parts := _collect_spans(captures.get("import.source", [])):
                     sources.append((parts[0][0], parts[-1][1]))
-    syntax.comments = _text_spans(plain["comment"], data)
-    syntax.attributes = _spans(plain["attribute"])
-    syntax.branches = sorted({node.start_byte for node in plain["branch"]})
-    syntax.imports = _import_sources(imports, data)
-    declared: Iterable[Declaration] = found.values()
-    if not ENTRIES.isdisjoint(compiled.kinds.values()):
-        declared = settle_entries(declared, root, syntax.comments, data)
-    syntax.all = _nest(declared, syntax, language.separator)
-    syntax.roots = [declaration for declaration in syntax.all if declaration.parent is None]
-    _attach(syntax, plain, data)
-    syntax.calls = _called(syntax, plain)
+    syntax.comments = _collect_text_spans(nodes_by_capture["comment"], data)
+    syntax.attributes = _collect_spans(nodes_by_capture["attribute"])
+    syntax.branches = sorted({node.start_byte for node in nodes_by_capture["branch"]})
+    syntax.imports = _list_imports(imports, data)
+    settled: Iterable[Declaration] = declarations.values()
+    if not ENTRY_KINDS.isdisjoint(compiled.kinds.values()):
+        settled = settle_entries(settled, root, syntax.comments, data)
+    syntax.declarations = _nest_declarations(settled, syntax, language.separator)
+    syntax.roots = [declaration for declaration in syntax.declarations if declaration.parent is None]
+    _attach_details(syntax, nodes_by_capture, data)
+    syntax.calls = _find_calls(syntax, nodes_by_capture)
     if root.has_error:
-        syntax.note = _check_errors(syntax, _spans(plain["_error"]), data)
+        syntax.note = _check_errors(syntax, _collect_spans(nodes_by_capture["_error"]), data)
     return syntax
 
 
-def _spans(nodes: list[Node]) -> list[tuple[int, int]]:
+def _collect_spans(nodes: list[Node]) -> list[tuple[int, int]]:
     return sorted({(node.start_byte, node.end_byte) for node in nodes})
 
 
-def _text_spans(nodes: list[Node], data: bytes) -> list[tuple[int, int]]:
+def _collect_text_spans(nodes: list[Node], data: bytes) -> list[tuple[int, int]]:
     """Return the spans of nodes to which a grammar may count the line break behind them, and the indentation below."""
     return [
         (start, start + len(data[start:end].rstrip()) if data[end - 1 : end].isspace() else end)
-        for start, end in _spans(nodes)
+        for start, end in _collect_spans(nodes)
     ]
 
 
 def _check_errors(syntax: Syntax, spans: list[tuple[int, int]], data: bytes) -> str:
     """Return a note about syntax errors, or raise if most of the file is one and little in it is a declaration."""
     if not spans:
-        return "" if _lacks_only_a_newline(syntax.root) else "syntax error: something is missing"
+        return "" if _is_missing_newline(syntax.root) else "syntax error: something is missing"
     is_whole = spans[0] == (syntax.root.start_byte, syntax.root.end_byte)
     first = spans[1][0] if is_whole and len(spans) > 1 else spans[0][0]
     note = f"syntax error at line {data.count(_NEWLINE, 0, first) + 1}"
-    lost = _covered(spans) / max(1, len(data))
-    declared = _covered([(one.start, one.end) for one in syntax.roots]) / max(1, len(data))
-    if lost > _ERRORS_TOLERATED and declared < _DECLARED_NEVERTHELESS:
+    lost = _count_covered_bytes(spans) / max(1, len(data))
+    declared = _count_covered_bytes([(declaration.start, declaration.end) for declaration in syntax.roots]) / max(
+        1, len(data)
+    )
+    if lost > _MAX_ERROR_SHARE and declared < _MIN_DECLARED_SHARE:
         raise SyntaxUnusableError(f"{note}, {lost:.0%} of the file")
     return note
 
 
-def _lacks_only_a_newline(root: Node) -> bool:
+def _is_missing_newline(root: Node) -> bool:
     """Return whether all that is missing is the end of the last line, which some grammars ask for."""
     node = root
     while node.child_count:
@@ -242,17 +244,17 @@ def _lacks_only_a_newline(root: Node) -> bool:
     return node.is_missing and node.type.isspace()
 
 
-def _covered(spans: list[tuple[int, int]]) -> int:
+def _count_covered_bytes(spans: list[tuple[int, int]]) -> int:
     """Return how many bytes some spans cover together."""
-    covered = reached = 0
+    total = covered_end = 0
     for start, end in spans:
-        covered += max(0, end - max(start, reached))
-        reached = max(reached, end)
-    return covered
+        total += max(0, end - max(start, covered_end))
+        covered_end = max(covered_end, end)
+    return total
 
 
 def _add_definition(
-    found: dict[tuple[int, int], Declaration],
+    declarations: dict[tuple[int, int], Declaration],
     kind: str,
     nodes: list[Node],
     captures: dict[str, list[Node]],
@@ -264,109 +266,117 @@ def _add_definition(
     node = nodes[0]
     outer_start = node.start_byte
     start = captures["start"][0].start_byte if "start" in captures else outer_start
-    end = trimmed(data, start, nodes[-1].end_byte)
-    named = [(name.start_byte, _name(data, name)) for name in captures.get("name", ())]
-    named += [(name.start_byte, _name(data, name).partition("=")[0]) for name in captures.get("name.assigned", ())]
-    names = [(offset, name) for offset, name in named if name]  # the parser may have made up a missing one
+    end = trim_end(data, start, nodes[-1].end_byte)
+    located_names = [(name.start_byte, _read_name(data, name)) for name in captures.get("name", ())]
+    located_names += [
+        (name.start_byte, _read_name(data, name).partition("=")[0]) for name in captures.get("name.assigned", ())
+    ]
+    names = [(offset, name) for offset, name in located_names if name]  # the parser may have made up a missing one
     bodies = captures.get("body") or [body for body in [node.child_by_field_name("body")] if body is not None]
     if "receiver" in captures:
-        receivers = [_text(data, first, last) for first, last in _spans(captures["receiver"])]
+        receivers = [_read_text(data, first, last) for first, last in _collect_spans(captures["receiver"])]
         receiver = _TYPE_ARGUMENTS.sub("", "::".join(receivers))
-    known = found.get((start, end))
-    if known is not None:
-        known.receiver = known.receiver or receiver
-        known.names += [name for _, name in names if name not in known.names]
-        if _STRENGTH.get(kind, 9) > _STRENGTH.get(known.kind, 9):
-            known.kind = kind
-        if known.body is None and bodies:
-            known.body = (bodies[0].start_byte, bodies[-1].end_byte)
+    existing = declarations.get((start, end))
+    if existing is not None:
+        existing.receiver = existing.receiver or receiver
+        existing.names += [name for _, name in names if name not in existing.names]
+        if _KIND_PRECEDENCE.get(kind, 9) > _KIND_PRECEDENCE.get(existing.kind, 9):
+            existing.kind = kind
+        if existing.body is None and bodies:
+            existing.body = (bodies[0].start_byte, bodies[-1].end_byte)
         return
-    found[start, end] = Declaration(
+    declarations[start, end] = Declaration(
         kind, start, end, [name for _, name in names], names[0][0] if names else -1,
         (bodies[0].start_byte, bodies[-1].end_byte) if bodies else None,
         receiver=receiver, outer_start=min(start, outer_start),
-        last_clause=start if "clause" in captures else None,
+        last_clause_start=start if "clause" in captures else None,
     )  # fmt: skip
 
 
-def _name(data: bytes, node: Node) -> str:
+def _read_name(data: bytes, node: Node) -> str:
     """Return a declared name; a Ruby symbol (``attr_reader :size``) without its colon."""
-    text = _text(data, node.start_byte, node.end_byte)
+    text = _read_text(data, node.start_byte, node.end_byte)
     return text if text.startswith("::") or node.type.endswith("operator") else text.removeprefix(":")
 
 
-def _text(data: bytes, start: int, end: int) -> str:
+def _read_text(data: bytes, start: int, end: int) -> str:
     return data[start:end].decode("utf-8", "replace").strip("\"'`")
 
 
-def _import_sources(imports: dict[int, tuple[int, list[tuple[int, int]]]], data: bytes) -> list[tuple[int, str]]:
-    found = []
+def _list_imports(imports: dict[int, tuple[int, list[tuple[int, int]]]], data: bytes) -> list[tuple[int, str]]:
+    imported = []
     for start, (end, sources) in sorted(imports.items()):
         if sources:
-            found += sorted({(first, _text(data, first, last).strip("<>")) for first, last in sources})
+            imported += sorted({(first, _read_text(data, first, last).strip("<>")) for first, last in sources})
         else:
-            found.append((start, " ".join(data[start:end].decode("utf-8", "replace").split()).rstrip(";")))
-    return found
+            imported.append((start, " ".join(data[start:end].decode("utf-8", "replace").split()).rstrip(";")))
+    return imported
 
 
-def _nest(found: Iterable[Declaration], syntax: Syntax, separator: str) -> list[Declaration]:
+def _nest_declarations(declarations: Iterable[Declaration], syntax: Syntax, separator: str) -> list[Declaration]:
     """Put each declaration into the innermost one around it, join clauses, drop those that say nothing, qualify the names."""
     roots: list[Declaration] = []
-    kept: list[Declaration] = []
-    open_ones: list[Declaration] = []
+    nested: list[Declaration] = []
+    open_declarations: list[Declaration] = []
     wrappers: list[Declaration] = []
-    for declaration in sorted(found, key=lambda one: (one.start, -one.end)):
-        while open_ones and open_ones[-1].end <= declaration.start:
-            open_ones.pop()
+    for declaration in sorted(declarations, key=lambda item: (item.start, -item.end)):
+        while open_declarations and open_declarations[-1].end <= declaration.start:
+            open_declarations.pop()
         if not declaration.names:  # nothing but a wrapper of what comes first inside it
             wrappers.append(declaration)
             continue
-        outer = open_ones[-1] if open_ones else None
+        outer = open_declarations[-1] if open_declarations else None
         while wrappers:
             wrapper = wrappers.pop()
             if wrapper.end >= declaration.end:
                 declaration.outer_start = min(declaration.outer_start, wrapper.start)
         if outer is not None and outer.name_start == declaration.name_start:
-            _absorb(outer, declaration)
+            _merge_nested(outer, declaration)
             continue
-        if len(open_ones) > _DEEPEST or (outer is not None and outer.kind in CALLABLE and declaration.kind in DATA):
+        if len(open_declarations) > _MAX_NESTING or (
+            outer is not None and outer.kind in CALLABLE and declaration.kind in DATA
+        ):
             continue
         if declaration.kind == "function" and (
             declaration.receiver or (outer is not None and outer.kind in CLASS_LIKE)
         ):
             declaration.kind = "method"
         siblings = roots if outer is None else outer.children
-        if siblings and _goes_on(siblings[-1], declaration, outer, syntax.attributes):
+        if siblings and _is_next_clause(siblings[-1], declaration, outer, syntax.attributes):
             _join_clause(siblings[-1], declaration, syntax.branches)
-            open_ones.append(siblings[-1])
+            open_declarations.append(siblings[-1])
             continue
         _qualify(declaration, outer, separator)
         siblings.append(declaration)
         declaration.parent = outer
-        kept.append(declaration)
-        open_ones.append(declaration)
-    return kept
+        nested.append(declaration)
+        open_declarations.append(declaration)
+    return nested
 
 
-def _absorb(outer: Declaration, inner: Declaration) -> None:
+def _merge_nested(outer: Declaration, inner: Declaration) -> None:
     if inner.body is not None:
         outer.body = inner.body
-    if _STRENGTH.get(inner.kind, 9) > _STRENGTH.get(outer.kind, 9):
+    if _KIND_PRECEDENCE.get(inner.kind, 9) > _KIND_PRECEDENCE.get(outer.kind, 9):
         outer.kind = inner.kind
         if outer.kind == "function" and outer.parent is not None and outer.parent.kind in CLASS_LIKE:
             outer.kind = "method"
     outer.receiver = outer.receiver or inner.receiver
 
 
-def _goes_on(
-    last: Declaration, clause: Declaration, outer: Declaration | None, attributes: list[tuple[int, int]]
+def _is_next_clause(
+    previous: Declaration, clause: Declaration, outer: Declaration | None, attributes: list[tuple[int, int]]
 ) -> bool:
     """Return whether a declaration is a further clause of the one before it in their scope."""
-    if last.last_clause is None or clause.last_clause is None or set(last.names).isdisjoint(clause.names):
+    if (
+        previous.last_clause_start is None
+        or clause.last_clause_start is None
+        or set(previous.names).isdisjoint(clause.names)
+    ):
         return False
-    if outer is not None and outer.last_clause is not None and last.start < outer.last_clause:
+    if outer is not None and outer.last_clause_start is not None and previous.start < outer.last_clause_start:
         return False  # two helpers of one name, each in a clause of its own
-    return bisect_left(attributes, (last.end,)) == bisect_left(attributes, (clause.start,))
+    return bisect_left(attributes, (previous.end,)) == bisect_left(attributes, (clause.start,))
 
 
 def _join_clause(declaration: Declaration, clause: Declaration, branches: list[int]) -> None:
@@ -376,9 +386,9 @@ def _join_clause(declaration: Declaration, clause: Declaration, branches: list[i
         declaration.body = (declaration.body[0], clause.end)
         if clause.name == declaration.name:  # else the second of ``a, b :: Int``
             insort(branches, clause.start)
-    if _STRENGTH.get(clause.kind, 9) > _STRENGTH.get(declaration.kind, 9):
+    if _KIND_PRECEDENCE.get(clause.kind, 9) > _KIND_PRECEDENCE.get(declaration.kind, 9):
         declaration.kind = clause.kind
-    declaration.end, declaration.last_clause = clause.end, clause.start
+    declaration.end, declaration.last_clause_start = clause.end, clause.start
 
 
 def _qualify(declaration: Declaration, outer: Declaration | None, separator: str) -> None:
@@ -391,45 +401,45 @@ def _qualify(declaration: Declaration, outer: Declaration | None, separator: str
     declaration.qualified_name = separator.join([*scope, declaration.name])
 
 
-def _attach(syntax: Syntax, plain: dict[str, list[Node]], data: bytes) -> None:
+def _attach_details(syntax: Syntax, nodes_by_capture: dict[str, list[Node]], data: bytes) -> None:
     """Give wrappers, bases and docstrings to their declarations."""
-    starts = [declaration.start for declaration in syntax.all]
-    for start, end in _spans(plain["wrapper"]):
+    starts = [declaration.start for declaration in syntax.declarations]
+    for start, end in _collect_spans(nodes_by_capture["wrapper"]):
         index = bisect_left(starts, start)
-        if index < len(starts) and syntax.all[index].end <= end:
-            declaration = syntax.all[index]
+        if index < len(starts) and syntax.declarations[index].end <= end:
+            declaration = syntax.declarations[index]
             declaration.outer_start = min(declaration.outer_start, start)
-    for start, end in _spans(plain["base"]):
-        if (owner := innermost(syntax.all, starts, start)) is not None:
+    for start, end in _collect_spans(nodes_by_capture["base"]):
+        if (owner := find_innermost(syntax.declarations, starts, start)) is not None:
             owner.bases.append(data[start:end].decode("utf-8", "replace"))
-    for start, end in _text_spans(plain["docstring"], data):
+    for start, end in _collect_text_spans(nodes_by_capture["docstring"], data):
         following = bisect_left(starts, start)
-        if following < len(starts) and syntax.all[following].outer_start == start:
-            owner = syntax.all[following]
+        if following < len(starts) and syntax.declarations[following].outer_start == start:
+            owner = syntax.declarations[following]
         else:
-            owner = innermost(syntax.all, starts, start)
-            if (attribute := _attribute_at(syntax, start)) is not None:
+            owner = find_innermost(syntax.declarations, starts, start)
+            if (attribute := _find_attribute(syntax, start)) is not None:
                 following = bisect_left(starts, attribute[1])
-                if following < len(starts) and syntax.all[following].parent is owner:
-                    owner = syntax.all[following]
+                if following < len(starts) and syntax.declarations[following].parent is owner:
+                    owner = syntax.declarations[following]
         if owner is None:
-            syntax.documented = syntax.documented or (start, end)
+            syntax.docstring_span = syntax.docstring_span or (start, end)
         else:
-            owner.documented = owner.documented or (start, end)
+            owner.docstring_span = owner.docstring_span or (start, end)
 
 
-def _called(syntax: Syntax, plain: dict[str, list[Node]]) -> list[tuple[int, int]]:
-    declared = {node.start_byte for node in plain["name"]}
-    calls = [span for span in _spans(plain["call"]) if span[0] not in declared]
-    return [span for span in calls if _attribute_at(syntax, span[0]) is None] if syntax.attributes else calls
+def _find_calls(syntax: Syntax, nodes_by_capture: dict[str, list[Node]]) -> list[tuple[int, int]]:
+    declared = {node.start_byte for node in nodes_by_capture["name"]}
+    calls = [span for span in _collect_spans(nodes_by_capture["call"]) if span[0] not in declared]
+    return [span for span in calls if _find_attribute(syntax, span[0]) is None] if syntax.attributes else calls
 
 
-def _attribute_at(syntax: Syntax, offset: int) -> tuple[int, int] | None:
+def _find_attribute(syntax: Syntax, offset: int) -> tuple[int, int] | None:
     index = bisect_left(syntax.attributes, (offset + 1,)) - 1
     return syntax.attributes[index] if index >= 0 and syntax.attributes[index][1] > offset else None
 
 
-def innermost(declarations: list[Declaration], starts: list[int], offset: int) -> Declaration | None:
+def find_innermost(declarations: list[Declaration], starts: list[int], offset: int) -> Declaration | None:
     """Return the innermost of a file's declarations around a byte; None if there is none.
 
     Args:
@@ -437,7 +447,7 @@ def innermost(declarations: list[Declaration], starts: list[int], offset: int) -
         starts: Where each begins.
     """
     index = bisect_right(starts, offset) - 1
-    found = declarations[index] if index >= 0 else None
-    while found is not None and found.end <= offset:
-        found = found.parent
-    return found
+    declaration = declarations[index] if index >= 0 else None
+    while declaration is not None and declaration.end <= offset:
+        declaration = declaration.parent
+    return declaration

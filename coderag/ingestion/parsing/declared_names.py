@@ -38,9 +38,9 @@ _DECLARATION = (
     rf"^([ \t]*\(?)(?:(?:@[\w.]+(?:\([^\n)]*\))?|pub(?:\([a-z]+\))?|{_MODIFIERS.replace(' ', '|')})[ \t]+)*"
     rf"({_KEYWORD})[ \t]+(?:<[^>\n]*>[ \t]*|\([^)\n]*\)[ \t]*)?[\"']?([\w$.:?!*'+-]*\w[?!']*)"
 ).encode()
-_DECLARED = re.compile(_DECLARATION, re.MULTILINE)
-_DECLARED_IN_ANY_CASE = re.compile(_DECLARATION, re.MULTILINE | re.IGNORECASE)
-_CASELESS = frozenset({"sql", "fortran", "pascal", "vhdl"})
+_DECLARATION_PATTERN = re.compile(_DECLARATION, re.MULTILINE)
+_CASELESS_DECLARATION_PATTERN = re.compile(_DECLARATION, re.MULTILINE | re.IGNORECASE)
+_CASELESS_LANGUAGES = frozenset({"sql", "fortran", "pascal", "vhdl"})
 
 _SHELL_FUNCTION = re.compile(rb"^[ \t]*(?:function[ \t]+)?([\w:.-]+)[ \t]*\(\)()", re.MULTILINE)
 _SIGNATURE = re.compile(rb"^([a-z_][\w']*)[ \t]*::()", re.MULTILINE)
@@ -54,7 +54,7 @@ _FURTHER_PATTERNS = {
     "elm": _SIGNATURE, "lua": _ASSIGNMENT, "luau": _ASSIGNMENT, "zig": _ASSIGNMENT,
 }  # fmt: skip
 
-_NO_NAMES = frozenset(
+_NON_NAMES = frozenset(
     {
         "if",
         "for",
@@ -75,7 +75,7 @@ _NO_NAMES = frozenset(
     }
 )
 _SCOPE = re.compile(r"[.:]+")
-_DEEPEST = 60
+_MAX_DEPTH = 60
 
 
 def find_symbols(data: bytes, starts: Sequence[int], language: Language, root: Node | None) -> list[SymbolRecord]:
@@ -85,33 +85,35 @@ def find_symbols(data: bytes, starts: Sequence[int], language: Language, root: N
         root: The root of its tree, if there is one: tells where a declaration ends, and so what is inside what. Without
             it every declaration is one line long.
     """
-    found: dict[int, tuple[str, Kind]] = {}  # by line
-    for offset, name, kind in _matches(data, language.name):
-        if name not in _NO_NAMES:
-            found.setdefault(bisect_right(starts, offset) - 1, (name, kind))
+    matches_by_line: dict[int, tuple[str, Kind]] = {}  # by line
+    for offset, name, kind in _find_matches(data, language.name):
+        if name not in _NON_NAMES:
+            matches_by_line.setdefault(bisect_right(starts, offset) - 1, (name, kind))
     records: list[SymbolRecord] = []
-    open_ones: list[SymbolRecord] = []
-    for line, (name, kind) in sorted(found.items()):
-        while open_ones and open_ones[-1]["end_line"] <= line:
-            open_ones.pop()
-        end = line if root is None else _end_line(root, data, starts, line)
-        record = _record(name, kind, line + 1, end + 1, open_ones[-1] if open_ones else None)
+    open_symbols: list[SymbolRecord] = []
+    for line, (name, kind) in sorted(matches_by_line.items()):
+        while open_symbols and open_symbols[-1]["end_line"] <= line:
+            open_symbols.pop()
+        end = line if root is None else _find_end_line(root, data, starts, line)
+        record = _make_record(name, kind, line + 1, end + 1, open_symbols[-1] if open_symbols else None)
         records.append(record)
-        if end > line and len(open_ones) < _DEEPEST:
-            open_ones.append(record)
+        if end > line and len(open_symbols) < _MAX_DEPTH:
+            open_symbols.append(record)
     return records
 
 
-def _matches(data: bytes, language: str) -> Iterator[tuple[int, str, Kind]]:
+def _find_matches(data: bytes, language: str) -> Iterator[tuple[int, str, Kind]]:
     """Yield offset, name and kind of what the patterns find."""
-    for match in (_DECLARED_IN_ANY_CASE if language in _CASELESS else _DECLARED).finditer(data):
+    for match in (_CASELESS_DECLARATION_PATTERN if language in _CASELESS_LANGUAGES else _DECLARATION_PATTERN).finditer(
+        data
+    ):
         yield match.start(2), match[3].decode("utf-8", "replace"), _KINDS[match[2].decode().lower()]
     if (further := _FURTHER_PATTERNS.get(language)) is not None:
         for match in further.finditer(data):
             yield match.start(1), match[1].decode("utf-8", "replace"), _KINDS.get(match[2].decode(), "function")
 
 
-def _record(name: str, kind: Kind, start_line: int, end_line: int, outer: SymbolRecord | None) -> SymbolRecord:
+def _make_record(name: str, kind: Kind, start_line: int, end_line: int, outer: SymbolRecord | None) -> SymbolRecord:
     if kind == "function" and outer is not None and outer["kind"] not in CALLABLE | {"namespace", "macro"}:
         kind = "method"
     return {
@@ -123,7 +125,7 @@ def _record(name: str, kind: Kind, start_line: int, end_line: int, outer: Symbol
     }
 
 
-def _end_line(root: Node, data: bytes, starts: Sequence[int], line: int) -> int:
+def _find_end_line(root: Node, data: bytes, starts: Sequence[int], line: int) -> int:
     """Return the last line (0-based) of the smallest node that covers the text of a line and begins with it."""
     text = data[starts[line] : starts[line + 1]]
     start = starts[line] + len(text) - len(text.lstrip())

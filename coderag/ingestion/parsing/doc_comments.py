@@ -9,13 +9,13 @@ _CLOSING = re.compile(r"[^\S\n]*(?:\*+/|\*+\)|-+\}|-->|^=end|\]=*\])[^\S\n]*$", 
 _CLOSING_MARKS = ("*/", "*)", "-}", "-->", "=end", "]")
 _LINE_MARK = re.compile(r"^[^\S\n]*(?://[/!]*<?|#+!?|--+(?:[ \t]*[|^])?|;+|%+|\*(?!\*)|\"(?=\s))[ \t]?", re.MULTILINE)
 _RULE = re.compile(r"^[^\w\n]+$|^_+$", re.MULTILINE)
-_SIGNATURE_LENGTH = 300
+_MAX_SIGNATURE_CHARS = 300
 
 
 def clean_docstring(literal: str) -> str:
     """Return the text of a string literal that documents something, without quotes and common indentation."""
     quoted = _QUOTES.match(literal.strip())
-    return _dedent((quoted[2] if quoted else literal).split("\n"))
+    return _strip_indentation((quoted[2] if quoted else literal).split("\n"))
 
 
 def clean_comment(comment: str) -> str:
@@ -23,17 +23,17 @@ def clean_comment(comment: str) -> str:
     text = comment
     if any(mark in comment for mark in _CLOSING_MARKS):  # looking for them everywhere costs more than all the rest
         text = _OPENING.sub("", _CLOSING.sub("", comment))
-    return _dedent(_RULE.sub("", _LINE_MARK.sub("", text)).strip("\n").split("\n"))
+    return _strip_indentation(_RULE.sub("", _LINE_MARK.sub("", text)).strip("\n").split("\n"))
 
 
-def _dedent(lines: Sequence[str]) -> str:
+def _strip_indentation(lines: Sequence[str]) -> str:
     lines = [line.rstrip() for line in lines]
     indents = [len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()]
     margin = min(indents, default=0)
     return "\n".join([lines[0].strip(), *(line[margin:] for line in lines[1:])]).strip()
 
 
-def signature_of(text: str) -> str:
+def format_signature(text: str) -> str:
     """Return a declaration's text up to its body on one line, cut to about 300 characters."""
     line = " ".join(text.split())
-    return line if len(line) <= _SIGNATURE_LENGTH else line[: _SIGNATURE_LENGTH - 1] + "…"
+    return line if len(line) <= _MAX_SIGNATURE_CHARS else line[: _MAX_SIGNATURE_CHARS - 1] + "…"

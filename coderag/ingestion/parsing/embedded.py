@@ -13,20 +13,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from coderag.ingestion.parsing.cells import find_cells, headings_of_cells
+from coderag.ingestion.parsing.cells import find_cell_headings, find_cells
 from coderag.ingestion.parsing.declaration_records import CALLABLE, CONTAINERS
 from coderag.ingestion.parsing.declarations import Syntax, read_syntax
 from coderag.ingestion.parsing.languages import Language
-from coderag.ingestion.parsing.markup import NOTHING_BUT_ENDS, tag_lines, used_files, used_names
-from coderag.ingestion.parsing.regions import Region, find_elements, mask
-from coderag.ingestion.parsing.sections import lay_out_within, sections_of
-from coderag.ingestion.parsing.spans import MOST_CALLS, Span
+from coderag.ingestion.parsing.markup import ONLY_CLOSING_TAGS, find_tag_lines, find_used_files, find_used_names
+from coderag.ingestion.parsing.regions import Region, find_elements, mask_outside
+from coderag.ingestion.parsing.sections import build_sections, lay_out_section_range
+from coderag.ingestion.parsing.spans import MAX_CALLS, Span
 from coderag.ingestion.parsing.splitting import split_lines
 from coderag.ingestion.parsing.trees import SyntaxUnusableError
 from coderag.text.token_counts import estimate_tokens
 
-_WIDEST_GAP: Final = 30  # empty lines between cells that share a chunk
-_MARKUP_TOKENS: Final = 700
+_MAX_GAP_LINES: Final = 30  # empty lines between cells that share a chunk
+_MAX_MARKUP_TOKENS: Final = 700
 
 
 @dataclass(slots=True)
@@ -61,28 +61,32 @@ def lay_out_embedded(
     """
     regions = (find_cells if language.cells else find_elements)(data, starts, language)
     layout = EmbeddedLayout()
-    layout.syntaxes, layout.note = _read_all(data, starts, regions, timeout_s)
+    layout.syntaxes, layout.note = _read_syntaxes(data, starts, regions, timeout_s)
     is_small = len(data) < min_tokens or estimate_tokens(data.strip()) < min_tokens
-    apart = [] if is_small else [one for one in regions if _is_apart(one, data, starts, language, layout, min_tokens)]
+    separate_regions = (
+        []
+        if is_small
+        else [candidate for candidate in regions if _is_separate(candidate, data, starts, language, layout, min_tokens)]
+    )
     if language.cells:
-        sections = sections_of(list(headings_of_cells(data, starts, regions)), len(starts) - 1)
-        for part in _runs(regions, apart):
+        sections = build_sections(list(find_cell_headings(data, starts, regions)), len(starts) - 1)
+        for part in _group_cells(regions, separate_regions):
             if isinstance(part, Region):
                 layout.parts.append(part)
             else:
-                layout.parts += lay_out_within(
+                layout.parts += lay_out_section_range(
                     data, starts, sections, part, max_tokens=max_tokens, min_tokens=min_tokens
                 )
         return layout
     line = 0
-    for region in apart:
+    for region in separate_regions:
         layout.parts += [*_lay_out_markup(data, starts, line, region.outer_start, max_tokens), region]
         line = region.outer_end
     layout.parts += _lay_out_markup(data, starts, line, len(starts) - 1, max_tokens)
     return layout
 
 
-def _read_all(
+def _read_syntaxes(
     data: bytes, starts: Sequence[int], regions: Sequence[Region], timeout_s: float | None
 ) -> tuple[dict[str, Syntax], str]:
     """Return the syntax of each language that has a query, and what is wrong with the code."""
@@ -92,20 +96,22 @@ def _read_all(
     for name, language in languages.items():
         if not language.query:
             continue
-        own = [region for region in regions if region.language is language]
+        language_regions = [region for region in regions if region.language is language]
         try:
-            syntax = read_syntax(mask(data, own), language, timeout_s=timeout_s)
+            syntax = read_syntax(mask_outside(data, language_regions), language, timeout_s=timeout_s)
         except SyntaxUnusableError as error:
             notes.append(f"{name}: {error}; cut by lines")
             continue
         # Scripts are often indented as a whole: then a line's indentation says nothing of where its declaration is.
-        syntax.has_callbacks = not any(data[starts[one.start] : starts[one.start] + 1].isspace() for one in own)
+        syntax.has_callbacks = not any(
+            data[starts[embedded.start] : starts[embedded.start] + 1].isspace() for embedded in language_regions
+        )
         syntaxes[name] = syntax
         notes.append(syntax.note)
     return syntaxes, "; ".join(filter(None, notes))
 
 
-def _is_apart(
+def _is_separate(
     region: Region,
     data: bytes,
     starts: Sequence[int],
@@ -121,24 +127,24 @@ def _is_apart(
     if syntax is None:
         return False
     end = region.offset + len(region.code)
-    low = bisect_left(syntax.roots, region.offset, key=lambda one: one.start)
-    high = bisect_left(syntax.roots, end, key=lambda one: one.start)
-    kinds = {one.kind for one in syntax.roots[low:high]}
+    low = bisect_left(syntax.roots, region.offset, key=lambda declaration: declaration.start)
+    high = bisect_left(syntax.roots, end, key=lambda declaration: declaration.start)
+    kinds = {declaration.kind for declaration in syntax.roots[low:high]}
     declares_much = not kinds.isdisjoint(CALLABLE | CONTAINERS)
     is_large = estimate_tokens(data[starts[region.outer_start] : starts[region.outer_end]]) >= min_tokens
     return is_large and declares_much if language.cells else is_large or declares_much
 
 
-def _runs(cells: Sequence[Region], apart: Sequence[Region]) -> Iterator[Region | tuple[int, int]]:
+def _group_cells(cells: Sequence[Region], separate_cells: Sequence[Region]) -> Iterator[Region | tuple[int, int]]:
     """Yield the cells that are apart, and the lines ``[first, last)`` of the others where no wide gap is between them."""
     run: tuple[int, int] | None = None
-    kept = {id(cell) for cell in apart}
+    separate_ids = {id(cell) for cell in separate_cells}
     for cell in cells:
-        is_apart = id(cell) in kept
-        if run is not None and (is_apart or cell.outer_start - run[1] > _WIDEST_GAP):
+        is_separate = id(cell) in separate_ids
+        if run is not None and (is_separate or cell.outer_start - run[1] > _MAX_GAP_LINES):
             yield run
             run = None
-        if is_apart:
+        if is_separate:
             yield cell
         else:
             run = (run[0] if run is not None else cell.outer_start, cell.outer_end)
@@ -152,10 +158,10 @@ def _lay_out_markup(data: bytes, starts: Sequence[int], first: int, last: int, m
         first += 1
     while first < last and not data[starts[last - 1] : starts[last]].strip():
         last -= 1
-    if NOTHING_BUT_ENDS(data, starts[first], starts[last]):
+    if ONLY_CLOSING_TAGS(data, starts[first], starts[last]):
         return
-    limit = min(max_tokens, _MARKUP_TOKENS)
-    cuts = tag_lines(data, starts, first, last, limit)
+    limit = min(max_tokens, _MAX_MARKUP_TOKENS)
+    cuts = find_tag_lines(data, starts, first, last, limit)
     for start, end in split_lines(data, starts, first, last, cuts=cuts, max_tokens=limit):
         text = data[start:end].decode("utf-8", "replace")
-        yield Span(start, end, calls=used_names(text)[:MOST_CALLS], imports=used_files(text))
+        yield Span(start, end, calls=find_used_names(text)[:MAX_CALLS], imports=find_used_files(text))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 
-class Nested:
+class IntervalIndex:
     """Spans of which one may lie in another.
 
     Args:
@@ -28,17 +28,17 @@ class Nested:
                     break
                 bound = ends[inner]
 
-    def around(self, offset: int) -> int:
+    def find_innermost(self, offset: int) -> int:
         """Return the position of the innermost span around an offset; -1 if there is none."""
         return self._innermost[bisect_right(self._bounds, offset) - 1]
 
-    def around_each(self, offsets: Sequence[int]) -> list[int]:
+    def find_innermost_of_each(self, offsets: Sequence[int]) -> list[int]:
         """Return the same for many offsets."""
         bounds, innermost = self._bounds, self._innermost
         return [innermost[bisect_right(bounds, offset) - 1] for offset in offsets]
 
 
-class Part(NamedTuple):
+class TextRange(NamedTuple):
     """A part of a text: bytes ``[start, end)``, and its first and last line, 1-based."""
 
     start: int
@@ -47,24 +47,26 @@ class Part(NamedTuple):
     last_line: int
 
 
-class Parts:
+class TextRanges:
     """Parts that lie in or beside one another.
 
     Args:
         parts: In any order.
     """
 
-    def __init__(self, parts: Iterable[Part]) -> None:
-        self._parts = sorted(set(parts), key=lambda part: (part.start, -part.end))
+    def __init__(self, ranges: Iterable[TextRange]) -> None:
+        self._ranges = sorted(set(ranges), key=lambda text_range: (text_range.start, -text_range.end))
         outers: list[int] = []
-        for part in self._parts:
+        for text_range in self._ranges:
             outer = len(outers) - 1
-            while outer >= 0 and self._parts[outer].end < part.end:
+            while outer >= 0 and self._ranges[outer].end < text_range.end:
                 outer = outers[outer]
             outers.append(outer)
-        self._nested = Nested([part.start for part in self._parts], [part.end for part in self._parts], outers)
+        self._intervals = IntervalIndex(
+            [text_range.start for text_range in self._ranges], [text_range.end for text_range in self._ranges], outers
+        )
 
-    def around(self, offset: int) -> Part | None:
+    def find_innermost(self, offset: int) -> TextRange | None:
         """Return the innermost part around an offset; None if there is none."""
-        position = self._nested.around(offset)
-        return self._parts[position] if position >= 0 else None
+        position = self._intervals.find_innermost(offset)
+        return self._ranges[position] if position >= 0 else None

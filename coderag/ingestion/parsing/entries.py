@@ -11,12 +11,12 @@ from typing import Final
 from tree_sitter import Node
 
 from coderag.ingestion.parsing.declaration_records import Declaration
-from coderag.ingestion.parsing.trees import trimmed
+from coderag.ingestion.parsing.trees import trim_end
 
-ENTRIES: Final = frozenset({"key", "resource", "rule", "section"})
+ENTRY_KINDS: Final = frozenset({"key", "resource", "rule", "section"})
 """Kinds of what is declared in data, style sheets and builds, and not in programs."""
 
-_MOST_KEYS = 500
+_MAX_KEYS = 500
 """A file with more is a table; the names of its records say nothing."""
 
 
@@ -28,13 +28,15 @@ def settle_entries(
     Args:
         comments: Start and end of each comment of the file, in order.
     """
-    found = list(declarations)
-    _extend_sections([one for one in found if one.kind == "section"], root)
-    for one in found:
-        if one.kind in ENTRIES:
-            one.end = _own_end(one, comments, data)
-    keys = _without_tables([one for one in found if one.kind == "key" and data.find(b"\n", one.start, one.end) >= 0])
-    return [*(one for one in found if one.kind != "key"), *keys]
+    entries = list(declarations)
+    _extend_sections([entry for entry in entries if entry.kind == "section"], root)
+    for entry in entries:
+        if entry.kind in ENTRY_KINDS:
+            entry.end = _find_own_end(entry, comments, data)
+    keys = _drop_tables(
+        [entry for entry in entries if entry.kind == "key" and data.find(b"\n", entry.start, entry.end) >= 0]
+    )
+    return [*(entry for entry in entries if entry.kind != "key"), *keys]
 
 
 def _extend_sections(sections: Sequence[Declaration], root: Node) -> None:
@@ -51,35 +53,35 @@ def _extend_sections(sections: Sequence[Declaration], root: Node) -> None:
             current.end = max(current.end, child.end_byte)
 
 
-def _own_end(entry: Declaration, comments: Sequence[tuple[int, int]], data: bytes) -> int:
+def _find_own_end(entry: Declaration, comments: Sequence[tuple[int, int]], data: bytes) -> int:
     """Return where an entry ends without the space behind it and the comments, no deeper than itself, of the next one."""
     column = entry.start - data.rfind(b"\n", 0, entry.start)
-    end = trimmed(data, entry.start, entry.end)
+    end = trim_end(data, entry.start, entry.end)
     index = bisect_left(comments, (end,)) - 1
-    while index >= 0 and entry.start < comments[index][0] and trimmed(data, entry.start, comments[index][1]) == end:
+    while index >= 0 and entry.start < comments[index][0] and trim_end(data, entry.start, comments[index][1]) == end:
         start = comments[index][0]
-        above = data.rfind(b"\n", 0, start)
-        if start - above > column or data[above + 1 : start].strip():
+        line_break = data.rfind(b"\n", 0, start)
+        if start - line_break > column or data[line_break + 1 : start].strip():
             break
-        end = trimmed(data, entry.start, start)
+        end = trim_end(data, entry.start, start)
         index -= 1
     return end
 
 
-def _without_tables(keys: Sequence[Declaration]) -> list[Declaration]:
+def _drop_tables(keys: Sequence[Declaration]) -> list[Declaration]:
     """Return the keys of the upper levels, as many levels as a file may have keys."""
     levels: list[list[Declaration]] = []
     open_ends: list[int] = []
-    for key in sorted(keys, key=lambda one: (one.start, -one.end)):
+    for key in sorted(keys, key=lambda entry: (entry.start, -entry.end)):
         while open_ends and open_ends[-1] <= key.start:
             open_ends.pop()
         if len(open_ends) == len(levels):
             levels.append([])
         levels[len(open_ends)].append(key)
         open_ends.append(key.end)
-    kept: list[Declaration] = []
+    upper_keys: list[Declaration] = []
     for level in levels:
-        if len(kept) + len(level) > _MOST_KEYS:
+        if len(upper_keys) + len(level) > _MAX_KEYS:
             break
-        kept += level
-    return kept
+        upper_keys += level
+    return upper_keys

@@ -3,26 +3,26 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 
-from coderag.ingestion.parsing.chains import Chains
+from coderag.ingestion.parsing.chains import ChainParser
 from coderag.ingestion.parsing.declaration_records import CLASS_LIKE, DATA
-from coderag.ingestion.parsing.enclosing import Parts
-from coderag.ingestion.parsing.fact_scopes import Scopes
-from coderag.ingestion.parsing.source_text import LONGEST_TYPE, Captures, SourceText
+from coderag.ingestion.parsing.enclosing import TextRanges
+from coderag.ingestion.parsing.fact_scopes import ScopeTable
+from coderag.ingestion.parsing.source_text import MAX_TYPE_CHARS, Captures, SourceText
 from coderag.schema.facts import MODULE_SCOPE, Binding
 
-_HEAD = re.compile(r"[^.(\[{|/]*")  # the first name of a chain
+_CHAIN_HEAD = re.compile(r"[^.(\[{|/]*")  # the first name of a chain
 _PLAIN_TYPE = re.compile(r"[\w.$]+")
-_OWN_TYPES = frozenset({"cls", "Self", "static"})
-_OF_TYPES = re.compile(r"(?i)\btype(?:of)?\b")
-_DEEPEST_LOCALS = 3
-_INFERRED = frozenset({"var"})  # what stands for a type that is the value's
-_SEEN_OUTSIDE = CLASS_LIKE | {"namespace", "type_alias"}
-_STEPS = {"value": "", "elements": "[]", "entered": ".__enter__()", "made": "{}"} | {
+_SELF_TYPES = frozenset({"cls", "Self", "static"})
+_METATYPE = re.compile(r"(?i)\btype(?:of)?\b")
+_MAX_LOCAL_STEPS = 3
+_INFERRED_TYPES = frozenset({"var"})  # what stands for a type that is the value's
+_VISIBLE_KINDS = CLASS_LIKE | {"namespace", "type_alias"}
+_VALUE_STEPS = {"value": "", "elements": "[]", "entered": ".__enter__()", "made": "{}"} | {
     f"value.{n}": f".{n}" for n in range(4)
 }
 
 
-class Bindings:
+class BindingReader:
     """Reads the names for values of a file.
 
     Attributes:
@@ -30,15 +30,15 @@ class Bindings:
         local: Those of functions.
     """
 
-    def __init__(self, source: SourceText, scopes: Scopes, chains: Chains) -> None:
-        self.outside: dict[Binding, None] = {}
+    def __init__(self, source: SourceText, scopes: ScopeTable, chains: ChainParser) -> None:
+        self.visible: dict[Binding, None] = {}
         self.local: dict[Binding, None] = {}
-        self._values_in: dict[Binding, int] = {}  # the scope in which a field gets its value
+        self._value_scopes: dict[Binding, int] = {}  # the scope in which a field gets its value
         self._source = source
         self._scopes = scopes
         self._chains = chains
 
-    def read(self, captures: Captures, blocks: Parts) -> None:
+    def read(self, captures: Captures, blocks: TextRanges) -> None:
         """Read what a name is bound to.
 
         Args:
@@ -46,45 +46,47 @@ class Bindings:
         """
         kind = "bind" if "bind" in captures else "bind.member" if "bind.member" in captures else "bind.type"
         member = "bind.member" in captures
-        type_text = self._type(captures)
-        value = "" if type_text else self._value(captures)
-        whole = self._whole(captures)
+        type_text = self._read_type(captures)
+        value = "" if type_text else self._read_value(captures)
+        container = self._read_container(captures)
         since = captures.get("from")
         for node in captures[kind]:
-            start, name = node.start_byte, self._source.of(node)
-            scope = self._scopes.binding_at(start, name, member=member)
-            seen_outside = kind == "bind.type" or scope == MODULE_SCOPE or self._scopes.kinds[scope] in _SEEN_OUTSIDE
-            if member and not seen_outside:
+            start, name = node.start_byte, self._source.read_node(node)
+            scope = self._scopes.find_binding_scope(start, name, member=member)
+            is_visible = kind == "bind.type" or scope == MODULE_SCOPE or self._scopes.kinds[scope] in _VISIBLE_KINDS
+            if member and not is_visible:
                 continue
-            if whole:
-                value = f"{whole}.{self._source.quoted(captures, 'key') or name}"
-            block = None if member else blocks.around(start)
-            line = self._source.line(since[0].start_byte if since else start)
+            if container:
+                value = f"{container}.{self._source.read_unquoted(captures, 'key') or name}"
+            block = None if member else blocks.find_innermost(start)
+            line = self._source.find_line(since[0].start_byte if since else start)
             if block is not None:
                 self.local[Binding(scope, name, type_text, value, line, block.first_line, block.last_line)] = None
-            elif not seen_outside:
+            elif not is_visible:
                 self.local[Binding(scope, name, type_text, value, line)] = None
             else:
                 binding = Binding(scope, name, type_text, value, line)
-                self.outside[binding] = None
-                self._values_in[binding] = self._scopes.binding_at(start, name, member=False) if member else scope
+                self.visible[binding] = None
+                self._value_scopes[binding] = (
+                    self._scopes.find_binding_scope(start, name, member=False) if member else scope
+                )
 
     def read_item(self, captures: Captures) -> None:
         """Read a field that has a position for its name."""
         for node in captures["bind.item"]:
-            scope = self._scopes.binding_at(node.start_byte, self._source.of(node), member=True)
+            scope = self._scopes.find_binding_scope(node.start_byte, self._source.read_node(node), member=True)
             siblings = node.parent.children_by_field_name("type") if node.parent is not None else []
-            line = self._source.line(node.start_byte)
-            self.outside[Binding(scope, str(siblings.index(node)), self._source.type_of(node), "", line)] = None
+            line = self._source.find_line(node.start_byte)
+            self.visible[Binding(scope, str(siblings.index(node)), self._source.read_type(node), "", line)] = None
 
     def read_entry(self, captures: Captures) -> None:
         """Read a member of an object that a variable holds."""
         for node in captures["bind.entry"]:
-            declaration = self._scopes.declaration_at(node.start_byte)
-            value = self._chains.of(captures["value"][0])[0]
+            declaration = self._scopes.find_declaration(node.start_byte)
+            value = self._chains.parse(captures["value"][0])[0]
             if declaration is not None and declaration.kind in DATA and value:
-                name, line = self._source.of(node).strip("\"'"), self._source.line(node.start_byte)
-                self.outside[Binding(self._scopes.of(declaration), name, "", value, line)] = None
+                name, line = self._source.read_node(node).strip("\"'"), self._source.find_line(node.start_byte)
+                self.visible[Binding(self._scopes.get_scope(declaration), name, "", value, line)] = None
 
     def settle(self, imported: Set[tuple[int, str, int]]) -> None:
         """Drop what says nothing, and spell out what other files see.
@@ -92,106 +94,120 @@ class Bindings:
         Args:
             imported: Scope, name and line of names that an import brings: ``const a = require("a")``.
         """
-        for bindings in (self.outside, self.local):
-            for one in [one for one in bindings if (one.scope, one.name, one.line) in imported] if imported else ():
-                del bindings[one]
-            _drop_hiding(bindings)
-        self._spell_out()
+        for bindings in (self.visible, self.local):
+            for binding in (
+                [binding for binding in bindings if (binding.scope, binding.name, binding.line) in imported]
+                if imported
+                else ()
+            ):
+                del bindings[binding]
+            _drop_uninformative(bindings)
+        self._expand_locals()
 
-    def variables(self) -> dict[tuple[int, str], list[Binding]]:
+    def find_variables(self) -> dict[tuple[int, str], list[Binding]]:
         """Return by scope and name the bindings of what is a variable for sure: its name means no declaration.
 
         One that holds a type, ``cls`` or ``kind: type[Foo]``, means that type.
         """
-        bound = _by_place(self.local)
-        inside_types = {scope for scope, kind in enumerate(self._scopes.kinds) if kind in CLASS_LIKE}
+        local_bindings = _group_by_name(self.local)
+        type_scopes = {scope for scope, kind in enumerate(self._scopes.kinds) if kind in CLASS_LIKE}
         return {
-            place: found
-            for place, found in bound.items()
-            if place[0] not in inside_types
-            and place[1] not in _OWN_TYPES
-            and not any(_OF_TYPES.search(one.type) for one in found if one.type)
+            key: candidates
+            for key, candidates in local_bindings.items()
+            if key[0] not in type_scopes
+            and key[1] not in _SELF_TYPES
+            and not any(_METATYPE.search(binding.type) for binding in candidates if binding.type)
         }
 
-    def _type(self, captures: Captures) -> str:
-        text = self._source.type_of(captures["typed"][0]) if "typed" in captures else ""
+    def _read_type(self, captures: Captures) -> str:
+        text = self._source.read_type(captures["typed"][0]) if "typed" in captures else ""
         if "typed.elements" in captures:
-            text = f"[]{self._source.type_of(captures['typed.elements'][0])}"
-        return "" if text in _INFERRED else text
+            text = f"[]{self._source.read_type(captures['typed.elements'][0])}"
+        return "" if text in _INFERRED_TYPES else text
 
-    def _value(self, captures: Captures) -> str:
+    def _read_value(self, captures: Captures) -> str:
         for capture, nodes in captures.items():
-            if capture in _STEPS:
-                found, step = self._chains.of(nodes[0])[0], _STEPS[capture]
-                return "|".join(f"{chain}{step}" for chain in found.split("|")) if found else ""
+            if capture in _VALUE_STEPS:
+                chains, step = self._chains.parse(nodes[0])[0], _VALUE_STEPS[capture]
+                return "|".join(f"{chain}{step}" for chain in chains.split("|")) if chains else ""
         return ""
 
-    def _whole(self, captures: Captures) -> str:
+    def _read_container(self, captures: Captures) -> str:
         """Return the chain of what a name is a member of; empty if that is unknown."""
         if "typed.whole" in captures:
-            text = self._source.type_of(captures["typed.whole"][0])
+            text = self._source.read_type(captures["typed.whole"][0])
             return f"{text}{{}}" if _PLAIN_TYPE.fullmatch(text) else ""
-        text = self._chains.of(captures["whole"][0])[0] if "whole" in captures else ""
+        text = self._chains.parse(captures["whole"][0])[0] if "whole" in captures else ""
         return "" if "|" in text else text
 
-    def _spell_out(self) -> None:
+    def _expand_locals(self) -> None:
         """Put in place of local names what they stand for, where other files ask: in fields, and in what functions return."""
-        bound = _by_place(self.local)
-        for one in [one for one in self.outside if one.value and not one.type]:
-            scope = self._values_in.get(one, one.scope)
-            typed = next((local.type for local in bound.get((scope, one.value), ()) if local.type), "")
-            value = "" if typed else "|".join(_spelt_out(chain, scope, bound) for chain in one.value.split("|"))
-            del self.outside[one]
-            self.outside[one._replace(type=typed, value=value)] = None
+        local_bindings = _group_by_name(self.local)
+        for binding in [binding for binding in self.visible if binding.value and not binding.type]:
+            scope = self._value_scopes.get(binding, binding.scope)
+            typed = next(
+                (candidate.type for candidate in local_bindings.get((scope, binding.value), ()) if candidate.type), ""
+            )
+            value = (
+                ""
+                if typed
+                else "|".join(_expand_chain(chain, scope, local_bindings) for chain in binding.value.split("|"))
+            )
+            del self.visible[binding]
+            self.visible[binding._replace(type=typed, value=value)] = None
         for scope, returned in enumerate(self._scopes.returns):
             if returned.startswith("="):
                 chains = returned[1:].split("|")
-                self._scopes.returns[scope] = "=" + "|".join(_spelt_out(chain, scope, bound) for chain in chains)
+                self._scopes.returns[scope] = "=" + "|".join(
+                    _expand_chain(chain, scope, local_bindings) for chain in chains
+                )
 
 
-def _drop_hiding(bindings: dict[Binding, None]) -> None:
+def _drop_uninformative(bindings: dict[Binding, None]) -> None:
     """Drop bindings that say nothing of a name of which another one in the same place says more."""
-    silent = [one for one in bindings if not (one.type or one.value)]
-    if silent:
-        told = {(one.scope, one.name, one.line) for one in bindings if one.type or one.value}
-        for one in silent:
-            if (one.scope, one.name, one.line) in told:
-                del bindings[one]
+    uninformative = [binding for binding in bindings if not (binding.type or binding.value)]
+    if uninformative:
+        informative = {
+            (binding.scope, binding.name, binding.line) for binding in bindings if binding.type or binding.value
+        }
+        for binding in uninformative:
+            if (binding.scope, binding.name, binding.line) in informative:
+                del bindings[binding]
 
 
-def _spelt_out(chain: str, scope: int, bound: Mapping[tuple[int, str], Sequence[Binding]]) -> str:
+def _expand_chain(chain: str, scope: int, local_bindings: Mapping[tuple[int, str], Sequence[Binding]]) -> str:
     """Return a chain with what its first name stands for in a function, if that is one thing only."""
-    for _ in range(_DEEPEST_LOCALS):
-        head = _head(chain)
-        known = bound.get((scope, head), ())
-        if len(known) != 1:
+    for _ in range(_MAX_LOCAL_STEPS):
+        head = _get_first_name(chain)
+        candidates = local_bindings.get((scope, head), ())
+        if len(candidates) != 1:
             break
-        one, rest = known[0], chain[len(head) :]
-        if one.type and _PLAIN_TYPE.fullmatch(one.type):
-            return f"{one.type}{{}}{rest}"
-        if not one.value or "|" in one.value or _head(one.value) == head:
+        binding, rest = candidates[0], chain[len(head) :]
+        if binding.type and _PLAIN_TYPE.fullmatch(binding.type):
+            return f"{binding.type}{{}}{rest}"
+        if not binding.value or "|" in binding.value or _get_first_name(binding.value) == head:
             break
-        chain = one.value + rest
-    return chain if len(chain) <= LONGEST_TYPE else ""
+        chain = binding.value + rest
+    return chain if len(chain) <= MAX_TYPE_CHARS else ""
 
 
-def known_at(bindings: Sequence[Binding], line: int) -> bool:
+def is_bound_at(bindings: Sequence[Binding], line: int) -> bool:
     """Return whether one of some bindings is known at a line."""
-    return any(not one.last_line or one.first_line <= line <= one.last_line for one in bindings)
+    return any(not binding.last_line or binding.first_line <= line <= binding.last_line for binding in bindings)
 
 
-def _by_place(bindings: Iterable[Binding]) -> dict[tuple[int, str], list[Binding]]:
-    found: dict[tuple[int, str], list[Binding]] = {}
-    for one in bindings:
-        found.setdefault((one.scope, one.name), []).append(one)
-    return found
+def _group_by_name(bindings: Iterable[Binding]) -> dict[tuple[int, str], list[Binding]]:
+    groups: dict[tuple[int, str], list[Binding]] = {}
+    for binding in bindings:
+        groups.setdefault((binding.scope, binding.name), []).append(binding)
+    return groups
 
 
-def first_names(chains: Set[str]) -> set[str]:
+def collect_first_names(chains: Set[str]) -> set[str]:
     """Return the first name of each of some chains."""
-    return {_head(chain) for chain in chains}
+    return {_get_first_name(chain) for chain in chains}
 
 
-def _head(chain: str) -> str:
-    match = _HEAD.match(chain)
+def _get_first_name(chain: str) -> str:
+    match = _CHAIN_HEAD.match(chain)
     return match[0] if match else ""

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 
 from tree_sitter import Node
 
-from coderag.ingestion.parsing.fact_scopes import Scopes
-from coderag.ingestion.parsing.import_trees import leaves
+from coderag.ingestion.parsing.fact_scopes import ScopeTable
+from coderag.ingestion.parsing.import_trees import flatten_import_tree
 from coderag.ingestion.parsing.source_text import Captures, SourceText
 from coderag.schema.facts import Import
 
-_BARE: Mapping[str, Callable[[str], tuple[str, str]]] = {
+_MODULE_BINDINGS: Mapping[str, Callable[[str], tuple[str, str]]] = {
     "python": lambda module: (module.partition(".")[0], module.partition(".")[0]),
 }
 """For languages in which a module that is imported by itself gets a name: what it brings, and the name.
@@ -18,7 +18,7 @@ _BARE: Mapping[str, Callable[[str], tuple[str, str]]] = {
 """
 
 
-class Imports:
+class ImportReader:
     """Reads the imports of a file.
 
     Attributes:
@@ -26,17 +26,17 @@ class Imports:
         named: Scope, name and line of each name that an import brings.
     """
 
-    def __init__(self, source: SourceText, scopes: Scopes, grammar_name: str) -> None:
-        self.found: dict[Import, None] = {}
-        self.named: set[tuple[int, str, int]] = set()
+    def __init__(self, source: SourceText, scopes: ScopeTable, grammar_name: str) -> None:
+        self.imports: dict[Import, None] = {}
+        self.imported_names: set[tuple[int, str, int]] = set()
         self._source = source
         self._scopes = scopes
-        self._bare = _BARE.get(grammar_name)
+        self._bind_module = _MODULE_BINDINGS.get(grammar_name)
 
     def read(self, captures: Captures) -> None:
         """Read an import of one name, or of a module."""
         anchor = next(nodes[0] for capture, nodes in captures.items() if capture.startswith("import."))
-        quoted = self._source.quoted
+        quoted = self._source.read_unquoted
         module, name, alias = (quoted(captures, f"import.{part}") for part in ("module", "name", "alias"))
         if "import.all" in captures:
             name = "*"
@@ -44,30 +44,30 @@ class Imports:
             name, alias = "default", quoted(captures, "import.default")
         elif "import.namespace" in captures:
             alias = quoted(captures, "import.namespace")
-        scope, line = self._scope(anchor), self._source.line(anchor.start_byte)
+        scope, line = self._find_scope(anchor), self._source.find_line(anchor.start_byte)
         for part in ("alias", "namespace", "name"):
             for node in captures.get(f"import.{part}", ()):
-                self.named.add((scope, self._source.of(node), self._source.line(node.start_byte)))
-        if not (name or alias) and "import.exported" not in captures and self._bare:
-            brought, alias = self._bare(module)
-            if brought != module:
-                self.found[Import(brought, "", alias, scope, line)] = None
+                self.imported_names.add((scope, self._source.read_node(node), self._source.find_line(node.start_byte)))
+        if not (name or alias) and "import.exported" not in captures and self._bind_module:
+            imported, alias = self._bind_module(module)
+            if imported != module:
+                self.imports[Import(imported, "", alias, scope, line)] = None
                 alias = ""
-        self.found[Import(module, name, alias, scope, line, "import.exported" in captures)] = None
+        self.imports[Import(module, name, alias, scope, line, "import.exported" in captures)] = None
 
     def read_tree(self, captures: Captures) -> None:
         """Read a tree of paths."""
         for node in captures["import.tree"]:
-            scope = self._scope(node)
-            for one in leaves(node, self._scopes.modules_around(scope)):
-                self.found[Import(one.module, one.name, one.alias, scope, one.line)] = None
+            scope = self._find_scope(node)
+            for leaf in flatten_import_tree(node, self._scopes.list_enclosing_modules(scope)):
+                self.imports[Import(leaf.module, leaf.name, leaf.alias, scope, leaf.line)] = None
 
     def read_submodule(self, captures: Captures) -> None:
         """Read the declaration of a module that is another file."""
         for node in captures["import.submodule"]:
-            scope, name = self._scope(node), self._source.of(node)
-            path = ".".join(["self", *self._scopes.modules_around(scope), name])
-            self.found[Import(path, "", name, scope, self._source.line(node.start_byte))] = None
+            scope, name = self._find_scope(node), self._source.read_node(node)
+            path = ".".join(["self", *self._scopes.list_enclosing_modules(scope), name])
+            self.imports[Import(path, "", name, scope, self._source.find_line(node.start_byte))] = None
 
-    def _scope(self, node: Node) -> int:
-        return self._scopes.binding_at(node.start_byte, self._source.of(node), member=False)
+    def _find_scope(self, node: Node) -> int:
+        return self._scopes.find_binding_scope(node.start_byte, self._source.read_node(node), member=False)

@@ -7,12 +7,12 @@ from tree_sitter import Node
 
 from coderag.ingestion.parsing.declaration_records import CLASS_LIKE, DATA, Declaration
 from coderag.ingestion.parsing.declarations import Syntax
-from coderag.ingestion.parsing.enclosing import Nested
+from coderag.ingestion.parsing.enclosing import IntervalIndex
 from coderag.ingestion.parsing.source_text import SourceText
 from coderag.schema.facts import MODULE_SCOPE, Definition
 
 
-class Scopes:
+class ScopeTable:
     """The definitions of a file: one for each name of each declaration, numbered in their order.
 
     Attributes:
@@ -27,69 +27,69 @@ class Scopes:
         self.owners: list[str] = []
         self._qualified_names: list[str] = []
         self._lines: list[tuple[int, int, int]] = []
-        self._declarations = syntax.all
-        self._starts = [declaration.start for declaration in syntax.all]
-        self._first: dict[Declaration, int] = {}  # the position of its first name
-        for declaration in syntax.all:
+        self._declarations = syntax.declarations
+        self._starts = [declaration.start for declaration in syntax.declarations]
+        self._first_scopes: dict[Declaration, int] = {}  # the position of its first name
+        for declaration in syntax.declarations:
             self._define(declaration, source)
         self.returns = [""] * len(self.names)
         self.modifiers = [""] * len(self.names)
         self.parameters = [""] * len(self.names)
-        self._scopes = [*self._first.values(), MODULE_SCOPE]
-        positions = {declaration: position for position, declaration in enumerate(syntax.all)}
-        self._nested = Nested(
+        self._scopes = [*self._first_scopes.values(), MODULE_SCOPE]
+        positions = {declaration: position for position, declaration in enumerate(syntax.declarations)}
+        self._intervals = IntervalIndex(
             self._starts,
-            [declaration.end for declaration in syntax.all],
-            [-1 if one.parent is None else positions[one.parent] for one in syntax.all],
+            [declaration.end for declaration in syntax.declarations],
+            [-1 if declared.parent is None else positions[declared.parent] for declared in syntax.declarations],
         )
 
-    def definitions(self) -> list[Definition]:
+    def build_definitions(self) -> list[Definition]:
         """Return the definitions with all that was found out of them."""
         first_lines, last_lines, name_lines = zip(*self._lines, strict=True) if self._lines else ((), (), ())
         columns = (self.names, self._qualified_names, self.kinds, self.parents, first_lines, last_lines)
-        told = (self.owners, self.returns, self.modifiers, self.parameters)
-        return list(map(Definition, *columns, *told, name_lines))
+        details = (self.owners, self.returns, self.modifiers, self.parameters)
+        return list(map(Definition, *columns, *details, name_lines))
 
-    def at(self, offset: int) -> int:
+    def find_scope(self, offset: int) -> int:
         """Return the scope that an offset is in."""
-        return self._scopes[self._nested.around(offset)]
+        return self._scopes[self._intervals.find_innermost(offset)]
 
-    def at_each(self, offsets: Sequence[int]) -> list[int]:
+    def find_scopes(self, offsets: Sequence[int]) -> list[int]:
         """Return the scopes that many offsets are in."""
-        return [self._scopes[position] for position in self._nested.around_each(offsets)]
+        return [self._scopes[position] for position in self._intervals.find_innermost_of_each(offsets)]
 
-    def of(self, declaration: Declaration) -> int:
+    def get_scope(self, declaration: Declaration) -> int:
         """Return the scope of a declaration."""
-        return self._first[declaration]
+        return self._first_scopes[declaration]
 
-    def declaration_at(self, offset: int) -> Declaration | None:
+    def find_declaration(self, offset: int) -> Declaration | None:
         """Return the innermost declaration around an offset; None if there is none."""
-        position = self._nested.around(offset)
+        position = self._intervals.find_innermost(offset)
         return self._declarations[position] if position >= 0 else None
 
-    def decorated_at(self, offset: int) -> int:
+    def find_decorated_scope(self, offset: int) -> int:
         """Return the scope of the declaration of which a decorator or modifier is at an offset: around it, or below."""
-        following = bisect_right(self._starts, offset)
-        if following < len(self._starts) and self._declarations[following].outer_start <= offset:
-            return self._scopes[following]
-        return self.at(offset)
+        index = bisect_right(self._starts, offset)
+        if index < len(self._starts) and self._declarations[index].outer_start <= offset:
+            return self._scopes[index]
+        return self.find_scope(offset)
 
-    def starting_at(self, offset: int) -> int:
+    def find_scope_starting_at(self, offset: int) -> int:
         """Return the scope of the declaration that begins at an offset; the module if none does."""
-        following = bisect_left(self._starts, offset)
-        is_there = following < len(self._starts) and self._starts[following] == offset
-        return self._scopes[following] if is_there else MODULE_SCOPE
+        index = bisect_left(self._starts, offset)
+        exists = index < len(self._starts) and self._starts[index] == offset
+        return self._scopes[index] if exists else MODULE_SCOPE
 
-    def in_module(self) -> list[int]:
+    def list_module_scopes(self) -> list[int]:
         """Return the scopes that are in no other one."""
         return [scope for scope, parent in enumerate(self.parents) if parent == MODULE_SCOPE]
 
-    def binding_at(self, offset: int, name: str, *, member: bool) -> int:
+    def find_binding_scope(self, offset: int, name: str, *, member: bool) -> int:
         """Return the scope in which a name is bound: that of a function, a type or the file.
 
         Of a variable never; of a field or property if it is bound inside of it.
         """
-        declaration = self.declaration_at(offset)
+        declaration = self.find_declaration(offset)
         while declaration is not None:
             is_its_name = declaration.kind in DATA and (
                 member or declaration.kind != "field" or name in declaration.names
@@ -98,15 +98,19 @@ class Scopes:
             if not is_its_name and not is_method_of:
                 break
             declaration = declaration.parent
-        return MODULE_SCOPE if declaration is None else self._first[declaration]
+        return MODULE_SCOPE if declaration is None else self._first_scopes[declaration]
 
-    def outermost_inside(self, body: Node) -> list[int]:
+    def list_outermost_scopes(self, body: Node) -> list[int]:
         """Return the scopes of the declarations that are in a node, but in no other declaration in it."""
         first, last = bisect_left(self._starts, body.start_byte), bisect_left(self._starts, body.end_byte)
         inside = self._declarations[first:last]
-        return [self.of(one) for one in inside if one.parent is None or one.parent.start < body.start_byte]
+        return [
+            self.get_scope(declaration)
+            for declaration in inside
+            if declaration.parent is None or declaration.parent.start < body.start_byte
+        ]
 
-    def modules_around(self, scope: int) -> list[str]:
+    def list_enclosing_modules(self, scope: int) -> list[str]:
         """Return the names of the modules around a scope in its file, from the outermost one."""
         names = []
         while scope != MODULE_SCOPE:
@@ -116,16 +120,16 @@ class Scopes:
         return names[::-1]
 
     def _define(self, declaration: Declaration, source: SourceText) -> None:
-        parent = MODULE_SCOPE if declaration.parent is None else self.of(declaration.parent)
-        self._first[declaration] = len(self.names)
+        parent = MODULE_SCOPE if declaration.parent is None else self.get_scope(declaration.parent)
+        self._first_scopes[declaration] = len(self.names)
         offsets = (declaration.start, max(declaration.start, declaration.end - 1), declaration.name_start)
-        first_line, last_line, name_line = map(source.line, offsets)
+        first_line, last_line, name_line = map(source.find_line, offsets)
         lines = first_line, last_line, name_line
-        before = declaration.qualified_name[: len(declaration.qualified_name) - len(declaration.name)]
+        prefix = declaration.qualified_name[: len(declaration.qualified_name) - len(declaration.name)]
         for name in declaration.names:
             self.names.append(name)
             self.kinds.append(declaration.kind)
             self.parents.append(parent)
             self.owners.append(declaration.receiver)
-            self._qualified_names.append(before + name)
+            self._qualified_names.append(prefix + name)
             self._lines.append(lines)

@@ -57,37 +57,39 @@ from operator import attrgetter
 
 from tree_sitter import Node
 
-from coderag.ingestion.parsing.chains import COUNTED, Chains
+from coderag.ingestion.parsing.chains import COUNTED_SHAPES, ChainParser
 from coderag.ingestion.parsing.declarations import Syntax
-from coderag.ingestion.parsing.enclosing import Part, Parts
-from coderag.ingestion.parsing.fact_bindings import Bindings, first_names, known_at
-from coderag.ingestion.parsing.fact_imports import Imports
-from coderag.ingestion.parsing.fact_scopes import Scopes
-from coderag.ingestion.parsing.import_trees import from_file
+from coderag.ingestion.parsing.enclosing import TextRange, TextRanges
+from coderag.ingestion.parsing.fact_bindings import BindingReader, collect_first_names, is_bound_at
+from coderag.ingestion.parsing.fact_imports import ImportReader
+from coderag.ingestion.parsing.fact_scopes import ScopeTable
+from coderag.ingestion.parsing.import_trees import resolve_relative_path
 from coderag.ingestion.parsing.languages import LANGUAGES, Language
-from coderag.ingestion.parsing.source_text import LONGEST_TYPE, Captures, SourceText
+from coderag.ingestion.parsing.source_text import MAX_TYPE_CHARS, Captures, SourceText
 from coderag.ingestion.parsing.stage_clock import stages
 from coderag.schema.facts import MODULE_SCOPE, TEST_MODIFIER, Base, FileFacts, Import, Reference, ReferenceKind
 
 _TYPE_NAME = re.compile(r"(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
 _SEPARATOR = re.compile(r"::|\\")
 _RECEIVER = re.compile(rb"(?s).*?(?:(?:(?<![\w.>:)\]])[$@]?([A-Za-z_]\w*))?(\s*(?:\??\.|->|::)\s*))?\Z")
-_BEFORE_MEMBERS = (b".", b"->", b"::")
-_LONGEST_RECEIVER = 40  # bytes that are looked at
-_LINE = attrgetter("line")
-_PARAMETERS = frozenset({"parameter", "formal_parameter", "spread_parameter"})
-_EXPRESSIONS = frozenset({"call", "new", "read"})
-_MENTIONS = frozenset({"read", "type"})
-_PATHS_LEAD_OUT = frozenset({"rust"})  # grammars in whose paths ``super`` is the module around
+_MEMBER_OPERATORS = (b".", b"->", b"::")
+_MAX_RECEIVER_BYTES = 40  # bytes that are looked at
+_get_line = attrgetter("line")
+_PARAMETER_TYPES = frozenset({"parameter", "formal_parameter", "spread_parameter"})
+_EXPRESSION_KINDS = frozenset({"call", "new", "read"})
+_MENTION_KINDS = frozenset({"read", "type"})
+_SUPER_PATH_GRAMMARS = frozenset({"rust"})  # grammars in whose paths ``super`` is the module around
 
-_Use = tuple[ReferenceKind, int, str, int]
+_NameUse = tuple[ReferenceKind, int, str, int]
 """A kind of reference, where it begins, its chain or alternative ones, and the offset of the last name."""
 
 
 def read_facts(syntax: Syntax, data: bytes, language: Language) -> FileFacts:
     """Return the facts of a file whose syntax was read."""
     with stages.measure("facts"):
-        return _Reader(syntax, data, language).read() if language.graph else _read_plain(syntax, data, language)
+        return (
+            _FactReader(syntax, data, language).read() if language.graph else _read_plain_facts(syntax, data, language)
+        )
 
 
 def read_embedded_facts(syntaxes: Mapping[str, Syntax], data: bytes, language: str) -> FileFacts:
@@ -99,80 +101,84 @@ def read_embedded_facts(syntaxes: Mapping[str, Syntax], data: bytes, language: s
     """
     if not syntaxes:
         return FileFacts(language)
-    main = max(syntaxes, key=lambda name: len(syntaxes[name].all) + len(syntaxes[name].calls))
+    main = max(syntaxes, key=lambda name: len(syntaxes[name].declarations) + len(syntaxes[name].calls))
     return replace(read_facts(syntaxes[main], data, LANGUAGES[main]), language=language)
 
 
-def _read_plain(syntax: Syntax, data: bytes, language: Language) -> FileFacts:
+def _read_plain_facts(syntax: Syntax, data: bytes, language: Language) -> FileFacts:
     """Return the facts of a language without a query for them: what the chunks are made with tells enough."""
     source = SourceText(data)
-    scopes = Scopes(syntax, source)
+    scopes = ScopeTable(syntax, source)
     references = []
     for start, end in syntax.calls:
-        before = data[max(0, start - _LONGEST_RECEIVER) : start]
-        receiver = _RECEIVER.sub(_as_chain, before) if before.rstrip().endswith(_BEFORE_MEMBERS) else b""
+        prefix = data[max(0, start - _MAX_RECEIVER_BYTES) : start]
+        receiver = _RECEIVER.sub(_format_receiver, prefix) if prefix.rstrip().endswith(_MEMBER_OPERATORS) else b""
         chain = (receiver + data[start:end]).decode("utf-8", "replace")
-        references.append(Reference(scopes.at(start), "call", chain, source.line(start)))
+        references.append(Reference(scopes.find_scope(start), "call", chain, source.find_line(start)))
     return FileFacts(
         language.name,
-        definitions=scopes.definitions(),
-        imports=[Import(module, "", "", MODULE_SCOPE, source.line(start)) for start, module in syntax.imports],
-        bases=[Base(scopes.of(one), name, source.line(one.start)) for one in syntax.all for name in one.bases],
+        definitions=scopes.build_definitions(),
+        imports=[Import(module, "", "", MODULE_SCOPE, source.find_line(start)) for start, module in syntax.imports],
+        bases=[
+            Base(scopes.get_scope(declaration), name, source.find_line(declaration.start))
+            for declaration in syntax.declarations
+            for name in declaration.bases
+        ],
         references=references,
     )
 
 
-class _Reader:
+class _FactReader:
     """Reads the facts of one file."""
 
     def __init__(self, syntax: Syntax, data: bytes, language: Language) -> None:
-        self._matches = syntax.uses
+        self._matches = syntax.graph_matches
         self._language = language
         self._source = SourceText(data)
-        self._scopes = Scopes(syntax, self._source)
-        self._chains = Chains(self._source, language.grammar)
-        self._imports = Imports(self._source, self._scopes, language.grammar)
-        self._bindings = Bindings(self._source, self._scopes, self._chains)
+        self._scopes = ScopeTable(syntax, self._source)
+        self._chains = ChainParser(self._source, language.grammar)
+        self._imports = ImportReader(self._source, self._scopes, language.grammar)
+        self._bindings = BindingReader(self._source, self._scopes, self._chains)
         self._package = ""
         self._bases: dict[Base, None] = {}
-        self._uses: list[_Use] = []
+        self._uses: list[_NameUse] = []
         self._types_end = 0  # of the last type that was read
-        self._blocks: list[Part] = []
-        self._functions: list[Part] = []
-        self._functions_around = Parts(())
-        self._bound: list[Captures] = []  # what is bound and returned waits for all blocks and functions
-        self._returned: list[tuple[Callable[[Captures], None], Captures]] = []
+        self._blocks: list[TextRange] = []
+        self._functions: list[TextRange] = []
+        self._function_ranges = TextRanges(())
+        self._pending_bindings: list[Captures] = []  # what is bound and returned waits for all blocks and functions
+        self._pending_returns: list[tuple[Callable[[Captures], None], Captures]] = []
 
     def read(self) -> FileFacts:
         """Return the facts."""
-        read_one = self._readers()
+        readers = self._build_dispatch_table()
         for captures in self._matches:
             for capture in captures:
-                if capture in read_one:
-                    read_one[capture](captures)
+                if capture in readers:
+                    readers[capture](captures)
                     break
-        blocks, self._functions_around = Parts(self._blocks), Parts(self._functions)
-        for captures in self._bound:
+        blocks, self._function_ranges = TextRanges(self._blocks), TextRanges(self._functions)
+        for captures in self._pending_bindings:
             self._bindings.read(captures, blocks)
-        for read, captures in self._returned:
+        for read, captures in self._pending_returns:
             read(captures)
-        self._returned.clear()  # bound methods: the reader would refer to itself
-        self._bindings.settle(self._imports.named)
-        references = self._references()
-        heads = first_names({one.chain for one in references})
-        heads |= first_names({one.value for one in self._bindings.local})
+        self._pending_returns.clear()  # bound methods: the reader would refer to itself
+        self._bindings.settle(self._imports.imported_names)
+        references = self._list_references()
+        heads = collect_first_names({item.chain for item in references})
+        heads |= collect_first_names({item.value for item in self._bindings.local})
         return FileFacts(
             self._language.name,
             self._package,
-            self._scopes.definitions(),
-            sorted(self._imports.found, key=_LINE),
-            sorted(self._bases, key=_LINE),
-            sorted(self._bindings.outside, key=_LINE),
-            sorted((one for one in self._bindings.local if one.name in heads), key=_LINE),
-            sorted(references, key=_LINE),
+            self._scopes.build_definitions(),
+            sorted(self._imports.imports, key=_get_line),
+            sorted(self._bases, key=_get_line),
+            sorted(self._bindings.visible, key=_get_line),
+            sorted((item for item in self._bindings.local if item.name in heads), key=_get_line),
+            sorted(references, key=_get_line),
         )
 
-    def _readers(self) -> dict[str, Callable[[Captures], None]]:
+    def _build_dispatch_table(self) -> dict[str, Callable[[Captures], None]]:
         """Return for each capture that a fact has what reads the fact."""
         imports, bindings = self._imports, self._bindings
         return {
@@ -183,15 +189,15 @@ class _Reader:
             "decorator": self._read_decorator,
             "call.tokens": self._read_tokens,
             **{f"base{relation}": partial(self._read_base, relation) for relation in ("", ".inherits", ".implements")},
-            **dict.fromkeys(("bind", "bind.member", "bind.type"), self._bound.append),
+            **dict.fromkeys(("bind", "bind.member", "bind.type"), self._pending_bindings.append),
             "bind.item": bindings.read_item,
             "bind.entry": bindings.read_entry,
-            **dict.fromkeys(("block", "function"), self._read_part),
+            **dict.fromkeys(("block", "function"), self._read_range),
             "type": self._read_type,
-            "returns": partial(self._put_off, self._read_returned_type),
+            "returns": partial(self._defer, self._read_returned_type),
             "returns.item": self._read_returned_item,
             "parameter": self._read_parameter,
-            "return": partial(self._put_off, self._read_returned_value),
+            "return": partial(self._defer, self._read_returned_value),
             "modifier": self._read_modifier,
             "test": self._read_test,
             "test.inside": self._read_test_inside,
@@ -203,60 +209,62 @@ class _Reader:
 
     # Names used
 
-    def _references(self) -> list[Reference]:
+    def _list_references(self) -> list[Reference]:
         """Return the names used; a name that is mentioned twice in a scope is one reference, a variable's none.
 
         What is called or made is not mentioned there.
         """
-        found: dict[Reference, None] = {}
+        references: dict[Reference, None] = {}
         called = {offset for kind, _, _, offset in self._uses if kind == "call"}
-        made = {(start, text) for kind, start, text, _ in self._uses if kind == "new"}
+        instantiated = {(start, text) for kind, start, text, _ in self._uses if kind == "new"}
         mentioned: set[tuple[int, str, str]] = set()
-        variables = self._bindings.variables()
-        scopes = self._scopes.at_each([start for _, start, _, _ in self._uses])
-        lines = self._source.lines([offset for _, _, _, offset in self._uses])
-        for (kind, start, text, offset), innermost, line in zip(self._uses, scopes, lines, strict=True):
-            if (kind == "read" and offset in called) or (kind == "type" and (start, text) in made):
+        variables = self._bindings.find_variables()
+        scopes = self._scopes.find_scopes([start for _, start, _, _ in self._uses])
+        lines = self._source.find_lines([offset for _, _, _, offset in self._uses])
+        for (kind, start, text, offset), innermost_scope, line in zip(self._uses, scopes, lines, strict=True):
+            if (kind == "read" and offset in called) or (kind == "type" and (start, text) in instantiated):
                 continue
-            scope = self._scopes.decorated_at(start) if kind == "decorator" else innermost
+            scope = self._scopes.find_decorated_scope(start) if kind == "decorator" else innermost_scope
             for chain in text.split("|") if "|" in text else (text,):
-                if kind in _MENTIONS:
+                if kind in _MENTION_KINDS:
                     if (scope, kind, chain) in mentioned or (
-                        kind == "read" and known_at(variables.get((scope, chain), ()), line)
+                        kind == "read" and is_bound_at(variables.get((scope, chain), ()), line)
                     ):
                         continue
                     mentioned.add((scope, kind, chain))
-                found[Reference(scope, kind, self._from_file(kind, chain, scope), line)] = None
-        return list(found)
+                references[Reference(scope, kind, self._to_file_chain(kind, chain, scope), line)] = None
+        return list(references)
 
     def _read_use(self, kind: ReferenceKind, captures: Captures) -> None:
         for node in captures[kind]:
-            text, offset = self._chains.of(node)
+            text, offset = self._chains.parse(node)
             if not text:
                 continue
-            if kind == "call" and text.endswith("()") and self._chains.shape(node) in COUNTED:
+            if kind == "call" and text.endswith("()") and self._chains.get_shape(node) in COUNTED_SHAPES:
                 text = text[:-2]  # the call itself, not only what is called
             self._uses.append((kind, node.start_byte, text, offset))
 
     def _read_decorator(self, captures: Captures) -> None:
         for node in captures["decorator"]:
-            text, offset = self._chains.of(node)
+            text, offset = self._chains.parse(node)
             for chain in filter(None, text.split("|")):
                 self._uses.append(("decorator", node.start_byte, chain.removesuffix("()"), offset))
 
     def _read_tokens(self, captures: Captures) -> None:
         """Read a call among the tokens of a macro call."""
         for node in captures["call.tokens"]:
-            text, offset = self._chains.of_tokens(node)
+            text, offset = self._chains.parse_macro_tokens(node)
             if text:
                 self._uses.append(("call", node.start_byte, text, offset))
 
-    def _from_file(self, kind: ReferenceKind, chain: str, scope: int) -> str:
+    def _to_file_chain(self, kind: ReferenceKind, chain: str, scope: int) -> str:
         """Return a chain that leads out of a module inside the file as seen from the file's own module."""
-        leads_out = chain.startswith("super.") and kind in _EXPRESSIONS and self._language.grammar in _PATHS_LEAD_OUT
+        leads_out = (
+            chain.startswith("super.") and kind in _EXPRESSION_KINDS and self._language.grammar in _SUPER_PATH_GRAMMARS
+        )
         if not leads_out:
             return chain
-        return ".".join(from_file(chain.split("."), self._scopes.modules_around(scope)))
+        return ".".join(resolve_relative_path(chain.split("."), self._scopes.list_enclosing_modules(scope)))
 
     def _read_type(self, captures: Captures) -> None:
         for node in captures["type"]:
@@ -264,95 +272,95 @@ class _Reader:
             if end <= self._types_end:  # a part of one that was read
                 continue
             start = node.start_byte
-            is_counted = self._chains.shape(node) == "generic"  # then its arguments are types of their own
+            is_counted = self._chains.get_shape(node) == "generic"  # then its arguments are types of their own
             self._types_end = node.named_children[0].end_byte if is_counted else end
-            self._uses += [("type", start, chain, start) for chain in self._names_of_type(node)]
+            self._uses += [("type", start, chain, start) for chain in self._list_type_names(node)]
 
-    def _names_of_type(self, node: Node) -> list[str]:
-        text = self._source.of(node)
+    def _list_type_names(self, node: Node) -> list[str]:
+        text = self._source.read_node(node)
         if text.isidentifier():
             return [text]
-        if self._chains.shape(node) == "generic":
-            return [self._chains.of(node)[0]]
+        if self._chains.get_shape(node) == "generic":
+            return [self._chains.parse(node)[0]]
         return [_SEPARATOR.sub(".", name) for name in _TYPE_NAME.findall(text)]
 
     def _read_base(self, relation: str, captures: Captures) -> None:
         for node in captures[f"base{relation}"]:
-            text, offset = self._chains.of(node)
+            text, offset = self._chains.parse(node)
             name = text.removesuffix("[]").removesuffix("()")
-            if name and (scope := self._scopes.at(node.start_byte)) != MODULE_SCOPE:
-                self._bases[Base(scope, name, self._source.line(offset), relation.removeprefix("."))] = None
+            if name and (scope := self._scopes.find_scope(node.start_byte)) != MODULE_SCOPE:
+                self._bases[Base(scope, name, self._source.find_line(offset), relation.removeprefix("."))] = None
 
     # What is known of declarations
 
-    def _put_off(self, read: Callable[[Captures], None], captures: Captures) -> None:
-        self._returned.append((read, captures))
+    def _defer(self, read: Callable[[Captures], None], captures: Captures) -> None:
+        self._pending_returns.append((read, captures))
 
-    def _read_part(self, captures: Captures) -> None:
+    def _read_range(self, captures: Captures) -> None:
         for capture, parts in (("block", self._blocks), ("function", self._functions)):
             for node in captures.get(capture, ()):
                 start, end = node.start_byte, node.end_byte
-                parts.append(Part(start, end, self._source.line(start), self._source.line(end)))
+                parts.append(TextRange(start, end, self._source.find_line(start), self._source.find_line(end)))
 
-    def _is_of_declaration(self, node: Node) -> bool:
+    def _is_in_declaration(self, node: Node) -> bool:
         """Return whether the innermost function around a node is a declaration, not one without a name inside it."""
-        function = self._functions_around.around(node.start_byte)
-        declaration = self._scopes.declaration_at(node.start_byte)
+        function = self._function_ranges.find_innermost(node.start_byte)
+        declaration = self._scopes.find_declaration(node.start_byte)
         return function is None or (declaration is not None and function.start <= (declaration.body or (0,))[0])
 
     def _read_returned_type(self, captures: Captures) -> None:
         for node in captures["returns"]:
-            declaration = self._scopes.declaration_at(node.start_byte)
+            declaration = self._scopes.find_declaration(node.start_byte)
             bodies = [(body.start_byte, body.end_byte) for body in captures.get("function", ())]
             if declaration is not None and (not bodies or declaration.body in bodies):
-                self._scopes.returns[self._scopes.of(declaration)] = self._source.type_of(node)
+                self._scopes.returns[self._scopes.get_scope(declaration)] = self._source.read_type(node)
 
     def _read_returned_item(self, captures: Captures) -> None:
         """Read one of several types that a function returns: of ``A`` and ``B``, ``(A, B)``."""
         returns = self._scopes.returns
-        for node, scope in self._placed(captures["returns.item"]):
-            item, before = self._source.type_of(node), returns[scope]
-            returns[scope] = f"{before[:-1]}, {item})" if before else f"({item})"
+        for node, scope in self._pair_with_scopes(captures["returns.item"]):
+            item, items = self._source.read_type(node), returns[scope]
+            returns[scope] = f"{items[:-1]}, {item})" if items else f"({item})"
 
     def _read_parameter(self, captures: Captures) -> None:
         parameters = self._scopes.parameters
-        for node, scope in self._placed(captures["parameter"]):
-            item, before = self._source.type_of(node), parameters[scope]
-            parameters[scope] = f"{before}, {item}" if before else item
+        for node, scope in self._pair_with_scopes(captures["parameter"]):
+            item, items = self._source.read_type(node), parameters[scope]
+            parameters[scope] = f"{items}, {item}" if items else item
 
     def _read_returned_value(self, captures: Captures) -> None:
         returns = self._scopes.returns
-        for node, scope in self._placed(captures["return"]):
-            known = returns[scope]
-            if known and not (known.startswith("=") and len(known) < LONGEST_TYPE):
+        for node, scope in self._pair_with_scopes(captures["return"]):
+            returned = returns[scope]
+            if returned and not (returned.startswith("=") and len(returned) < MAX_TYPE_CHARS):
                 continue
-            text = self._chains.of(node)[0]
-            if text and self._is_of_declaration(node):
-                chains = dict.fromkeys([*known.removeprefix("=").split("|"), *text.split("|")])
+            text = self._chains.parse(node)[0]
+            if text and self._is_in_declaration(node):
+                chains = dict.fromkeys([*returned.removeprefix("=").split("|"), *text.split("|")])
                 returns[scope] = "=" + "|".join(filter(None, chains))
 
     def _read_modifier(self, captures: Captures) -> None:
         for node in captures["modifier"]:
-            self._add_modifier(self._scopes.decorated_at(node.start_byte), self._source.of(node))
+            self._add_modifier(self._scopes.find_decorated_scope(node.start_byte), self._source.read_node(node))
 
     def _read_test(self, captures: Captures) -> None:
-        below: Node | None = captures["test"][0]
-        while below is not None and (below.is_extra or below.type == "attribute_item"):
-            below = below.next_named_sibling
-        if below is not None:
-            self._add_modifier(self._scopes.starting_at(below.start_byte), TEST_MODIFIER)
+        sibling: Node | None = captures["test"][0]
+        while sibling is not None and (sibling.is_extra or sibling.type == "attribute_item"):
+            sibling = sibling.next_named_sibling
+        if sibling is not None:
+            self._add_modifier(self._scopes.find_scope_starting_at(sibling.start_byte), TEST_MODIFIER)
 
     def _read_test_inside(self, captures: Captures) -> None:
-        around = self._scopes.at(captures["test.inside"][0].start_byte)
-        for scope in self._scopes.in_module() if around == MODULE_SCOPE else [around]:
+        enclosing = self._scopes.find_scope(captures["test.inside"][0].start_byte)
+        for scope in self._scopes.list_module_scopes() if enclosing == MODULE_SCOPE else [enclosing]:
             self._add_modifier(scope, TEST_MODIFIER)
 
     def _read_arity(self, captures: Captures) -> None:
-        for node, scope in self._placed(captures["arity"]):
-            self._add_modifier(scope, _arity(node))
+        for node, scope in self._pair_with_scopes(captures["arity"]):
+            self._add_modifier(scope, _format_arity(node))
 
     def _read_type_parameters(self, captures: Captures) -> None:
-        for node, scope in self._placed(captures["type_parameters"]):
+        for node, scope in self._pair_with_scopes(captures["type_parameters"]):
             self._add_modifier(scope, f"`{len(node.named_children)}")
 
     def _add_modifier(self, scope: int, word: str) -> None:
@@ -362,34 +370,34 @@ class _Reader:
     def _read_anonymous(self, captures: Captures) -> None:
         for node in captures["anonymous"]:
             body = node.parent.named_children[-1] if node.parent is not None else node
-            for scope in self._scopes.outermost_inside(body):
-                self._scopes.owners[scope] = self._chains.of(node)[0]
+            for scope in self._scopes.list_outermost_scopes(body):
+                self._scopes.owners[scope] = self._chains.parse(node)[0]
 
     def _read_package(self, captures: Captures) -> None:
-        self._package = self._package or _SEPARATOR.sub(".", self._source.of(captures["package"][0]))
+        self._package = self._package or _SEPARATOR.sub(".", self._source.read_node(captures["package"][0]))
 
-    def _placed(self, nodes: list[Node]) -> list[tuple[Node, int]]:
+    def _pair_with_scopes(self, nodes: list[Node]) -> list[tuple[Node, int]]:
         """Return those of some nodes that are in a declaration, each with its scope."""
-        placed = [(node, self._scopes.at(node.start_byte)) for node in nodes]
-        return [(node, scope) for node, scope in placed if scope != MODULE_SCOPE]
+        scoped = [(node, self._scopes.find_scope(node.start_byte)) for node in nodes]
+        return [(node, scope) for node, scope in scoped if scope != MODULE_SCOPE]
 
 
-def _as_chain(match: re.Match[bytes]) -> bytes:
+def _format_receiver(match: re.Match[bytes]) -> bytes:
     """Return what stands before a called name as the beginning of its chain: a receiver that is one name, or an unknown one."""
     return b"" if not match[2] else (match[1] or b"?") + b"."
 
 
-def _arity(parameters: Node) -> str:
+def _format_arity(parameters: Node) -> str:
     """Return how many arguments a list of parameters takes, see `coderag.schema.facts.Definition.modifiers`."""
-    least = most = 0
+    minimum = maximum = 0
     is_open = parameters.child_by_field_name("type") is not None  # ``params`` in C#
-    for one in parameters.named_children:
-        if one.is_extra or one.type not in _PARAMETERS:
+    for parameter in parameters.named_children:
+        if parameter.is_extra or parameter.type not in _PARAMETER_TYPES:
             continue
-        words = {child.type for child in one.children}
-        if one.type == "spread_parameter":
-            return f"/{least}+"
-        least, most = least + ("=" not in words), most + 1
+        words = {child.type for child in parameter.children}
+        if parameter.type == "spread_parameter":
+            return f"/{minimum}+"
+        minimum, maximum = minimum + ("=" not in words), maximum + 1
     if is_open:
-        return f"/{least}+"
-    return f"/{least}" if least == most else f"/{least}-{most}"
+        return f"/{minimum}+"
+    return f"/{minimum}" if minimum == maximum else f"/{minimum}-{maximum}"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from tree_sitter import Node
 
 
-class Leaf(NamedTuple):
+class ImportLeaf(NamedTuple):
     """One name that a tree of paths brings.
 
     Attributes:
@@ -21,57 +21,57 @@ class Leaf(NamedTuple):
     line: int
 
 
-def leaves(tree: Node, around: Sequence[str]) -> Iterator[Leaf]:
+def flatten_import_tree(tree: Node, enclosing_modules: Sequence[str]) -> Iterator[ImportLeaf]:
     """Yield what a tree of paths brings.
 
     Args:
         around: Names of the modules around it in its file; paths that lead out of them are made to begin at the file's own
             module: in one of them ``super::x`` is ``self.x``.
     """
-    for path, alias, line in _paths(tree, ()):
-        parts = from_file(path[:-1] if path[-1] == "self" and len(path) > 1 else path, around)
+    for path, alias, line in _walk_paths(tree, ()):
+        parts = resolve_relative_path(path[:-1] if path[-1] == "self" and len(path) > 1 else path, enclosing_modules)
         if len(parts) == 1:
-            yield Leaf(parts[0], "", alias or parts[0], line)
+            yield ImportLeaf(parts[0], "", alias or parts[0], line)
         else:
-            yield Leaf(".".join(parts[:-1]), parts[-1], alias, line)
+            yield ImportLeaf(".".join(parts[:-1]), parts[-1], alias, line)
 
 
-def from_file(path: Sequence[str], around: Sequence[str]) -> Sequence[str]:
+def resolve_relative_path(path: Sequence[str], enclosing_modules: Sequence[str]) -> Sequence[str]:
     """Return a path that begins with ``self`` or ``super`` as seen from the file's own module."""
     steps = next((position for position, part in enumerate(path) if part != "super"), len(path))
     if path[0] == "self":
-        return ["self", *around, *path[1:]]
+        return ["self", *enclosing_modules, *path[1:]]
     if not steps:
         return path
-    if steps > len(around):
-        return ["super"] * (steps - len(around)) + list(path[steps:])
-    return ["self", *around[: len(around) - steps], *path[steps:]]
+    if steps > len(enclosing_modules):
+        return ["super"] * (steps - len(enclosing_modules)) + list(path[steps:])
+    return ["self", *enclosing_modules[: len(enclosing_modules) - steps], *path[steps:]]
 
 
-def _paths(node: Node, before: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str, int]]:
+def _walk_paths(node: Node, prefix: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str, int]]:
     """Yield each path of a tree with its alias and line."""
     line, kind = node.end_point[0] + 1, node.type
     if kind == "use_as_clause":
         path, alias = node.child_by_field_name("path"), node.child_by_field_name("alias")
         if path is not None and alias is not None:
-            yield (*before, *_parts(path)), _text(alias), line
+            yield (*prefix, *_split_path(path)), _read_text(alias), line
     elif kind == "scoped_use_list":
         path, inner = node.child_by_field_name("path"), node.child_by_field_name("list")
         if inner is not None:
-            yield from _paths(inner, (*before, *(_parts(path) if path is not None else ())))
+            yield from _walk_paths(inner, (*prefix, *(_split_path(path) if path is not None else ())))
     elif kind == "use_list":
         for child in node.named_children:
-            yield from _paths(child, before)
+            yield from _walk_paths(child, prefix)
     elif kind == "use_wildcard":
-        inside = [part for child in node.named_children[:1] for part in _parts(child)]
-        yield (*before, *inside, "*"), "", line
-    elif parts := _parts(node):
-        yield (*before, *parts), "", line
+        parents = [part for child in node.named_children[:1] for part in _split_path(child)]
+        yield (*prefix, *parents, "*"), "", line
+    elif parts := _split_path(node):
+        yield (*prefix, *parts), "", line
 
 
-def _parts(node: Node) -> tuple[str, ...]:
-    return tuple(filter(None, map(str.strip, _text(node).split("::"))))
+def _split_path(node: Node) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, _read_text(node).split("::"))))
 
 
-def _text(node: Node) -> str:
+def _read_text(node: Node) -> str:
     return (node.text or b"").decode("utf-8", "replace")

@@ -12,11 +12,11 @@ from importlib import resources
 from types import MappingProxyType
 from typing import Any, Final
 
-TEXT: Final = "text"
+PLAIN_TEXT: Final = "text"
 """The language of a file that is text and of no language known here."""
 
-_LOOKED_AT = 1 << 16  # characters: far enough for a header's licence and includes
-_MODELINE_WITHIN = 1000  # characters from the beginning or the end of a file
+_MAX_INSPECTED_CHARS = 1 << 16  # characters: far enough for a header's licence and includes
+_MODELINE_WINDOW_CHARS = 1000  # characters from the beginning or the end of a file
 _EMACS = re.compile(r"-\*-(?:.*?\bmode:)?\s*([\w+#-]+)\s*(?:;.*)?-\*-", re.IGNORECASE)
 _VIM = re.compile(r"\b(?:vim?|ex):.*?\b(?:ft|filetype)=([\w+#-]+)")
 _INTERPRETER = re.compile(r"^#!\s*(?:\S*/)?env(?:\s+-\S+|\s+\w+=\S*)*\s+(?:\S*/)?([\w+-]+)|^#!\s*(?:\S*/)?([\w+-]+)")
@@ -122,34 +122,40 @@ def detect_language(path: str, text: str = "") -> str:
         text: Its text, or the beginning of it; looked at only where the name says nothing or too little.
     """
     filename = path.rpartition("/")[2]
-    name = _by_name(filename)
+    name = _detect_by_name(filename)
     if name is None:
         stem = filename.partition(".")[0]  # Dockerfile.dev, Makefile.linux, LICENSE.MIT
-        return _by_shebang(text) or _by_modeline(text) or _BY_FILENAME.get(stem) or _by_content(text)
-    return _refined(LANGUAGES[name], text) if text else name
+        return (
+            _detect_by_shebang(text) or _detect_by_modeline(text) or _BY_FILENAME.get(stem) or _detect_by_content(text)
+        )
+    return _refine_language(LANGUAGES[name], text) if text else name
 
 
-def _refined(language: Language, text: str) -> str:
+def _refine_language(language: Language, text: str) -> str:
     """Return the language that a text shows itself to be in: the given one, or one that shares its extensions."""
     if not language.alternatives:
         return language.name
-    named = _by_modeline(text)
+    named = _detect_by_modeline(text)
     if named is not None and named in (language.name, *language.alternatives):
         return named
-    lines = "\n" + text[:_LOOKED_AT]
+    lines = "\n" + text[:_MAX_INSPECTED_CHARS]
     for name, pattern in language.alternatives.items():
-        if _compiled(pattern).search(lines) if pattern.startswith("^") else _compiled(pattern).match(lines, 1):
+        if (
+            _compile_pattern(pattern).search(lines)
+            if pattern.startswith("^")
+            else _compile_pattern(pattern).match(lines, 1)
+        ):
             return name
     return language.name
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     """Return a pattern of the table; a literal newline is found ten times as fast as the beginning of a line."""
     return re.compile(f"\n(?:{pattern[1:]})" if pattern.startswith("^") else pattern, re.MULTILINE)
 
 
-def language_named(word: str) -> Language | None:
+def find_language(word: str) -> Language | None:
     """Return the language that people, editors or kernels mean by a word: ``c++``, ``ts``, ``bash``, ``emacs-lisp``."""
     word = word.lower()
     name = (
@@ -159,40 +165,40 @@ def language_named(word: str) -> Language | None:
     return LANGUAGES[name] if name else None
 
 
-def _by_name(filename: str) -> str | None:
-    if (found := _BY_FILENAME.get(filename)) is not None:
-        return found
+def _detect_by_name(filename: str) -> str | None:
+    if (exact_name := _BY_FILENAME.get(filename)) is not None:
+        return exact_name
     dot = filename.rfind(".")
     if dot < 0:
         return None
     extension = filename[dot:].lower()
-    if extension in _TEMPLATE_EXTENSIONS and (made := _by_name(filename[:dot])) is not None:
-        return made
+    if extension in _TEMPLATE_EXTENSIONS and (inner_name := _detect_by_name(filename[:dot])) is not None:
+        return inner_name
     return _BY_EXTENSION.get(extension)
 
 
-def _by_shebang(text: str) -> str | None:
+def _detect_by_shebang(text: str) -> str | None:
     if not text.startswith("#!") or not (interpreter := _INTERPRETER.match(text)):
         return None
     name = (interpreter[1] or interpreter[2]).lower()
-    return _BY_SHEBANG.get(name) or _BY_SHEBANG.get(name.rstrip("0123456789.-"), TEXT)
+    return _BY_SHEBANG.get(name) or _BY_SHEBANG.get(name.rstrip("0123456789.-"), PLAIN_TEXT)
 
 
-def _by_modeline(text: str) -> str | None:
+def _detect_by_modeline(text: str) -> str | None:
     """Return the language that a line for an editor names, if it is known."""
-    head, tail = text[:_MODELINE_WITHIN], text[-_MODELINE_WITHIN:]
+    head, tail = text[:_MODELINE_WINDOW_CHARS], text[-_MODELINE_WINDOW_CHARS:]
     match = "-*-" in head and _EMACS.search("\n".join(head.split("\n", 2)[:2]))
     match = match or (("ft=" in head or "filetype=" in head) and _VIM.search(head))
     match = match or (("ft=" in tail or "filetype=" in tail) and _VIM.search(tail))
     if not match:
         return None
-    language = language_named(match[match.lastindex or 0])
+    language = find_language(match[match.lastindex or 0])
     return language.name if language else None
 
 
-def _by_content(text: str) -> str:
-    head = text[:_MODELINE_WITHIN]
+def _detect_by_content(text: str) -> str:
+    head = text[:_MODELINE_WINDOW_CHARS]
     for language in LANGUAGES.values():
-        if language.content and _compiled(language.content).match(head):
+        if language.content and _compile_pattern(language.content).match(head):
             return language.name
-    return TEXT
+    return PLAIN_TEXT

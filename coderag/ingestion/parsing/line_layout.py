@@ -4,47 +4,56 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from coderag.ingestion.parsing.declaration_records import DATA, Declaration
-from coderag.ingestion.parsing.declarations import Syntax, innermost
-from coderag.ingestion.parsing.layout import Layout, Piece
+from coderag.ingestion.parsing.declarations import Syntax, find_innermost
+from coderag.ingestion.parsing.layout import DeclarationLayout, LineSpan
 from coderag.ingestion.parsing.strategies import LineRange, Strategy
 
-_NAMING_SHARE = 0.5  # a constant or variable names lines of which it is at least this share
+_MIN_NAMING_SHARE = 0.5  # a constant or variable names lines of which it is at least this share
 
 
-def make_layout(data: bytes, starts: Sequence[int], syntax: Syntax, strategy: Strategy) -> Layout:
+def make_layout(data: bytes, starts: Sequence[int], syntax: Syntax, strategy: Strategy) -> DeclarationLayout:
     """Return the layout of a file by a strategy."""
     if ranges := strategy.cut(data, starts, syntax.root):
         return LineLayout(data, starts, syntax, ranges)
-    return Layout(data, starts, syntax, max_tokens=strategy.max_tokens, min_tokens=strategy.min_tokens)
+    return DeclarationLayout(data, starts, syntax, max_tokens=strategy.max_tokens, min_tokens=strategy.min_tokens)
 
 
-class LineLayout(Layout):
+class LineLayout(DeclarationLayout):
     """Names ranges of lines: each after the largest declaration that begins in it, else after the one around it."""
 
     def __init__(self, data: bytes, starts: Sequence[int], syntax: Syntax, ranges: Iterable[LineRange]) -> None:
         super().__init__(data, starts, syntax, max_tokens=0, min_tokens=0)
         self._ranges = ranges
-        self._declarations = syntax.all
-        self._declared_at = [declaration.start for declaration in syntax.all]
+        self._declarations = syntax.declarations
+        self._declaration_starts = [declaration.start for declaration in syntax.declarations]
 
-    def pieces(self) -> list[Piece]:
+    def build_spans(self) -> list[LineSpan]:
         """Return the pieces of the file."""
-        return [self._piece(*lines) for lines in self._ranges]
+        return [self._build_span(*lines) for lines in self._ranges]
 
-    def _piece(self, first: int, last: int, overlap: int) -> Piece:
+    def _build_span(self, first: int, last: int, overlap: int) -> LineSpan:
         start, end = self._starts[first], self._starts[last - overlap]
-        inside = slice(bisect_left(self._declared_at, start), bisect_left(self._declared_at, end))
-        begun = [one for one in self._declarations[inside] if one.parent is None or one.parent.start < start]
-        naming = [one for one in begun if one.kind not in DATA or _within(one, end) >= _NAMING_SHARE * (end - start)]
-        piece = Piece(first, last, "module", None, None, merged=len(begun) > 1, overlap=overlap)
+        inside = slice(bisect_left(self._declaration_starts, start), bisect_left(self._declaration_starts, end))
+        starting = [
+            declaration
+            for declaration in self._declarations[inside]
+            if declaration.parent is None or declaration.parent.start < start
+        ]
+        naming = [
+            declaration
+            for declaration in starting
+            if declaration.kind not in DATA
+            or _count_bytes_before(declaration, end) >= _MIN_NAMING_SHARE * (end - start)
+        ]
+        span = LineSpan(first, last, "module", None, None, is_merged=len(starting) > 1, overlap=overlap)
         if naming:
-            piece.owner = max(naming, key=lambda one: _within(one, end))
-        elif not begun:
-            piece.owner = innermost(self._declarations, self._declared_at, start)
-            piece.continues = True
-        return piece
+            span.owner = max(naming, key=lambda declaration: _count_bytes_before(declaration, end))
+        elif not starting:
+            span.owner = find_innermost(self._declarations, self._declaration_starts, start)
+            span.is_continuation = True
+        return span
 
 
-def _within(declaration: Declaration, end: int) -> int:
+def _count_bytes_before(declaration: Declaration, end: int) -> int:
     """Return how many bytes of a declaration lie before ``end``."""
     return min(declaration.end, end) - declaration.start

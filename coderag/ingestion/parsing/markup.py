@@ -7,15 +7,15 @@ from itertools import accumulate, pairwise
 
 from coderag.text.token_counts import estimate_tokens
 
-NOTHING_BUT_ENDS = re.compile(rb"(?:\s|</[\w.:-]+\s*>)*").fullmatch
+ONLY_CLOSING_TAGS = re.compile(rb"(?:\s|</[\w.:-]+\s*>)*").fullmatch
 
 _TAG_LINE = re.compile(rb"^([ \t]*)(?:<[A-Za-z!?%]|\{[%#@{])", re.MULTILINE)
-_DEEPEST = 40  # indentations that are told apart
+_MAX_INDENTATIONS = 40  # indentations that are told apart
 _COMPONENT = re.compile(r"<([A-Z][\w.]*|[a-z]\w*(?:-\w+)+)(?=[\s/>])")
-_CALLED = re.compile(r"(?<![\w$.-])(?:[\w$]+\.)*([A-Za-z_$][\w$]*)\(")
+_CALL = re.compile(r"(?<![\w$.-])(?:[\w$]+\.)*([A-Za-z_$][\w$]*)\(")
 _HANDLER = re.compile(r"(?:@[\w.:-]+=\"|\bon:?\w+=\{)([A-Za-z_$][\w$]*)(?=[\"}])")
-_STYLED = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
-_NO_CALLS = frozenset(
+_SCRIPT_OR_STYLE = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_NON_CALLS = frozenset(
     {"if", "for", "while", "switch", "catch", "function", "return", "rgb", "rgba", "url", "var", "calc"}
 )
 _USED_FILE = re.compile(
@@ -24,7 +24,7 @@ _USED_FILE = re.compile(
 )
 
 
-def tag_lines(data: bytes, starts: Sequence[int], first: int, last: int, most_tokens: int) -> list[int]:
+def find_tag_lines(data: bytes, starts: Sequence[int], first: int, last: int, max_tokens: int) -> list[int]:
     """Return the lines within ``[first, last)`` at which to cut: tags of the least indentation that suffices."""
     begin, end = starts[first], starts[last]
     tags = [
@@ -33,29 +33,29 @@ def tag_lines(data: bytes, starts: Sequence[int], first: int, last: int, most_to
     ]
     totals = [0, *accumulate(estimate_tokens(data[low:high]) for low, high in pairwise(starts[first : last + 1]))]
     lines: list[int] = []
-    for indentation in sorted({indent for indent, _ in tags})[:_DEEPEST]:
+    for indentation in sorted({indent for indent, _ in tags})[:_MAX_INDENTATIONS]:
         lines = [line for indent, line in tags if indent <= indentation and line > first]
         parts = pairwise([0, *(line - first for line in lines), last - first])
-        if all(totals[high] - totals[low] <= most_tokens for low, high in parts):
+        if all(totals[high] - totals[low] <= max_tokens for low, high in parts):
             break
     return lines
 
 
-def used_names(text: str) -> list[str]:
+def find_used_names(text: str) -> list[str]:
     """Return the components and functions that markup uses, in order; ``<user-card>`` is ``UserCard``."""
-    markup = _STYLED.sub("", text)
-    found = [(one.start(), _pascal(one[1])) for one in _COMPONENT.finditer(markup)]
-    for pattern in (_CALLED, _HANDLER):
-        found += [(one.start(), one[1]) for one in pattern.finditer(markup) if one[1] not in _NO_CALLS]
-    return list(dict.fromkeys(name for _, name in sorted(found)))
+    markup = _SCRIPT_OR_STYLE.sub("", text)
+    uses = [(match.start(), _to_pascal_case(match[1])) for match in _COMPONENT.finditer(markup)]
+    for pattern in (_CALL, _HANDLER):
+        uses += [(match.start(), match[1]) for match in pattern.finditer(markup) if match[1] not in _NON_CALLS]
+    return list(dict.fromkeys(name for _, name in sorted(uses)))
 
 
-def _pascal(tag: str) -> str:
+def _to_pascal_case(tag: str) -> str:
     if "-" in tag:
         return "".join(word[:1].upper() + word[1:] for word in tag.split("-"))
     return tag.rpartition(".")[2]
 
 
-def used_files(text: str) -> list[str]:
+def find_used_files(text: str) -> list[str]:
     """Return the scripts, styles and templates of the repository that markup names."""
-    return list(dict.fromkeys(one[1] or one[2] for one in _USED_FILE.finditer(text)))
+    return list(dict.fromkeys(match[1] or match[2] for match in _USED_FILE.finditer(text)))

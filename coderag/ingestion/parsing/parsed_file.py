@@ -62,7 +62,7 @@ class ParsedFile:
     note: str = ""
 
 
-def chunk_id(repository: str, metadata: ChunkMetadata, *, first_byte_of_line: int | None = None) -> str:
+def compute_chunk_id(repository: str, metadata: ChunkMetadata, *, first_byte_of_line: int | None = None) -> str:
     """Return the id of a chunk: a SHA-256 of repository, path, qualified name, start line and content.
 
     Args:
@@ -75,7 +75,7 @@ def chunk_id(repository: str, metadata: ChunkMetadata, *, first_byte_of_line: in
     return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def chunk_ids(repository: str, parsed: ParsedFile) -> list[str]:
+def compute_chunk_ids(repository: str, parsed: ParsedFile) -> list[str]:
     """Return the id of each chunk of a file."""
     ids = []
     line_start, ends_line = 0, True
@@ -83,14 +83,14 @@ def chunk_ids(repository: str, parsed: ParsedFile) -> list[str]:
         start = chunk.metadata["start_byte"]
         if ends_line:
             line_start = start
-        ids.append(chunk_id(repository, chunk.metadata, first_byte_of_line=None if ends_line else line_start))
+        ids.append(compute_chunk_id(repository, chunk.metadata, first_byte_of_line=None if ends_line else line_start))
         ends_line = chunk.text.endswith("\n")
     return ids
 
 
 def place_file(parsed: ParsedFile, path: str, role: str) -> ParsedFile:
     """Return what `parse_file` made of a file without a path and role as it would have been with them; changes it."""
-    name, qualified_name = module_name(path)
+    name, qualified_name = derive_module_name(path)
     for chunk in parsed.chunks:
         metadata = chunk.metadata
         metadata["path"], metadata["role"] = path, role
@@ -99,7 +99,7 @@ def place_file(parsed: ParsedFile, path: str, role: str) -> ParsedFile:
     return replace(parsed, path=path)
 
 
-def module_name(path: str) -> tuple[str, str]:
+def derive_module_name(path: str) -> tuple[str, str]:
     """Return the name and the qualified name of a file's own code: ``sessions`` and ``requests/sessions``.
 
     Nothing else of a chunk may depend on the path, so that what was parsed once serves every file of equal content.
@@ -107,7 +107,7 @@ def module_name(path: str) -> tuple[str, str]:
     return PurePosixPath(path).stem, get_module_name(path)
 
 
-class _Place(TypedDict):
+class _ContentLocation(TypedDict):
     start_line: int
     end_line: int
     start_byte: int
@@ -115,7 +115,7 @@ class _Place(TypedDict):
     content_hash: str
 
 
-def place_of(content: bytes, starts: Sequence[int], start: int) -> _Place:
+def locate_content(content: bytes, starts: Sequence[int], start: int) -> _ContentLocation:
     """Return what of a chunk's metadata says where it lies, of the content that begins at a byte of the file."""
     end = start + len(content)
     last = len(starts) - 1
@@ -128,9 +128,9 @@ def place_of(content: bytes, starts: Sequence[int], start: int) -> _Place:
     }
 
 
-def chunk_of_span(file: SourceFile, span: Span) -> ParsedChunk:
+def build_chunk(file: SourceFile, span: Span) -> ParsedChunk:
     """Return lines of a file as a chunk."""
-    name, qualified_name = (span.name, span.qualified_name) if span.name else module_name(file.path)
+    name, qualified_name = (span.name, span.qualified_name) if span.name else derive_module_name(file.path)
     content = file.data[span.start : span.end]
     return ParsedChunk(
         content.decode("utf-8", "surrogatepass"),
@@ -138,15 +138,15 @@ def chunk_of_span(file: SourceFile, span: Span) -> ParsedChunk:
             "path": file.path, "language": file.language, "kind": span.kind, "name": name, "qualified_name": qualified_name,
             "signature": span.signature, "docstring": "", "summary": "", "summary_source": "", "parent": span.parent,
             "context": span.context, "symbols": span.symbols, "imports": span.imports, "calls": span.calls, "bases": [],
-            "complexity": span.complexity, "role": file.role, **place_of(content, file.starts, span.start),
+            "complexity": span.complexity, "role": file.role, **locate_content(content, file.starts, span.start),
         },
     )  # fmt: skip
 
 
-def stretched(chunk: ParsedChunk, file: SourceFile, start: int, end: int) -> ParsedChunk:
+def extend_chunk(chunk: ParsedChunk, file: SourceFile, start: int, end: int) -> ParsedChunk:
     """Return a chunk with the empty lines around it."""
     if (start, end) == (chunk.metadata["start_byte"], chunk.metadata["end_byte"]):
         return chunk
     content = file.data[start:end]
-    metadata: ChunkMetadata = {**chunk.metadata, **place_of(content, file.starts, start)}
+    metadata: ChunkMetadata = {**chunk.metadata, **locate_content(content, file.starts, start)}
     return ParsedChunk(content.decode("utf-8", "surrogatepass"), metadata)

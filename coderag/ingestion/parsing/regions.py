@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from coderag.ingestion.parsing.languages import LANGUAGES, Language, language_named
+from coderag.ingestion.parsing.languages import LANGUAGES, Language, find_language
 
 _ELEMENT = re.compile(
     rb"<!--.*?(?:-->|\Z)"
@@ -14,11 +14,11 @@ _ELEMENT = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _FRONT_MATTER = re.compile(rb"\s*---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
-_WRITTEN_IN = re.compile(rb"\b(?:lang|type)\s*=\s*[\"']?(?:[\w.-]+/)?(?:x-)?([\w+#-]+)", re.IGNORECASE)
+_LANGUAGE_ATTRIBUTE = re.compile(rb"\b(?:lang|type)\s*=\s*[\"']?(?:[\w.-]+/)?(?:x-)?([\w+#-]+)", re.IGNORECASE)
 _PLAIN_SCRIPT: Final = frozenset({"javascript", "ecmascript", "module", "babel", "jsx"})
 _TEMPLATE_TAG = re.compile(rb"\{\{[^{}\n]{0,300}\}\}|\{%[^\n]{0,300}?%\}|<[%?].{0,3000}?[%?]>", re.DOTALL)
-_VALUES: Final = (b"{{", b"<%=", b"<?=")  # begin a tag that stands for a value
-_ALL_SPACE = bytes(byte if byte == ord("\n") else ord(" ") for byte in range(256))
+_VALUE_TAG_OPENINGS: Final = (b"{{", b"<%=", b"<?=")  # begin a tag that stands for a value
+_TO_SPACES = bytes(byte if byte == ord("\n") else ord(" ") for byte in range(256))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,55 +44,57 @@ class Region:
 
 def find_elements(data: bytes, starts: Sequence[int], markup: Language) -> list[Region]:
     """Return the scripts, styles and front matter of a file, in order. Of what shares a line, only the first."""
-    found: list[tuple[tuple[int, int], tuple[int, int], Language]] = []
+    elements: list[tuple[tuple[int, int], tuple[int, int], Language]] = []
     begin = 0
     if markup.front_matter and (fences := _FRONT_MATTER.match(data)):
-        found.append((fences.span(), fences.span(1), LANGUAGES[markup.front_matter]))
+        elements.append((fences.span(), fences.span(1), LANGUAGES[markup.front_matter]))
         begin = fences.end()
-    found += [
+    elements += [
         (element.span(), element.span("content"), language)
         for element in _ELEMENT.finditer(data, begin)
-        if element["tag"] is not None and (language := _language_of(element, markup)) is not None
+        if element["tag"] is not None and (language := _detect_language(element, markup)) is not None
     ]
     regions: list[Region] = []
-    for outer, (first, last), language in found:
+    for outer, (first, last), language in elements:
         code = data[first:last].strip()
         offset = last - len(data[first:last].lstrip())
-        lines = _lines(starts, outer)
+        lines = _find_lines(starts, outer)
         if code and (not regions or lines[0] >= regions[-1].outer_end):
-            inner = _lines(starts, (offset, offset + len(code)))
+            inner = _find_lines(starts, (offset, offset + len(code)))
             if markup.template_extensions:  # elsewhere ``{{`` is an object in JSX
-                code = _without_template_tags(code)
+                code = _mask_template_tags(code)
             regions.append(Region(*lines, *inner, language, offset, code))
     return regions
 
 
-def mask(data: bytes, regions: Iterable[Region]) -> bytes:
+def mask_outside(data: bytes, regions: Iterable[Region]) -> bytes:
     """Return a text of the same length and lines in which all but the code of some regions is space."""
-    masked = bytearray(space(data))
+    masked = bytearray(to_spaces(data))
     for region in regions:
         masked[region.offset : region.offset + len(region.code)] = region.code
     return bytes(masked)
 
 
-def space(data: bytes) -> bytes:
+def to_spaces(data: bytes) -> bytes:
     """Return as much space, with the same lines."""
-    return data.translate(_ALL_SPACE)
+    return data.translate(_TO_SPACES)
 
 
-def _lines(starts: Sequence[int], span: tuple[int, int]) -> tuple[int, int]:
+def _find_lines(starts: Sequence[int], span: tuple[int, int]) -> tuple[int, int]:
     return bisect_right(starts, span[0]) - 1, bisect_right(starts, span[1] - 1)
 
 
-def _language_of(element: re.Match[bytes], markup: Language) -> Language | None:
+def _detect_language(element: re.Match[bytes], markup: Language) -> Language | None:
     """Return the language of a script or style; None if it is data, or a template."""
-    usual = markup.scripts if element["tag"].lower() == b"script" else "css"
-    named = _WRITTEN_IN.search(element["attributes"])
-    word = named[1].decode().lower() if named is not None else usual
-    language = LANGUAGES[usual] if word in _PLAIN_SCRIPT else language_named(word)
+    default_name = markup.scripts if element["tag"].lower() == b"script" else "css"
+    named = _LANGUAGE_ATTRIBUTE.search(element["attributes"])
+    word = named[1].decode().lower() if named is not None else default_name
+    language = LANGUAGES[default_name] if word in _PLAIN_SCRIPT else find_language(word)
     return language if language is not None and language.query and not language.data else None
 
 
-def _without_template_tags(code: bytes) -> bytes:
+def _mask_template_tags(code: bytes) -> bytes:
     """Return code of the same length without tags of Jinja, ERB, Handlebars or PHP: ``0`` for those that are values."""
-    return _TEMPLATE_TAG.sub(lambda tag: (b"0" if tag[0].startswith(_VALUES) else b" ") + space(tag[0][1:]), code)
+    return _TEMPLATE_TAG.sub(
+        lambda tag: (b"0" if tag[0].startswith(_VALUE_TAG_OPENINGS) else b" ") + to_spaces(tag[0][1:]), code
+    )

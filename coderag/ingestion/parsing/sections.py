@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from coderag.ingestion.parsing.spans import Span
-from coderag.ingestion.parsing.splitting import blank_lines, split_lines
+from coderag.ingestion.parsing.splitting import find_lines_after_blank, split_lines
 from coderag.schema.chunks import SymbolRecord
-from coderag.text.token_counts import estimate_tokens, exceeds
+from coderag.text.token_counts import estimate_tokens, is_over_limit
 
 SEPARATOR = " > "
 """Between the headings of a section's qualified name."""
@@ -43,10 +43,10 @@ class Heading:
     title: str
 
 
-def markdown_headings(lines: Sequence[bytes]) -> Iterator[Heading]:
+def find_markdown_headings(lines: Sequence[bytes]) -> Iterator[Heading]:
     """Yield the headings of a Markdown text, fenced code left out."""
     fence = b""
-    first = _after_front_matter(lines)
+    first = _skip_front_matter(lines)
     for number in range(first, len(lines)):
         line = lines[number]
         if marks := _FENCE.match(line):
@@ -57,9 +57,9 @@ def markdown_headings(lines: Sequence[bytes]) -> Iterator[Heading]:
         elif fence:
             continue
         elif heading := _ATX.match(line):
-            yield Heading(number, len(heading[1]), _title(heading[2] or b""))
+            yield Heading(number, len(heading[1]), _clean_title(heading[2] or b""))
         elif number > first and (rule := _SETEXT.match(line)) and _is_paragraph(lines, number - 1):
-            yield Heading(number - 1, 1 if rule[1].startswith(b"=") else 2, _title(lines[number - 1]))
+            yield Heading(number - 1, 1 if rule[1].startswith(b"=") else 2, _clean_title(lines[number - 1]))
 
 
 def _is_paragraph(lines: Sequence[bytes], number: int) -> bool:
@@ -71,7 +71,7 @@ def _is_paragraph(lines: Sequence[bytes], number: int) -> bool:
     return number == 0 or not lines[number - 1].strip()
 
 
-def _after_front_matter(lines: Sequence[bytes]) -> int:
+def _skip_front_matter(lines: Sequence[bytes]) -> int:
     if lines and lines[0].rstrip() == _FRONT_MATTER:
         for number in range(1, len(lines)):
             if lines[number].rstrip() == _FRONT_MATTER:
@@ -79,7 +79,7 @@ def _after_front_matter(lines: Sequence[bytes]) -> int:
     return 0
 
 
-def rst_headings(lines: Sequence[bytes]) -> Iterator[Heading]:
+def find_rst_headings(lines: Sequence[bytes]) -> Iterator[Heading]:
     """Yield the headings of a reStructuredText; a level is what its underline was first seen as."""
     levels: dict[tuple[bytes, bool], int] = {}
     number = 1
@@ -96,36 +96,38 @@ def rst_headings(lines: Sequence[bytes]) -> Iterator[Heading]:
             overlined = number >= 2 and bool(_RST_RULE.match(lines[number - 2])) and lines[number - 2][:1] == rule[1]
             if overlined or number < 2 or not lines[number - 2].strip():
                 level = levels.setdefault((rule[1], overlined), len(levels) + 1)
-                yield Heading(number - 2 if overlined else number - 1, level, _title(text))
+                yield Heading(number - 2 if overlined else number - 1, level, _clean_title(text))
         number += 1
 
 
-def asciidoc_headings(lines: Sequence[bytes]) -> Iterator[Heading]:
+def find_asciidoc_headings(lines: Sequence[bytes]) -> Iterator[Heading]:
     """Yield the headings of an AsciiDoc text, delimited blocks left out; anchors and attributes above belong to them."""
     delimiter = b""
-    above = -1  # the first of the lines just above that are attributes or anchors
+    first_above = -1  # the first of the lines just above that are attributes or anchors
     for number, line in enumerate(lines):
         text = line.rstrip()
         if delimiter:
             delimiter = b"" if text == delimiter else delimiter
             continue
         if _ADOC_ATTRIBUTES.match(text):
-            above = number if above < 0 else above
+            first_above = number if first_above < 0 else first_above
             continue
-        first = number if above < 0 else above
-        is_discrete = above >= 0 and any(_ADOC_DISCRETE.match(one) for one in lines[above:number])
-        above = -1
+        first = number if first_above < 0 else first_above
+        is_discrete = first_above >= 0 and any(
+            _ADOC_DISCRETE.match(attribute_line) for attribute_line in lines[first_above:number]
+        )
+        first_above = -1
         if heading := _ADOC_HEADING.match(text):
             if not is_discrete:
-                yield Heading(first, len(heading[1]), _adoc_title(heading[2]))
+                yield Heading(first, len(heading[1]), _clean_adoc_title(heading[2]))
         elif _ADOC_DELIMITER.match(text):
             if _is_adoc_title(lines, number):
                 level = _ADOC_UNDERLINES.index(text[:1]) + 1
-                yield Heading(number - 1, level, _adoc_title(lines[number - 1]))
+                yield Heading(number - 1, level, _clean_adoc_title(lines[number - 1]))
             else:
                 delimiter = _FENCED if text.startswith(_FENCED) else text
         elif _ADOC_UNDERLINE.match(text) and _is_adoc_title(lines, number):
-            yield Heading(number - 1, _ADOC_UNDERLINES.index(text[:1]) + 1, _adoc_title(lines[number - 1]))
+            yield Heading(number - 1, _ADOC_UNDERLINES.index(text[:1]) + 1, _clean_adoc_title(lines[number - 1]))
 
 
 def _is_adoc_title(lines: Sequence[bytes], number: int) -> bool:
@@ -137,22 +139,22 @@ def _is_adoc_title(lines: Sequence[bytes], number: int) -> bool:
     return abs(length - len(rule)) <= 1 and (number < 2 or not lines[number - 2].strip())
 
 
-def _adoc_title(text: bytes) -> str:
+def _clean_adoc_title(text: bytes) -> str:
     return " ".join(_ADOC_INLINE.sub("", text.decode("utf-8", "replace")).split())
 
 
-def _title(text: bytes) -> str:
-    shown = _BADGE.sub("", text.decode("utf-8", "replace"))
-    return " ".join(_INLINE.sub(r"\1", shown).split())
+def _clean_title(text: bytes) -> str:
+    visible = _BADGE.sub("", text.decode("utf-8", "replace"))
+    return " ".join(_INLINE.sub(r"\1", visible).split())
 
 
-_HEADINGS: dict[str, Callable[[Sequence[bytes]], Iterator[Heading]]] = {
-    "markdown": markdown_headings,
-    "rst": rst_headings,
-    "asciidoc": asciidoc_headings,
+_HEADING_FINDERS: dict[str, Callable[[Sequence[bytes]], Iterator[Heading]]] = {
+    "markdown": find_markdown_headings,
+    "rst": find_rst_headings,
+    "asciidoc": find_asciidoc_headings,
 }
 
-DOCUMENTS: Final = frozenset(_HEADINGS)
+DOCUMENT_LANGUAGES: Final = frozenset(_HEADING_FINDERS)
 """Languages of documents with headings."""
 
 
@@ -165,14 +167,14 @@ def lay_out_sections(
         language: One of `DOCUMENTS`.
     """
     sections = _read_sections(data, starts, language)
-    return _lay_out(data, starts, sections, max_tokens, min_tokens)
+    return _lay_out_spans(data, starts, sections, max_tokens, min_tokens)
 
 
-def lay_out_within(
+def lay_out_section_range(
     data: bytes,
     starts: Sequence[int],
     sections: Sequence["Section"],
-    within: tuple[int, int],
+    line_range: tuple[int, int],
     *,
     max_tokens: int,
     min_tokens: int,
@@ -180,9 +182,9 @@ def lay_out_within(
     """Return the sections, or parts of them, that are in some lines ``[first, last)`` (0-based) of a document.
 
     Args:
-        sections: All of the document, see `sections_of`.
+        sections: All of the document, see `build_sections`.
     """
-    begin, end = within
+    begin, end = line_range
     low = max(0, bisect_right(sections, begin, key=lambda section: section[0]) - 1)
     high = bisect_left(sections, end, key=lambda section: section[0])
     clipped = [
@@ -190,36 +192,36 @@ def lay_out_within(
         for first, last, path, members in sections[low:high]
         if last > begin
     ]
-    return _lay_out(data, starts, clipped, max_tokens, min_tokens)
+    return _lay_out_spans(data, starts, clipped, max_tokens, min_tokens)
 
 
-def _lay_out(
+def _lay_out_spans(
     data: bytes, starts: Sequence[int], sections: Sequence["Section"], max_tokens: int, min_tokens: int
 ) -> list[Span]:
     spans: list[Span] = []
-    for first, last, path, members in _merge(data, starts, sections, max_tokens, min_tokens):
+    for first, last, path, members in _merge_sections(data, starts, sections, max_tokens, min_tokens):
         span = Span(starts[first], starts[last], "section")
         if path:
             span.name, span.qualified_name = path[-1], SEPARATOR.join(path)
             span.parent = span.context = SEPARATOR.join(path[:-1])
             span.signature = path[-1]
         span.symbols = members
-        if not exceeds(data[span.start : span.end], max_tokens):
+        if not is_over_limit(data[span.start : span.end], max_tokens):
             spans.append(span)
             continue
-        cuts = blank_lines(data, starts, first, last)
+        cuts = find_lines_after_blank(data, starts, first, last)
         for start, end in split_lines(data, starts, first, last, cuts=cuts, max_tokens=max_tokens):
             symbols = [symbol for symbol in span.symbols if start <= starts[symbol["start_line"] - 1] < end]
             spans.append(replace(span, start=start, end=end, symbols=symbols))
     return spans
 
 
-def section_symbols(data: bytes, starts: Sequence[int], language: str) -> list[SymbolRecord]:
+def list_section_symbols(data: bytes, starts: Sequence[int], language: str) -> list[SymbolRecord]:
     """Return a document's sections as symbols, in order; each ends where the next begins."""
     return [symbol for *_, members in _read_sections(data, starts, language) for symbol in members]
 
 
-def _symbol(path: tuple[str, ...], first: int, last: int) -> SymbolRecord:
+def _make_symbol(path: tuple[str, ...], first: int, last: int) -> SymbolRecord:
     return {
         "name": path[-1],
         "qualified_name": SEPARATOR.join(path),
@@ -235,10 +237,10 @@ Section = tuple[int, int, tuple[str, ...], list[SymbolRecord]]
 
 def _read_sections(data: bytes, starts: Sequence[int], language: str) -> list[Section]:
     last = len(starts) - 1
-    return sections_of(list(_HEADINGS[language](data.split(b"\n")[:last])), last)
+    return build_sections(list(_HEADING_FINDERS[language](data.split(b"\n")[:last])), last)
 
 
-def sections_of(headings: Sequence[Heading], last: int) -> list[Section]:
+def build_sections(headings: Sequence[Heading], last: int) -> list[Section]:
     """Return the sections that some headings begin, with what is above the first, in order."""
     sections: list[Section] = []
     if not headings or headings[0].line > 0:
@@ -249,27 +251,31 @@ def sections_of(headings: Sequence[Heading], last: int) -> list[Section]:
             path.pop()
         path.append(heading)
         end = headings[index + 1].line if index + 1 < len(headings) else last
-        titles = tuple(one.title for one in path)
-        sections.append((heading.line, end, titles, [_symbol(titles, heading.line, end)]))
+        titles = tuple(ancestor.title for ancestor in path)
+        sections.append((heading.line, end, titles, [_make_symbol(titles, heading.line, end)]))
     return sections
 
 
-def _merge(
+def _merge_sections(
     data: bytes, starts: Sequence[int], sections: Sequence[Section], max_tokens: int, min_tokens: int
 ) -> list[Section]:
     """Merge a tiny section with the next one if that lies below it or beside it."""
     merged: list[Section] = []
-    filled = 0
+    merged_tokens = 0
     for first, last, path, members in sections:
         tokens = estimate_tokens(data[starts[first] : starts[last]])
         if merged:
-            before = merged[-1]
-            below = path[: len(before[2])] == before[2]
-            beside = tokens < min_tokens and path[:-1] == before[2][:-1]
-            if filled < min_tokens and (below or beside) and filled + tokens <= max_tokens:
-                merged[-1] = (before[0], last, before[2], [*before[3], *members])
-                filled += tokens
+            previous = merged[-1]
+            is_subsection = path[: len(previous[2])] == previous[2]
+            is_small_sibling = tokens < min_tokens and path[:-1] == previous[2][:-1]
+            if (
+                merged_tokens < min_tokens
+                and (is_subsection or is_small_sibling)
+                and merged_tokens + tokens <= max_tokens
+            ):
+                merged[-1] = (previous[0], last, previous[2], [*previous[3], *members])
+                merged_tokens += tokens
                 continue
         merged.append((first, last, path, members))
-        filled = tokens
+        merged_tokens = tokens
     return merged

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from coderag.ingestion.parsing.trees import line_starts
+from coderag.ingestion.parsing.trees import find_line_starts
 
-LONGEST_TYPE = 200  # characters
+MAX_TYPE_CHARS = 200  # characters
 
 Captures = dict[str, list[Node]]
 """Nodes of one match by what a query calls them."""
@@ -22,27 +22,27 @@ class SourceText:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self._starts = line_starts(data)
-        self._lines = len(self._starts) - 1
+        self._starts = find_line_starts(data)
+        self._line_count = len(self._starts) - 1
 
-    def of(self, node: Node) -> str:
+    def read_node(self, node: Node) -> str:
         """Return the text of a node: from the bytes, which is twice as fast as asking the node for it."""
         return str(self.data[node.start_byte : node.end_byte], "utf-8", "replace")
 
-    def line(self, offset: int) -> int:
+    def find_line(self, offset: int) -> int:
         """Return the line of an offset, from 1."""
-        return bisect_right(self._starts, offset, 0, self._lines)
+        return bisect_right(self._starts, offset, 0, self._line_count)
 
-    def lines(self, offsets: Sequence[int]) -> list[int]:
+    def find_lines(self, offsets: Sequence[int]) -> list[int]:
         """Return the line of each of many offsets."""
-        starts, last = self._starts, self._lines
+        starts, last = self._starts, self._line_count
         return [bisect_right(starts, offset, 0, last) for offset in offsets]
 
-    def quoted(self, captures: Captures, name: str) -> str:
+    def read_unquoted(self, captures: Captures, name: str) -> str:
         """Return the text of a capture without quotes around it; nothing if there is none."""
-        return self.of(captures[name][0]).strip("\"'`<>") if name in captures else ""
+        return self.read_node(captures[name][0]).strip("\"'`<>") if name in captures else ""
 
-    def type_of(self, node: Node) -> str:
+    def read_type(self, node: Node) -> str:
         """Return a type as written, in one line without quotes; nothing if it is very long."""
-        text = " ".join(self.of(node).lstrip(":").split()).strip("\"'")
-        return text if len(text) <= LONGEST_TYPE else ""
+        text = " ".join(self.read_node(node).lstrip(":").split()).strip("\"'")
+        return text if len(text) <= MAX_TYPE_CHARS else ""

@@ -6,7 +6,7 @@ from typing import Final
 from coderag.schema.chunks import SymbolRecord
 from coderag.schema.vocabulary import Kind
 
-MOST_CALLS: Final = 64
+MAX_CALLS: Final = 64
 """Names called that are kept of one chunk."""
 
 

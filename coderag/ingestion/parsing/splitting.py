@@ -8,15 +8,19 @@ from math import ceil
 from tree_sitter import Node
 
 from coderag.ingestion.parsing.trees import walk_children
-from coderag.text.token_counts import count_tokens, estimate_tokens, exceeds
+from coderag.text.token_counts import count_tokens, estimate_tokens, is_over_limit
 
-_FULL = 0.9  # parts are planned to be this full at most, so that an estimate a little low does not cost another cut
-_LEAST_PART = 0.08  # less than this stays with what follows, even if that is cut in turn: a class with its docstring
+_MAX_FILL = 0.9  # parts are planned to be this full at most, so that an estimate a little low does not cost another cut
+_MIN_PART_SHARE = (
+    0.08  # less than this stays with what follows, even if that is cut in turn: a class with its docstring
+)
 _SAMPLE_BYTES = 1_500  # counted exactly, to correct the estimates of a text about to be cut
-_STATEMENT = 2  # bytes a token allows: nodes larger than max_tokens times this are cut down to what is inside them
+_STATEMENT_BYTES_PER_TOKEN = (
+    2  # bytes a token allows: nodes larger than max_tokens times this are cut down to what is inside them
+)
 
 
-def statement_lines(root: Node, starts: Sequence[int], first: int, last: int, max_tokens: int) -> list[int]:
+def find_statement_lines(root: Node, starts: Sequence[int], first: int, last: int, max_tokens: int) -> list[int]:
     """Return the lines within ``[first, last)`` at which a statement begins, so that none between is too large.
 
     A comment stays with the statement below it.
@@ -24,20 +28,20 @@ def statement_lines(root: Node, starts: Sequence[int], first: int, last: int, ma
     begin, end = starts[first], starts[last]
     node = root.descendant_for_byte_range(begin, max(begin, end - 1)) or root
     lines: list[int] = []
-    commented = -1  # the line below the last comment seen
-    for offset, inner in walk_children(node, begin, end, max_tokens * _STATEMENT):
+    line_below_comment = -1  # the line below the last comment seen
+    for offset, inner in walk_children(node, begin, end, max_tokens * _STATEMENT_BYTES_PER_TOKEN):
         line = bisect_right(starts, offset) - 1
-        if line != commented and (not lines or line > lines[-1]) and first < line < last:
+        if line != line_below_comment and (not lines or line > lines[-1]) and first < line < last:
             lines.append(line)
         if "comment" in inner.type:
-            commented = bisect_right(starts, inner.end_byte - 1)
+            line_below_comment = bisect_right(starts, inner.end_byte - 1)
     return lines
 
 
-def blank_lines(data: bytes, starts: Sequence[int], first: int, last: int) -> list[int]:
+def find_lines_after_blank(data: bytes, starts: Sequence[int], first: int, last: int) -> list[int]:
     """Return the lines within ``[first, last)`` that follow a blank line."""
-    filled = [bool(data[low:high].strip()) for low, high in pairwise(starts[first : last + 1])]
-    return [first + index for index in range(1, last - first) if filled[index] and not filled[index - 1]]
+    has_text = [bool(data[low:high].strip()) for low, high in pairwise(starts[first : last + 1])]
+    return [first + index for index in range(1, last - first) if has_text[index] and not has_text[index - 1]]
 
 
 def split_lines(
@@ -60,30 +64,33 @@ def split_lines(
         for low, high in pairwise(bounds)
     ]
     total = sum(tokens for *_, tokens in segments)
-    target = total / max(1, ceil(total / (_FULL * max_tokens)))
+    target = total / max(1, ceil(total / (_MAX_FILL * max_tokens)))
     parts: list[tuple[int, int]] = []
     filled = 0.0
     for low, _, tokens in segments:
-        if filled > _LEAST_PART * max_tokens and (filled + tokens > max_tokens or filled + tokens / 2 > target):
+        if filled > _MIN_PART_SHARE * max_tokens and (filled + tokens > max_tokens or filled + tokens / 2 > target):
             parts.append((begin, low))
             begin, filled = low, 0.0
         filled += tokens
     parts.append((begin, starts[last]))
     offsets = [starts[line] for line in cuts]
-    return [fitting for part in parts for fitting in _halve(data, *part, offsets, max_tokens)]
+    return [fitting for part in parts for fitting in _split_in_half(data, *part, offsets, max_tokens)]
 
 
-def _halve(data: bytes, start: int, end: int, offsets: Sequence[int], max_tokens: int) -> list[tuple[int, int]]:
+def _split_in_half(data: bytes, start: int, end: int, offsets: Sequence[int], max_tokens: int) -> list[tuple[int, int]]:
     """Halve a part until it fits: at one of the offsets, else at the end of a line, else inside its only line."""
-    if not exceeds(data[start:end], max_tokens):
+    if not is_over_limit(data[start:end], max_tokens):
         return [(start, end)]
-    cut = _middle(data, start, end, offsets)
+    cut = _find_cut(data, start, end, offsets)
     if cut == start:
         return [(start, end)]
-    return [*_halve(data, start, cut, offsets, max_tokens), *_halve(data, cut, end, offsets, max_tokens)]
+    return [
+        *_split_in_half(data, start, cut, offsets, max_tokens),
+        *_split_in_half(data, cut, end, offsets, max_tokens),
+    ]
 
 
-def _middle(data: bytes, start: int, end: int, offsets: Sequence[int]) -> int:
+def _find_cut(data: bytes, start: int, end: int, offsets: Sequence[int]) -> int:
     """Return the best place to cut a part in two; its start if there is none."""
     middle = (start + end) // 2
     inside = offsets[bisect_right(offsets, start) : bisect_left(offsets, end)]

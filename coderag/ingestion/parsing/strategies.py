@@ -9,10 +9,10 @@ from typing import Final, NamedTuple
 
 from tree_sitter import Node
 
-from coderag.ingestion.parsing.cast import cast_lines
-from coderag.ingestion.parsing.windows import window_lines
+from coderag.ingestion.parsing.cast import split_tree
+from coderag.ingestion.parsing.windows import split_windows
 from coderag.schema.vocabulary import ChunkStrategy
-from coderag.text.token_counts import line_token_totals
+from coderag.text.token_counts import sum_line_tokens
 
 WINDOW_TOKENS: Final = 1000
 WINDOW_OVERLAP_TOKENS: Final = 200
@@ -49,7 +49,7 @@ class Strategy:
             raise ValueError(f"an overlap of {self.window_overlap_tokens} tokens in windows of {self.window_tokens}")
 
     @property
-    def most_tokens(self) -> int:
+    def max_chunk_tokens(self) -> int:
         """The most tokens of a chunk."""
         return self.window_tokens if self.name == "window" else self.max_tokens
 
@@ -61,9 +61,11 @@ class Strategy:
             root: The root of its tree, if it has one.
         """
         if self.name == "window":
-            totals = line_token_totals(data, starts)
-            return [LineRange(*lines) for lines in window_lines(totals, self.window_tokens, self.window_overlap_tokens)]
+            totals = sum_line_tokens(data, starts)
+            return [
+                LineRange(*lines) for lines in split_windows(totals, self.window_tokens, self.window_overlap_tokens)
+            ]
         if self.name == "cast" and root is not None:
-            totals = line_token_totals(data, starts)
-            return [LineRange(*lines) for lines in cast_lines(root, starts, totals, self.max_tokens, self.min_tokens)]
+            totals = sum_line_tokens(data, starts)
+            return [LineRange(*lines) for lines in split_tree(root, starts, totals, self.max_tokens, self.min_tokens)]
         return []

@@ -6,14 +6,14 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from coderag.ingestion.parsing.sections import DOCUMENTS
+from coderag.ingestion.parsing.sections import DOCUMENT_LANGUAGES
 from coderag.schema.facts import FileFacts, Mention
 
-_LARGEST_SETTINGS: Final = 200_000  # characters; what configures modules is written by people
+_MAX_SETTINGS_CHARS: Final = 200_000  # characters; what configures modules is written by people
 _INLINE_CODE = re.compile(r"``?([^`\n]{2,100})``?")
 _NAME = re.compile(r"~?([^\W\d]\w*(?:(?:\.|::|#)[^\W\d]\w*)*)(?:\(.*\))?$")
 _COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_LAST_COMMA = re.compile(r",(?=\s*[}\]])")
+_TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 _GO_MODULE = re.compile(r"\s*+(?://[^\n]*+\s*+)*+module\s+(\S+)")
 _GO_REQUIRED = re.compile(r"^[^\S\n]*(?:require\s+)?([\w.-]+/\S+)\s+v\d", re.MULTILINE)
 _GO_REPLACED = re.compile(r"^[^\S\n]*(?:replace\s+)?(\S+)(?:\s+v\S+)?\s+=>\s+(\.{1,2}(?:/\S*)?)\s*$", re.MULTILINE)
@@ -32,9 +32,9 @@ _TOML_TABLES: Final = ("package", "workspace", "lib", "dependencies", "bin")  # 
 
 def read_text_facts(text: str, language: str) -> FileFacts:
     """Return the facts of a document or a file of data."""
-    if language in DOCUMENTS:
-        return FileFacts(language, mentions=_mentions(text))
-    if len(text) <= _LARGEST_SETTINGS:
+    if language in DOCUMENT_LANGUAGES:
+        return FileFacts(language, mentions=_find_mentions(text))
+    if len(text) <= _MAX_SETTINGS_CHARS:
         return FileFacts(language, settings=read_module_settings(text, language))
     return FileFacts(language)
 
@@ -47,9 +47,9 @@ def read_module_settings(text: str, language: str) -> dict[str, Any]:
     """
     try:
         if language == "json":
-            return _json_settings(text)
+            return _read_json_settings(text)
         if language == "toml" and ("[package]" in text or "[workspace]" in text):
-            return _toml_settings(text)
+            return _read_toml_settings(text)
     except (ValueError, RecursionError):
         return {}
     if language == "xml" and "<Project" in text:
@@ -64,10 +64,10 @@ def read_module_settings(text: str, language: str) -> dict[str, Any]:
     return {}
 
 
-def _json_settings(text: str) -> dict[str, Any]:
+def _read_json_settings(text: str) -> dict[str, Any]:
     if not any(f'"{key}"' in text for key in (*_JSON_SETTINGS, *_JSON_KEYS)):
         return {}
-    stored = json.loads(_LAST_COMMA.sub("", _COMMENT.sub(lambda match: match[1] or "", text)))
+    stored = json.loads(_TRAILING_COMMA.sub("", _COMMENT.sub(lambda match: match[1] or "", text)))
     if not isinstance(stored, dict):
         return {}
     settings = {key: stored[key] for key in _JSON_KEYS if key in stored}
@@ -77,7 +77,7 @@ def _json_settings(text: str) -> dict[str, Any]:
     return settings if settings.keys() - {"name"} or "version" in stored else {}
 
 
-def _toml_settings(text: str) -> dict[str, Any]:
+def _read_toml_settings(text: str) -> dict[str, Any]:
     stored = tomllib.loads(text)
     settings: dict[str, Any] = {}
     for table in _TOML_TABLES:
@@ -90,13 +90,13 @@ def _toml_settings(text: str) -> dict[str, Any]:
     return json.loads(json.dumps(settings, default=str))  # type: ignore[no-any-return]
 
 
-def _mentions(text: str) -> list[Mention]:
+def _find_mentions(text: str) -> list[Mention]:
     """Return the names in inline code of a document, each at its first line."""
-    found: dict[str, int] = {}
+    first_lines: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if "`" not in line:
             continue
         for code in _INLINE_CODE.findall(line):
             if (name := _NAME.match(code.strip())) and len(name[1]) > 2:
-                found.setdefault(name[1].replace("::", ".").replace("#", "."), number)
-    return [Mention(name, line) for name, line in found.items()]
+                first_lines.setdefault(name[1].replace("::", ".").replace("#", "."), number)
+    return [Mention(name, line) for name, line in first_lines.items()]

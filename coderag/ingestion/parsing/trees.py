@@ -15,7 +15,7 @@ from coderag.ingestion.parsing.stage_clock import stages
 
 _NEWLINE = 10
 _READ_BYTES = 1 << 12
-_DEEPEST_WRAPPERS = 3
+_MAX_WRAPPER_DEPTH = 3
 
 
 class SyntaxUnusableError(Exception):
@@ -23,12 +23,12 @@ class SyntaxUnusableError(Exception):
 
 
 @cache
-def grammar(name: str) -> Grammar:
+def load_grammar(name: str) -> Grammar:
     """Return a grammar of the language pack by its name."""
     return get_language(name)  # type: ignore[arg-type]  # the pack types its names as a Literal
 
 
-def line_starts(data: bytes) -> list[int]:
+def find_line_starts(data: bytes) -> list[int]:
     r"""Return where each line begins; only ``\n`` ends a line. The last entry is the length of the text."""
     ends: list[int] = (np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE) + 1).tolist()
     if not ends or ends[-1] < len(data):
@@ -49,13 +49,13 @@ def parse(data: bytes, language: Language, *, timeout_s: float | None) -> Tree:
         SyntaxUnusableError: It took longer, or its grammar may crash and this process may not.
     """
     with stages.measure("parse"):
-        return _parse(data, language, timeout_s)
+        return _parse_within_limits(data, language, timeout_s)
 
 
-def _parse(data: bytes, language: Language, timeout_s: float | None) -> Tree:
-    if language.deepest and nests_deeper(data, language.deepest):
+def _parse_within_limits(data: bytes, language: Language, timeout_s: float | None) -> Tree:
+    if language.deepest and is_nested_deeper(data, language.deepest):
         raise SyntaxUnusableError(f"nested too deep for the grammar of {language.name}")
-    parser = Parser(grammar(language.grammar))
+    parser = Parser(load_grammar(language.grammar))
     if timeout_s is None:
         return parser.parse(data)
     if language.crashes:
@@ -70,7 +70,7 @@ def _parse(data: bytes, language: Language, timeout_s: float | None) -> Tree:
         raise SyntaxUnusableError(f"not parsed within {timeout_s:g} s") from error
 
 
-def nests_deeper(data: bytes, levels: int) -> bool:
+def is_nested_deeper(data: bytes, levels: int) -> bool:
     """Return whether blocks may lie in one another more than ``levels`` deep, as far as lines show without a parser.
 
     No more than the longest indentation has columns, and within one line ``- `` and ``? `` open further ones.
@@ -83,28 +83,28 @@ def nests_deeper(data: bytes, levels: int) -> bool:
     )
 
 
-def trimmed(data: bytes, start: int, end: int) -> int:
+def trim_end(data: bytes, start: int, end: int) -> int:
     """Return where a node ends without the space behind it, which belongs to it in some grammars."""
     while end > start and data[end - 1] in b" \t\r\n":
         end -= 1
     return end
 
 
-def see_through(data: bytes, language: Language) -> bytes:
+def unwrap_transparent(data: bytes, language: Language) -> bytes:
     """Return a text of the same length, with what the grammar can read in place of the language's transparent wrappers."""
     if not language.transparent:
         return data
     wrapper = re.compile(language.transparent.encode(), re.MULTILINE)
     stand_ins = {"opening": language.opening.encode(), "closing": language.closing.encode()}
-    for _ in range(_DEEPEST_WRAPPERS):
-        seen = bytearray(data)
+    for _ in range(_MAX_WRAPPER_DEPTH):
+        unwrapped = bytearray(data)
         for match in wrapper.finditer(data):
             for group in wrapper.groupindex:
                 start, end = match.span(group)
-                seen[start:end] = b"_" * (end - start) if group == "name" else stand_ins[group].ljust(end - start)
-        if seen == data:
+                unwrapped[start:end] = b"_" * (end - start) if group == "name" else stand_ins[group].ljust(end - start)
+        if unwrapped == data:
             break
-        data = bytes(seen)
+        data = bytes(unwrapped)
     return data
 
 

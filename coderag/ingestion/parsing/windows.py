@@ -4,13 +4,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 
-def window_lines(totals: Sequence[int], window_tokens: int, overlap_tokens: int) -> Iterator[tuple[int, int, int]]:
+def split_windows(totals: Sequence[int], window_tokens: int, overlap_tokens: int) -> Iterator[tuple[int, int, int]]:
     """Yield the windows of a text, in order: first line, line after the last, and how many lines the next one repeats.
 
     Each has as many lines as fit, at least one, and holds a line that none before it has.
 
     Args:
-        totals: Tokens above each line; the last entry is the number of all (`token_counts.line_token_totals`).
+        totals: Tokens above each line; the last entry is the number of all (`token_counts.sum_line_tokens`).
         overlap_tokens: Most tokens that a window shares with the next.
     """
     end = len(totals) - 1

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from coderag.ingestion.summaries.cached_sentences import LLM_SOURCE
 from coderag.ingestion.summaries.targets import Level, compute_overview_subject
 from coderag.stores.overviews import OVERVIEWS_ARRAY, pack_overviews, unpack_overviews
-from coderag.text.tokenizer import text_terms
+from coderag.text.tokenizer import tokenize_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,7 +82,7 @@ class Overviews:
     def iterate_terms(self) -> Iterator[str]:
         """Yield the terms of all sentences: searches only count terms that the index knows."""
         for sentence in (*self.files.values(), *self.folders.values()):
-            yield from text_terms(sentence)
+            yield from tokenize_text(sentence)
 
     def drop(self, paths: Iterable[str]) -> None:
         """Drop the sentences of some files."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from coderag.ingestion.parsing.summaries import first_sentence
+from coderag.ingestion.parsing.summaries import extract_first_sentence
 
 MISSING: Final = "the reply has no line for it"
 
@@ -65,7 +65,7 @@ def parse_reply(text: str, number: int, rules: str, find_injections: Callable[[s
 def clean_sentence(text: str) -> str:
     """Return the first sentence of a text in one line of at most 240 characters, without markup."""
     plain = _BOLD.sub(r"\1", _HIDDEN_CHARACTERS.sub("", text)).strip().removeprefix("** ")  # of ``**1.**``
-    return first_sentence(quoted[2] if (quoted := _QUOTED.fullmatch(plain)) else plain)
+    return extract_first_sentence(quoted[2] if (quoted := _QUOTED.fullmatch(plain)) else plain)
 
 
 def _find_fault(sentence: str, prompt_ngrams: frozenset[str], find_injections: Callable[[str], Sequence[str]]) -> str:

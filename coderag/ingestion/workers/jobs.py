@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import scipy.sparse as sp
 
-from coderag.ingestion.files.candidates import Candidate
-from coderag.ingestion.files.roles import role_of
-from coderag.ingestion.files.source import Source, read_source
+from coderag.ingestion.files.candidates import FileCandidate
+from coderag.ingestion.files.roles import classify_role
+from coderag.ingestion.files.source import FileText, read_file_text
 from coderag.ingestion.parsing.chunking import PARSE_TIMEOUT_S, parse_file
 from coderag.ingestion.parsing.languages import detect_language
-from coderag.ingestion.parsing.parsed_file import ParsedFile, chunk_ids, place_file
+from coderag.ingestion.parsing.parsed_file import ParsedFile, compute_chunk_ids, place_file
 from coderag.ingestion.parsing.stage_clock import stages
 from coderag.ingestion.parsing.summaries import summarize
 from coderag.ingestion.workers import parse_cache
@@ -71,7 +71,7 @@ class FileTask:
         trouble: Failure of the previous treatment.
     """
 
-    candidate: Candidate
+    candidate: FileCandidate
     known_hash: str = ""
     treatment: Treatment = "whole"
     trouble: str = ""
@@ -193,7 +193,7 @@ class JobRunner:
             result.parsed.append((parsed, source.text))
         return parsed
 
-    def _read_file(self, task: FileTask) -> tuple[FileRecord, Source | None]:
+    def _read_file(self, task: FileTask) -> tuple[FileRecord, FileText | None]:
         candidate = task.candidate
         record = FileRecord(
             candidate.path,
@@ -202,14 +202,14 @@ class JobRunner:
             mtime_ns=candidate.mtime_ns,
             ctime_ns=candidate.ctime_ns,
             inode=candidate.inode,
-            role=role_of(candidate.path),
+            role=classify_role(candidate.path),
         )
         if task.treatment == "lost":
             return replace(record, reason=task.trouble), None
         with stages.measure("read"):
             limit, generated = self._settings.max_file_bytes, self._settings.generated
-            source = read_source(self._settings.root, candidate, max_file_bytes=limit, generated=generated)
-            if not isinstance(source, Source):
+            source = read_file_text(self._settings.root, candidate, max_file_bytes=limit, include_generated=generated)
+            if not isinstance(source, FileText):
                 return replace(record, outcome=source.outcome, reason=source.reason, hash=source.hash), None
             language = detect_language(candidate.path, source.text)
         record = replace(
@@ -217,7 +217,7 @@ class JobRunner:
         )
         return record, source
 
-    def _parse_file(self, task: FileTask, record: FileRecord, source: Source, result: JobResult) -> ParsedFile:
+    def _parse_file(self, task: FileTask, record: FileRecord, source: FileText, result: JobResult) -> ParsedFile:
         key = f"{record.hash}:{record.language}:{self._settings.cache_key}"
         parsed = self._load_cached(key, source.text) if self._cache and not task.trouble else None
         if parsed is None:
@@ -227,7 +227,7 @@ class JobRunner:
                 record.language,
                 "",
                 timeout_s=None if self._settings.isolated else PARSE_TIMEOUT_S,
-                trouble=task.trouble,
+                failure=task.trouble,
                 **self._settings.chunking,
             )
             if self._cache and not task.trouble:
@@ -255,7 +255,7 @@ class JobRunner:
             result.new_terms = self._counter.get_terms_from(self._terms_sent)
             self._terms_sent += len(result.new_terms)
         with stages.measure("columns"):
-            ids = [chunk_id for file in parsed for chunk_id in chunk_ids(self._settings.repository, file)]
+            ids = [chunk_id for file in parsed for chunk_id in compute_chunk_ids(self._settings.repository, file)]
             result.columns = build_chunk_table(
                 ids, [chunk.text for chunk in chunks], [chunk.metadata for chunk in chunks]
             )

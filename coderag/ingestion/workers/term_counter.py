@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from coderag.stores.field_counts import FieldCounts
-from coderag.text.tokenizer import expand, path_terms, raw_tokens
+from coderag.text.tokenizer import expand_token, split_raw_tokens, tokenize_path
 
 
 class CountableChunk(Protocol):
@@ -59,13 +59,13 @@ class TermCounter:
         for chunk in chunks:
             metadata = chunk.metadata
             text = chunk.text
-            bodies.append(Counter(raw_tokens(f"{metadata['context']}\n{text}" if metadata["context"] else text)))
+            bodies.append(Counter(split_raw_tokens(f"{metadata['context']}\n{text}" if metadata["context"] else text)))
             declared = [metadata["name"], *(symbol["qualified_name"] for symbol in metadata["symbols"])]
-            names.append(raw_tokens(" ".join(declared)))
-            docs.append(raw_tokens(f"{metadata['summary']}\n{metadata['docstring']}"))
+            names.append(split_raw_tokens(" ".join(declared)))
+            docs.append(split_raw_tokens(f"{metadata['summary']}\n{metadata['docstring']}"))
         # Not a set: its order differs between processes.
         for path in dict.fromkeys(chunk.metadata["path"] for chunk in chunks):
-            for term in path_terms(path):
+            for term in tokenize_path(path):
                 self._term_ids[term]  # a lookup numbers a new term
         # Counting first pays off only for long texts; the product sums repeated tokens.
         rows = [
@@ -78,19 +78,19 @@ class TermCounter:
 
     def count_texts(self, texts: Sequence[str]) -> sp.csr_matrix:
         """Count the terms of texts, float32 (n_texts, n_terms); new terms join the vocabulary."""
-        rows = _encode_occurrences([raw_tokens(text) for text in texts], self._raw_ids)
+        rows = _encode_occurrences([split_raw_tokens(text) for text in texts], self._raw_ids)
         expansion = self._build_expansion()
         counts: sp.csr_matrix = _build_matrix(*rows, expansion.shape[0]) @ expansion
         return counts
 
     def count_paths(self, paths: Sequence[str]) -> sp.csr_matrix:
         """Count the terms of the paths of counted chunks, float32 (n_paths, n_terms)."""
-        counted = [Counter(path_terms(path)) for path in paths]
+        counted = [Counter(tokenize_path(path)) for path in paths]
         return _build_matrix(*_encode_counts(counted, self._term_ids), len(self._term_ids))
 
     def _build_expansion(self) -> sp.csr_matrix:
         """Return the terms of every raw token so far, float32 (n_raw_tokens, n_terms)."""
-        expanded = [expand(raw) for raw in islice(self._raw_ids, len(self._expansion_ends) - 1, None)]
+        expanded = [expand_token(raw) for raw in islice(self._raw_ids, len(self._expansion_ends) - 1, None)]
         _, ids, ends = _encode_occurrences(expanded, self._term_ids)
         self._expansion_ends = np.concatenate([self._expansion_ends, ends[1:] + len(self._expansion_ids)])
         self._expansion_ids = np.concatenate([self._expansion_ids, ids])

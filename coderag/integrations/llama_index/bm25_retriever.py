@@ -14,7 +14,7 @@ from coderag.integrations.llama_index.text_nodes import to_text_nodes
 from coderag.stores.lexical import DOCS_WEIGHT, K1, NAMES_WEIGHT, B, LexicalIndex, compute_bm25_weights
 from coderag.stores.protocols import IndexSnapshot
 from coderag.stores.snapshot import CHUNK_COLUMNS
-from coderag.text.tokenizer import query_terms
+from coderag.text.tokenizer import tokenize_query
 
 
 class LexicalRetriever(BM25Retriever):
@@ -51,7 +51,7 @@ class LexicalRetriever(BM25Retriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         vocabulary = self.bm25.vocab_dict
-        ids = [vocabulary[term] for term in query_terms(query_bundle.query_str) if term in vocabulary]
+        ids = [vocabulary[term] for term in tokenize_query(query_bundle.query_str) if term in vocabulary]
         if not ids:
             return []
         scores = self.bm25.get_scores_from_ids(ids, weight_mask=self._mask)

@@ -7,7 +7,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import PrivateAttr
 
 from coderag.models.word_vectors import DEFAULT_FOLDER, WordVectors
-from coderag.text.tokenizer import query_terms, text_terms
+from coderag.text.tokenizer import tokenize_query, tokenize_text
 
 _BATCH_SIZE = 512
 
@@ -51,7 +51,7 @@ class EmbeddedModel(BaseEmbedding):
         return self._vectors
 
     def _get_query_embedding(self, query: str) -> list[float]:
-        embedding: list[float] = self._vectors.embed_terms(query_terms(query)).tolist()
+        embedding: list[float] = self._vectors.embed_terms(tokenize_query(query)).tolist()
         return embedding
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
@@ -61,5 +61,5 @@ class EmbeddedModel(BaseEmbedding):
         return self._get_text_embeddings([text])[0]
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        embeddings: list[list[float]] = self._vectors.embed_term_lists([text_terms(text) for text in texts]).tolist()
+        embeddings: list[list[float]] = self._vectors.embed_term_lists([tokenize_text(text) for text in texts]).tolist()
         return embeddings

@@ -14,7 +14,7 @@ from llama_index.core.schema import BaseNode, Document, NodeRelationship, Object
 from coderag.ingestion.embedding_text import EMBEDDED_KEYS
 from coderag.ingestion.parsing.chunking import MAX_TOKENS, MIN_TOKENS, PARSE_TIMEOUT_S, parse_file
 from coderag.ingestion.parsing.languages import detect_language
-from coderag.ingestion.parsing.parsed_file import ParsedFile, chunk_ids
+from coderag.ingestion.parsing.parsed_file import ParsedFile, compute_chunk_ids
 from coderag.ingestion.parsing.strategies import WINDOW_OVERLAP_TOKENS, WINDOW_TOKENS
 from coderag.schema.chunks import ChunkMetadata
 from coderag.schema.vocabulary import ChunkStrategy
@@ -96,7 +96,7 @@ class CodeNodeParser(NodeParser):
                 excluded_llm_metadata_keys=EXCLUDED_FROM_LLM,
                 relationships={NodeRelationship.SOURCE: source},
             )
-            for chunk_id, chunk in zip(chunk_ids(self.repository, parsed), parsed.chunks, strict=True)
+            for chunk_id, chunk in zip(compute_chunk_ids(self.repository, parsed), parsed.chunks, strict=True)
         ]
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:  # noqa: ARG002, ANN401

@@ -1,7 +1,7 @@
 """Sanitised repository text: hidden characters shown, secrets removed, fences that the text cannot close."""
 
 from coderag.answering.hidden_text import reveal_hidden
-from coderag.text.code_fences import fence_for
+from coderag.text.code_fences import make_fence
 
 _MAX_LINE_CHARS = 300
 
@@ -39,11 +39,11 @@ class Cleaner:
 
 def fence_code(code: str, language: str = "") -> str:
     """Format code as a Markdown block with a fence that the code cannot close."""
-    fence = fence_for(code)
+    fence = make_fence(code)
     return f"{fence}{language}\n{code}\n{fence}"
 
 
 def format_code_span(text: str) -> str:
     """Format text as a Markdown code span that the text cannot close."""
-    fence = fence_for(text, 1)
+    fence = make_fence(text, 1)
     return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"

@@ -47,10 +47,10 @@ def find_changed_files(root: Path, graph: "CodeGraph", base: str) -> list[Change
     Raises:
         InvalidQueryError: The folder is in no git repository, or the commit is unknown.
     """
-    from coderag.ingestion.files.revisions import changed_since  # noqa: PLC0415  # loads the engine
+    from coderag.ingestion.files.revisions import find_changed_since  # noqa: PLC0415  # loads the engine
 
     changed_files = []
-    for path in changed_since(root, base, list_indexed_paths(graph))[:_MAX_FILES]:
+    for path in find_changed_since(root, base, list_indexed_paths(graph))[:_MAX_FILES]:
         old_lines, new_lines = _read_old_lines(root, base, path), _read_new_lines(root, path)
         lines = list(_find_changed_ranges(old_lines or [], new_lines))
         changed_files.append(
@@ -71,10 +71,10 @@ def _read_old_lines(root: Path, base: str, path: str) -> list[str] | None:
 
 
 def _read_new_lines(root: Path, path: str) -> list[str]:
-    from coderag.ingestion.files.source import read_regular  # noqa: PLC0415  # as above
+    from coderag.ingestion.files.source import read_regular_file  # noqa: PLC0415  # as above
 
     try:
-        data, _ = read_regular(root / path, _MAX_FILE_BYTES)
+        data, _ = read_regular_file(root / path, _MAX_FILE_BYTES)
     except OSError:
         return []
     return _split_lines(data)

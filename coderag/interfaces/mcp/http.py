@@ -33,8 +33,8 @@ def make_http(
         workspace: As in `make_server`.
         profile: Tools that agents get.
         allowed_hosts: Accepted values of ``Host``, ``name:*`` for any port, against DNS rebinding. None if a wrapper
-            checks ``Host`` and ``Origin``.
-        allowed_origins: Accepted values of ``Origin``; a request without one is accepted.
+            checks ``Host`` and ``PatternOrigin``.
+        allowed_origins: Accepted values of ``PatternOrigin``; a request without one is accepted.
     """
     server = make_server(workspace, profile=profile)
     security = TransportSecuritySettings(

@@ -46,7 +46,7 @@ def make_app(workspace: Workspace, *, request_s: float = 120) -> FastAPI:
         generate_unique_id_function=attrgetter("name"),
         lifespan=run_lifespan,
     )
-    app.state.work = runner
+    app.state.runner = runner
     install_handlers(app)
     for module in (search_routes, answer_routes, graph_routes, repository_routes, index_routes):
         app.include_router(module.router, prefix=PREFIX)

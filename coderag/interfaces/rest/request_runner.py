@@ -131,7 +131,7 @@ def _make_busy_error(seconds: float) -> ServiceBusyError:
 
 def get_runner(request: Request) -> RequestRunner:
     """Return the runner of a request's app."""
-    runner: RequestRunner = request.app.state.load_worklist
+    runner: RequestRunner = request.app.state.runner
     return runner
 
 

@@ -36,7 +36,7 @@ class KnownHosts:
         return name in self._names or (self._is_open and _is_address(name))
 
     def is_origin(self, value: str) -> bool:
-        """Return whether an ``Origin`` is this machine or the service."""
+        """Return whether an ``PatternOrigin`` is this machine or the service."""
         try:
             parts = urlsplit(value)
         except ValueError:

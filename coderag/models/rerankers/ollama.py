@@ -20,7 +20,7 @@ from coderag.models.providers import build_ollama_options
 from coderag.models.remote_errors import Remote, RequestFault, build_model_error, translate_remote_errors
 from coderag.models.text_window import CountedWindow
 from coderag.prompting import PACKAGED, Prompts
-from coderag.text.code_fences import fence_for
+from coderag.text.code_fences import make_fence
 
 _PROMPT_TOKENS = 512  # for the rules, the fences and the reply
 _QUESTION_DIVISOR = 4  # at most a quarter of the context window
@@ -160,5 +160,5 @@ class OllamaReranker:
 
 def _fence_text(text: str) -> str:
     """Fence a text so that nothing in it can close the fence."""
-    fence = fence_for(text)
+    fence = make_fence(text)
     return f"{fence}\n{text}\n{fence}"

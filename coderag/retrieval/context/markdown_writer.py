@@ -4,7 +4,7 @@ from typing import Final
 
 from coderag.retrieval.context.parts import ContextParts, format_relation, to_single_line
 from coderag.schema.context import ContextItem
-from coderag.text.code_fences import fence_for
+from coderag.text.code_fences import make_fence
 
 _SECTION_TITLES: Final = {"primary": "Results", "related": "Related code", "graph": "How they relate"}
 
@@ -22,7 +22,7 @@ class MarkdownContextWriter:
         if item.detail == "line":
             summary = f": {to_single_line(item.text)}" if item.text.strip() else ""
             return f"- {title} — {location}{relation}{summary}\n\n"
-        fence = fence_for(item.text)
+        fence = make_fence(item.text)
         return f"### {title} — {location}{relation}\n\n{fence}{item.language}\n{item.text}\n{fence}\n\n"
 
     def write(self, parts: ContextParts) -> list[str]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from coderag.schema.chunks import FileRecord
-from coderag.text.indexed_text import indexed_text
-from coderag.text.notebooks import SUFFIX
+from coderag.text.indexed_text import decode_indexed_text
+from coderag.text.notebooks import NOTEBOOK_SUFFIX
 
 _OPEN_FLAGS = (
     os.O_RDONLY
@@ -29,7 +29,7 @@ class LiveFile:
     @property
     def is_plain_utf8(self) -> bool:
         """True if a text is in the file exactly when its UTF-8 is in the bytes, apart from line ends."""
-        return self.record.encoding in _UTF8_ENCODINGS and not self.record.path.endswith(SUFFIX)
+        return self.record.encoding in _UTF8_ENCODINGS and not self.record.path.endswith(NOTEBOOK_SUFFIX)
 
     @cached_property
     def is_changed(self) -> bool:
@@ -38,7 +38,7 @@ class LiveFile:
 
     def decode_text(self) -> str:
         """Decode the text as it would be indexed; of a notebook, its cells."""
-        return indexed_text(self.record, self.data)
+        return decode_indexed_text(self.record, self.data)
 
 
 def read_live_file(root: str, record: FileRecord, max_bytes: int) -> LiveFile:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from coderag.schema.chunks import FileRecord
 from coderag.schema.query import Analysis
 from coderag.stores.corpus import Corpus
-from coderag.text.tokenizer import text_terms
+from coderag.text.tokenizer import tokenize_text
 
 MAX_LISTED_FILES = 5
 
@@ -67,5 +67,5 @@ def _split_path_words(path: str) -> tuple[frozenset[str], frozenset[str]]:
 
 def _split_words(text: str) -> frozenset[str]:
     return frozenset(
-        term for term in text_terms(text) if not term.startswith("=")
+        term for term in tokenize_text(text) if not term.startswith("=")
     )  # whole identifiers have this prefix

@@ -25,20 +25,20 @@ def where(root):
     return resolve_cache_directory(root, root / ".coderag")
 
 
-def test_a_folder_without_git_has_its_own(tmp_path):
+def test_folder_without_git_has_its_own_cache(tmp_path):
     assert resolve_cache_directory(tmp_path, tmp_path / "elsewhere") == tmp_path / "elsewhere" / "cache"
 
 
-def test_a_main_working_tree_has_its_own(repository):
+def test_main_work_tree_has_its_own_cache(repository):
     assert where(repository) == repository / ".coderag" / "cache"
 
 
-def test_a_linked_working_tree_shares_that_of_the_main_one(repository, tmp_path):
+def test_linked_work_tree_shares_the_main_cache(repository, tmp_path):
     git(repository, "worktree", "add", str(tmp_path / "linked"))
     assert where(tmp_path / "linked") == where(repository)
 
 
-def test_a_link_may_be_relative(repository, tmp_path):
+def test_relative_git_link_is_resolved(repository, tmp_path):
     linked = tmp_path / "linked"
     git(repository, "worktree", "add", str(linked))
     (linked / ".git").write_text("gitdir: ../main/.git/worktrees/linked\n")
@@ -47,7 +47,7 @@ def test_a_link_may_be_relative(repository, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["bare.git", ".git"])
-def test_working_trees_of_a_bare_repository_share_one_in_it(repository, tmp_path, name):
+def test_work_trees_of_a_bare_repository_share_its_cache(repository, tmp_path, name):
     bare = tmp_path / "project" / name
     git(tmp_path, "clone", "--bare", str(repository), str(bare))
     for linked in ("one", "two"):
@@ -55,13 +55,13 @@ def test_working_trees_of_a_bare_repository_share_one_in_it(repository, tmp_path
         assert where(tmp_path / linked) == bare / "coderag" / "cache"
 
 
-def test_a_submodule_has_its_own(repository, tmp_path):
+def test_submodule_has_its_own_cache(repository, tmp_path):
     git(repository, "-c", "protocol.file.allow=always", "submodule", "add", str(repository), "sub")
     assert (repository / "sub" / ".git").is_file()
     assert where(repository / "sub") == repository / "sub" / ".coderag" / "cache"
 
 
-def test_a_link_that_the_repository_does_not_confirm_leads_nowhere(repository, tmp_path):
+def test_unconfirmed_git_link_is_ignored(repository, tmp_path):
     git(repository, "worktree", "add", str(tmp_path / "linked"))
     forged = tmp_path / "unpacked"
     forged.mkdir()
@@ -70,6 +70,6 @@ def test_a_link_that_the_repository_does_not_confirm_leads_nowhere(repository, t
 
 
 @pytest.mark.parametrize("content", ["", "gitdir:", "gitdir: \0", "gitdir: nowhere", "\xff\xfe", "gitdir: ."])
-def test_a_link_that_makes_no_sense_leads_nowhere(tmp_path, content):
+def test_invalid_git_link_is_ignored(tmp_path, content):
     (tmp_path / ".git").write_text(content, encoding="latin-1")
     assert where(tmp_path) == tmp_path / ".coderag" / "cache"

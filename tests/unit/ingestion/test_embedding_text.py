@@ -4,7 +4,7 @@ import pytest
 from llama_index.core.schema import Document, MetadataMode
 
 from coderag.ingestion import embedding_text as subject
-from coderag.ingestion.parsing.parsed_file import module_name
+from coderag.ingestion.parsing.parsed_file import derive_module_name
 from coderag.integrations.llama_index.node_parser import CodeNodeParser
 from coderag.integrations.llama_index.summarizer import ChunkSummarizer
 from coderag.schema.chunks import get_module_name
@@ -35,14 +35,14 @@ def nodes_of(path, text=None):
 
 
 @pytest.mark.parametrize("path", FILES)
-def test_without_a_mask_the_text_is_that_of_the_chunk(path):
+def test_text_without_mask_equals_the_chunks_text(path):
     for node in nodes_of(path):
         assert embedding_text(node, None) == node.get_content(MetadataMode.EMBED)
         assert f"path: {path}" in embedding_text(node, None)
 
 
 @pytest.mark.parametrize("path", FILES)
-def test_with_a_mask_no_name_of_the_path_is_in_it(path):
+def test_masked_text_has_no_name_of_the_path(path):
     texts = [embedding_text(node, MASK).lower() for node in nodes_of(path)]
     for text in texts:
         assert f"path: {MASK.mask_path(path)}" in text
@@ -50,11 +50,11 @@ def test_with_a_mask_no_name_of_the_path_is_in_it(path):
 
 
 @pytest.mark.parametrize("path", [*FILES, "a.b/c", "setup.py", ".env", "a/.eslintrc.json", "x.test.ts", "a/b.c."])
-def test_code_outside_declarations_is_named_as_the_parser_names_it(path):
-    assert get_module_name(path) == module_name(path)[1] == str(PurePosixPath(path).with_suffix(""))
+def test_code_outside_declarations_has_the_parsers_name(path):
+    assert get_module_name(path) == derive_module_name(path)[1] == str(PurePosixPath(path).with_suffix(""))
 
 
-def test_code_docstrings_and_names_stay_as_they_are():
+def test_code_docstrings_and_names_are_not_masked():
     node = next(node for node in nodes_of("zyzzyva/quokka_axolotl.py") if "Session" in node.metadata["name"])
     text = embedding_text(node, MASK)
     assert "qualified_name: Session" in text
@@ -62,13 +62,13 @@ def test_code_docstrings_and_names_stay_as_they_are():
     assert node.text.strip() in text
 
 
-def test_a_function_that_is_named_like_its_file_keeps_its_name():
+def test_function_named_like_its_file_keeps_its_name():
     [node] = nodes_of("setup.py", 'def setup():\n    """Set it up."""\n' + "    run(everything)\n" * 40)
     assert node.metadata["qualified_name"] == "setup"
     assert "qualified_name: setup" in embedding_text(node, MASK)
 
 
-def test_the_chunk_itself_keeps_its_real_path():
+def test_chunk_keeps_its_real_path():
     [node] = nodes_of("zyzzyva/.quokka/axolotl")
     embedding_text(node, MASK)
     assert node.metadata["path"] == "zyzzyva/.quokka/axolotl"

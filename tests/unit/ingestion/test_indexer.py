@@ -71,13 +71,13 @@ def place(tmp_path, model, monkeypatch):
     workplace = Workplace(root, model)
     for path, text in FILES.items():
         workplace.write(path, text)
-    read_source = jobs.read_source
+    read_source = jobs.read_file_text
 
     def counted(root, candidate, **options):
         workplace.read.append(candidate.path)
         return read_source(root, candidate, **options)
 
-    monkeypatch.setattr(jobs, "read_source", counted)
+    monkeypatch.setattr(jobs, "read_file_text", counted)
     monkeypatch.setattr(changes, "_FINE_GRAIN_NS", -3_600_000_000_000)  # take what was written just now for old
     return workplace
 
@@ -93,7 +93,7 @@ def differences(report):
 # The first run
 
 
-def test_a_first_run_indexes_every_file(place):
+def test_first_run_indexes_every_file(place):
     report = place.index()
     assert report.generation == 1
     assert differences(report) == {"added": 3}
@@ -117,18 +117,18 @@ def test_every_file_ends_with_an_outcome(place):
     }
 
 
-def test_a_record_says_what_is_in_its_file(place):
+def test_record_describes_its_file(place):
     place.index()
     record = place.records()["shop/cart.py"]
     assert (record.language, record.role, record.encoding, record.lines) == ("python", "source", "utf-8", 5)
     assert (record.chunks, record.symbols, record.size) == (1, 2, len(FILES["shop/cart.py"]))
 
 
-def test_a_file_that_cannot_be_read_is_recorded_and_fails_nothing(place, monkeypatch):
+def test_unreadable_file_is_recorded_and_does_not_fail_the_run(place, monkeypatch):
     def denied(path, limit, **options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("coderag.ingestion.files.source.read_regular", denied)
+    monkeypatch.setattr("coderag.ingestion.files.source.read_regular_file", denied)
     report = place.index()
     assert report.files == {"failed": 3}
     assert ("shop/cart.py", "permission denied") in report.failed
@@ -136,7 +136,7 @@ def test_a_file_that_cannot_be_read_is_recorded_and_fails_nothing(place, monkeyp
     assert differences(place.index()) == {"added": 3}
 
 
-def test_a_syntax_error_is_noted_on_the_file(place):
+def test_syntax_error_is_noted_on_the_file(place):
     place.write("broken.py", "def f(:\n  x = = 1\n")
     place.index()
     assert place.records()["broken.py"].outcome == "indexed"
@@ -144,7 +144,7 @@ def test_a_syntax_error_is_noted_on_the_file(place):
 
 
 @pytest.mark.parametrize("files", [{}, {"empty.py": ""}, {"logo.png": b"\x89PNG\0"}])
-def test_a_repository_without_code_has_an_index(tmp_path, model, files):
+def test_repository_without_code_has_an_index(tmp_path, model, files):
     place = Workplace(tmp_path, model)
     for path, content in files.items():
         place.write(path, content)
@@ -155,7 +155,7 @@ def test_a_repository_without_code_has_an_index(tmp_path, model, files):
     ]
 
 
-def test_what_is_added_to_an_empty_index_is_indexed(tmp_path, model):
+def test_files_added_to_an_empty_index_are_indexed(tmp_path, model):
     place = Workplace(tmp_path, model)
     place.index()
     place.write("shop/cart.py", FILES["shop/cart.py"])
@@ -163,7 +163,7 @@ def test_what_is_added_to_an_empty_index_is_indexed(tmp_path, model):
     assert place.paths() == {"shop/cart.py"}
 
 
-def test_an_index_can_become_empty_and_be_filled_again(place):
+def test_index_can_become_empty_and_be_filled_again(place):
     place.index()
     for path in FILES:
         (place.root / path).unlink()
@@ -174,7 +174,7 @@ def test_an_index_can_become_empty_and_be_filled_again(place):
     assert place.paths() == {"shop/cart.py"}
 
 
-def test_an_empty_index_has_a_model_too(tmp_path, model, other_model):
+def test_empty_index_records_its_model(tmp_path, model, other_model):
     place = Workplace(tmp_path, model)
     place.index()
     assert place.index(model=other_model).generation == 2
@@ -191,7 +191,7 @@ def test_lines_are_counted_with_and_without_a_last_newline(place):
 # The second run
 
 
-def test_a_second_run_reads_and_writes_nothing(place):
+def test_second_run_reads_and_writes_nothing(place):
     place.index()
     before = place.store.read_pointer()
     report = place.index()
@@ -201,7 +201,7 @@ def test_a_second_run_reads_and_writes_nothing(place):
     assert (report.chunks, report.generation) == (len(place.chunks()), 1)
 
 
-def test_only_what_changed_is_read(place):
+def test_only_changed_files_are_read(place):
     place.index()
     place.write("shop/money.py", "def convert(money):\n    return money\n")
     report = place.index()
@@ -210,7 +210,7 @@ def test_only_what_changed_is_read(place):
     assert {name for path, name, _ in place.chunks() if path == "shop/money.py"} == {"convert"}
 
 
-def test_the_chunks_of_other_files_stay_as_they_are(place):
+def test_chunks_of_unchanged_files_stay(place):
     place.index()
     before = [chunk for chunk in place.chunks() if chunk[0] != "shop/money.py"]
     place.write("shop/money.py", "x = 1\n")
@@ -218,28 +218,28 @@ def test_the_chunks_of_other_files_stay_as_they_are(place):
     assert [chunk for chunk in place.chunks() if chunk[0] != "shop/money.py"] == before
 
 
-def test_an_added_file_is_indexed(place):
+def test_added_file_is_indexed(place):
     place.index()
     place.write("shop/order.py", "class Order: ...\n")
     assert differences(place.index()) == {"added": 1, "unchanged": 3}
     assert "shop/order.py" in place.paths()
 
 
-def test_a_deleted_file_leaves_the_index(place):
+def test_deleted_file_leaves_the_index(place):
     place.index()
     (place.root / "shop/money.py").unlink()
     assert differences(place.index()) == {"removed": 1, "unchanged": 2}
     assert "shop/money.py" not in place.paths() | place.records().keys()
 
 
-def test_a_renamed_file_is_found_under_its_new_path_only(place):
+def test_renamed_file_is_found_under_its_new_path_only(place):
     place.index()
     (place.root / "shop/money.py").rename(place.root / "shop/currency.py")
     assert differences(place.index()) == {"renamed": 1, "unchanged": 2}
     assert place.paths() == {"README.md", "shop/cart.py", "shop/currency.py"}
 
 
-def test_two_files_that_change_places_are_both_indexed_anew(place):
+def test_two_swapped_files_are_both_reindexed(place):
     place.index()
     one, two, other = (place.root / name for name in ("shop/cart.py", "shop/money.py", "x"))
     one.rename(other), two.rename(one), other.rename(two)
@@ -247,7 +247,7 @@ def test_two_files_that_change_places_are_both_indexed_anew(place):
     assert ("shop/money.py", "Cart") in {chunk[:2] for chunk in place.chunks()}
 
 
-def test_a_file_changed_within_its_time_stamp_and_size_just_after_indexing_is_caught(place, monkeypatch):
+def test_change_with_equal_mtime_and_size_is_detected(place, monkeypatch):
     monkeypatch.setattr(changes, "_FINE_GRAIN_NS", 3_600_000_000_000)
     place.write("shop/money.py", "rate = 1\n")
     stat = (place.root / "shop/money.py").stat()
@@ -260,7 +260,7 @@ def test_a_file_changed_within_its_time_stamp_and_size_just_after_indexing_is_ca
     assert place.store.open().read_texts([row]) == ["rate = 2\n"]
 
 
-def test_a_touched_file_is_read_and_found_unchanged(place):
+def test_touched_file_is_read_and_stays_unchanged(place):
     place.index()
     os.utime(place.root / "shop/money.py")
     report = place.index()
@@ -277,7 +277,7 @@ def test_a_touched_file_is_read_and_found_unchanged(place):
         ("# Code generated by x. DO NOT EDIT.\n", "generated file"),
     ],
 )  # fmt: skip
-def test_a_file_that_is_no_longer_worth_indexing_drops_out(place, content, reason):
+def test_file_that_becomes_unindexable_is_removed(place, content, reason):
     place.index(max_file_bytes=5_000, generated=False)
     place.write("shop/money.py", content)
     report = place.index(max_file_bytes=5_000, generated=False)
@@ -288,7 +288,7 @@ def test_a_file_that_is_no_longer_worth_indexing_drops_out(place, content, reaso
     assert differences(place.index(max_file_bytes=5_000, generated=False)) == {"added": 1, "unchanged": 2}
 
 
-def test_generated_code_comes_in_and_goes_as_the_setting_says(place):
+def test_generated_code_follows_the_setting(place):
     place.write("shop/wire.py", "# Code generated by x. DO NOT EDIT.\ndef wire():\n    pass\n")
     place.index()
     assert place.records()["shop/wire.py"].role == "generated"
@@ -298,7 +298,7 @@ def test_generated_code_comes_in_and_goes_as_the_setting_says(place):
     assert "shop/wire.py" in place.paths()
 
 
-def test_a_file_that_becomes_ignored_drops_out(place):
+def test_file_that_becomes_ignored_is_removed(place):
     place.index()
     place.write(".coderagignore", "money.py\n")
     report = place.index()
@@ -306,7 +306,7 @@ def test_a_file_that_becomes_ignored_drops_out(place):
     assert place.paths() & FILES.keys() == FILES.keys() - {"shop/money.py"}
 
 
-def test_a_file_that_becomes_empty_has_no_old_contents(place):
+def test_emptied_file_loses_its_old_chunks(place):
     place.index()
     place.write("shop/money.py", "")
     place.index()
@@ -333,7 +333,7 @@ def file_vectors(store):
         {"transformations": ("llama_index.core.extractors:TitleExtractor",)},
     ],
 )
-def test_other_settings_of_chunking_build_the_index_anew(place, change, monkeypatch):
+def test_changed_chunking_settings_rebuild_the_index(place, change, monkeypatch):
     from llama_index.core.schema import TransformComponent
 
     class Same(TransformComponent):
@@ -349,7 +349,7 @@ def test_other_settings_of_chunking_build_the_index_anew(place, change, monkeypa
     assert place.read == []
 
 
-def test_another_name_of_the_repository_builds_the_index_anew(place):
+def test_changed_repository_name_rebuilds_the_index(place):
     place.index()
     before = {chunk[2] for chunk in place.chunks()}
     place.settings = Settings(project="other")
@@ -357,13 +357,13 @@ def test_another_name_of_the_repository_builds_the_index_anew(place):
     assert not before & {chunk[2] for chunk in place.chunks()}
 
 
-def test_other_settings_of_searching_do_not(place):
+def test_changed_search_settings_do_not_rebuild(place):
     place.index()
     place.settings = Settings(search={"top_k": 3})
     assert place.index().generation == 1
 
 
-def test_full_reads_everything_and_keeps_the_old_generation_until_the_commit(place):
+def test_full_run_keeps_the_old_generation_until_the_commit(place):
     place.index()
     place.index(full=True)
     assert sorted(place.read) == sorted(FILES)
@@ -388,7 +388,7 @@ def other_model(model):
     return OtherDense(model._words)
 
 
-def test_another_model_embeds_all_chunks_and_reads_no_file(place, other_model):
+def test_model_switch_embeds_all_chunks_without_reading_files(place, other_model):
     place.index()
     before = place.chunks()
     report = place.index(model=other_model)
@@ -403,7 +403,7 @@ def test_another_model_embeds_all_chunks_and_reads_no_file(place, other_model):
     assert (again.generation, again.embedded, again.reembedded) == (2, 0, "")
 
 
-def test_what_changed_before_a_switch_is_indexed_in_the_same_run(place, other_model):
+def test_model_switch_also_indexes_changed_files(place, other_model):
     place.index()
     place.write("shop/money.py", "def change(money):\n    return money\n")
     place.write("shop/new.py", "def new():\n    return 1\n")
@@ -417,7 +417,7 @@ def test_what_changed_before_a_switch_is_indexed_in_the_same_run(place, other_mo
     assert_same_index(place.store.open(), fresh.store.open())
 
 
-def test_a_file_whose_status_proves_nothing_keeps_its_chunks_in_a_switch(place, other_model, monkeypatch):
+def test_model_switch_keeps_chunks_of_files_with_inconclusive_status(place, other_model, monkeypatch):
     place.index()
     monkeypatch.setattr(
         changes, "_FINE_GRAIN_NS", 3_600_000_000_000
@@ -428,7 +428,7 @@ def test_a_file_whose_status_proves_nothing_keeps_its_chunks_in_a_switch(place, 
     assert place.paths() == set(FILES)
 
 
-def test_a_switch_tells_its_progress_in_texts(place, other_model):
+def test_model_switch_reports_progress_in_texts(place, other_model):
     place.index()
     n_texts = len(place.chunks()) + len(FILES)
     place.progress.clear()
@@ -437,7 +437,7 @@ def test_a_switch_tells_its_progress_in_texts(place, other_model):
     assert embedded == [(0, n_texts), (n_texts, n_texts)]
 
 
-def test_a_switch_with_transformations_runs_them(place, other_model):
+def test_model_switch_runs_transformations(place, other_model):
     same = (f"{__name__}:Same",)
     place.index(transformations=same)
     report = place.index(model=other_model, transformations=same)
@@ -446,7 +446,7 @@ def test_a_switch_with_transformations_runs_them(place, other_model):
     assert place.store.read_pointer().embedding == OtherDense.info
 
 
-def test_full_takes_another_model(place, other_model):
+def test_full_run_accepts_another_model(place, other_model):
     place.index()
     place.index(model=other_model, full=True)
     assert place.store.read_pointer().embedding == OtherDense.info
@@ -456,7 +456,7 @@ def test_full_takes_another_model(place, other_model):
 # The run itself
 
 
-def test_a_wrong_transformation_is_an_error_and_leaves_the_index(place):
+def test_invalid_transformation_is_an_error_and_keeps_the_index(place):
     place.index()
     before = place.store.read_pointer()
     with pytest.raises(ConfigurationError, match=r"ingestion\.transformations: 'no\.such:Thing'"):
@@ -465,7 +465,7 @@ def test_a_wrong_transformation_is_an_error_and_leaves_the_index(place):
     assert place.index().generation == 1
 
 
-def test_worker_processes_give_the_index_of_one_process(tmp_path, model, monkeypatch):
+def test_worker_processes_build_the_same_index_as_one_process(tmp_path, model, monkeypatch):
     monkeypatch.setattr(indexer, "_MIN_JOB_BYTES", 5_000)
     monkeypatch.setattr(indexer, "_MAX_JOB_BYTES", 5_000)
     places = {}
@@ -499,7 +499,7 @@ def counts(snapshot):
     ]
 
 
-def test_progress_goes_through_the_stages_to_the_end(place):
+def test_progress_covers_all_stages(place):
     place.index()
     stages = [step.stage for step in place.progress]
     assert list(dict.fromkeys(stages)) == ["scan", "chunk", "commit"]
@@ -508,7 +508,7 @@ def test_progress_goes_through_the_stages_to_the_end(place):
     assert (place.progress[-1].done, place.progress[-1].total) == (1, 1)
 
 
-def test_the_seconds_of_the_stages_are_told(place):
+def test_report_has_seconds_of_stages(place):
     report = place.index()
     assert {"scan", "parse", "embed", "store", "commit"} <= report.seconds.keys()
     assert {"read", "parse", "query", "chunk", "summarise", "count terms", "columns"} <= report.worker_seconds.keys()
@@ -516,12 +516,12 @@ def test_the_seconds_of_the_stages_are_told(place):
     assert (report.bytes_read, report.lines_read) == (sum(map(len, FILES.values())), 10)
 
 
-def test_a_second_writer_is_refused(place):
+def test_second_writer_is_refused(place):
     with place.store.open_writer(), pytest.raises(IndexLockedError):
         place.index()
 
 
-def test_an_error_in_the_middle_leaves_the_last_generation(place):
+def test_error_during_a_run_keeps_the_last_generation(place):
     place.index()
     before = place.chunks()
     place.write("shop/money.py", "x = 1\n")
@@ -536,7 +536,7 @@ def test_an_error_in_the_middle_leaves_the_last_generation(place):
     assert differences(place.index()) == {"changed": 1, "unchanged": 2}
 
 
-def test_the_index_is_not_part_of_the_repository(place):
+def test_index_folder_is_not_indexed(place):
     place.store = IndexStore(place.root / "build" / "index")
     place.index()
     place.index()

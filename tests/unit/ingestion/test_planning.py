@@ -87,7 +87,7 @@ def test_empty_repository_has_an_empty_plan(place: Workplace) -> None:
     assert (plan.total, plan.languages, plan.folders, plan.excluded) == (FileTotals(), {}, {}, [])
 
 
-def test_files_that_the_last_generation_has_are_told_by_their_status(place: Workplace) -> None:
+def test_indexed_files_are_compared_by_status(place: Workplace) -> None:
     for name in ("same", "changed", "gone"):
         place.put(f"{name}.py", FUNCTION.format(name))
     place.index()
@@ -101,7 +101,7 @@ def test_files_that_the_last_generation_has_are_told_by_their_status(place: Work
     assert not plan.is_up_to_date
 
 
-def test_index_that_is_up_to_date_has_nothing_to_do_and_known_chunks(place: Workplace) -> None:
+def test_up_to_date_index_has_no_work_and_exact_chunks(place: Workplace) -> None:
     place.put("a.py", "".join(FUNCTION.format(number) for number in range(100)))
     place.index()
     plan = place.plan()
@@ -118,9 +118,7 @@ def test_full_run_reads_everything_again(place: Workplace) -> None:
 
 
 @pytest.mark.parametrize("embedding", [{"provider": "ollama"}, {"provider": "openai", "model": "m"}])
-def test_another_embedding_model_means_new_vectors_for_what_is_there(
-    place: Workplace, embedding: dict[str, str]
-) -> None:
+def test_another_embedding_model_plans_new_vectors(place: Workplace, embedding: dict[str, str]) -> None:
     place.put("a.py", "".join(FUNCTION.format(number) for number in range(100)))
     place.index()
     plan = place.plan(**embedding)
@@ -134,7 +132,7 @@ def test_another_embedding_model_means_new_vectors_for_what_is_there(
     assert plan.embedding.tokens.high >= plan.embedding.tokens.low > 0
 
 
-def test_what_changed_before_a_switch_is_in_the_plan_too(place: Workplace) -> None:
+def test_model_switch_plan_includes_changed_files(place: Workplace) -> None:
     place.put("a.py", FUNCTION.format(1))
     place.index()
     place.put("b.py", FUNCTION.format(2) * 100)
@@ -147,9 +145,7 @@ def test_what_changed_before_a_switch_is_in_the_plan_too(place: Workplace) -> No
     assert alone.tokens.low > without.tokens.low
 
 
-def test_another_version_of_the_embedded_model_means_new_vectors(
-    place: Workplace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_embedded_model_version_plans_new_vectors(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
     place.put("a.py")
     place.index()
     assert place.plan().is_up_to_date
@@ -167,7 +163,7 @@ class Same(TransformComponent):
         return nodes
 
 
-def test_a_switch_with_transformations_reads_every_file(place: Workplace) -> None:
+def test_switch_with_transformations_reads_every_file(place: Workplace) -> None:
     place.settings = Settings(ingestion={"workers": 0, "transformations": [f"{__name__}:Same"]})  # type: ignore[arg-type]
     place.put("a.py")
     place.index()
@@ -183,7 +179,7 @@ def test_another_dimension_of_the_same_model_is_a_switch() -> None:
         assert planning.describe_configured_embedding(settings, recorded) == (words or recorded.name)
 
 
-def test_a_switch_and_another_way_of_chunking_are_both_told(place: Workplace) -> None:
+def test_plan_reports_model_switch_and_changed_chunking(place: Workplace) -> None:
     place.put("a.py")
     place.index()
     place.settings = Settings(ingestion={"workers": 0, "chunk": {"max_tokens": 500}})  # type: ignore[arg-type]
@@ -193,7 +189,7 @@ def test_a_switch_and_another_way_of_chunking_are_both_told(place: Workplace) ->
     assert plan.new == 1
 
 
-def test_other_way_of_chunking_means_to_build_anew(place: Workplace) -> None:
+def test_changed_chunking_plans_a_rebuild(place: Workplace) -> None:
     place.put("a.py")
     place.index()
     place.settings = Settings(ingestion={"workers": 0, "chunk": {"max_tokens": 500}})  # type: ignore[arg-type]
@@ -202,7 +198,7 @@ def test_other_way_of_chunking_means_to_build_anew(place: Workplace) -> None:
     assert plan.new == 1
 
 
-def test_damaged_index_is_an_error_unless_all_is_built_anew(place: Workplace) -> None:
+def test_damaged_index_is_an_error_unless_rebuilt(place: Workplace) -> None:
     place.put("a.py")
     place.index()
     (place.root / ".coderag" / "v1" / "CURRENT").write_text("{")
@@ -211,18 +207,16 @@ def test_damaged_index_is_an_error_unless_all_is_built_anew(place: Workplace) ->
     assert place.plan(full=True).new == 1
 
 
-def test_languages_come_from_names_and_from_first_lines_where_names_say_nothing(
-    place: Workplace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_languages_are_detected_by_name_then_by_first_line(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
     place.put("a.py", "#!/bin/sh\n")
     place.put("Makefile", "all:\n")
     place.put("notes.txt", "#!/usr/bin/env ruby\n")
     place.put("tool", "#!/usr/bin/env python3\n" + "x = 1\n" * 1_000)
     place.put("data.unknown", b"\xff\xfe\x00")
     opened = []
-    read = planning.read_regular
+    read = planning.read_regular_file
     monkeypatch.setattr(
-        planning, "read_regular", lambda path, limit: opened.append((path.name, limit)) or read(path, limit)
+        planning, "read_regular_file", lambda path, limit: opened.append((path.name, limit)) or read(path, limit)
     )
     languages = place.plan().languages
     assert {name: totals.files for name, totals in languages.items()} == {"python": 2, "make": 1, "text": 2}
@@ -236,12 +230,12 @@ def test_file_that_vanishes_before_its_first_line_is_read_is_text(
     def fail(path: Path, limit: int) -> None:
         raise FileNotFoundError(2, "No such file or directory")
 
-    monkeypatch.setattr(planning, "read_regular", fail)
+    monkeypatch.setattr(planning, "read_regular_file", fail)
     place.put("tool", "#!/bin/sh\n")
     assert list(place.plan().languages) == ["text"]
 
 
-def test_folders_are_the_largest_ones_that_say_something(place: Workplace) -> None:
+def test_plan_lists_the_largest_informative_folders(place: Workplace) -> None:
     place.put("src/main/java/app/big.java", "x" * 5_000)
     place.put("src/main/java/app/deep/small.java", "x" * 1_000)
     place.put("docs/a.md", "x" * 3_000)
@@ -253,13 +247,13 @@ def test_folders_are_the_largest_ones_that_say_something(place: Workplace) -> No
     }
 
 
-def test_no_more_than_ten_folders_are_named(place: Workplace) -> None:
+def test_plan_lists_at_most_ten_folders(place: Workplace) -> None:
     for number in range(15):
         place.put(f"d{number:02}/a.py", "x" * (100 - number))
     assert list(place.plan().folders) == [f"d{number:02}/" for number in range(10)]
 
 
-def test_what_is_left_out_is_counted_by_reason(place: Workplace) -> None:
+def test_exclusions_are_counted_by_reason(place: Workplace) -> None:
     place.put(".gitignore", "*.log\nout/\n")
     for path in ("a.log", "src/b.log", "out/a.py", "uv.lock", "logo.png", "a.py", "src/a.py"):
         place.put(path)
@@ -276,7 +270,7 @@ def test_what_is_left_out_is_counted_by_reason(place: Workplace) -> None:
     ]
 
 
-def test_what_reading_showed_last_time_is_left_out_too(place: Workplace) -> None:
+def test_files_skipped_by_content_are_excluded(place: Workplace) -> None:
     place.put("a.py")
     place.put("requirements.txt", "# Code generated by x. DO NOT EDIT.\n")
     assert place.plan().total.files == 2
@@ -287,7 +281,7 @@ def test_what_reading_showed_last_time_is_left_out_too(place: Workplace) -> None
     assert plan.is_up_to_date
 
 
-def test_what_cannot_be_looked_at_has_failed(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inaccessible_files_have_failed(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
     place.put("d/a.py")
     listing = os.scandir
 
@@ -300,12 +294,12 @@ def test_what_cannot_be_looked_at_has_failed(place: Workplace, monkeypatch: pyte
     assert place.plan().failed == [("d/", "permission denied")]
 
 
-def test_embedded_model_is_sent_nothing(place: Workplace) -> None:
+def test_embedded_model_needs_no_requests(place: Workplace) -> None:
     place.put("a.py")
     assert place.plan().embedding is None
 
 
-def test_cost_is_that_of_the_tokens(place: Workplace) -> None:
+def test_plan_cost_is_the_cost_of_the_tokens(place: Workplace) -> None:
     place.put("a.py", FUNCTION.format(1) * 1_000)
     plan = place.plan(provider="openai", model="m", price_per_million_tokens=0.5)
     embedding = plan.embedding

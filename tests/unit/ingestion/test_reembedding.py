@@ -48,7 +48,7 @@ def snapshot(tmp_path_factory, model):
 
 
 @pytest.mark.parametrize("at_once", [1, 20, 2_000])
-def test_the_same_model_makes_the_same_vectors_in_batches_of_whole_files(snapshot, model, monkeypatch, at_once):
+def test_same_model_reproduces_vectors_in_batches_of_whole_files(snapshot, model, monkeypatch, at_once):
     monkeypatch.setattr(reembedding, "_CHUNKS_PER_BATCH", at_once)
     paths = [record.path for record in snapshot.read_files()]
     batches = list(embed_stored_chunks(snapshot, model, snapshot.read_terms(), paths))
@@ -63,7 +63,7 @@ def test_the_same_model_makes_the_same_vectors_in_batches_of_whole_files(snapsho
     assert texts == snapshot.read_texts(range(len(snapshot)))
 
 
-def test_only_the_files_that_are_named_are_embedded(snapshot, model):
+def test_only_given_files_are_embedded(snapshot, model):
     wanted = {"module_2.py", "module_5.py", "gone.py"}
     (batch,) = embed_stored_chunks(snapshot, model, snapshot.read_terms(), wanted)
     assert batch.paths == ["module_2.py", "module_5.py"]
@@ -71,14 +71,14 @@ def test_only_the_files_that_are_named_are_embedded(snapshot, model):
     assert list(embed_stored_chunks(snapshot, model, snapshot.read_terms(), ())) == []
 
 
-def test_a_vocabulary_that_has_grown_changes_nothing(snapshot, model):
+def test_extended_vocabulary_keeps_vectors(snapshot, model):
     terms = [*snapshot.read_terms(), "qqxzzyq"]
     (batch,) = embed_stored_chunks(snapshot, model, terms, ["module_0.py"])
     assert batch.terms is terms
     np.testing.assert_allclose(batch.vectors.chunks, snapshot.read_vectors()[: len(batch.columns)], atol=1e-6)
 
 
-def test_a_snapshot_can_have_the_vectors_of_another_version_without_writing(snapshot, model):
+def test_snapshot_can_have_vectors_of_another_version_in_memory(snapshot, model):
     seen = ReembeddedSnapshot(snapshot, NextVersion(model._words))
     assert seen.pointer.embedding == NextVersion.info
     np.testing.assert_allclose(seen.read_vectors(), snapshot.read_vectors()[:, ::-1], atol=1e-6)
@@ -91,7 +91,7 @@ def test_a_snapshot_can_have_the_vectors_of_another_version_without_writing(snap
     assert IndexStore(snapshot.directory).read_pointer() == snapshot.pointer
 
 
-def test_an_empty_generation_has_no_vectors(tmp_path, model):
+def test_empty_generation_has_no_vectors(tmp_path, model):
     store = IndexStore(tmp_path / ".coderag")
     Indexer(tmp_path, Settings(ingestion={"workers": 0}), store, model).run()
     seen = ReembeddedSnapshot(store.open(), NextVersion(model._words))

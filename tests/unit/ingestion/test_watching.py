@@ -26,12 +26,12 @@ def changes(tmp_path, stop, monkeypatch):
     return found
 
 
-def test_an_edit_is_noticed(changes, tmp_path):
+def test_edit_is_noticed(changes, tmp_path):
     (tmp_path / "a.py").write_text("x = 1\n")
     assert next(changes)
 
 
-def test_an_edit_in_a_new_folder_is_noticed(changes, tmp_path):
+def test_edit_in_a_new_folder_is_noticed(changes, tmp_path):
     (tmp_path / "pkg").mkdir()
     assert next(changes)
     (tmp_path / "pkg" / "a.py").write_text("x = 1\n")
@@ -39,7 +39,7 @@ def test_an_edit_in_a_new_folder_is_noticed(changes, tmp_path):
 
 
 @pytest.mark.parametrize("folder", ["build", "build/deep", ".git", ".coderag"])
-def test_edits_in_folders_that_do_not_matter_are_not_noticed(changes, tmp_path, folder):
+def test_edits_in_ignored_folders_are_not_noticed(changes, tmp_path, folder):
     (tmp_path / folder).mkdir(exist_ok=True)
     for number in range(50):
         (tmp_path / folder / f"{number}.py").write_text("x = 1\n")
@@ -47,14 +47,14 @@ def test_edits_in_folders_that_do_not_matter_are_not_noticed(changes, tmp_path, 
     assert 0 < len(next(changes)) < 10
 
 
-def test_an_ignored_file_that_is_written_again_and_again_is_not_noticed(changes, tmp_path):
+def test_repeated_writes_to_an_ignored_file_are_not_noticed(changes, tmp_path):
     for number in range(50):
         (tmp_path / "debug.log").write_text(f"line {number}\n")
     (tmp_path / "a.py").write_text("x = 1\n")
     assert next(changes) == {"a.py"}
 
 
-def test_several_edits_at_once_are_noticed_together(changes, tmp_path):
+def test_simultaneous_edits_are_reported_together(changes, tmp_path):
     for number in range(50):
         (tmp_path / f"{number}.py").write_text("x = 1\n")
     noticed = [next(changes)]
@@ -63,19 +63,19 @@ def test_several_edits_at_once_are_noticed_together(changes, tmp_path):
     assert len(noticed) < 10
 
 
-def test_it_ends_when_told_to(changes, stop):
+def test_watching_ends_on_stop(changes, stop):
     stop.set()
     assert list(changes) == []
 
 
-def test_a_folder_that_cannot_be_watched_is_an_error_with_a_hint(tmp_path):
+def test_folder_that_cannot_be_watched_is_an_error_with_a_hint(tmp_path):
     shutil.rmtree(tmp_path)
     with pytest.raises(IngestionError, match="cannot be watched") as caught:
         next(watch_changes(tmp_path, set))
     assert caught.value.hint
 
 
-def test_another_writer_is_waited_for(monkeypatch):
+def test_indexing_waits_for_another_writer(monkeypatch):
     monkeypatch.setattr(watching, "_RETRY_S", 0.001)
     answers = iter([IndexLockedError("busy"), IndexLockedError("busy"), "report"])
 
@@ -88,7 +88,7 @@ def test_another_writer_is_waited_for(monkeypatch):
     assert run_when_unlocked(index) == "report"
 
 
-def test_waiting_for_another_writer_ends_when_told_to(stop):
+def test_waiting_for_another_writer_ends_on_stop(stop):
     def index():
         stop.set()
         raise IndexLockedError("busy")

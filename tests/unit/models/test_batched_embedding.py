@@ -3,20 +3,20 @@ import pytest
 from coderag.models.batched_embedding import RequestLimits, split_requests
 
 
-def test_requests_hold_at_most_so_many_texts_and_none_that_is_blank():
+def test_requests_respect_the_text_limit_without_blank_texts():
     texts = ["a", "", "b", " \n", "c", "d", "e"]
     assert list(split_requests(texts, RequestLimits(2))) == [[0, 2], [4, 5], [6]]
     assert list(split_requests(["", " "], RequestLimits(2))) == []
 
 
-def test_requests_hold_at_most_so_many_tokens():
+def test_requests_respect_the_token_limit():
     texts = ["word " * 100] * 10
     requests = list(split_requests(texts, RequestLimits(100, tokens=500)))
     assert [position for request in requests for position in request] == list(range(10))
     assert all(2 <= len(request) <= 4 for request in requests[:-1])
 
 
-def test_a_text_beyond_the_limit_goes_alone():
+def test_text_beyond_the_limit_goes_alone():
     texts = ["a", "word " * 1_000, "b"]
     assert list(split_requests(texts, RequestLimits(100, tokens=50))) == [[0], [1], [2]]
 

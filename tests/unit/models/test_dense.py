@@ -71,7 +71,7 @@ def test_vectors_have_length_one_and_the_shapes_of_chunks_and_files(model):
         np.testing.assert_allclose(lengths(part), 1, atol=1e-5)
 
 
-def test_what_a_chunk_declares_counts_beside_its_text(model):
+def test_declared_names_count_beside_the_text(model):
     plain = {"body": {"delet": 2, "pars": 1}}
     declaring = {"body": {"delet": 2, "pars": 1}, "names": {"pars": 1}}
     chunks = model.embed_batch(batch([plain, declaring], paths=({}, {}), file_of=[0, 1])).chunks
@@ -79,14 +79,14 @@ def test_what_a_chunk_declares_counts_beside_its_text(model):
     assert chunks[1] @ parse > chunks[0] @ parse
 
 
-def test_a_chunk_is_drawn_towards_what_its_file_is_about(model):
+def test_chunk_vector_has_a_share_of_its_file(model):
     chunks = [{"body": {"delet": 1}}, {"body": {"password": 3}}, {"body": {"delet": 1}}]
     vectors = model.embed_batch(batch(chunks, paths=({}, {}), file_of=[0, 0, 1])).chunks
     password = model.embed_query("password", ["password"])
     assert vectors[0] @ password > vectors[2] @ password
 
 
-def test_a_chunk_knows_its_path(model):
+def test_path_is_part_of_a_chunk_vector(model):
     given = batch(
         [{"body": {"delet": 1}}, {"body": {"delet": 1}}], paths=[{"password": 1}, {"pars": 1}], file_of=[0, 1]
     )
@@ -95,14 +95,14 @@ def test_a_chunk_knows_its_path(model):
     assert chunks[0] @ password > chunks[1] @ password
 
 
-def test_a_file_is_the_mean_of_its_chunks(model):
+def test_file_is_the_mean_of_its_chunks(model):
     vectors = model.embed_batch(batch([{"body": {"delet": 1}}, {"body": {"user": 2}}], paths=({}, {}), file_of=[0, 1]))
     together = model.embed_batch(batch([{"body": {"delet": 1}}, {"body": {"user": 2}}])).files[0]
     mean = vectors.chunks.sum(axis=0)
     np.testing.assert_allclose(together, mean / np.linalg.norm(mean), atol=1e-3)
 
 
-def test_a_question_is_nearest_to_the_chunk_that_has_its_words(model):
+def test_question_is_nearest_to_the_chunk_that_has_its_words(model):
     chunks = model.embed_batch(batch([{"body": {"pars": 2}}, {"body": {"delet": 1, "user": 1}}])).chunks
     assert np.argmax(chunks @ model.embed_query("delete user", ["delet", "user"])) == 1
 
@@ -120,7 +120,7 @@ def test_no_chunks_give_no_vectors(model):
     assert vectors.chunks.shape == vectors.files.shape == vectors.paths.shape == (0, 256)
 
 
-def test_a_growing_vocabulary_gives_the_vectors_of_a_fixed_one(model, words):
+def test_growing_vocabulary_gives_the_vectors_of_a_fixed_one(model, words):
     chunk = {"body": {"delet": 1, "user": 1}}
     grown = [model.embed_batch(batch([chunk], terms=TERMS[:size])).chunks for size in (2, 3, 5, 5)]
     for vectors in grown:
@@ -130,7 +130,7 @@ def test_a_growing_vocabulary_gives_the_vectors_of_a_fixed_one(model, words):
     np.testing.assert_array_equal(again, EmbeddedDense(words).embed_batch(batch([new])).chunks)
 
 
-def test_the_vocabulary_of_another_index_is_not_mistaken_for_the_first(model, words):
+def test_vocabulary_of_another_index_is_not_confused(model, words):
     chunk = {"body": {"delet": 1, "password": 3}}
     model.embed_batch(batch([chunk]))
     turned = TERMS[::-1]
@@ -140,7 +140,7 @@ def test_the_vocabulary_of_another_index_is_not_mistaken_for_the_first(model, wo
         np.testing.assert_array_equal(found, expected)
 
 
-def test_the_embedded_model_is_recorded_with_its_version(model, words):
+def test_embedded_model_is_recorded_with_its_version(model, words):
     assert model.info == EmbeddingInfo("embedded", f"{words.name}-{words.version}", 256)
 
 
@@ -167,7 +167,7 @@ class FakeEmbedder:
         return np.array([query.count("a"), query.count("b")], np.float32)
 
 
-def test_a_provider_gets_texts_and_its_vectors_are_normalised():
+def test_provider_gets_texts_and_its_vectors_are_normalised():
     embedder = FakeEmbedder()
     given = batch([{}, {}, {}], paths=[{}, {}], file_of=[0, 0, 1], texts=["aaa", "bb", "x"], names=("a/b_b.py", "x.py"))
     vectors = ProviderDense(embedder, "ollama").embed_batch(given)
@@ -177,20 +177,20 @@ def test_a_provider_gets_texts_and_its_vectors_are_normalised():
     np.testing.assert_allclose(vectors.paths, [[1 / 5**0.5, 2 / 5**0.5], [0, 0]], rtol=1e-6)
 
 
-def test_a_provider_embeds_a_question_normalised():
+def test_provider_embeds_a_question_normalised():
     np.testing.assert_allclose(ProviderDense(FakeEmbedder(), "ollama").embed_query("aaaa", []), [1, 0])
 
 
-def test_a_provider_takes_a_batch_without_chunks():
+def test_provider_takes_a_batch_without_chunks():
     vectors = ProviderDense(FakeEmbedder(), "ollama").embed_batch(batch([], paths=()))
     assert vectors.chunks.shape == vectors.files.shape == vectors.paths.shape == (0, 2)
 
 
-def test_a_provider_is_recorded_with_its_model():
+def test_provider_is_recorded_with_its_model():
     assert ProviderDense(FakeEmbedder(), "ollama").info == EmbeddingInfo("ollama", "fake", 2)
 
 
-def test_an_index_of_the_same_model_is_accepted(model):
+def test_index_of_the_same_model_is_accepted(model):
     check_embedding(model.info, model)
 
 
@@ -202,14 +202,14 @@ def test_an_index_of_the_same_model_is_accepted(model):
         EmbeddingInfo("openai", "fake", 2),
     ],
 )
-def test_an_index_of_another_model_is_refused(recorded):
+def test_index_of_another_model_is_refused(recorded):
     with pytest.raises(IndexModelError, match=recorded.model) as caught:
         check_embedding(recorded, ProviderDense(FakeEmbedder(), "ollama"))
     assert "fake" in str(caught.value)
     assert caught.value.hint
 
 
-def test_a_question_is_sent_to_the_server_once():
+def test_question_is_sent_to_the_server_once():
     class Counting(FakeEmbedder):
         sent = 0
 
@@ -256,7 +256,7 @@ def test_with_a_cache_the_vectors_are_the_same(cache):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
-def test_a_text_that_was_embedded_before_is_not_sent_again(cache):
+def test_text_that_was_embedded_before_is_not_sent_again(cache):
     embedded(cached(cache), "aab", "b")
     again = cached(cache)
     embedded(again, "b", "new", "aab")
@@ -269,7 +269,7 @@ def test_equal_texts_are_sent_once(cache):
     assert sent(model) == ["aab", "b", "a.py"]
 
 
-def test_what_is_sent_decides_and_not_what_is_given(cache):
+def test_cache_key_depends_on_the_sent_text(cache):
     class OtherPrefix(FakeEmbedder):
         def as_sent(self, text):
             return f"passage: {text}"
@@ -294,7 +294,7 @@ class OtherDimension(FakeEmbedder):
 @pytest.mark.parametrize(
     ("embedder", "provider"), [(OtherModel(), "ollama"), (OtherDimension(), "ollama"), (FakeEmbedder(), "openai")]
 )
-def test_vectors_of_another_model_are_not_taken(cache, embedder, provider):
+def test_vectors_of_another_model_are_not_reused(cache, embedder, provider):
     embedded(cached(cache), "aab")
     again = cached(cache, embedder, provider)
     embedded(again, "aab")
@@ -302,7 +302,7 @@ def test_vectors_of_another_model_are_not_taken(cache, embedder, provider):
 
 
 @pytest.mark.parametrize("damage", [b"", b"short", np.full(2, np.nan, "<f4").tobytes()])
-def test_a_stored_vector_that_cannot_be_one_is_asked_for_again(cache, damage):
+def test_invalid_cached_vector_is_requested_again(cache, damage):
     class Spoiling:
         def get(self, namespace, keys):
             return dict.fromkeys(keys, damage)
@@ -318,7 +318,7 @@ def test_a_stored_vector_that_cannot_be_one_is_asked_for_again(cache, damage):
     assert sent(again) == []
 
 
-def test_what_was_embedded_before_an_error_is_kept(cache):
+def test_vectors_before_an_error_are_cached(cache):
     class Failing(FakeEmbedder):
         def embed_query(self, text):
             if text == "b":
@@ -332,7 +332,7 @@ def test_what_was_embedded_before_an_error_is_kept(cache):
     assert sent(again) == ["b", "ab", "a.py"], "the request with the others was answered"
 
 
-def test_texts_are_told_as_they_get_their_vectors_from_wherever(cache):
+def test_progress_counts_cached_and_embedded_texts(cache):
     embedded(cached(cache), "aab", "b", "aaa")
     model, told = cached(cache), []
     model.on_embedded = told.append
@@ -341,7 +341,7 @@ def test_texts_are_told_as_they_get_their_vectors_from_wherever(cache):
     assert sum(told) == 6 + 1
 
 
-def test_what_is_kept_is_counted_and_nothing_sent(cache):
+def test_cached_vectors_are_counted_without_requests(cache):
     given = batch([{}] * 4, texts=["aab", "b", "x", "b"], names=("a.py",))
     assert ProviderDense(FakeEmbedder(), "ollama").count_cached(given) == 0
     assert cached(cache).count_cached(given) == 0
@@ -354,12 +354,12 @@ def test_what_is_kept_is_counted_and_nothing_sent(cache):
     assert sent(model) == []
 
 
-def test_a_batch_without_chunks_takes_a_cache_too(cache):
+def test_empty_batch_works_with_a_cache(cache):
     vectors = cached(cache).embed_batch(batch([], paths=()))
     assert vectors.chunks.shape == vectors.files.shape == vectors.paths.shape == (0, 2)
 
 
-def test_a_cache_that_is_off_costs_requests_only(cache):
+def test_disabled_cache_only_costs_requests(cache):
     cache.close()
     model = cached(cache)
     np.testing.assert_allclose(embedded(model, "aaa").chunks, [[1, 0]])
@@ -369,7 +369,7 @@ def test_a_cache_that_is_off_costs_requests_only(cache):
 # What is not shown
 
 
-def test_masked_paths_are_not_sent_and_like_no_question():
+def test_masked_paths_are_not_sent_and_have_zero_vectors():
     model = ProviderDense(FakeEmbedder(), "ollama")
     model.mask = PathMask(b"k" * 32)
     vectors = embedded(model, "aaa", path="aaa/b.py")

@@ -8,7 +8,7 @@ from coderag.models.extras import require_extra
 
 
 @pytest.mark.parametrize("module", ["no_such_package", "no_such_package.part", "json.no_such_part"])
-def test_a_module_that_is_not_there_is_told_with_the_extra_that_brings_it(module):
+def test_missing_module_error_names_its_extra(module):
     with pytest.raises(
         ConfigurationError, match=f"this thing needs an extra that is not installed.*{module}"
     ) as caught:
@@ -16,7 +16,7 @@ def test_a_module_that_is_not_there_is_told_with_the_extra_that_brings_it(module
     assert 'pip install ".[some-extra]"' in caught.value.hint
 
 
-def test_a_module_that_is_there_is_found_without_importing_it():
+def test_installed_module_is_detected_without_import():
     code = """
 import sys
 from coderag.models.extras import require_extra

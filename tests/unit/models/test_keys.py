@@ -32,7 +32,7 @@ def refused(**given):
     return caught.value
 
 
-def test_the_settings_come_before_the_file_and_the_file_before_the_environment(key_file, monkeypatch):
+def test_key_precedence_is_setting_file_environment(key_file, monkeypatch):
     monkeypatch.setenv("SECOND_KEY", "of the environment")
     assert key_of(key=" of the settings\n", file=key_file) == "of the settings"
     assert key_of(file=key_file) == KEY
@@ -41,7 +41,7 @@ def test_the_settings_come_before_the_file_and_the_file_before_the_environment(k
     assert key_of() == "the first"
 
 
-def test_no_key_is_no_key(monkeypatch):
+def test_missing_key_is_empty(monkeypatch):
     monkeypatch.setenv("FIRST_KEY", " ")
     assert key_of() == ""
 
@@ -50,20 +50,20 @@ def test_no_key_is_no_key(monkeypatch):
     "address",
     ["http://api.example/v1", "https://api.example:8443/v1", "https://api.example.evil/v1", "https://evil/api.example"],
 )
-def test_the_environments_key_is_for_the_providers_own_server(monkeypatch, address):
+def test_environment_key_is_only_for_the_providers_server(monkeypatch, address):
     monkeypatch.setenv("FIRST_KEY", KEY)
     assert key_of(address=address) == ""
     assert key_of(address="https://API.example:443/v2/") == KEY
 
 
-def test_a_server_is_told_by_scheme_host_and_port():
+def test_server_is_identified_by_scheme_host_and_port():
     assert is_same_server("http://h", "http://h:80/path")
     assert not is_same_server("http://h", "https://h")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a file's mode does not say who reads it")
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
-def test_a_file_that_others_can_read_is_refused(key_file, mode):
+def test_key_file_readable_by_others_is_rejected(key_file, mode):
     key_file.chmod(mode)
     error = refused(file=key_file)
     assert str(error) == f"llm.api_key_file is {key_file}, which other users can read"
@@ -82,25 +82,25 @@ def test_a_file_that_others_can_read_is_refused(key_file, mode):
         ("ключ".encode(), "characters that are not allowed in a key"),
     ],
 )
-def test_a_file_that_holds_no_key_is_refused(key_file, content, what):
+def test_file_without_a_key_is_rejected(key_file, content, what):
     key_file.write_bytes(content)
     error = refused(file=key_file)
     assert what in str(error)
     assert str(key_file) in str(error)
 
 
-def test_a_mark_of_byte_order_is_no_part_of_a_key(key_file):
+def test_byte_order_mark_is_stripped_from_a_key(key_file):
     key_file.write_bytes(b"\xef\xbb\xbf" + KEY.encode() + b"\r\n")
     assert key_of(file=key_file) == KEY
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path):
+def test_missing_key_file_is_reported(tmp_path):
     assert "which is not a file" in str(refused(file=tmp_path / "none"))
     assert "which is not a file" in str(refused(file=tmp_path))
     assert "not an absolute path" in str(refused(file="keys/mine"))
 
 
-def test_a_file_in_the_home_is_found(home):
+def test_key_file_in_the_home_folder_is_read(home):
     path = home / ".key"
     path.write_text(KEY, encoding="utf-8")
     path.chmod(0o600)
@@ -108,17 +108,17 @@ def test_a_file_in_the_home_is_found(home):
 
 
 @pytest.mark.parametrize("key", [f"{KEY}\nX-Evil: 1", "ключ"])
-def test_a_key_that_no_header_can_carry_is_refused(monkeypatch, key):
+def test_key_with_invalid_header_characters_is_rejected(monkeypatch, key):
     assert "llm.api_key holds characters" in str(refused(key=key))
     monkeypatch.setenv("FIRST_KEY", key)
     assert "FIRST_KEY or SECOND_KEY holds characters" in str(refused())
 
 
-def test_embedding_models_take_their_key_from_a_file_too(case, key_file):
+def test_embedding_models_read_a_key_file(case, key_file):
     case.model(api_key_file=str(key_file)).embed_query("login", [])
     assert case.server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
-def test_embedding_models_take_the_usual_variable_at_the_providers_own_address(monkeypatch):
+def test_embedding_models_use_the_environment_key_at_the_providers_address(monkeypatch):
     monkeypatch.setenv("VOYAGE_API_KEY", KEY)
     assert make_dense_model(EmbeddingSettings(provider="voyage"))._model._remote.secret == KEY

@@ -39,19 +39,19 @@ def offline(monkeypatch):
 # --- folders
 
 
-def test_a_model_must_be_named():
+def test_model_folder_is_required():
     with pytest.raises(ConfigurationError, match=r"embedding\.model is not set.*'model2vec'"):
         resolve_model_folder("model2vec", "")
 
 
 @pytest.mark.parametrize("name", ["nomic-ai/CodeRankEmbed", "models/minilm"])
-def test_a_name_of_the_hub_is_not_downloaded(name):
+def test_hub_name_is_not_downloaded(name):
     with pytest.raises(ConfigurationError, match=f"embedding.model is {name}.*full path") as caught:
         resolve_model_folder("sentence-transformers", name)
     assert "CodeRAG does not download models" in caught.value.hint
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path):
+def test_missing_folder_is_reported(tmp_path):
     with pytest.raises(ConfigurationError, match=r"minilm, which is not a folder") as caught:
         resolve_model_folder("model2vec", str(tmp_path / "minilm"))
     assert "CodeRAG does not download models" in caught.value.hint
@@ -61,19 +61,19 @@ def test_a_folder_that_is_not_there_is_told(tmp_path):
     ("provider", "files"),
     [("sentence-transformers", r"modules\.json"), ("model2vec", r"config\.json, model\.safetensors, tokenizer\.json")],
 )
-def test_a_folder_of_something_else_is_told(tmp_path, provider, files):
+def test_folder_of_another_model_type_is_reported(tmp_path, provider, files):
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ConfigurationError, match=f"which is not the folder of a {provider} model") as caught:
         resolve_model_folder(provider, str(tmp_path))
     assert re.search(files, caught.value.hint)
 
 
-def test_the_home_folder_may_be_abbreviated(home):
+def test_home_folder_may_be_abbreviated(home):
     folder = write_sentence_transformers(home / "models" / "minilm")
     assert resolve_model_folder("sentence-transformers", "~/models/minilm") == folder
 
 
-def test_a_folder_with_code_of_its_own_is_refused(tmp_path):
+def test_folder_with_its_own_code_is_rejected(tmp_path):
     folder = write_sentence_transformers(tmp_path / "model")
     (folder / "modules.json").write_text(json.dumps([{"type": "custom_st.Transformer", "path": ""}]))
     with pytest.raises(ConfigurationError, match=r"is not run: custom_st\.Transformer"):
@@ -81,7 +81,7 @@ def test_a_folder_with_code_of_its_own_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["{", "[1]", "{}", '[{"path": ""}]'])
-def test_a_broken_list_of_modules_is_told(tmp_path, content):
+def test_broken_modules_file_is_reported(tmp_path, content):
     folder = write_sentence_transformers(tmp_path / "model")
     (folder / "modules.json").write_text(content)
     if content == "{}":
@@ -98,26 +98,26 @@ def test_a_broken_list_of_modules_is_told(tmp_path, content):
         ("/hub/models--nomic-ai--CodeRankEmbed/snapshots/3c4b60807d71f79b43f3c4363786d9493691f8b1", "CodeRankEmbed"),
     ],
 )
-def test_a_model_is_called_by_its_folder_also_in_the_cache_of_the_hub(tmp_path, folder, title):
+def test_model_title_is_the_folder_name_also_in_the_hub_cache(tmp_path, folder, title):
     assert get_model_title(tmp_path / folder.lstrip("/")) == title
 
 
 # --- prompts
 
 
-def test_the_folders_own_prompts_win_over_the_table(tmp_path):
+def test_folder_prompts_override_the_table(tmp_path):
     own = write_sentence_transformers(tmp_path / "CodeRankEmbed", {"query": "own: ", "passage": "text: "})
     assert read_folder_prefixes(own) == Prefixes("own: ", "text: ")
 
 
 @pytest.mark.parametrize("prompts", [None, {}, {"query": "", "document": ""}, {"classification": "classify: "}])
-def test_what_is_known_of_the_name_is_taken_where_the_folder_says_nothing(tmp_path, prompts):
+def test_table_prefixes_apply_without_folder_prompts(tmp_path, prompts):
     folder = write_sentence_transformers(tmp_path / "CodeRankEmbed", prompts)
     assert read_folder_prefixes(folder) == Prefixes(CODE_PROMPT, "")
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"prompts": [1]}', '{"prompts": 3}'])
-def test_broken_prompts_are_told(tmp_path, content):
+def test_broken_prompts_file_is_reported(tmp_path, content):
     folder = write_sentence_transformers(tmp_path / "model")
     (folder / "config_sentence_transformers.json").write_text(content)
     with pytest.raises(ConfigurationError, match=r"config_sentence_transformers\.json cannot be read"):
@@ -127,7 +127,7 @@ def test_broken_prompts_are_told(tmp_path, content):
 # --- what tells one model from another
 
 
-def test_a_model_is_the_same_wherever_it_lies(tmp_path):
+def test_fingerprint_does_not_depend_on_location(tmp_path):
     folder = write_sentence_transformers(tmp_path / "a" / "minilm", {})
     (folder / "README.md").write_text("about")
     shutil.copytree(folder, tmp_path / "b" / "minilm")
@@ -138,7 +138,7 @@ def test_a_model_is_the_same_wherever_it_lies(tmp_path):
 
 
 @pytest.mark.parametrize("size", [10, 5_000_000])
-def test_other_weights_are_another_model(tmp_path, size):
+def test_other_weights_change_the_fingerprint(tmp_path, size):
     folder = write_sentence_transformers(tmp_path / "minilm")
     names = set()
     for seed in range(3):
@@ -149,7 +149,7 @@ def test_other_weights_are_another_model(tmp_path, size):
     assert all(name.startswith("minilm@") for name in names)
 
 
-def test_settings_that_change_vectors_change_the_name_and_others_do_not(tmp_path):
+def test_only_settings_that_change_vectors_change_the_name(tmp_path):
     folder = str(write_sentence_transformers(tmp_path / "minilm"))
 
     def name(**options):
@@ -168,7 +168,7 @@ def model2vec(tmp_path):
     return write_model2vec(tmp_path / "tiny")
 
 
-def test_a_model2vec_folder_embeds_texts_and_questions(model2vec, offline):
+def test_model2vec_folder_embeds_texts_and_questions(model2vec, offline):
     model = local_model("model2vec", model2vec)
     chunks = model.embed_batch(batch_of(["def login(user): session", "total price of the cart"])).chunks
     question = model.embed_query("open a session for a user", [])
@@ -183,7 +183,7 @@ def test_texts_without_a_known_word_get_zeros(model2vec):
     assert vectors.any(axis=1).tolist() == [True, False, False, True]
 
 
-def test_model2vec_texts_are_cut_by_their_own_tokenizer(model2vec):
+def test_model2vec_truncates_with_its_own_tokenizer(model2vec):
     texts = ["login", "login cart cart cart"]
     whole = embedded(local_model("model2vec", model2vec), texts)
     cut = embedded(local_model("model2vec", model2vec, max_tokens=16), ["login " * 16 + "cart " * 50, "login"])
@@ -191,20 +191,20 @@ def test_model2vec_texts_are_cut_by_their_own_tokenizer(model2vec):
     np.testing.assert_allclose(cut[0], cut[1], atol=1e-6)
 
 
-def test_model2vec_prefixes_are_those_of_the_settings(model2vec):
+def test_model2vec_uses_configured_prefixes(model2vec):
     model = local_model("model2vec", model2vec, query_prefix="search ", text_prefix="query ")
     plain = local_model("model2vec", model2vec)
     np.testing.assert_allclose(model.embed_query("login", []), plain.embed_query("search login", []))
     np.testing.assert_allclose(embedded(model, ["login"]), embedded(plain, ["query login"]))
 
 
-def test_model2vec_may_give_fewer_dimensions(model2vec):
+def test_model2vec_supports_fewer_dimensions(model2vec):
     assert local_model("model2vec", model2vec, dimension=8).info.dimension == 8
     with pytest.raises(ModelError, match="cannot be loaded as an embedding model"):
         local_model("model2vec", model2vec, dimension=99).embed_query("login", [])
 
 
-def test_weights_that_are_broken_are_told(model2vec):
+def test_broken_weights_are_reported(model2vec):
     (model2vec / "model.safetensors").write_bytes(b"no weights")
     model = local_model("model2vec", model2vec)  # nothing is loaded yet
     with pytest.raises(ModelError, match="tiny cannot be loaded as an embedding model") as caught:
@@ -250,7 +250,7 @@ def fake(monkeypatch):
     sys.modules.pop(ours, None)
 
 
-def test_a_sentence_transformers_folder_is_loaded_when_it_is_used_and_from_this_machine(tmp_path, fake):
+def test_sentence_transformers_folder_is_loaded_on_first_use_and_locally(tmp_path, fake):
     folder = write_sentence_transformers(tmp_path / "minilm", {"query": "ask: ", "document": "read: "})
     model = local_model("sentence-transformers", folder, batch_size=4)
     assert fake.made == []
@@ -270,20 +270,20 @@ def test_settings_reach_sentence_transformers(tmp_path, fake):
     assert made.max_seq_length == 64
 
 
-def test_a_window_is_made_smaller_and_never_larger_than_the_models(tmp_path, fake):
+def test_window_never_exceeds_the_models(tmp_path, fake):
     folder = write_sentence_transformers(tmp_path / "minilm")
     local_model("sentence-transformers", folder, max_tokens=9_000).embed_query("login", [])
     assert fake.made[0].max_seq_length == 256
 
 
-def test_a_model_that_fails_is_a_clear_error(tmp_path, fake):
+def test_failing_model_is_a_clear_error(tmp_path, fake):
     model = local_model("sentence-transformers", write_sentence_transformers(tmp_path / "minilm"))
     with pytest.raises(ModelError, match=r"the model minilm@\w+ failed: RuntimeError: CUDA out of memory") as caught:
         embedded(model, ["out of memory"])
     assert "embedding.batch_size" in caught.value.hint
 
 
-def test_a_real_sentence_transformers_folder(tmp_path, offline):
+def test_real_sentence_transformers_folder_embeds(tmp_path, offline):
     pytest.importorskip("sentence_transformers", reason="the extra sentence-transformers is not installed")
     folder = write_tiny_bert(tmp_path / "tiny")
     model = local_model("sentence-transformers", folder)

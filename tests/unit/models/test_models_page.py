@@ -18,13 +18,13 @@ NEEDS_NOTHING = {"embedding": "embedded", "llm": "none"}
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_its_examples_are_settings(example):
+def test_page_examples_are_valid_settings(example):
     ((section, values),) = example.items()
     assert SECTIONS[section](**values).provider != NEEDS_NOTHING[section]
 
 
 @pytest.mark.parametrize("section", SECTIONS)
-def test_it_has_every_provider(section):
+def test_page_lists_every_provider(section):
     providers = get_args(SECTIONS[section].model_fields["provider"].annotation)
     assert all(f"| `{provider}` |" in PAGE for provider in providers)
     shown = {example[section]["provider"] for example in EXAMPLES if section in example}
@@ -32,22 +32,22 @@ def test_it_has_every_provider(section):
 
 
 @pytest.mark.parametrize("section", SECTIONS)
-def test_the_settings_that_it_names_exist(section):
+def test_settings_on_the_page_exist(section):
     named = set(re.findall(rf"`{section}\.(\w+)`", PAGE))
     assert named <= set(SECTIONS[section].model_fields)
 
 
 @pytest.mark.parametrize("server", ["Groq", "vLLM", "LM Studio", "llama.cpp"])
-def test_it_shows_how_servers_like_openais_are_reached(server):
+def test_page_shows_openai_compatible_servers(server):
     (example,) = re.findall(rf"^{re.escape(server)}[^\n]*:\n\n```yaml\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE)
     assert yaml.safe_load(example)["llm"]["base_url"].endswith("/v1")
 
 
-def test_the_default_of_ollama_is_the_one_that_it_says():
+def test_page_states_the_default_of_ollama():
     assert f"`{OLLAMA_MODEL}` at `http://localhost:11434`" in PAGE
 
 
-def test_the_models_that_it_says_are_known_are():
+def test_models_on_the_page_have_known_prefixes():
     (listed,) = re.findall(r"knows by name: (.*?)\. What", PAGE, re.DOTALL)
     for name in re.findall(r"`([\w-]+)`", listed):
         assert any(name.lower() in known for known in KNOWN_PREFIXES)

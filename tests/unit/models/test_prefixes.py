@@ -32,12 +32,12 @@ def test_known_models_get_the_prefixes_they_were_trained_with(model, query, text
     assert (found.query, found.text) == (query, text)
 
 
-def test_settings_come_before_what_is_known():
+def test_configured_prefixes_override_defaults():
     known = Prefixes("q: ", "t: ")
     assert resolve_prefixes(EmbeddingSettings(), known) == known
     assert resolve_prefixes(EmbeddingSettings(query_prefix="ask: "), known) == Prefixes("ask: ", "t: ")
     assert resolve_prefixes(EmbeddingSettings(query_prefix="", text_prefix=""), known) == Prefixes()
 
 
-def test_the_table_has_names_as_they_are_looked_up():
+def test_prefix_table_has_normalized_names():
     assert all(re.fullmatch(r"[a-z0-9.-]+", name) for name in KNOWN_PREFIXES)

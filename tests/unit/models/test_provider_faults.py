@@ -13,13 +13,13 @@ from tests.loopback.cases import embedded
 # --- faults that pass
 
 
-def test_a_busy_server_is_asked_again_when_it_says(case):
+def test_busy_server_is_retried_after_its_wait(case):
     case.server.next(Reply({"error": "slow down"}, 429, {"Retry-After": "7"}))
     assert case.model().embed_query("login", []).any()
     assert case.waits == [7.0]
 
 
-def test_only_the_batch_that_failed_is_sent_again(case):
+def test_only_the_failed_batch_is_retried(case):
     model = case.model(batch_size=1)
     model.embed_query("login", [])
     case.server.next(case.reply([bag_of_words("a", 64)]), Reply({"error": "busy"}, 503))
@@ -28,7 +28,7 @@ def test_only_the_batch_that_failed_is_sent_again(case):
     assert case.waits == [1.0]
 
 
-def test_a_server_that_is_busy_for_long_is_waited_for_while_indexing_and_not_while_searching(case):
+def test_long_busy_server_is_waited_for_only_while_indexing(case):
     model = case.model()
     model.embed_query("login", [])
     case.server.next(*[Reply({"error": "slow down"}, 429)] * 6)
@@ -39,13 +39,13 @@ def test_a_server_that_is_busy_for_long_is_waited_for_while_indexing_and_not_whi
         model.embed_query("logout", [])
 
 
-def test_a_slow_server_is_waited_for(case):
+def test_slow_server_is_waited_for(case):
     case.server.next(Reply({**case.reply([bag_of_words("a", 64)]).body}, delay_s=0.3))
     assert case.model(timeout_s=5).embed_query("login", []).any()
     assert case.waits == []
 
 
-def test_a_server_that_stays_broken_is_given_up_after_three_attempts(case):
+def test_broken_server_gets_three_attempts(case):
     case.server.next(*[Reply({"error": "runner terminated"}, 500)] * 3)
     with pytest.raises(ModelUnavailableError, match=r"status 500.*runner terminated") as caught:
         case.model().embed_query("login", [])
@@ -56,14 +56,14 @@ def test_a_server_that_stays_broken_is_given_up_after_three_attempts(case):
     assert case.waits == [1.0, 2.0]
 
 
-def test_a_server_that_asks_for_a_long_wait_is_not_waited_for(case):
+def test_long_retry_after_is_not_waited_for(case):
     case.server.next(Reply({"error": "quota"}, 429, {"Retry-After": "3600"}))
     with pytest.raises(ModelUnavailableError, match="asked again in 3600 s"):
         case.model().embed_query("login", [])
     assert case.waits == []
 
 
-def test_a_server_that_is_silent_is_a_timeout(case):
+def test_silent_server_is_a_timeout(case):
     case.server.next(*[Reply(delay_s=5)] * 3)
     with pytest.raises(ModelUnavailableError, match=r"did not answer .* within 0\.1 s") as caught:
         case.model(timeout_s=0.1).embed_query("login", [])
@@ -71,7 +71,7 @@ def test_a_server_that_is_silent_is_a_timeout(case):
     assert case.waits == [1.0, 2.0]
 
 
-def test_a_connection_that_breaks_is_tried_again(case):
+def test_broken_connection_is_retried(case):
     case.server.next(Reply('{"embeddings": [[0.1', withheld=100))
     assert case.model().embed_query("login", []).any()
     case.server.next(*[Reply("{", withheld=100)] * 3)
@@ -82,7 +82,7 @@ def test_a_connection_that_breaks_is_tried_again(case):
 # --- faults that stay
 
 
-def test_nobody_at_the_address(case):
+def test_unreachable_server_is_reported(case):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -94,7 +94,7 @@ def test_nobody_at_the_address(case):
     assert case.waits == []
 
 
-def test_a_model_that_is_not_there(case):
+def test_missing_model_is_reported(case):
     with pytest.raises(ModelUnavailableError, match="no model all-minilm") as caught:
         case.model(model="all-minilm").embed_query("login", [])
     expected = "ollama pull all-minilm" if case.provider == "ollama" else "embedding.model"
@@ -102,14 +102,14 @@ def test_a_model_that_is_not_there(case):
     assert len(case.server.requests) == 1
 
 
-def test_a_server_that_is_no_ollama(ollama):
+def test_server_other_than_ollama_is_reported(ollama):
     ollama.server.next(Reply("404 page not found", 404, {"Content-Type": "text/plain"}))
     with pytest.raises(ModelUnavailableError, match="404 page not found") as caught:
         ollama.model().embed_query("login", [])
     assert "embedding.base_url" in caught.value.hint
 
 
-def test_a_refused_request_says_why(case):
+def test_rejected_request_reports_the_reason(case):
     case.server.next(Reply({"error": {"message": "input is\ntoo \x1b[31mlong " + "x" * 1_000}}, 400))
     with pytest.raises(ModelError, match=r"status 400.*input is too \[31mlong x+…$") as caught:
         case.model().embed_query("login", [])
@@ -119,7 +119,7 @@ def test_a_refused_request_says_why(case):
 
 
 @pytest.mark.parametrize("body", ['{"embeddings": [[0.1, 0.', "<html>hello</html>", "[]", "null", '{"data": 3}'])
-def test_a_reply_that_is_none(case, body):
+def test_empty_reply_is_reported(case, body):
     case.server.next(Reply(body))
     with pytest.raises(ModelError, match=r"sent an invalid reply|sent 0 vectors") as caught:
         case.model().embed_query("login", [])
@@ -128,13 +128,13 @@ def test_a_reply_that_is_none(case, body):
 
 
 @pytest.mark.parametrize("content_type", ["text/html", "text/plain"])
-def test_a_page_instead_of_a_reply(case, content_type):
+def test_html_reply_is_reported(case, content_type):
     case.server.next(Reply("<html>sign in</html>", headers={"Content-Type": content_type}))
     with pytest.raises(ModelError, match="sent an invalid reply"):
         case.model().embed_query("login", [])
 
 
-def test_a_reply_without_vectors(case):
+def test_reply_without_vectors_is_reported(case):
     case.server.next(case.reply([]), case.reply([]))
     for embed in (lambda: case.model().embed_query("login", []), lambda: embedded(case.model(), ["a"])):
         with pytest.raises(ModelError) as caught:
@@ -151,21 +151,21 @@ def test_a_reply_without_vectors(case):
         pytest.param([[], []], id="empty"),
     ],
 )
-def test_a_reply_of_another_shape(case, vectors):
+def test_reply_of_another_shape_is_reported(case, vectors):
     case.server.next(case.reply(vectors))
     with pytest.raises(ModelError, match=r"vectors of .* components, not 2 of one size"):
         embedded(case.model(), ["a", "b"])
 
 
 @pytest.mark.parametrize("component", ["NaN", "Infinity", "1e300", "null", '"one"', "[1]"])
-def test_components_that_are_no_numbers(case, component):
+def test_components_that_are_not_numbers_are_reported(case, component):
     reply = case.reply([[0.5, 12345.0]])
     case.server.next(Reply(reply.encoded.replace(b"12345.0", component.encode())))
     with pytest.raises(ModelError, match=r"not finite numbers|sent an invalid reply|not vectors"):
         case.model().embed_query("login", [])
 
 
-def test_a_dimension_that_changes(case):
+def test_changed_dimension_is_reported(case):
     model = case.model()
     model.embed_query("login", [])
     case.server.dimension = 32
@@ -174,7 +174,7 @@ def test_a_dimension_that_changes(case):
 
 
 @pytest.mark.parametrize("vector", [None, 3, "abc"])
-def test_something_else_than_vectors(case, vector):
+def test_values_that_are_not_vectors_are_reported(case, vector):
     case.server.next(case.reply([vector]))
     with pytest.raises(ModelError, match=r"not vectors|sent an invalid reply|not finite numbers"):
         case.model().embed_query("login", [])
@@ -195,7 +195,7 @@ def words(text):
     return len(text.split())
 
 
-def test_a_text_that_a_server_finds_too_long_is_halved_until_it_fits_and_keeps_its_prefix(case):
+def test_too_long_text_is_halved_and_keeps_its_prefix(case):
     refusing(case, lambda texts: any(words(text) > 20 for text in texts))
     model = case.model(text_prefix="to be found: ")
     texts = ["a short one", "a long one " * 33, "another short one"]
@@ -208,7 +208,7 @@ def test_a_text_that_a_server_finds_too_long_is_halved_until_it_fits_and_keeps_i
     assert case.waits == []
 
 
-def test_texts_that_are_too_long_together_go_in_several_requests(case):
+def test_too_long_batch_is_split(case):
     refusing(case, lambda texts: sum(map(words, texts)) > 10, "Requested 64 tokens, max 10 tokens per request")
     texts = [f"{number} two three" for number in range(16)]
     model = case.model(text_prefix="")
@@ -217,12 +217,12 @@ def test_texts_that_are_too_long_together_go_in_several_requests(case):
     assert len({tuple(vector) for vector in vectors}) > 8
 
 
-def test_a_question_that_is_too_long_is_halved(case):
+def test_too_long_query_is_halved(case):
     refusing(case, lambda texts: any(words(text) > 20 for text in texts))
     assert case.model().embed_query("where is it " * 30, []).any()
 
 
-def test_a_server_that_finds_everything_too_long_is_given_up(case):
+def test_server_that_rejects_every_length_is_an_error(case):
     refusing(case, lambda texts: True)
     for embed in (lambda m: m.embed_query("word " * 300, []), lambda m: embedded(m, ["word " * 300] * 8)):
         case.server.requests.clear()
@@ -232,7 +232,7 @@ def test_a_server_that_finds_everything_too_long_is_given_up(case):
         assert len(case.server.requests) < 15
 
 
-def test_a_fault_after_a_text_was_cut_is_told_as_what_it_is(case):
+def test_fault_after_truncation_is_reported_unchanged(case):
     too_long = Reply({"error": "maximum context length is 8 tokens"}, 400)
     case.server.next(too_long, Reply("<html>"), too_long, Reply("<html>"))
     for embed in (lambda m: m.embed_query("word " * 300, []), lambda m: embedded(m, ["word " * 300])):
@@ -241,13 +241,13 @@ def test_a_fault_after_a_text_was_cut_is_told_as_what_it_is(case):
     assert len(case.server.requests) == 4
 
 
-def test_a_batch_of_too_many_texts_for_a_server_is_split(case):
+def test_batch_with_too_many_texts_is_split(case):
     refusing(case, lambda texts: len(texts) > 4, "batch size 32 > maximum allowed batch size 4")
     texts = [f"text {number}" for number in range(32)]
     assert embedded(case.model(), texts).any(axis=1).all()
 
 
-def test_a_refusal_for_another_reason_does_not_split_a_request(case):
+def test_other_rejection_does_not_split_a_request(case):
     case.server.next(Reply({"error": "no such parameter"}, 400))
     with pytest.raises(ModelError, match="no such parameter"):
         embedded(case.model(), ["a", "b", "c"])
@@ -257,7 +257,7 @@ def test_a_refusal_for_another_reason_does_not_split_a_request(case):
 # --- what was embedded before a fault
 
 
-def test_vectors_of_requests_before_the_one_that_fails_are_handed_out(case):
+def test_vectors_before_a_failed_request_are_yielded(case):
     model = case.model(batch_size=1)._model
     answers = [case.reply([bag_of_words("a", 64)])] * 2
     case.server.next(*answers, Reply({"error": "no"}, 400))
@@ -268,7 +268,7 @@ def test_vectors_of_requests_before_the_one_that_fails_are_handed_out(case):
     assert len(case.server.requests) == 3
 
 
-def test_a_failure_stops_the_requests_beside_it_and_what_they_bring_is_kept(case):
+def test_failure_stops_concurrent_requests_and_keeps_their_results(case):
     model = case.model(batch_size=1, concurrency=3)._model
     model.embed_query("login")  # so that the dimension is known
     failed, order, lock = threading.Event(), itertools.count(), threading.Lock()
@@ -292,7 +292,7 @@ def test_a_failure_stops_the_requests_beside_it_and_what_they_bring_is_kept(case
     assert len(case.server.requests) < 12
 
 
-def test_what_waits_to_be_sent_again_is_not_sent_after_a_failure_beside_it(case):
+def test_pending_retry_is_cancelled_after_a_failure(case):
     model, stopped = case.model()._model, threading.Event()
     model._sleep = lambda seconds: stopped.set()
     case.server.next(Reply({"error": "busy"}, 503))

@@ -25,13 +25,13 @@ KEY = "sk-secret-of-this-test"
 # --- choosing a model
 
 
-def test_the_default_is_the_embedded_model():
+def test_default_is_the_embedded_model():
     model = make_dense_model(EmbeddingSettings())
     assert isinstance(model, EmbeddedDense)
     assert model.info.provider == "embedded"
 
 
-def test_another_models_name_is_not_silently_ignored():
+def test_unknown_model_name_of_the_embedded_provider_is_an_error():
     with pytest.raises(ConfigurationError, match=r"embedding\.model is nomic-embed-text"):
         make_dense_model(EmbeddingSettings(model="nomic-embed-text"))
     assert isinstance(make_dense_model(EmbeddingSettings(model=WordVectors.load().name)), EmbeddedDense)
@@ -49,7 +49,7 @@ print(sorted({name.partition(".")[0] for name in sys.modules} & set(sys.argv[1:]
     assert subprocess.check_output([sys.executable, "-c", code, *heavy], text=True).strip() == "[]"
 
 
-def test_a_model_is_made_without_a_request(case):
+def test_model_is_created_without_a_request(case):
     case.model()
     assert case.server.requests == []
 
@@ -72,13 +72,13 @@ def test_voyage_has_a_default_model_and_address():
 @pytest.mark.parametrize(
     ("provider", "address"), [("openai", "https://api.openai.com/v1"), ("voyage", "https://api.voyageai.com/v1")]
 )
-def test_a_providers_own_address_needs_a_key(provider, address):
+def test_providers_own_address_needs_a_key(provider, address):
     with pytest.raises(ModelAuthenticationError, match=f"{provider} at {address} needs a key") as caught:
         make_dense_model(EmbeddingSettings(provider=provider, model="text-embedding-3-small"))
     assert f"${{{provider.upper()}_API_KEY}}" in caught.value.hint
 
 
-def test_a_provider_that_there_is_not_is_told_with_those_that_there_are(tmp_path):
+def test_unknown_provider_error_lists_known_providers(tmp_path):
     with pytest.raises(ConfigurationError, match=r"embedding\.provider.*'embedded', 'ollama', 'openai', 'voyage'"):
         Settings.load(tmp_path, embedding={"provider": "cohere"})
 
@@ -91,7 +91,7 @@ def test_a_provider_that_there_is_not_is_told_with_those_that_there_are(tmp_path
         ("model2vec", "model2vec"),
     ],
 )
-def test_a_missing_extra_says_how_to_install_it(monkeypatch, provider, module):
+def test_missing_extra_says_how_to_install_it(monkeypatch, provider, module):
     monkeypatch.setitem(sys.modules, module, None)
     settings = EmbeddingSettings(provider=provider, model="m", base_url="http://localhost:1234/v1")
     with pytest.raises(
@@ -111,14 +111,14 @@ def test_a_missing_extra_says_how_to_install_it(monkeypatch, provider, module):
         f"http://localhost:11434/?key={KEY}",
     ],
 )
-def test_an_address_that_cannot_be_used_is_refused_and_not_repeated(url):
+def test_invalid_address_is_rejected_and_not_shown(url):
     with pytest.raises(ConfigurationError, match=r"embedding\.base_url") as caught:
         make_dense_model(EmbeddingSettings(provider="ollama", base_url=url))
     assert KEY not in str(caught.value)
 
 
 @pytest.mark.parametrize("key", ["sk-\nX-Evil: 1", "ключ"])
-def test_a_key_that_no_header_can_carry_is_refused_and_not_repeated(key):
+def test_invalid_key_is_rejected_and_not_shown(key):
     with pytest.raises(ConfigurationError, match=r"embedding\.api_key") as caught:
         make_dense_model(EmbeddingSettings(provider="ollama", api_key=SecretStr(key)))
     assert key not in str(caught.value)
@@ -140,7 +140,7 @@ def test_ollama_gets_texts_and_questions_with_their_prefixes(ollama):
     assert {body["model"] for body in ollama.server.bodies} == {"nomic-embed-text"}
 
 
-def test_ollama_is_asked_to_cut_texts_to_the_context_of_the_model(ollama):
+def test_ollama_truncates_texts_to_the_models_context(ollama):
     ollama.server.window = 5
     assert ollama.model().embed_query("one two three four five six", []).any()
     assert ollama.server.bodies[0]["truncate"] is True
@@ -149,7 +149,7 @@ def test_ollama_is_asked_to_cut_texts_to_the_context_of_the_model(ollama):
     assert ollama.server.bodies[1]["options"] == {"num_ctx": 2_048}
 
 
-def test_voyage_is_told_questions_from_texts_and_asked_to_cut(voyage):
+def test_voyage_gets_the_input_type_and_truncation(voyage):
     voyage.server.window = 3
     model = voyage.model()
     model.embed_query("where is the login?", [])
@@ -165,25 +165,25 @@ def test_code_is_sent_with_its_line_breaks(case):
 
 
 @pytest.mark.parametrize("parameter", ["query_prefix", "text_prefix"])
-def test_a_prefix_of_the_settings_is_sent_instead(case, parameter):
+def test_prefix_of_the_settings_is_sent_instead(case, parameter):
     model = case.model(**{parameter: "as set: "})
     model.embed_query("login", []) if parameter == "query_prefix" else embedded(model, ["login"])
     assert case.sent[-1] == ["as set: login"]
 
 
-def test_fewer_dimensions_are_asked_for(case):
+def test_fewer_dimensions_are_requested(case):
     model = case.model(dimension=16)
     assert model.embed_query("login", []).shape == (16,)
     assert model.info.dimension == 16
 
 
-def test_a_server_that_gives_another_dimension_than_set_is_an_error(case):
+def test_server_that_gives_another_dimension_than_set_is_an_error(case):
     case.server.next(case.reply([bag_of_words("login", 64)]))
     with pytest.raises(ModelError, match=r"vectors of 64 components, not embedding\.dimension \(16\)"):
         case.model(dimension=16).embed_query("login", [])
 
 
-def test_an_openai_compatible_server_gets_prefixes_too():
+def test_openai_compatible_server_gets_prefixes_too():
     pytest.importorskip("llama_index.embeddings.openai_like", reason="the extra openai is not installed")
     with OpenAIServer("nomic-ai/nomic-embed-text-v1.5") as server:
         case = Case("openai", server)
@@ -191,7 +191,7 @@ def test_an_openai_compatible_server_gets_prefixes_too():
     assert server.bodies[0]["input"] == ["search_query: where?"]
 
 
-def test_vectors_come_back_in_order_over_several_requests(case):
+def test_vectors_of_several_requests_are_in_order(case):
     texts = [f"word{number} and more" for number in range(5)]
     vectors = case.model(batch_size=2).embed_batch(batch_of(texts)).chunks
     assert [len(texts) for texts in case.sent if "dimension" not in texts[0]] == [2, 2, 1, 1]
@@ -200,7 +200,7 @@ def test_vectors_come_back_in_order_over_several_requests(case):
     np.testing.assert_allclose(vectors, expected / np.linalg.norm(expected, axis=1)[:, None], rtol=1e-5)
 
 
-def test_a_question_is_nearest_to_the_text_that_shares_its_words(case):
+def test_question_is_nearest_to_the_text_that_shares_its_words(case):
     model = case.model()
     chunks = model.embed_batch(batch_of(["open the session", "draw the red circle"])).chunks
     question = model.embed_query("red circle", [])
@@ -209,7 +209,7 @@ def test_a_question_is_nearest_to_the_text_that_shares_its_words(case):
     assert np.argmax(chunks @ question) == 1
 
 
-def test_blank_texts_are_not_sent_and_give_zeros(case):
+def test_blank_texts_are_not_sent_and_get_zeros(case):
     model = case.model()
     chunks = model.embed_batch(batch_of(["", "login", " \n"])).chunks
     assert not any(text.strip() in {"", "search_document:"} for texts in case.sent for text in texts)
@@ -217,14 +217,14 @@ def test_blank_texts_are_not_sent_and_give_zeros(case):
     assert model.embed_query("  ", []).tolist() == [0.0] * 64
 
 
-def test_the_dimension_is_asked_once(case):
+def test_dimension_is_requested_once(case):
     model = case.model()
     for _ in range(2):
         assert model.info == EmbeddingInfo(case.provider, case.model_name, 64)
     assert len(case.server.requests) == 1
 
 
-def test_the_dimension_is_not_asked_after_a_batch(case):
+def test_dimension_is_not_requested_after_a_batch(case):
     model = case.model()
     model.embed_query("login", [])
     assert model.info.dimension == 64
@@ -236,17 +236,17 @@ def test_no_texts_give_no_vectors(case):
     assert case.server.requests == []
 
 
-def test_what_is_no_unicode_is_sent_as_question_marks(case):
+def test_invalid_unicode_is_sent_as_question_marks(case):
     case.model().embed_query("bad \udcff byte", [])
     assert case.sent[0][0].endswith("bad ? byte")
 
 
-def test_a_long_text_is_sent_cut(ollama):
+def test_long_text_is_truncated(ollama):
     ollama.model().embed_query("word " * 20_000, [])
     assert 30_000 < len(ollama.sent[0][0]) < 60_000
 
 
-def test_an_openai_compatible_server_gets_texts_cut_to_the_window_that_is_set(openai):
+def test_openai_compatible_texts_are_truncated_to_the_configured_window(openai):
     openai.model(max_tokens=100).embed_query("word " * 1_000, [])
     assert 90 <= len(openai.sent[0][0].split()) <= 100
 
@@ -260,14 +260,14 @@ def test_requests_of_voyage_stay_below_its_number_of_tokens(voyage):
     assert sum(len(texts) for texts in voyage.sent if "dimension" not in texts[0]) == 30
 
 
-def test_requests_side_by_side_give_the_same_vectors_in_order(case):
+def test_concurrent_requests_give_the_same_vectors_in_order(case):
     texts = [f"word{number} and more" for number in range(25)]
     one = case.model(batch_size=2, concurrency=1).embed_batch(batch_of(texts))
     many = case.model(batch_size=2, concurrency=4).embed_batch(batch_of(texts))
     np.testing.assert_array_equal(one.chunks, many.chunks)
 
 
-def test_servers_elsewhere_get_requests_side_by_side_and_those_on_this_machine_do_not(case):
+def test_only_remote_servers_get_concurrent_requests(case):
     def side_by_side(**settings):
         return case.model(**settings)._model._limits.max_concurrency
 
@@ -279,7 +279,7 @@ def test_servers_elsewhere_get_requests_side_by_side_and_those_on_this_machine_d
 # --- what an index records
 
 
-def test_the_name_of_a_model_is_its_own_and_changes_where_vectors_do():
+def test_model_name_changes_with_the_vectors():
     def name(**settings):
         return get_model_name(EmbeddingSettings(provider="voyage", **settings))
 
@@ -290,7 +290,7 @@ def test_the_name_of_a_model_is_its_own_and_changes_where_vectors_do():
     assert len(set(others)) == 3
 
 
-def test_the_name_is_what_the_model_says_of_itself(case):
+def test_model_reports_its_name(case):
     model = case.model(max_tokens=512)
     settings = EmbeddingSettings(provider=case.provider, model=case.model_name, max_tokens=512)
     assert model.info.model == get_model_name(settings)
@@ -299,19 +299,19 @@ def test_the_name_is_what_the_model_says_of_itself(case):
 # --- keys
 
 
-def test_the_key_is_sent(case):
+def test_key_is_sent(case):
     case.model(api_key=SecretStr(f" {KEY}\n")).embed_query("login", [])
     assert case.server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
 @pytest.mark.parametrize("variable", ["OLLAMA_API_KEY", "OPENAI_API_KEY", "VOYAGE_API_KEY"])
-def test_the_environments_key_is_not_sent_to_an_address_from_the_settings(case, monkeypatch, variable):
+def test_environments_key_is_not_sent_to_an_address_from_the_settings(case, monkeypatch, variable):
     monkeypatch.setenv(variable, KEY)
     case.model().embed_query("login", [])
     assert KEY not in json.dumps(dict(case.server.requests[0].headers))
 
 
-def test_ollamas_own_site_gets_its_key_from_the_environment():
+def test_ollama_com_gets_the_environment_key():
     import httpx
 
     def sent_to(address, key=""):
@@ -334,12 +334,12 @@ def test_ollamas_own_site_gets_its_key_from_the_environment():
         ("http://10.0.0.7:11434", False),
     ],
 )
-def test_only_this_machine_is_reached_without_a_proxy(address, direct):
+def test_only_local_servers_bypass_the_proxy(address, direct):
     assert build_ollama_options(address, 1.0)["trust_env"] is not direct
 
 
 @pytest.mark.parametrize("provider", ["openai", "voyage"])
-def test_a_refused_key_is_not_shown(request, provider):
+def test_rejected_key_is_not_shown(request, provider):
     case = request.getfixturevalue(provider)
     case.server.key = "sk-another"
     with pytest.raises(ModelAuthenticationError, match="status 401") as caught:
@@ -352,7 +352,7 @@ def test_a_refused_key_is_not_shown(request, provider):
     assert len(case.server.requests) == 1
 
 
-def test_a_server_that_repeats_the_key_does_not_get_it_into_the_message(case):
+def test_key_repeated_by_the_server_is_not_in_the_message(case):
     case.server.next(Reply({"error": f"bad header Bearer {KEY}"}, 400))
     with pytest.raises(ModelError, match=r"bad header Bearer \*\*\*") as caught:
         case.model(api_key=SecretStr(KEY)).embed_query("login", [])
@@ -360,7 +360,7 @@ def test_a_server_that_repeats_the_key_does_not_get_it_into_the_message(case):
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_server_that_wants_a_key_is_told_apart_from_one_that_is_away(case, status):
+def test_missing_key_differs_from_unreachable_server(case, status):
     case.server.next(Reply({"error": "unauthorized"}, status))
     with pytest.raises(ModelAuthenticationError, match=f"status {status}") as caught:
         case.model().embed_query("login", [])

@@ -26,7 +26,7 @@ def test_texts_and_questions_are_sent_without_secrets():
         assert model.info == Case("ollama", server).model().info
 
 
-def test_a_vector_of_a_text_with_its_secret_is_not_used_for_the_text_without(tmp_path):
+def test_vector_of_an_unredacted_text_is_not_reused(tmp_path):
     with OllamaServer() as server, ContentCache(tmp_path, limit_bytes=1_000_000) as cache:
         open_model, model = Case("ollama", server).model(), Case("ollama", server).model()
         model.wrap_model(redact_remote)
@@ -59,7 +59,7 @@ class InThisProcess:
         return np.ones(2, np.float32)
 
 
-def test_a_model_in_this_process_gets_texts_as_they_are():
+def test_local_model_gets_unredacted_texts():
     model = ProviderDense(InThisProcess(), "model2vec")
     model.wrap_model(redact_remote)
     assert isinstance(model._model, InThisProcess)
@@ -77,7 +77,7 @@ class Judge:
         return RerankScores([1.0] * len(texts))
 
 
-def test_a_reranker_gets_the_question_and_the_texts_without_secrets():
+def test_reranker_gets_the_question_and_the_texts_without_secrets():
     judge = Judge()
     reranker = RedactingReranker(judge)
     assert reranker.rerank(PASSWORD, ["plain", PASSWORD]).scores == [1.0, 1.0]

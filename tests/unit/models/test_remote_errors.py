@@ -42,7 +42,7 @@ def test_retry_after_is_a_number_or_a_date(header, seconds):
     assert fault.retry_after_s == (None if seconds is None else pytest.approx(seconds, abs=120))
 
 
-def test_waits_double_up_to_the_longest():
+def test_waits_double_up_to_the_maximum():
     waits = []
 
     def fail():
@@ -53,7 +53,7 @@ def test_waits_double_up_to_the_longest():
     assert waits == [1, 2, 4, 5, 5]
 
 
-def test_errors_that_are_no_request_pass_through():
+def test_unrelated_errors_pass_through():
     class OwnError(Exception):
         pass
 
@@ -65,16 +65,16 @@ def test_errors_that_are_no_request_pass_through():
         assert find_fault(error) is None
 
 
-def test_a_remotes_key_is_not_in_its_repr():
+def test_remotes_key_is_not_in_its_repr():
     assert KEY not in repr(Remote("openai", "m", "http://localhost", "embedding", 1.0, KEY))
 
 
-def test_a_fault_without_a_key_setting_says_so():
+def test_fault_without_a_key_setting_has_its_own_hint():
     remote = Remote("ollama", "m", "http://localhost", "reranker", 1.0)
     assert "A key cannot be set in reranker" in build_model_error(RequestFault("status", 401), remote).hint
 
 
-def test_a_busy_server_may_be_asked_more_often_than_a_broken_one():
+def test_busy_server_gets_more_retries_than_a_broken_one():
     import httpx
 
     def requests_until_given_up(status):
@@ -110,7 +110,7 @@ def test_a_busy_server_may_be_asked_more_often_than_a_broken_one():
         (400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),
     ],
 )
-def test_what_servers_say_of_long_texts_is_understood(status, said):
+def test_messages_about_long_texts_are_recognized(status, said):
     fault = RequestFault("status", status, said)
     assert fault.is_too_long
     assert not fault.is_transient
@@ -119,7 +119,7 @@ def test_what_servers_say_of_long_texts_is_understood(status, said):
 
 
 @pytest.mark.parametrize("error", [TimeoutError(), ConnectionResetError(), CutReplyError("no end")])
-def test_what_goes_wrong_without_http_may_pass(error):
+def test_fault_without_http_can_be_transient(error):
     assert find_fault(error).is_transient
 
 
@@ -134,5 +134,5 @@ def test_what_goes_wrong_without_http_may_pass(error):
         (503, "server overloaded, too many requests in the queue"),
     ],
 )
-def test_other_refusals_are_not_about_length(status, said):
+def test_other_rejections_are_not_length_faults(status, said):
     assert not RequestFault("status", status, said).is_too_long

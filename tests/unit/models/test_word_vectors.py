@@ -13,7 +13,7 @@ from scipy import sparse
 
 from coderag.errors import ModelError
 from coderag.models.word_vectors import DEFAULT_FOLDER, CountedField, WordVectors, to_unit_vectors
-from coderag.text.tokenizer import TOKENIZER_VERSION, query_terms, text_terms
+from coderag.text.tokenizer import TOKENIZER_VERSION, tokenize_query, tokenize_text
 
 BOTH = np.array([0, 1])
 DELETE_USER = "def delete_user(self, user_id):\n    user = self.users.pop(user_id)\n    self.session.delete(user)\n"
@@ -45,17 +45,17 @@ def tiny(tmp_path):
 
 
 def similarity(vectors, question, text):
-    return float(vectors.embed_terms(query_terms(question)) @ vectors.embed_terms(text_terms(text), "code"))
+    return float(vectors.embed_terms(tokenize_query(question)) @ vectors.embed_terms(tokenize_text(text), "code"))
 
 
-def test_the_shipped_files_are_small_and_the_ones_the_card_describes():
+def test_packaged_files_are_small_and_match_the_card():
     card = json.loads((DEFAULT_FOLDER / "model.json").read_text("utf-8"))
     assert sum(path.stat().st_size for path in DEFAULT_FOLDER.iterdir()) <= 16_000_000
     for name, digest in card["sha256"].items():
         assert hashlib.sha256((DEFAULT_FOLDER / name).read_bytes()).hexdigest() == digest
 
 
-def test_a_loaded_table_describes_itself(vectors):
+def test_loaded_table_describes_itself(vectors):
     assert vectors.name == "coderag-words"
     assert vectors.version == vectors.card["version"]
     assert vectors.dimension == 256
@@ -79,7 +79,7 @@ def test_words_of_many_languages_are_known(vectors, word):
         ("open a database connection", "sql pool cursor connect", "image pixel crop resize"),
     ],
 )
-def test_related_words_are_nearer_than_unrelated_ones(vectors, question, near, far):
+def test_related_words_are_nearer_than_unrelated_words(vectors, question, near, far):
     assert similarity(vectors, question, near) > similarity(vectors, question, far)
 
 
@@ -108,30 +108,30 @@ def test_counts_are_dampened_by_a_logarithm_and_vectors_have_length_one(tiny):
     np.testing.assert_allclose(embedded, [[1, 0], raw / np.linalg.norm(raw)], atol=2e-3)
 
 
-def test_terms_weigh_otherwise_in_questions_than_in_code(tiny):
+def test_terms_have_different_weights_in_queries_and_code(tiny):
     loaded = WordVectors.load(tiny)
     np.testing.assert_allclose(loaded.embed_terms(["left", "right"], "question"), [2 / 5**0.5, 1 / 5**0.5], atol=1e-3)
     np.testing.assert_allclose(loaded.embed_terms(["left", "right"], "code"), [2 / 13**0.5, 3 / 13**0.5], atol=1e-3)
 
 
-def test_a_field_that_weighs_more_turns_the_vector_towards_its_terms(tiny):
+def test_field_that_weighs_more_turns_the_vector_towards_its_terms(tiny):
     loaded = WordVectors.load(tiny)
     embedded = loaded.embed([field([(0, 1)]), field([(1, 1)], weight=192)], BOTH)
     np.testing.assert_allclose(embedded, [[2 / 85**0.5, 9 / 85**0.5]], atol=1e-3)
 
 
-def test_a_field_counted_before_the_vocabulary_grew_is_that_of_the_whole_one(tiny):
+def test_field_with_fewer_columns_gives_the_same_vector(tiny):
     loaded = WordVectors.load(tiny)
     short, whole, names = field([(0, 1)], n_rows=1), field([(0, 1)]), field([(1, 1)])
     np.testing.assert_array_equal(loaded.embed([short, names], BOTH), loaded.embed([whole, names], BOTH))
 
 
-def test_a_column_whose_term_is_unknown_counts_nothing(tiny):
+def test_column_whose_term_is_unknown_counts_nothing(tiny):
     counts = sparse.csr_matrix(np.array([[5, 1]], np.float32))
     assert WordVectors.load(tiny).embed([CountedField(counts, 64)], np.array([-1, 0])).tolist() == [[1, 0]]
 
 
-def test_a_chunk_has_a_share_of_its_file_and_a_file_is_the_sum_of_its_chunks(tiny):
+def test_chunk_has_a_share_of_its_file_and_a_file_is_the_sum_of_its_chunks(tiny):
     body = field([(0, 1)], [(0, 1)], [(1, 1)])
     chunks, files, _ = WordVectors.load(tiny).embed_chunks([body], field([], []), BOTH, chunks_of_files(0, 1, 0))
     half = 1 / 2**0.5
@@ -141,7 +141,7 @@ def test_a_chunk_has_a_share_of_its_file_and_a_file_is_the_sum_of_its_chunks(tin
     np.testing.assert_allclose(chunks[1], [1, 0], atol=1e-4)
 
 
-def test_the_path_of_a_file_has_a_vector_and_counts_in_each_of_its_chunks(tiny):
+def test_path_of_a_file_has_a_vector_and_counts_in_each_of_its_chunks(tiny):
     loaded = WordVectors.load(tiny)
     body, paths = field([(0, 1)], [(0, 1)], [(0, 1)]), field([(1, 1)], [])
     chunks, _, places = loaded.embed_chunks([body], paths, BOTH, chunks_of_files(0, 0, 1))
@@ -149,7 +149,7 @@ def test_the_path_of_a_file_has_a_vector_and_counts_in_each_of_its_chunks(tiny):
     np.testing.assert_allclose(chunks, [[2 / 13**0.5, 3 / 13**0.5]] * 2 + [[1, 0]], atol=1e-3)
 
 
-def test_a_chunk_without_known_words_gets_no_share_of_its_file(tiny):
+def test_chunk_without_known_words_gets_no_share_of_its_file(tiny):
     chunks, _, _ = WordVectors.load(tiny).embed_chunks([field([(0, 1)], [])], field([]), BOTH, chunks_of_files(0, 0))
     assert chunks.tolist() == [[1, 0], [0, 0]]
 
@@ -168,7 +168,7 @@ def test_vectors_are_the_same_to_the_last_bit_on_every_platform():
     assert digest == PLATFORM_DIGEST
 
 
-def test_no_logarithm_of_a_count_is_so_near_a_half_that_platforms_could_round_it_otherwise():
+def test_dampened_counts_round_equally_on_every_platform():
     scaled = np.log1p(np.arange(1, 4097)) * 256
     assert np.abs(scaled % 1 - 0.5).min() > 1e-6
 
@@ -185,7 +185,7 @@ def test_every_vector_has_length_one_or_is_zero_and_keeps_its_direction(sums):
             np.testing.assert_allclose(vector, given_row / length, atol=1e-5)
 
 
-def test_a_long_text_does_not_overflow(vectors):
+def test_long_text_does_not_overflow(vectors):
     terms = [term for term in ("user", "password", "pars", "json") for _ in range(30_000)]
     np.testing.assert_allclose(np.linalg.norm(vectors.embed_terms(terms, "code")), 1, atol=1e-6)
 
@@ -208,45 +208,45 @@ def test_no_texts_give_no_vectors(vectors):
     assert vectors.embed_term_lists([]).shape == (0, 256)
 
 
-def test_a_batch_gives_what_single_texts_give_to_the_last_bit(vectors):
-    texts = [text_terms(text) for text in (DELETE_USER, "", PARSE_JSON, "user user user session")]
+def test_batch_gives_what_single_texts_give_to_the_last_bit(vectors):
+    texts = [tokenize_text(text) for text in (DELETE_USER, "", PARSE_JSON, "user user user session")]
     batch = vectors.embed_term_lists(texts)
     for row, terms in zip(batch, texts, strict=True):
         np.testing.assert_array_equal(row, vectors.embed_terms(terms, "code"))
 
 
-def test_beside_a_text_whose_sums_need_doubles_a_vector_is_the_same_to_the_last_bit(vectors):
+def test_vector_is_bit_identical_in_a_float64_batch(vectors):
     everything = (DEFAULT_FOLDER / "terms.txt").read_text("utf-8").split()[:3000]
-    texts = [text_terms(DELETE_USER), text_terms(PARSE_JSON), everything * 50]
+    texts = [tokenize_text(DELETE_USER), tokenize_text(PARSE_JSON), everything * 50]
     batch = vectors.embed_term_lists(texts)
     for row, terms in zip(batch, texts, strict=True):
         np.testing.assert_array_equal(row, vectors.embed_term_lists([terms])[0])
 
 
-def test_the_order_of_words_does_not_matter_to_the_last_bit(vectors):
+def test_order_of_words_does_not_matter_to_the_last_bit(vectors):
     embedded = {vectors.embed_terms(words).tobytes() for words in permutations(["delete", "user", "account", "user"])}
     assert len(embedded) == 1
 
 
 def test_two_loads_give_the_same_vectors(vectors):
-    terms = text_terms(DELETE_USER)
+    terms = tokenize_text(DELETE_USER)
     assert vectors.embed_terms(terms).tobytes() == WordVectors.load().embed_terms(terms).tobytes()
 
 
-def test_a_missing_file_is_reported_with_its_folder(tiny):
+def test_missing_file_is_reported_with_its_folder(tiny):
     (tiny / "rows.npy").unlink()
     with pytest.raises(ModelError, match=str(tiny)) as caught:
         WordVectors.load(tiny)
     assert caught.value.hint
 
 
-def test_files_that_do_not_fit_together_are_refused(tiny):
+def test_inconsistent_files_are_rejected(tiny):
     (tiny / "terms.txt").write_text("left\n", "utf-8")
     with pytest.raises(ModelError, match="do not fit"):
         WordVectors.load(tiny)
 
 
-def test_vectors_for_another_tokenizer_are_refused(tiny):
+def test_vectors_for_another_tokenizer_are_rejected(tiny):
     card = json.loads((tiny / "model.json").read_text("utf-8"))
     (tiny / "model.json").write_text(json.dumps({**card, "tokenizer_version": TOKENIZER_VERSION + 1}), "utf-8")
     with pytest.raises(ModelError, match="tokenizer version"):

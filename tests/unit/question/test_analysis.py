@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from coderag.errors import InvalidQueryError
 from coderag.question.analysis import analyze
 from coderag.question.question_text import MAX_QUERY_BYTES
-from coderag.text.tokenizer import query_terms
+from coderag.text.tokenizer import tokenize_query
 
 SNIPPET = "for item in items:\n    total += item.price\nreturn total;"
 
@@ -129,7 +129,7 @@ def test_a_chinese_question_has_pairs_of_characters_among_its_terms():
 
 
 def test_terms_of_a_question_about_one_name_are_those_of_the_name():
-    assert analyze("who calls Session.login in this code base")["terms"] == query_terms("Session.login")
+    assert analyze("who calls Session.login in this code base")["terms"] == tokenize_query("Session.login")
 
 
 def test_terms_of_a_question_about_a_behaviour_are_those_of_the_whole_question():

@@ -7,7 +7,7 @@ from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.hybrid import retrieve_candidates
 from coderag.retrieval.report_places import Places
 from coderag.retrieval.report_ranking import report_scores
-from coderag.text.tokenizer import query_terms
+from coderag.text.tokenizer import tokenize_query
 from tests.support.corpora import make_context
 
 FILES = {
@@ -46,7 +46,7 @@ def ranked(context):
     def find(text, filters=NO_FILTERS, **settings):
         analysis, corpus = analyze(text), context.corpus
         assert analysis["report"] is not None
-        vector = context.embedder.embed_query(analysis["text"], query_terms(analysis["text"]))
+        vector = context.embedder.embed_query(analysis["text"], tokenize_query(analysis["text"]))
         chosen = SearchSettings(**settings)
         results = retrieve_candidates(corpus, analysis["question"], analysis, vector, {**NO_FILTERS, **filters}, chosen)
         scored, _ = report_scores(corpus, analysis, analysis["report"], results, chosen.disabled_signals)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.text.notebooks import readable_text, render_notebook
+from coderag.text.notebooks import render_notebook, to_readable_text
 
 
 def cell(kind, source, **more):
@@ -79,8 +79,8 @@ def test_half_a_character_is_no_reason_to_fail():
 
 
 def test_only_notebooks_are_rendered():
-    assert readable_text("data/a.json", TWO_CELLS) == TWO_CELLS
-    assert readable_text("data/A.IPYNB", TWO_CELLS) == render_notebook(TWO_CELLS)
+    assert to_readable_text("data/a.json", TWO_CELLS) == TWO_CELLS
+    assert to_readable_text("data/A.IPYNB", TWO_CELLS) == render_notebook(TWO_CELLS)
 
 
 @given(st.lists(st.lists(st.text().map(lambda line: line.replace("\n", "") + "\n"))))

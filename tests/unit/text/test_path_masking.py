@@ -32,12 +32,12 @@ def token(name):
 
 
 @given(paths)
-def test_a_masked_path_unmasks_to_itself(path):
+def test_masked_path_unmasks_to_itself(path):
     assert MaskedPaths(MASK, [path]).unmask_text(MASK.mask_path(path)) == path
 
 
 @given(paths)
-def test_masking_keeps_the_number_of_components_and_shows_none_of_them(path):
+def test_masking_keeps_the_number_of_components_and_hides_names(path):
     masked = MASK.mask_path(path).split("/")
     assert len(masked) == path.count("/") + 1
     assert all(re.fullmatch(r"\.*[0-9a-f]{12}", shown) for shown in masked[:-1])
@@ -45,7 +45,7 @@ def test_masking_keeps_the_number_of_components_and_shows_none_of_them(path):
 
 
 @given(paths, names, names)
-def test_files_of_one_folder_are_masked_into_one_folder(folder, one, other):
+def test_files_of_a_folder_are_masked_into_one_folder(folder, one, other):
     masked = MASK.mask_folder(folder)
     assert MASK.mask_path(f"{folder}/{one}").rpartition("/")[0] == masked
     assert MASK.mask_path(f"{folder}/{other}").rpartition("/")[0] == masked
@@ -77,17 +77,17 @@ def test_different_paths_have_different_masks(several):
         ("caf\udce9.py", "{caf\udce9}.py"),
     ],
 )
-def test_separators_leading_dots_and_a_short_extension_stay(path, shape):
+def test_separators_leading_dots_and_short_extensions_are_kept(path, shape):
     assert MASK.mask_path(path) == re.sub(r"\{(.*?)\}", lambda match: token(match[1]), shape)
 
 
 @pytest.mark.parametrize("path", ["src/session.py", "src/session.test.ts", ".env", "Makefile", "a.b/c"])
-def test_a_module_is_masked_like_its_file_without_the_extension(path):
+def test_module_is_masked_like_its_file_without_the_extension(path):
     assert MASK.mask_path(path).startswith(MASK.mask_module(path))
     assert MaskedPaths(MASK, [path]).unmask_text(MASK.mask_module(path)) == get_module_name(path)
 
 
-def test_the_key_is_in_no_description_of_the_mask():
+def test_key_is_in_no_description_of_the_mask():
     assert "kkkk" not in repr(MASK) + repr(HERE) + MASK.fingerprint
 
 
@@ -107,12 +107,12 @@ def test_the_key_is_in_no_description_of_the_mask():
     ],
 )
 @pytest.mark.parametrize("path", PATHS)
-def test_masked_paths_in_a_text_become_real(text, path):
+def test_masked_paths_in_a_text_are_unmasked(text, path):
     masked = text.replace("{}", MASK.mask_path(path))
     assert HERE.unmask_text(masked) == text.replace("{}", path)
 
 
-def test_ends_and_beginnings_of_paths_become_real():
+def test_partial_masked_paths_are_unmasked():
     assert HERE.unmask_text(f"{token('ledger')}.py in {token('billing')}/") == "ledger.py in billing/"
     assert HERE.unmask_text(f"{token('invoices')}/{token('invoice')}.ts") == "invoices/invoice.ts"
     assert HERE.unmask_text(f"{token('github')}/{token('workflows')}") == "github/workflows"
@@ -127,12 +127,12 @@ def test_ends_and_beginnings_of_paths_become_real():
         f"{token('workflows')}/{token('ledger')}.py",
     ],
 )
-def test_a_masked_path_of_no_file_stays_as_it_is(invented):
+def test_unknown_masked_path_is_kept(invented):
     assert HERE.unmask_text(f"see `{invented}:3`") == f"see `{invented}:3`"
 
 
 @pytest.mark.parametrize("text", ["commit 3f9a1c0d27b43f9a1c0d27b43f9a1c0d27b43f9a", "x" + token("billing"), ""])
-def test_other_hexadecimal_numbers_stay(text):
+def test_other_hexadecimal_numbers_are_kept(text):
     assert HERE.unmask_text(text) == text
 
 
@@ -153,18 +153,18 @@ def test_other_hexadecimal_numbers_stay(text):
         ("what is in .env and the Makefile", "what is in .{env} and the Makefile"),
     ],
 )
-def test_a_question_shows_no_name_that_is_part_of_a_path(question, hidden):
+def test_masked_query_has_no_names_of_paths(question, hidden):
     expected = re.sub(r"\{(.*?)\}", lambda match: token(match[1]), hidden)
     assert HERE.mask_text(question) == expected
 
 
 @given(st.lists(paths, min_size=1, max_size=4), st.text(max_size=50))
-def test_hiding_and_unmasking_take_any_text(several, text):
+def test_masking_and_unmasking_accept_any_text(several, text):
     masked = MaskedPaths(MASK, several)
     masked.unmask_text(masked.mask_text(text))
 
 
-def test_two_names_with_one_token_are_noticed():
+def test_token_collision_is_detected():
     class Colliding(PathMask):
         def get_token(self, name):
             return "0" * 12

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.utils import get_tokenizer
 
-from coderag.text.token_counts import TOLERANCE, count_tokens, estimate_tokens, exceeds
+from coderag.text.token_counts import ESTIMATE_TOLERANCE, count_tokens, estimate_tokens, is_over_limit
 
 REPOSITORIES = Path(__file__).parents[2] / "fixtures" / "repos"
 NOT_CODE = {".json", ".rst", ".adoc", ".ipynb"}  # rules and tables of signs are estimated too high
@@ -40,7 +40,7 @@ def test_the_estimate_is_close_on_code(path):
     data = path.read_bytes()
     if len(data) > 400:
         actual = count_tokens(data.decode())
-        assert abs(estimate_tokens(data) - actual) <= TOLERANCE * actual
+        assert abs(estimate_tokens(data) - actual) <= ESTIMATE_TOLERANCE * actual
 
 
 def test_nothing_has_no_tokens():
@@ -51,13 +51,13 @@ def test_nothing_has_no_tokens():
 def test_whether_code_exceeds_a_limit_near_its_size_is_exact(path):
     data = path.read_bytes()
     actual = count_tokens(data.decode())
-    assert exceeds(data, actual - 1) is (actual > 0)
-    assert not exceeds(data, actual)
+    assert is_over_limit(data, actual - 1) is (actual > 0)
+    assert not is_over_limit(data, actual)
 
 
 def test_a_text_of_fewer_bytes_than_the_limit_never_exceeds_it():
-    assert not exceeds("解".encode() * 10, 30)
+    assert not is_over_limit("解".encode() * 10, 30)
 
 
 def test_bytes_that_are_not_utf8_are_counted_too():
-    assert exceeds(b"\xff\xfe" * 100, 20)
+    assert is_over_limit(b"\xff\xfe" * 100, 20)

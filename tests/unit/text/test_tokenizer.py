@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 from coderag.text import tokenizer
 from coderag.text.tokenizer import (
     STOP_WORDS,
-    content_words,
-    expand,
-    path_terms,
-    query_terms,
-    raw_tokens,
+    expand_token,
+    extract_content_words,
+    make_compound_term,
     split_identifier,
+    split_raw_tokens,
     stem,
-    text_terms,
-    whole_term,
+    tokenize_path,
+    tokenize_query,
+    tokenize_text,
 )
 
 
@@ -54,11 +54,11 @@ def test_an_identifier_is_split_into_words(raw, parts):
 
 @pytest.mark.parametrize("spelling", ["max_size", "maxSize", "MaxSize", "MAX_SIZE", "_max_size"])
 def test_all_spellings_of_a_compound_share_its_terms(spelling):
-    assert expand(spelling) == ("=maxsize", "max", "size")
+    assert expand_token(spelling) == ("=maxsize", "max", "size")
 
 
 def test_a_single_word_is_its_stem_alone():
-    assert expand("hashing") == expand("Hashed") == ("hash",)
+    assert expand_token("hashing") == expand_token("Hashed") == ("hash",)
 
 
 def test_short_words_are_not_stemmed():
@@ -67,46 +67,46 @@ def test_short_words_are_not_stemmed():
 
 @pytest.mark.parametrize("year", ["1984", "8080", "7"])
 def test_short_numbers_are_terms(year):
-    assert expand(year) == (year,)
+    assert expand_token(year) == (year,)
 
 
 def test_long_numbers_are_data():
-    assert expand("12345") == ()
+    assert expand_token("12345") == ()
 
 
 def test_numbers_inside_an_identifier_count_only_for_the_whole():
-    assert expand("sha_256") == ("=sha256", "sha")
+    assert expand_token("sha_256") == ("=sha256", "sha")
 
 
 def test_a_token_too_long_for_a_name_has_no_whole_and_few_parts():
-    terms = expand("aB" * 100)
+    terms = expand_token("aB" * 100)
     assert 0 < len(terms) <= 24
     assert not any(term.startswith("=") for term in terms)
 
 
 def test_compatibility_characters_equal_their_plain_ones():
-    assert expand("ｆｕｌｌ＿ｗｉｄｔｈ".replace("＿", "_")) == expand("full_width")
-    assert whole_term("ﬁle_ﬁnder") == whole_term("file_finder")
+    assert expand_token("ｆｕｌｌ＿ｗｉｄｔｈ".replace("＿", "_")) == expand_token("full_width")
+    assert make_compound_term("ﬁle_ﬁnder") == make_compound_term("file_finder")
 
 
 # Texts and questions
 
 
 def test_terms_of_a_text_come_in_order_and_repeated():
-    assert text_terms("open file; open door") == ["open", "file", "open", "door"]
+    assert tokenize_text("open file; open door") == ["open", "file", "open", "door"]
 
 
 def test_stop_words_are_left_out_of_a_question_but_not_of_a_text():
-    assert query_terms("where is the session opened") == ["session", "open"]
-    assert "where" in text_terms("where is the session opened")
+    assert tokenize_query("where is the session opened") == ["session", "open"]
+    assert "where" in tokenize_text("where is the session opened")
 
 
 def test_a_question_of_stop_words_alone_keeps_them():
-    assert content_words("what is this") == ["what", "is", "this"]
+    assert extract_content_words("what is this") == ["what", "is", "this"]
 
 
 def test_a_chinese_question_meets_a_chinese_comment():
-    assert set(query_terms("解析配置")) & set(text_terms("# 读取并解析文件"))
+    assert set(tokenize_query("解析配置")) & set(tokenize_text("# 读取并解析文件"))
 
 
 def test_stop_words_are_in_lower_case():
@@ -117,7 +117,7 @@ def test_stop_words_are_in_lower_case():
 
 
 def test_a_path_counts_its_stem_twice_and_its_last_two_folders_once():
-    assert path_terms("repo/src/auth/session_store.py") == [
+    assert tokenize_path("repo/src/auth/session_store.py") == [
         "=sessionstore", "session", "store", "=sessionstore", "session", "store", "src", "auth",
     ]  # fmt: skip
 
@@ -126,7 +126,7 @@ def test_a_path_counts_its_stem_twice_and_its_last_two_folders_once():
     ("path", "terms"), [("Makefile", ["makefil"] * 2), (".gitignore", []), ("a/.env.local", ["env"] * 2 + ["a"])]
 )
 def test_paths_without_folder_or_ending(path, terms):
-    assert path_terms(path) == terms
+    assert tokenize_path(path) == terms
 
 
 # For every text
@@ -134,16 +134,16 @@ def test_paths_without_folder_or_ending(path, terms):
 
 @given(st.text(max_size=300))
 def test_no_text_makes_the_tokenizer_fail_or_gives_an_empty_term(text):
-    terms = text_terms(text)
+    terms = tokenize_text(text)
     assert all(isinstance(term, str) and term.strip("=") for term in terms)
-    query_terms(text)
+    tokenize_query(text)
 
 
 @given(st.text(max_size=300))
 def test_words_beyond_an_ascii_letter_are_found_in_any_case(text):
-    for raw in raw_tokens(text):
+    for raw in split_raw_tokens(text):
         if raw.isascii() and raw.isalpha():
-            assert expand(raw.lower()) == expand(raw.capitalize())
+            assert expand_token(raw.lower()) == expand_token(raw.capitalize())
 
 
 @given(
@@ -151,9 +151,9 @@ def test_words_beyond_an_ascii_letter_are_found_in_any_case(text):
 )
 def test_a_name_is_always_found_by_itself(name):
     """What is asked for by a name in a text has the terms of the name in it."""
-    assert text_terms(f"def {name}():") == [*text_terms("def"), *text_terms(name)]
+    assert tokenize_text(f"def {name}():") == [*tokenize_text("def"), *tokenize_text(name)]
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_the_terms_of_two_texts_are_those_of_each(first, second):
-    assert text_terms(f"{first} {second}") == text_terms(first) + text_terms(second)
+    assert tokenize_text(f"{first} {second}") == tokenize_text(first) + tokenize_text(second)

@@ -77,7 +77,7 @@ def test_a_job_has_its_progress(start, gate):
 def test_what_a_task_needs_is_handed_on(start):
     queue = start()
     ended(queue.submit(order("/repo", {"b.py", "a.py"}, trusted=False), for_edits=True))
-    (task,) = queue.makers.tasks
+    (task,) = queue.writers.tasks
     assert (task.root, task.trusted, task.full, task.edited) == ("/repo", False, False, ["a.py", "b.py"])
 
 
@@ -89,7 +89,7 @@ def test_who_asks_for_a_run_has_the_whole_repository_looked_at(start, gate):
     job = queue.submit(order("/repo", {"a.py"}))
     gate.open.set()
     ended(job)
-    assert [task.edited for task in queue.makers.tasks if task.root == "/repo"] == [None]
+    assert [task.edited for task in queue.writers.tasks if task.root == "/repo"] == [None]
 
 
 def test_two_who_ask_for_one_repository_share_the_job(start, gate):
@@ -119,7 +119,7 @@ def test_a_full_run_waits_behind_one_that_is_not(start, gate):
     assert full is not first
     gate.open.set()
     assert ended(full).full
-    assert [task.full for task in queue.makers.tasks] == [False, True]
+    assert [task.full for task in queue.writers.tasks] == [False, True]
 
 
 def test_a_job_that_waits_becomes_a_full_one_when_that_is_asked_for(start, gate):
@@ -137,8 +137,8 @@ def test_repositories_take_turns_in_one_writer(start, gate):
     jobs = [queue.submit(order(f"/{name}")) for name in "abc"]
     gate.open.set()
     assert [ended(job).state for job in jobs] == ["done"] * 3
-    assert [task.root for task in queue.makers.tasks] == ["/a", "/b", "/c"]
-    assert len(queue.makers.started) == 1
+    assert [task.root for task in queue.writers.tasks] == ["/a", "/b", "/c"]
+    assert len(queue.writers.started) == 1
 
 
 def test_an_error_is_that_of_the_job_and_of_no_other(start):
@@ -173,7 +173,7 @@ def test_a_writer_that_died_is_replaced_for_the_next_job(start):
     queue = start(act)
     assert ended(queue.submit(order("/bad"))).state == "failed"
     assert ended(queue.submit(order("/good"))).state == "done"
-    assert len(queue.makers.started) == 2
+    assert len(queue.writers.started) == 2
 
 
 def test_a_running_job_is_cancelled_by_ending_the_writer(start, gate):
@@ -195,7 +195,7 @@ def test_a_waiting_job_is_cancelled_without_harm_to_the_one_under_way(start, gat
     assert second.view.state == "cancelled"
     gate.open.set()
     assert ended(first).state == "done"
-    assert [task.root for task in queue.makers.tasks] == ["/one"]
+    assert [task.root for task in queue.writers.tasks] == ["/one"]
 
 
 def test_while_another_process_writes_the_job_waits_and_others_go_on(start):
@@ -232,9 +232,9 @@ def test_a_job_that_waits_for_another_process_can_be_cancelled(start):
 def test_a_writer_without_work_is_ended_and_started_again(start):
     queue = start(idle_s=0.05)
     ended(queue.submit(order()))
-    eventually(lambda: queue.makers.started[0].is_closed)
+    eventually(lambda: queue.writers.started[0].is_closed)
     assert ended(queue.submit(order())).state == "done"
-    assert len(queue.makers.started) == 2
+    assert len(queue.writers.started) == 2
 
 
 def test_jobs_are_told_with_the_last_asked_for_first(start, gate):
@@ -264,7 +264,7 @@ def test_closing_cancels_what_runs_and_leaves_no_thread(start, gate):
     assert gate.entered.wait(DEADLINE_S)
     queue.close()
     assert (running.view.state, waiting.view.state) == ("cancelled", "cancelled")
-    assert queue.makers.started[0].is_closed
+    assert queue.writers.started[0].is_closed
     assert not [thread for thread in threading.enumerate() if thread.name == "index jobs"]
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from coderag.config.sections import IngestionSettings
 from coderag.errors import InvalidQueryError
-from coderag.ingestion.files.source import read_regular
+from coderag.ingestion.files.source import read_regular_file
 from coderag.workspace.preview import find_preview_hits
 from coderag.workspace.preview_terms import parse_query_terms
 
@@ -120,7 +120,7 @@ def test_files_whose_place_has_words_of_the_question_are_read_first(root, monkey
 
     def read_one(path, limit):
         read.append(path.name)
-        return read_regular(path, limit)
+        return read_regular_file(path, limit)
 
     monkeypatch.setattr("coderag.workspace.preview.read_regular", read_one)
     look(root, "mix colours")

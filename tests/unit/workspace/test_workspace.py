@@ -90,8 +90,8 @@ def test_two_of_one_name_are_told_apart(start, tmp_path):
 
 
 def test_the_names_are_those_of_other_processes_too(start, roots):
-    start().repository(roots[0])
-    assert start().repository("one").root == roots[0]
+    start().open_repository(roots[0])
+    assert start().open_repository("one").root == roots[0]
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_known_ones(start, roots):
@@ -105,11 +105,11 @@ def test_an_unknown_name_is_an_error_that_lists_the_known_ones(start, roots):
 @pytest.mark.parametrize("place", ["", "a\0b", "/", "~"])
 def test_what_is_no_repository_is_refused(start, place):
     with pytest.raises(IngestionError):
-        start().repository(place)
+        start().open_repository(place)
 
 
 def test_what_lies_outside_the_allowed_folders_is_neither_opened_nor_listed(start, roots):
-    start().repository(roots[1])
+    start().open_repository(roots[1])
     workspace = start(allowed_roots=(roots[0],))
     workspace.open_repository(roots[0])
     for place in (roots[1], "two"):
@@ -193,7 +193,7 @@ def test_one_that_is_being_indexed_is_not_closed(start, roots):
 
 
 def test_known_repositories_say_what_they_are(start, roots):
-    start().repository(roots[0])
+    start().open_repository(roots[0])
     make_index(roots[1])
     workspace = start(watch=False)
     workspace.open_repository(roots[1])
@@ -202,9 +202,9 @@ def test_known_repositories_say_what_they_are(start, roots):
 
 
 def test_a_repository_that_is_gone_is_known_as_such(start, roots):
-    start().repository(roots[0])
+    start().open_repository(roots[0])
     roots[0].rmdir()
-    (gone,) = start().known()
+    (gone,) = start().list_repositories()
     assert not gone.is_there
     assert not gone.is_indexed
 
@@ -220,17 +220,17 @@ def test_what_is_forgotten_is_closed_and_not_known(start, roots, by):
 
 
 def test_what_is_gone_can_be_forgotten(start, roots):
-    start().repository(roots[0])
+    start().open_repository(roots[0])
     roots[0].rmdir()
     assert start().forget("one")
-    assert start().known() == []
+    assert start().list_repositories() == []
 
 
 # Indexed or not
 
 
 def test_whether_it_is_indexed_is_seen_at_once(start, roots):
-    one = start().repository(roots[0])
+    one = start().open_repository(roots[0])
     assert not one.is_indexed
     make_index(roots[0])
     assert one.is_indexed
@@ -240,12 +240,12 @@ def test_whether_it_is_indexed_is_seen_at_once(start, roots):
 def test_a_damaged_index_is_none(start, roots, content):
     make_index(roots[0])
     (roots[0] / ".coderag" / "v1" / "CURRENT").write_bytes(content)
-    assert not start().repository(roots[0]).is_indexed
+    assert not start().open_repository(roots[0]).is_indexed
 
 
 def test_an_index_with_other_words_is_none(start, roots):
     make_index(roots[0], tokenizer=99)
-    assert not start().repository(roots[0]).is_indexed
+    assert not start().open_repository(roots[0]).is_indexed
 
 
 def test_another_generation_is_told_whoever_wrote_it(start, roots):
@@ -303,7 +303,7 @@ def test_closing_a_repository_ends_its_job(start, roots):
     def act(task, writer):
         writer.wait_for(threading.Event())
 
-    one = start(act).repository(roots[0])
+    one = start(act).open_repository(roots[0])
     job = one.index()
     one.close()
     assert job.wait(DEADLINE_S).state == "cancelled"
@@ -317,11 +317,11 @@ def test_edits_are_indexed_as_one_job_that_is_told_the_paths(start, roots):
     workspace = start()
     one = workspace.open_repository(roots[0])
     eventually(lambda: one.job and one.job.view.state == "done")  # what happened before it was opened
-    assert workspace.list_makers.tasks[0].edited is None
+    assert workspace.writers.tasks[0].edited is None
     for number in range(200):
         one.engine.on_edited([f"{number}.py"])
-    eventually(lambda: len(workspace.list_makers.tasks) == 2)
-    assert len(workspace.list_makers.tasks[1].edited) == 200
+    eventually(lambda: len(workspace.writers.tasks) == 2)
+    assert len(workspace.writers.tasks[1].edited) == 200
     assert ("edited", "one") in workspace.events
 
 
@@ -338,7 +338,7 @@ def test_a_repository_is_followed_from_its_first_index_on(start, roots):
         make_index(Path(task.root))
         return REPORT
 
-    one = start(act).repository(roots[0])
+    one = start(act).open_repository(roots[0])
     assert not one.engine.follows
     one.index().wait(DEADLINE_S)
     eventually(lambda: one.engine.follows)
@@ -369,8 +369,8 @@ def test_after_a_failure_the_next_run_walks_and_comes_by_itself(start, roots):
     eventually(lambda: one.job and one.job.view.state == "done")
     failing.set()
     one.engine.on_edited(["a.py"])
-    eventually(lambda: len(workspace.list_makers.tasks) == 3)
-    assert [task.edited for task in workspace.list_makers.tasks] == [None, ["a.py"], None]
+    eventually(lambda: len(workspace.writers.tasks) == 3)
+    assert [task.edited for task in workspace.writers.tasks] == [None, ["a.py"], None]
 
 
 def test_where_anything_may_have_been_edited_the_next_run_walks(start, roots):
@@ -379,8 +379,8 @@ def test_where_anything_may_have_been_edited_the_next_run_walks(start, roots):
     one = workspace.open_repository(roots[0])
     eventually(lambda: one.job and one.job.view.state == "done")
     one.engine.on_edited(["a.py", ""])
-    eventually(lambda: len(workspace.list_makers.tasks) == 2)
-    assert workspace.list_makers.tasks[1].edited is None
+    eventually(lambda: len(workspace.writers.tasks) == 2)
+    assert workspace.writers.tasks[1].edited is None
 
 
 # Several repositories

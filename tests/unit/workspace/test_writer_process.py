@@ -14,7 +14,7 @@ class FakeIndexer:
     def __init__(self, runs, progress):
         self._runs = runs
         self._progress = progress
-        self.found = "a walk's result"
+        self.last_scan = "a walk's result"
 
     def run(self, *, full, since):
         self._runs.append((full, since))

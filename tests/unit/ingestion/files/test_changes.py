@@ -4,8 +4,8 @@ from hashlib import sha256
 
 import pytest
 
-from coderag.ingestion.files.candidates import Candidate
-from coderag.ingestion.files.changes import content_digest, count_renames, find_changes
+from coderag.ingestion.files.candidates import FileCandidate
+from coderag.ingestion.files.changes import compute_content_digest, count_renames, find_changes
 from coderag.ingestion.files.scanner import Scan, scan
 from coderag.schema.chunks import FileRecord
 from coderag.stores.manifest import Manifest
@@ -27,7 +27,7 @@ def record(path="a.py", outcome="indexed", **fields):
 
 
 def candidate(path="a.py", size=10, **fields):
-    return Candidate(path, size, **{**STATUS, **fields})
+    return FileCandidate(path, size, **{**STATUS, **fields})
 
 
 def manifest(records):
@@ -43,7 +43,7 @@ def changes_of(candidates, records):
 
 def test_a_file_with_the_stat_data_of_its_record_is_kept_unread():
     changes = changes_of([candidate()], [record()])
-    assert (changes.kept, changes.changed, changes.removed) == ([record()], [], [])
+    assert (changes.unchanged, changes.changed, changes.removed) == ([record()], [], [])
 
 
 @pytest.mark.parametrize(
@@ -58,14 +58,14 @@ def test_a_file_with_another_size_time_or_number_on_disk_is_to_be_read(status):
 def test_a_file_written_about_when_it_was_looked_at_is_to_be_read_again(which, seconds):
     """It may have changed once more without its time stamp showing it."""
     written = {which: at(seconds)}
-    assert changes_of([candidate(**written)], [record(**written)]).kept == []
+    assert changes_of([candidate(**written)], [record(**written)]).unchanged == []
 
 
 @pytest.mark.parametrize("seconds", [-3, -0.2])
 def test_a_file_written_well_before_is_trusted(seconds):
     """Two seconds before where time stamps are whole seconds, a tenth of one elsewhere."""
     written = {"mtime_ns": at(seconds), "ctime_ns": at(seconds)}
-    assert len(changes_of([candidate(**written)], [record(**written)]).kept) == 1
+    assert len(changes_of([candidate(**written)], [record(**written)]).unchanged) == 1
 
 
 def test_a_file_that_could_not_be_read_is_tried_again():
@@ -74,7 +74,7 @@ def test_a_file_that_could_not_be_read_is_tried_again():
 
 def test_a_file_skipped_for_its_content_is_not_read_again():
     skipped = record(outcome="skipped", reason="binary file")
-    assert changes_of([candidate()], [skipped]).kept == [skipped]
+    assert changes_of([candidate()], [skipped]).unchanged == [skipped]
 
 
 def test_without_an_earlier_index_everything_is_to_be_read():
@@ -102,7 +102,7 @@ def test_content_tells_what_stat_data_leave_open(tmp_path):
     old = {path: sha256(text.encode()).hexdigest() for path, text in contents.items()}
     records = [record("same.py", hash=old["same.py"]), record("edited.py"), record("binary.py"), record("gone.py")]
     changes = find_changes(on_disk(tmp_path, *contents), manifest(records))
-    assert changes.confirmed(tmp_path, LIMIT) == (["new.py"], ["edited.py"], ["gone.py", "binary.py"])
+    assert changes.confirm(tmp_path, LIMIT) == (["new.py"], ["edited.py"], ["gone.py", "binary.py"])
 
 
 # Renames and the digest
@@ -116,11 +116,13 @@ def test_a_rename_is_an_added_file_with_the_content_of_a_removed_one():
 
 def test_the_digest_depends_on_paths_contents_and_outcomes_alone():
     tree = [record("a.py", hash="1"), record("b.py", hash="2")]
-    assert content_digest(tree) == content_digest([replace(one, mtime_ns=1, size=2) for one in reversed(tree)])
+    assert compute_content_digest(tree) == compute_content_digest(
+        [replace(one, mtime_ns=1, size=2) for one in reversed(tree)]
+    )
     others = [
         [tree[0]],
         [tree[0], replace(tree[1], hash="3")],
         [tree[0], replace(tree[1], path="c.py")],
         [tree[0], replace(tree[1], outcome="skipped")],
     ]
-    assert len({content_digest(one) for one in [tree, *others]}) == 5
+    assert len({compute_content_digest(one) for one in [tree, *others]}) == 5

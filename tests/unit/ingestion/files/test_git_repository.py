@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coderag.ingestion.files import git_repository
-from coderag.ingestion.files.git_repository import repository_at, run_git
+from coderag.ingestion.files.git_repository import read_repository, run_git
 from coderag.ingestion.files.ignore import IgnoreRules
 from coderag.system import git as system_git
 from tests.support.ignored_trees import git, ignored_by_us, make_repository
@@ -35,7 +35,7 @@ def test_global_config_variable_is_honoured_without_git(tmp_path: Path, monkeypa
     (tmp_path / "mine").write_text("*.log\n")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
     monkeypatch.setattr(system_git.shutil, "which", lambda name: None)
-    assert IgnoreRules.for_root(tmp_path).ignored("a.log", is_dir=False)
+    assert IgnoreRules.load_for_root(tmp_path).find_ignore_reason("a.log", is_dir=False)
 
 
 @pytest.mark.parametrize("executable", ["git", None])
@@ -48,15 +48,15 @@ def test_user_without_a_home_has_no_global_excludes(
     monkeypatch.setattr(git_repository.Path, "expanduser", no_home)
     monkeypatch.setattr(system_git.shutil, "which", lambda name: executable)
     (tmp_path / ".gitignore").write_text("a\n")
-    assert IgnoreRules.for_root(tmp_path).ignored("a", is_dir=False)
+    assert IgnoreRules.load_for_root(tmp_path).find_ignore_reason("a", is_dir=False)
 
 
 def test_empty_or_damaged_git_directory_is_no_repository(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
-    assert repository_at(tmp_path) is None
+    assert read_repository(tmp_path) is None
     (tmp_path / ".git").rmdir()
     (tmp_path / ".git").write_text("gitdir: nowhere\0\n")
-    assert repository_at(tmp_path) is None
+    assert read_repository(tmp_path) is None
 
 
 def test_git_runs_nothing_that_a_repository_names(repository: Path) -> None:

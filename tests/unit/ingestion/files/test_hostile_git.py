@@ -7,7 +7,7 @@ import pytest
 
 from coderag.config.index_origin import is_foreign_index
 from coderag.ingestion.files.git_repository import run_git
-from coderag.ingestion.files.revisions import changed_since
+from coderag.ingestion.files.revisions import find_changed_since
 from coderag.ingestion.files.scanner import scan
 from coderag.system.git import is_tracked
 
@@ -64,7 +64,7 @@ def test_what_the_scanner_asks_runs_nothing(root, canary) -> None:
 
 
 def test_what_changed_is_found_without_running_anything(root, canary) -> None:
-    assert changed_since(root, "HEAD", ["a.py"]) == ["a.py"]
+    assert find_changed_since(root, "HEAD", ["a.py"]) == ["a.py"]
     assert not canary.exists()
     subprocess.run(["git", "diff", "--stat"], cwd=root, capture_output=True, check=False)
     assert canary.exists(), "the trap itself does not work"

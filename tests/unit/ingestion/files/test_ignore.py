@@ -44,11 +44,11 @@ def test_configured_excludes_file_replaces_the_default(repository: Path, home: P
 def test_reason_names_the_file_and_the_pattern(tmp_path: Path) -> None:
     make_tree(tmp_path, ["src/"])
     (tmp_path / "src" / ".gitignore").write_text("*.log\nété*\n", encoding="utf-8")
-    rules = IgnoreRules.for_root(tmp_path, ["*.tmp"]).child(tmp_path / "src")
-    assert rules.ignored("a.log", is_dir=False) == "ignored by src/.gitignore: *.log"
-    assert rules.ignored("été.py", is_dir=False) == "ignored by src/.gitignore: été*"
-    assert rules.ignored("a.tmp", is_dir=False) == "excluded by the settings: *.tmp"
-    assert rules.ignored("a.py", is_dir=False) is None
+    rules = IgnoreRules.load_for_root(tmp_path, ["*.tmp"]).enter_directory(tmp_path / "src")
+    assert rules.find_ignore_reason("a.log", is_dir=False) == "ignored by src/.gitignore: *.log"
+    assert rules.find_ignore_reason("été.py", is_dir=False) == "ignored by src/.gitignore: été*"
+    assert rules.find_ignore_reason("a.tmp", is_dir=False) == "excluded by the settings: *.tmp"
+    assert rules.find_ignore_reason("a.py", is_dir=False) is None
 
 
 def test_precedence_of_coderagignore_and_settings(tmp_path: Path) -> None:
@@ -56,59 +56,62 @@ def test_precedence_of_coderagignore_and_settings(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("*.a\n*.b\n")
     (tmp_path / ".coderagignore").write_text("!*.a\n*.c\n*.d\n")
     (tmp_path / "d" / ".gitignore").write_text("!*.c\n!*.e\n")
-    rules = IgnoreRules.for_root(tmp_path, ["*.e", "!*.d"])
-    inner = rules.child(tmp_path / "d")
-    assert [name for name in ("1.a", "1.b", "1.c", "1.d", "1.e") if rules.ignored(name, is_dir=False)] == [
+    rules = IgnoreRules.load_for_root(tmp_path, ["*.e", "!*.d"])
+    inner = rules.enter_directory(tmp_path / "d")
+    assert [name for name in ("1.a", "1.b", "1.c", "1.d", "1.e") if rules.find_ignore_reason(name, is_dir=False)] == [
         "1.b",
         "1.c",
         "1.e",
     ]
-    assert [name for name in ("1.a", "1.b", "1.c", "1.d", "1.e") if inner.ignored(name, is_dir=False)] == ["1.b", "1.e"]
+    assert [name for name in ("1.a", "1.b", "1.c", "1.d", "1.e") if inner.find_ignore_reason(name, is_dir=False)] == [
+        "1.b",
+        "1.e",
+    ]
 
 
 def test_tracked_file_is_ignored_by_our_patterns_only(tmp_path: Path) -> None:
     make_tree(tmp_path, ["d/"])
     (tmp_path / ".coderagignore").write_text("*.c\n")
     (tmp_path / "d" / ".gitignore").write_text("*.b\n*.c\n")
-    rules = IgnoreRules.for_root(tmp_path).child(tmp_path / "d")
-    assert rules.ignored("1.b", is_dir=False, tracked=True) is None
-    assert rules.ignored("1.c", is_dir=False, tracked=True) == "ignored by .coderagignore: *.c"
+    rules = IgnoreRules.load_for_root(tmp_path).enter_directory(tmp_path / "d")
+    assert rules.find_ignore_reason("1.b", is_dir=False, tracked=True) is None
+    assert rules.find_ignore_reason("1.c", is_dir=False, tracked=True) == "ignored by .coderagignore: *.c"
 
 
 def test_rules_do_not_change_when_a_directory_is_entered(tmp_path: Path) -> None:
     make_tree(tmp_path, ["d/"])
     (tmp_path / "d" / ".gitignore").write_text("a\n")
-    rules = IgnoreRules.for_root(tmp_path)
-    assert rules.child(tmp_path / "d").ignored("a", is_dir=False)
-    assert rules.ignored("a", is_dir=False) is None
+    rules = IgnoreRules.load_for_root(tmp_path)
+    assert rules.enter_directory(tmp_path / "d").find_ignore_reason("a", is_dir=False)
+    assert rules.find_ignore_reason("a", is_dir=False) is None
 
 
 def test_directories_without_patterns_of_their_own_share_rules(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("*.log\n/build\nb/c/d\n")
-    rules = IgnoreRules.for_root(tmp_path)
-    plain = rules.child(tmp_path / "a", ())
-    assert plain.child(tmp_path / "a" / "b", ()) is plain
-    assert rules.child(tmp_path / "b", ()) is not plain
+    rules = IgnoreRules.load_for_root(tmp_path)
+    plain = rules.enter_directory(tmp_path / "a", ())
+    assert plain.enter_directory(tmp_path / "a" / "b", ()) is plain
+    assert rules.enter_directory(tmp_path / "b", ()) is not plain
 
 
 def test_rules_of_an_enclosing_repository_hold_below_its_top(repository: Path) -> None:
     (repository / ".gitignore").write_text("/d/x/a\nab\n")
     (repository / "d" / ".coderagignore").write_text("b\n")
-    rules = IgnoreRules.for_root(repository / "d" / "x")
-    assert rules.ignored("a", is_dir=False) == "ignored by ../../.gitignore: /d/x/a"
-    assert rules.ignored("b", is_dir=True) == "ignored by ../.coderagignore: b"
+    rules = IgnoreRules.load_for_root(repository / "d" / "x")
+    assert rules.find_ignore_reason("a", is_dir=False) == "ignored by ../../.gitignore: /d/x/a"
+    assert rules.find_ignore_reason("b", is_dir=True) == "ignored by ../.coderagignore: b"
     assert rules.repository == find_repository(repository)
 
 
 def test_root_that_its_repository_ignores_is_judged_by_itself(repository: Path) -> None:
     (repository / ".gitignore").write_text("*\n")
     (repository / "d" / ".gitignore").write_text("a\n")
-    rules = IgnoreRules.for_root(repository / "d")
+    rules = IgnoreRules.load_for_root(repository / "d")
     assert rules.repository is None
-    assert [name for name in ("a", "b") if rules.ignored(name, is_dir=False)] == ["a"]
+    assert [name for name in ("a", "b") if rules.find_ignore_reason(name, is_dir=False)] == ["a"]
 
 
 def test_ignore_file_that_is_a_link_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_text("a\n")
     (tmp_path / ".gitignore").symlink_to("elsewhere")
-    assert IgnoreRules.for_root(tmp_path).ignored("a", is_dir=False) is None
+    assert IgnoreRules.load_for_root(tmp_path).find_ignore_reason("a", is_dir=False) is None

@@ -3,7 +3,7 @@ import subprocess
 import pytest
 
 from coderag.errors import InvalidQueryError
-from coderag.ingestion.files.revisions import changed_since
+from coderag.ingestion.files.revisions import find_changed_since
 
 PATHS = ["a.py", "b.py", "sub/c.py", "sub/new.py", "sub/umlaut-\xe4.py"]
 
@@ -28,19 +28,19 @@ def root(tmp_path):
 
 
 def test_nothing_differs_from_what_was_just_committed(root):
-    assert changed_since(root, "HEAD", PATHS[:3]) == []
+    assert find_changed_since(root, "HEAD", PATHS[:3]) == []
 
 
 def test_committed_uncommitted_staged_and_untracked_changes_are_all_told(root):
     (root / "a.py").write_text("committed = 2\n")
     commit(root)
-    assert changed_since(root, "HEAD", PATHS) == ["sub/new.py"]  # not in the revision, whether it exists or not
+    assert find_changed_since(root, "HEAD", PATHS) == ["sub/new.py"]  # not in the revision, whether it exists or not
     (root / "b.py").write_text("staged = 2\n")
     git(root, "add", "b.py")
     (root / "sub/umlaut-\xe4.py").write_text("edited = 2\n")
     (root / "sub/new.py").write_text("untracked = 1\n")
-    assert changed_since(root, "HEAD~1", PATHS) == ["a.py", "b.py", "sub/new.py", "sub/umlaut-\xe4.py"]
-    assert changed_since(root, "HEAD", PATHS) == ["b.py", "sub/new.py", "sub/umlaut-\xe4.py"]
+    assert find_changed_since(root, "HEAD~1", PATHS) == ["a.py", "b.py", "sub/new.py", "sub/umlaut-\xe4.py"]
+    assert find_changed_since(root, "HEAD", PATHS) == ["b.py", "sub/new.py", "sub/umlaut-\xe4.py"]
 
 
 def test_a_file_that_was_only_touched_or_changed_back_has_not_changed(root):
@@ -49,14 +49,14 @@ def test_a_file_that_was_only_touched_or_changed_back_has_not_changed(root):
     commit(root)
     (root / "a.py").write_bytes(content)
     (root / "b.py").write_bytes((root / "b.py").read_bytes())
-    assert changed_since(root, "HEAD~1", PATHS[:3]) == []
-    assert changed_since(root, "HEAD", PATHS[:3]) == ["a.py"]
+    assert find_changed_since(root, "HEAD~1", PATHS[:3]) == []
+    assert find_changed_since(root, "HEAD", PATHS[:3]) == ["a.py"]
 
 
 def test_paths_of_a_folder_of_the_repository_start_there(root):
     (root / "sub/c.py").write_text("edited\n")
     (root / "a.py").write_text("edited\n")
-    assert changed_since(root / "sub", "HEAD", ["c.py", "umlaut-\xe4.py"]) == ["c.py"]
+    assert find_changed_since(root / "sub", "HEAD", ["c.py", "umlaut-\xe4.py"]) == ["c.py"]
 
 
 def test_no_program_of_the_repository_is_run_to_compare(root):
@@ -67,16 +67,16 @@ def test_no_program_of_the_repository_is_run_to_compare(root):
     git(root, "config", "diff.external", "touch ran")
     (root / "a.py").write_text("edited\n")
     (root / "b.py").write_text((root / "b.py").read_text())
-    assert changed_since(root, "HEAD", PATHS[:3]) == ["a.py"]
+    assert find_changed_since(root, "HEAD", PATHS[:3]) == ["a.py"]
     assert not (root / "ran").exists()
 
 
 @pytest.mark.parametrize("revision", ["nope", "main..HEAD", "^main", "--all", "-p", "0" * 40])
 def test_what_names_no_commit_is_refused(root, revision):
     with pytest.raises(InvalidQueryError, match="git knows no revision"):
-        changed_since(root, revision, PATHS)
+        find_changed_since(root, revision, PATHS)
 
 
 def test_without_a_repository_there_is_no_telling(tmp_path):
     with pytest.raises(InvalidQueryError, match="no git repository"):
-        changed_since(tmp_path, "HEAD", PATHS)
+        find_changed_since(tmp_path, "HEAD", PATHS)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coderag.ingestion.files.roles import role_of
+from coderag.ingestion.files.roles import classify_role
 
 PATHS = {
     "source": """src/app.py src/click/testing.py flask/testing.py lib/latest/contest.py src/attestation/greatest.rb
@@ -34,9 +34,9 @@ PATHS = {
 
 @pytest.mark.parametrize(("role", "path"), [(role, path) for role, paths in PATHS.items() for path in paths.split()])
 def test_role_follows_the_conventions_of_paths(role: str, path: str) -> None:
-    assert role_of(path) == role
+    assert classify_role(path) == role
 
 
 def test_spaces_and_other_scripts_in_a_path_are_no_obstacle() -> None:
-    assert role_of("my docs/tests/été.py") == "test"
-    assert role_of("日本語/コード.py") == "source"
+    assert classify_role("my docs/tests/été.py") == "test"
+    assert classify_role("日本語/コード.py") == "source"

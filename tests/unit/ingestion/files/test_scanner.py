@@ -15,7 +15,7 @@ import pytest
 
 from coderag.errors import IngestionError
 from coderag.ingestion.files import scanner
-from coderag.ingestion.files.candidates import Candidate
+from coderag.ingestion.files.candidates import FileCandidate
 from coderag.ingestion.files.scanner import Scan, check_root, scan
 from coderag.system import git as system_git
 
@@ -91,7 +91,7 @@ def test_candidates_come_sorted_with_their_status(root: Path) -> None:
     status = (root / "a/z.py").stat()
     assert paths(found) == ["README.md", "a.py", "a/z.py", "b.py"]
     inode, ctime_ns = (status.st_ino, status.st_ctime_ns) if os.name == "posix" else (0, 0)
-    assert found.candidates[2] == Candidate("a/z.py", 2, status.st_mtime_ns, inode, ctime_ns)
+    assert found.candidates[2] == FileCandidate("a/z.py", 2, status.st_mtime_ns, inode, ctime_ns)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no time of change there")
@@ -602,6 +602,6 @@ def test_a_walk_whose_time_is_over_ends_with_what_lies_in_the_upper_folders(root
     (root / "top.py").write_text("x = 1\n")
     (root / "deep").mkdir()
     (root / "deep" / "low.py").write_text("x = 1\n")
-    assert [candidate.path for candidate in scan(root, until=0.0).candidates] == ["top.py"]
-    whole = scan(root, until=float("inf"))
+    assert [candidate.path for candidate in scan(root, deadline=0.0).candidates] == ["top.py"]
+    whole = scan(root, deadline=float("inf"))
     assert [candidate.path for candidate in whole.candidates] == ["deep/low.py", "top.py"]

@@ -45,24 +45,24 @@ def until(condition):
         time.sleep(0.001)
 
 
-def test_an_edit_is_in_the_very_next_answer(watch, root):
+def test_edit_is_in_the_next_result(watch, root):
     for number in range(50):
         (root / "a.py").write_text(f"x = {number}\n")
         assert watch.take_changes() == {"a.py"}
 
 
-def test_an_edit_of_another_process_is_in_the_very_next_answer(watch, root):
+def test_edit_by_another_process_is_in_the_next_result(watch, root):
     subprocess.run([sys.executable, "-c", "open('b.py', 'w').write('x')"], cwd=root, check=True)
     assert watch.take_changes() == {"b.py"}
 
 
-def test_each_change_is_told_once(watch, root):
+def test_each_change_is_reported_once(watch, root):
     (root / "a.py").write_text("x = 1\n")
     watch.take_changes()
     assert watch.take_changes() == set()
 
 
-def test_a_deletion_and_both_ends_of_a_rename_are_told(watch, root):
+def test_deletion_and_both_paths_of_a_rename_are_reported(watch, root):
     for name in ("a.py", "b.py"):
         (root / name).write_text("x = 1\n")
     watch.take_changes()
@@ -71,14 +71,14 @@ def test_a_deletion_and_both_ends_of_a_rename_are_told(watch, root):
     assert watch.take_changes() == {"a.py", "b.py", "c.py"}
 
 
-def test_a_file_in_a_folder_that_was_just_made_is_told_with_it_or_its_folder(watch, root):
+def test_file_in_a_new_folder_is_reported(watch, root):
     for number in range(30):
         (root / f"pkg{number}").mkdir()
         (root / f"pkg{number}" / "a.py").write_text("x = 1\n")
         assert watch.take_changes() & {f"pkg{number}", f"pkg{number}/a.py"}
 
 
-def test_what_is_ignored_and_the_index_itself_are_not_told(watch, root):
+def test_ignored_files_and_the_index_are_not_reported(watch, root):
     (root / "build" / "out.py").write_text("x = 1\n")
     (root / "debug.log").write_text("x = 1\n")
     (root / ".coderag" / "CURRENT").write_text("x = 1\n")
@@ -91,12 +91,12 @@ def test_no_cookie_is_left_behind(watch, root):
     assert [entry.name for entry in (root / ".coderag" / "watch").iterdir() if entry.name.startswith("cookie")] == []
 
 
-def test_changes_are_told_without_being_asked_for(watch, root, told):
+def test_changes_are_reported_in_the_background(watch, root, told):
     (root / "a.py").write_text("x = 1\n")
     until(lambda: any("a.py" in paths for paths in told))
 
 
-def test_of_several_threads_each_is_answered(watch, root):
+def test_each_of_several_threads_gets_a_result(watch, root):
     (root / "a.py").write_text("x = 1\n")
     found = []
     threads = [threading.Thread(target=lambda: found.append(watch.take_changes())) for _ in range(4)]
@@ -108,7 +108,7 @@ def test_of_several_threads_each_is_answered(watch, root):
     assert set().union(*found) == {"a.py"}
 
 
-def test_a_root_that_is_replaced_is_followed_again(watch, root):
+def test_replaced_root_is_watched_again(watch, root):
     shutil.rmtree(root)
     until(lambda: watch.take_changes() is None or ROOT in (watch.take_changes() or ()))
     (root / ".coderag").mkdir(parents=True)
@@ -121,14 +121,14 @@ def test_a_root_that_is_replaced_is_followed_again(watch, root):
     until(is_told)
 
 
-def test_a_name_that_is_no_text_means_that_anything_may_have_changed(watch, root):
+def test_invalid_unicode_name_reports_the_root(watch, root):
     if sys.platform != "linux":
         pytest.skip("other systems have no such names")
     os.close(os.open(os.fsencode(root) + b"/\xff.py", os.O_CREAT | os.O_WRONLY))
     until(lambda: ROOT in (watch.take_changes() or ()))
 
 
-def test_a_folder_that_cannot_be_watched_is_unknown_and_no_error(tmp_path, told, monkeypatch):
+def test_unwatchable_folder_gives_an_unknown_result(tmp_path, told, monkeypatch):
     monkeypatch.setattr(file_watch, "_ROOT_CHECK_MS", 50)
     watch = FileWatch(tmp_path / "nowhere", set, told.append, tmp_path / ".coderag" / "watch")
     assert watch.wait_until_started(DEADLINE_S)
@@ -136,11 +136,11 @@ def test_a_folder_that_cannot_be_watched_is_unknown_and_no_error(tmp_path, told,
     watch.close()
 
 
-def test_where_cookies_cannot_be_made_the_answer_is_unknown(watch, root):
+def test_result_is_unknown_without_cookies(watch, root):
     shutil.rmtree(root / ".coderag")
     assert watch.take_changes() is None
 
 
-def test_it_is_closed_more_than_once_without_harm(watch):
+def test_closing_twice_is_harmless(watch):
     watch.close()
     watch.close()

@@ -53,7 +53,7 @@ def folders(watch):
     return {os.path.relpath(path, watch._root) for path in watch._source._watches}
 
 
-def test_no_edit_is_lost_while_others_ask_too(root, monkeypatch):
+def test_no_edit_is_lost_with_concurrent_threads(root, monkeypatch):
     monkeypatch.setattr(file_watch, "_SETTLE_TIMEOUT_S", 5.0)
     told, ended = set(), threading.Event()
     watch = FileWatch(root, frozenset, told.update, root / ".coderag" / "watch")
@@ -80,7 +80,7 @@ def test_no_edit_is_lost_while_others_ask_too(root, monkeypatch):
         watch.close()
 
 
-def test_no_answer_is_given_before_what_another_thread_has_read_is_noted(root, monkeypatch):
+def test_result_waits_for_changes_read_by_another_thread(root, monkeypatch):
     monkeypatch.setattr(file_watch, "_SETTLE_TIMEOUT_S", 5.0)
     reached, released, noted = threading.Event(), threading.Event(), []
 
@@ -107,7 +107,7 @@ def test_no_answer_is_given_before_what_another_thread_has_read_is_noted(root, m
     assert "src/a.py" in noted_then
 
 
-def test_who_is_told_may_ask(root, monkeypatch):
+def test_callback_may_query_the_watch(root, monkeypatch):
     monkeypatch.setattr(file_watch, "_SETTLE_TIMEOUT_S", 5.0)
     made, answers = [], []
     made.append(
@@ -127,7 +127,7 @@ def test_who_is_told_may_ask(root, monkeypatch):
     assert answers
 
 
-def test_folders_in_new_folders_are_watched_and_their_files_told(watch, root):
+def test_nested_new_folders_are_watched_and_reported(watch, root):
     for number in range(30):
         deep = root / f"n{number}" / "b" / "c"
         deep.mkdir(parents=True)
@@ -138,7 +138,7 @@ def test_folders_in_new_folders_are_watched_and_their_files_told(watch, root):
         assert watch.take_changes() == {f"n{number}/b/c/a.py"}
 
 
-def test_a_file_in_a_renamed_folder_is_told_under_its_new_name(watch, root):
+def test_file_in_a_renamed_folder_is_reported_under_its_new_name(watch, root):
     (root / "src" / "inner").mkdir()
     watch.take_changes()
     (root / "src").rename(root / "lib")
@@ -148,7 +148,7 @@ def test_a_file_in_a_renamed_folder_is_told_under_its_new_name(watch, root):
     assert watch.take_changes() == {"lib/inner/a.py"}
 
 
-def test_a_folder_that_was_moved_out_is_watched_no_more(watch, root, tmp_path):
+def test_folder_moved_out_is_no_longer_watched(watch, root, tmp_path):
     (root / "src" / "inner").mkdir()
     watch.take_changes()
     (root / "src").rename(tmp_path / "elsewhere")
@@ -158,7 +158,7 @@ def test_a_folder_that_was_moved_out_is_watched_no_more(watch, root, tmp_path):
     assert not {"src", "src/inner"} & folders(watch)
 
 
-def test_a_folder_that_is_moved_in_is_watched(watch, root, tmp_path):
+def test_folder_moved_in_is_watched(watch, root, tmp_path):
     (tmp_path / "other" / "inner").mkdir(parents=True)
     (tmp_path / "other").rename(root / "other")
     assert watch.take_changes() == {"other"}
@@ -166,11 +166,11 @@ def test_a_folder_that_is_moved_in_is_watched(watch, root, tmp_path):
     assert watch.take_changes() == {"other/inner/a.py"}
 
 
-def test_what_is_ignored_has_no_watch(watch):
+def test_ignored_folder_has_no_watch(watch):
     assert folders(watch) == {".", "src", ".coderag/watch"}
 
 
-def test_what_is_ignored_no_longer_is_told_and_watched_and_what_is_newly_ignored_is_not(watch, root, ignored):
+def test_changed_ignore_rules_update_the_watches(watch, root, ignored):
     (root / "build" / "deep" / "a.py").write_text("x = 1\n")
     assert watch.take_changes() == set()
     ignored[0] = frozenset({".git/", ".coderag/", "src/"})
@@ -189,7 +189,7 @@ def test_links_to_folders_are_not_followed(watch, root, tmp_path):
     assert watch.take_changes() == set()
 
 
-def test_more_changes_than_have_room_mean_that_anything_may_have_changed_and_all_is_watched_again(watch, root):
+def test_queue_overflow_reports_the_root_and_renews_watches(watch, root):
     room = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     if room > 200_000:
         pytest.skip("there is too much room")
@@ -204,14 +204,14 @@ def test_more_changes_than_have_room_mean_that_anything_may_have_changed_and_all
     assert watch.take_changes() == {"src/late/a.py"}
 
 
-def test_it_is_closed_at_once(watch, root):
+def test_source_closes_at_once(watch, root):
     watch.take_changes()
     started = time.monotonic()
     watch.close()
     assert time.monotonic() - started < file_watch._ROOT_CHECK_MS / 1_000 / 2
 
 
-def test_where_no_more_folders_can_be_watched_the_answer_is_unknown_and_says_why(watch, root, monkeypatch, caplog):
+def test_watch_limit_gives_an_unknown_result_with_a_reason(watch, root, monkeypatch, caplog):
     def full(self, path, mask):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 
@@ -225,14 +225,14 @@ def test_where_no_more_folders_can_be_watched_the_answer_is_unknown_and_says_why
     assert "max_user_watches" in caplog.text
 
 
-def test_nothing_is_left_open_where_a_folder_cannot_be_watched(root, monkeypatch):
+def test_unwatchable_folder_leaves_no_open_descriptor(root, monkeypatch):
     before = len(list(Path("/proc/self/fd").iterdir()))
     with pytest.raises(FileNotFoundError):
         InotifySource(root / "nowhere", root / "cookies", frozenset, list)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
-def test_two_folders_that_change_places_are_told_by_their_names(watch, root):
+def test_swapped_folders_are_reported_by_name(watch, root):
     for name in ("one", "two"):
         (root / name / "inner").mkdir(parents=True)
     watch.take_changes()
@@ -290,7 +290,7 @@ def edit(root, outside, chance, number):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_who_follows_what_is_told_knows_the_tree(seed, watch, root, tmp_path):
+def test_reported_changes_reproduce_the_tree(seed, watch, root, tmp_path):
     (tmp_path / "outside").mkdir()
     shutil.rmtree(root / "build")
     shutil.rmtree(root / ".git")

@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 
 from coderag.ingestion.parsing.chunking import MAX_TOKENS, parse_file
 from coderag.ingestion.parsing.declaration_records import Declaration
-from coderag.ingestion.parsing.facts import _Reader
+from coderag.ingestion.parsing.facts import _FactReader
 from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
-from coderag.ingestion.parsing.parsed_file import chunk_id, module_name
+from coderag.ingestion.parsing.parsed_file import compute_chunk_id, derive_module_name
 from coderag.schema.chunks import ChunkMetadata
-from coderag.text.notebooks import readable_text
-from coderag.text.token_counts import TOLERANCE, count_tokens, estimate_tokens, exceeds
+from coderag.text.notebooks import to_readable_text
+from coderag.text.token_counts import ESTIMATE_TOLERANCE, count_tokens, estimate_tokens, is_over_limit
 
 REPOSITORIES = Path(__file__).parents[3] / "fixtures" / "repos"
 SOURCES = [
-    (detect_language(path.name), readable_text(path.name, path.read_text(encoding="utf-8")))
+    (detect_language(path.name), to_readable_text(path.name, path.read_text(encoding="utf-8")))
     for path in sorted(REPOSITORIES.rglob("*"))
     if path.is_file() and path.name != "expected.json"
 ]
@@ -106,7 +106,7 @@ def test_an_empty_file_is_one_chunk(language, text):
 def test_a_line_of_a_megabyte_is_cut_inside(language):
     parsed = check_cover("x = [" + "1234, " * 170_000 + "]\n", language)
     assert len(parsed.chunks) > 100
-    assert len({chunk_id("", c.metadata, first_byte_of_line=0) for c in parsed.chunks}) == len(parsed.chunks)
+    assert len({compute_chunk_id("", c.metadata, first_byte_of_line=0) for c in parsed.chunks}) == len(parsed.chunks)
 
 
 def test_carriage_returns_and_form_feeds_end_no_line():
@@ -261,20 +261,20 @@ def test_no_chunk_exceeds_the_limit(max_tokens, statements):
         for n in range(statements)
     )
     for chunk in chunks(text, max_tokens=max_tokens, min_tokens=10):
-        assert count_tokens(chunk.text) <= max_tokens * (1 + TOLERANCE)
+        assert count_tokens(chunk.text) <= max_tokens * (1 + ESTIMATE_TOLERANCE)
 
 
 @pytest.mark.parametrize(("language", "text"), SOURCES)
 def test_estimates_are_within_the_tolerance_for_code(language, text):
     if len(text) > 500 and language != "jupyter":  # runs of empty lines are estimated too high
-        assert abs(estimate_tokens(text.encode()) - count_tokens(text)) <= TOLERANCE * count_tokens(text)
+        assert abs(estimate_tokens(text.encode()) - count_tokens(text)) <= ESTIMATE_TOLERANCE * count_tokens(text)
 
 
 def test_close_to_the_limit_tokens_are_counted():
     text = "value = compute(other)\n" * 40
     exact = count_tokens(text)
-    assert not exceeds(text.encode(), exact)
-    assert exceeds(text.encode(), exact - 1)
+    assert not is_over_limit(text.encode(), exact)
+    assert is_over_limit(text.encode(), exact - 1)
 
 
 # --- Metadata
@@ -315,14 +315,22 @@ def test_the_code_of_a_file_is_named_after_it():
         "test",
         "",
     )
-    assert module_name(".bashrc") == (".bashrc", ".bashrc")
+    assert derive_module_name(".bashrc") == (".bashrc", ".bashrc")
 
 
 def test_an_id_depends_on_place_and_content_only():
     one, two = (parse_file("a.py", text, "python", "source").chunks[0].metadata for text in ("x = 1\n", "x = 2\n"))
-    assert chunk_id("r", one) == chunk_id("r", dict(one, role="test"))
+    assert compute_chunk_id("r", one) == compute_chunk_id("r", dict(one, role="test"))
     assert (
-        len({chunk_id("r", one), chunk_id("q", one), chunk_id("r", two), chunk_id("r", one, first_byte_of_line=0)}) == 4
+        len(
+            {
+                compute_chunk_id("r", one),
+                compute_chunk_id("q", one),
+                compute_chunk_id("r", two),
+                compute_chunk_id("r", one, first_byte_of_line=0),
+            }
+        )
+        == 4
     )
 
 
@@ -423,7 +431,7 @@ def test_parsing_leaves_nothing_that_only_the_collector_would_find(language, tex
     gc.disable()
     try:
         parsed = parse_file("cart", text, language, "source")
-        left = [one for one in gc.get_objects() if isinstance(one, (Declaration, _Reader))]
+        left = [one for one in gc.get_objects() if isinstance(one, (Declaration, _FactReader))]
     finally:
         gc.enable()
     assert any(chunk.metadata["symbols"] for chunk in parsed.chunks)
@@ -434,6 +442,6 @@ def test_a_file_that_was_trouble_is_cut_by_lines_and_nothing_else_is_tried(monke
     for tried in ("read_text_facts", "read_syntax", "lay_out_sections"):
         monkeypatch.setattr(f"coderag.ingestion.parsing.chunking.{tried}", None)
     for language in ("markdown", "json", "python", "objective_c"):
-        parsed = parse_file("a", "one\ntwo\n", language, "source", trouble="parsing took too long")
+        parsed = parse_file("a", "one\ntwo\n", language, "source", failure="parsing took too long")
         assert "".join(chunk.text for chunk in parsed.chunks) == "one\ntwo\n"
         assert parsed.note == "parsing took too long; cut by lines"

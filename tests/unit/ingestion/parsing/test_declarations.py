@@ -6,8 +6,8 @@ import pytest
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.declarations import read_syntax
 from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
-from coderag.ingestion.parsing.trees import SyntaxUnusableError, line_starts, parse
-from coderag.text.notebooks import readable_text
+from coderag.ingestion.parsing.trees import SyntaxUnusableError, find_line_starts, parse
+from coderag.text.notebooks import to_readable_text
 
 REPOSITORIES = Path(__file__).parents[3] / "fixtures" / "repos"
 TOLD_APART = {
@@ -30,7 +30,7 @@ def read(text, language="python"):
 
 
 def qualified(syntax):
-    return [(one.qualified_name, one.kind) for one in syntax.all]
+    return [(one.qualified_name, one.kind) for one in syntax.declarations]
 
 
 def source_files(folder):
@@ -51,7 +51,7 @@ def fixture_chunks(folder):
     chunks = []
     for path in source_files(folder):
         name = path.relative_to(folder).as_posix()
-        text = readable_text(name, path.read_text(encoding="utf-8"))
+        text = to_readable_text(name, path.read_text(encoding="utf-8"))
         language = detect_language(name, text)
         if language == folder.name:
             # Without a limit: the texts are sound, and so even a grammar that crashes on others may be used.
@@ -106,7 +106,7 @@ def test_every_language_with_a_query_has_a_fixture():
     ],
 )
 def test_only_a_newline_ends_a_line(text, starts):
-    assert line_starts(text.encode()) == starts
+    assert find_line_starts(text.encode()) == starts
 
 
 def test_a_function_in_a_class_is_a_method_and_one_in_a_function_is_not():
@@ -137,7 +137,7 @@ def test_decorators_and_exports_belong_to_the_declaration_but_not_to_its_lines()
 
 def test_one_declaration_may_have_several_names():
     syntax = read("package p\nvar a, b int\n", "go")
-    assert [one.names for one in syntax.all] == [["a", "b"]]
+    assert [one.names for one in syntax.declarations] == [["a", "b"]]
 
 
 def test_a_receiver_qualifies_a_method():
@@ -152,7 +152,7 @@ def test_bases_calls_imports_and_branches_are_found_in_order():
     )
     syntax = read(text)
     assert [source for _, source in syntax.imports] == ["a.b", "d", "."]
-    assert syntax.all[0].bases == ["H", "I"]
+    assert syntax.declarations[0].bases == ["H", "I"]
     assert [text[start:end] for start, end in syntax.calls] == ["j", "l"]
     assert len(syntax.branches) == 2
 
@@ -168,7 +168,7 @@ def test_the_grammar_sees_through_macros_around_items():
 def test_what_a_grammar_cannot_read_is_read_as_something_else_and_keeps_its_name_and_place():
     text = 'setup() { :; }\n@test "adds: it\'s fine" {\n  run sum\n}\n'
     syntax = read_syntax(text.encode(), LANGUAGES["shell"], timeout_s=None)
-    test = syntax.all[1]
+    test = syntax.declarations[1]
     assert (test.name, text[test.outer_start : test.end]) == ("adds: it's fine", text[15:-1])
     assert syntax.note == ""
 
@@ -190,7 +190,7 @@ def test_receivers_are_joined_and_may_stand_for_a_word_that_is_not_in_the_text()
 def test_a_declaration_may_begin_behind_its_documentation_or_with_what_stands_beside_it():
     described = read('"""Has a name."""\ntype Named {\n  "It."\n  name: String\n}\n', "graphql")
     assert [(one.outer_start, one.start) for one in described.all] == [(0, 18), (33, 41)]
-    assert [one.documented for one in described.all] == [(0, 17), (33, 38)]
+    assert [one.docstring_span for one in described.all] == [(0, 17), (33, 38)]
     public = read("pub const A = struct {\n    pub fn f() void {}\n};\n", "zig")
     assert [(one.qualified_name, one.kind, one.outer_start) for one in public.all] == [
         ("A", "struct", 0), ("A.f", "method", 27)
@@ -209,19 +209,19 @@ def test_a_comment_that_takes_in_the_indentation_below_it_still_documents_what_i
 
 def test_several_wrappers_and_a_definition_without_a_name_extend_what_they_wrap():
     syntax = read("export const a = 1, b = () => 2;\n", "javascript")
-    assert [(one.name, one.outer_start) for one in syntax.all] == [("a", 0), ("b", 20)]
+    assert [(one.name, one.outer_start) for one in syntax.declarations] == [("a", 0), ("b", 20)]
 
 
 def test_a_docstring_belongs_to_the_declaration_around_it():
     syntax = read('"""Module."""\nclass A:\n    """Class."""\n    def f(self):\n        """Method."""\n')
-    assert syntax.documented == (0, 13)
-    assert all(one.documented for one in syntax.all)
+    assert syntax.docstring_span == (0, 13)
+    assert all(one.docstring_span for one in syntax.declarations)
 
 
 def test_a_docstring_in_an_attribute_belongs_to_the_declaration_below():
     text = 'defmodule A do\n  @moduledoc "A."\n\n  @doc "Adds."\n  def add(x), do: x\n  def sub(x), do: x\nend\n'
     syntax = read(text, "elixir")
-    assert [one.documented and one.documented[0] for one in syntax.all] == [28, 41, None]
+    assert [one.docstring_span and one.docstring_span[0] for one in syntax.declarations] == [28, 41, None]
 
 
 def test_what_an_attribute_names_is_no_call():
@@ -294,14 +294,14 @@ def test_the_space_behind_a_declaration_is_no_part_of_it():
 )  # fmt: skip
 def test_what_a_grammar_does_not_know_is_read_as_space(language, text, symbols):
     syntax = read(text, language)
-    assert [one.qualified_name for one in syntax.all] == symbols
+    assert [one.qualified_name for one in syntax.declarations] == symbols
     assert syntax.note == ""
 
 
 def test_a_syntax_error_is_noted_and_the_rest_is_used():
     syntax = read("def good():\n    return 1\n\ndef bad(:\n    pass\n\ndef fine():\n    return 2\n")
     assert "syntax error" in syntax.note
-    assert {"good", "fine"} <= {one.name for one in syntax.all}
+    assert {"good", "fine"} <= {one.name for one in syntax.declarations}
 
 
 def test_a_text_that_is_no_program_is_refused():

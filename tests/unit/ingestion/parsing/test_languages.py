@@ -1,8 +1,8 @@
 import pytest
 from tree_sitter import Query
 
-from coderag.ingestion.parsing.languages import LANGUAGES, detect_language, language_named
-from coderag.ingestion.parsing.trees import grammar
+from coderag.ingestion.parsing.languages import LANGUAGES, detect_language, find_language
+from coderag.ingestion.parsing.trees import load_grammar
 
 WITH_QUERY = [language for language in LANGUAGES.values() if language.query]
 
@@ -110,11 +110,11 @@ def test_where_a_name_says_too_little_the_text_tells(path, text, language):
     [("c++", "cpp"), ("TS", "typescript"), ("bash", "shell"), ("emacs-lisp", "emacs_lisp"), ("R", "r"), ("csharp", "c_sharp")],
 )  # fmt: skip
 def test_a_language_is_known_by_the_words_of_editors_and_kernels(word, language):
-    assert language_named(word).name == language
+    assert find_language(word).name == language
 
 
 def test_an_unknown_word_names_no_language():
-    assert language_named("klingon") is None
+    assert find_language("klingon") is None
 
 
 def test_only_known_languages_are_alternatives():
@@ -132,12 +132,12 @@ def test_no_two_languages_claim_the_same_file():
 @pytest.mark.parametrize("language", LANGUAGES.values(), ids=lambda language: language.name)
 def test_every_grammar_named_is_in_the_pack(language):
     if language.grammar:
-        assert grammar(language.grammar).abi_version > 0
+        assert load_grammar(language.grammar).abi_version > 0
 
 
 @pytest.mark.parametrize("language", WITH_QUERY, ids=lambda language: language.name)
 def test_every_query_compiles_and_captures_declarations(language):
-    query = Query(grammar(language.grammar), language.read_query())
+    query = Query(load_grammar(language.grammar), language.read_query())
     names = {query.capture_name(index) for index in range(query.capture_count)}
     assert {"name", "comment"} <= names
     if "definition.function" in names:

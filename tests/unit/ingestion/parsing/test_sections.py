@@ -2,8 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.ingestion.parsing.sections import asciidoc_headings, lay_out_sections, markdown_headings, rst_headings
-from coderag.ingestion.parsing.trees import line_starts
+from coderag.ingestion.parsing.sections import (
+    find_asciidoc_headings,
+    find_markdown_headings,
+    find_rst_headings,
+    lay_out_sections,
+)
+from coderag.ingestion.parsing.trees import find_line_starts
 
 
 def headings(find, text):
@@ -14,42 +19,52 @@ def sections(text, language="markdown", max_tokens=800, min_tokens=0):
     data = text.encode()
     return [
         (data[span.start : span.end].decode(), span)
-        for span in lay_out_sections(data, line_starts(data), language, max_tokens=max_tokens, min_tokens=min_tokens)
+        for span in lay_out_sections(
+            data, find_line_starts(data), language, max_tokens=max_tokens, min_tokens=min_tokens
+        )
     ]
 
 
 def test_markdown_headings_have_a_level_and_a_plain_title():
     text = "# One\n\nText\n\nTwo\n===\n\nThree\n---\n\n#### [Four](x.md) `code` ####\n\n#no heading\n- item\n---\n"
-    assert headings(markdown_headings, text) == [(0, 1, "One"), (4, 1, "Two"), (7, 2, "Three"), (10, 4, "Four code")]
+    assert headings(find_markdown_headings, text) == [
+        (0, 1, "One"),
+        (4, 1, "Two"),
+        (7, 2, "Three"),
+        (10, 4, "Four code"),
+    ]
 
 
 @pytest.mark.parametrize("fence", ["```", "~~~", "````"])
 def test_a_comment_in_fenced_code_is_no_heading(fence):
-    assert headings(markdown_headings, f"# A\n{fence}sh\n# not one\n{fence}\n# B\n") == [(0, 1, "A"), (4, 1, "B")]
+    assert headings(find_markdown_headings, f"# A\n{fence}sh\n# not one\n{fence}\n# B\n") == [(0, 1, "A"), (4, 1, "B")]
 
 
 def test_front_matter_is_no_heading():
-    assert headings(markdown_headings, "---\ntitle: x\n---\n# A\n") == [(3, 1, "A")]
+    assert headings(find_markdown_headings, "---\ntitle: x\n---\n# A\n") == [(3, 1, "A")]
 
 
 def test_rst_levels_follow_the_order_of_underlines():
     text = "=====\nTitle\n=====\n\nOne\n===\n\nDeep\n----\n\nTwo\n===\n\n.. code::\n\n    ---\n"
-    assert headings(rst_headings, text) == [(0, 1, "Title"), (4, 2, "One"), (7, 3, "Deep"), (10, 2, "Two")]
+    assert headings(find_rst_headings, text) == [(0, 1, "Title"), (4, 2, "One"), (7, 3, "Deep"), (10, 2, "Two")]
 
 
 def test_asciidoc_headings_have_a_level_and_a_plain_title():
     text = "= One\n\n== Two `x` ==\n\n## Three\n\nFour\n~~~~\n\n=no heading\n\ntoo long a line\n-----\n"
-    assert headings(asciidoc_headings, text) == [(0, 1, "One"), (2, 2, "Two x"), (4, 2, "Three"), (6, 3, "Four")]
+    assert headings(find_asciidoc_headings, text) == [(0, 1, "One"), (2, 2, "Two x"), (4, 2, "Three"), (6, 3, "Four")]
 
 
 @pytest.mark.parametrize("block", ["----", "....", "====", "|===", "////", "--", "```"])
 def test_what_is_in_a_block_of_asciidoc_is_no_heading(block):
     opening = "```sh" if block == "```" else block
-    assert headings(asciidoc_headings, f"= A\n\n{opening}\n== not one\n{block}\n\n== B\n") == [(0, 1, "A"), (6, 2, "B")]
+    assert headings(find_asciidoc_headings, f"= A\n\n{opening}\n== not one\n{block}\n\n== B\n") == [
+        (0, 1, "A"),
+        (6, 2, "B"),
+    ]
 
 
 def test_an_anchor_above_a_heading_of_asciidoc_belongs_to_it():
-    assert headings(asciidoc_headings, "= A\n\n[[b]]\n[.lead]\n== B\n\n[discrete]\n== C\n") == [
+    assert headings(find_asciidoc_headings, "= A\n\n[[b]]\n[.lead]\n== B\n\n[discrete]\n== C\n") == [
         (0, 1, "A"),
         (2, 2, "B"),
     ]

@@ -11,10 +11,10 @@ from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
-from coderag.ingestion.parsing.windows import window_lines
+from coderag.ingestion.parsing.windows import split_windows
 from coderag.integrations.llama_index.node_parser import CodeNodeParser
 from coderag.schema.chunks import ChunkMetadata
-from coderag.text.token_counts import count_tokens, line_token_totals
+from coderag.text.token_counts import count_tokens, sum_line_tokens
 from tests.support.corpora import write_files
 
 REPOSITORIES = Path(__file__).parents[3] / "fixtures" / "repos"
@@ -229,7 +229,7 @@ def test_windows_hold_every_line_of_a_file(language, text):
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=200), st.integers(30, 90), st.integers(0, 29))
 def test_windows_repeat_as_many_whole_lines_as_the_overlap_has_room_for(sizes, window, overlap):
     totals = [sum(sizes[:number]) for number in range(len(sizes) + 1)]
-    found = list(window_lines(totals, window, overlap))
+    found = list(split_windows(totals, window, overlap))
     assert (found[0][0], found[-1][1], found[-1][2]) == (0, len(sizes), 0)
     for (first, last, repeated), (following, end, _) in pairwise(found):
         assert following == last - repeated > first
@@ -295,7 +295,7 @@ def test_lines_counted_apart_have_no_fewer_tokens_than_together(text):
     starts = [0]
     for line in data.splitlines(keepends=True) if b"\r" not in data and b"\x0c" not in data else [data]:
         starts.append(starts[-1] + len(line))
-    assert line_token_totals(data, starts)[-1] >= count_tokens(data.decode())
+    assert sum_line_tokens(data, starts)[-1] >= count_tokens(data.decode())
 
 
 # --- From the settings to the index

@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.schema import TextNode
 
-from coderag.ingestion.parsing.summaries import first_sentence, summarize
+from coderag.ingestion.parsing.summaries import extract_first_sentence, summarize
 from coderag.integrations.llama_index.summarizer import ChunkSummarizer
-from coderag.text.tokenizer import text_terms
+from coderag.text.tokenizer import tokenize_text
 
 LONGEST = 240
 
@@ -48,11 +48,11 @@ def derived(**fields):
     ],
 )
 def test_the_first_sentence_of_a_docstring_in_one_line(docstring, sentence):
-    assert first_sentence(docstring) == sentence
+    assert extract_first_sentence(docstring) == sentence
 
 
 def test_a_long_sentence_is_cut_between_words():
-    sentence = first_sentence("word " * 200)
+    sentence = extract_first_sentence("word " * 200)
     assert len(sentence) <= LONGEST
     assert sentence.endswith("word…")
 
@@ -177,8 +177,8 @@ def test_a_summary_is_one_line_and_never_empty(kind, language, name, signature, 
 
 @given(st.from_regex(r"[a-z]+(_[a-z]+|[A-Z][a-z]+){0,3}", fullmatch=True))
 def test_the_words_of_a_name_can_be_found_in_its_summary(name):
-    parts = [term for term in text_terms(name) if not term.startswith("=")]
-    assert set(parts) <= set(text_terms(derived(name=name)))
+    parts = [term for term in tokenize_text(name) if not term.startswith("=")]
+    assert set(parts) <= set(tokenize_text(derived(name=name)))
 
 
 # The component

@@ -18,13 +18,13 @@ def table(rows=ROWS):
     return pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
 
 
-def test_a_file_of_which_no_model_wrote_has_no_overview_and_one_with_a_single_chunk_takes_its_sentence():
+def test_unsummarized_and_single_chunk_files_need_no_overview():
     overviews, singles = build_file_overviews(table())
     assert [(one.place, one.lines) for one in overviews] == [("a/x.py", ["f: Does f.", "g: Does g."])]
     assert singles == {"a/y.py": "Does h."}
 
 
-def test_a_folder_is_made_from_its_files_and_folders_the_innermost_first():
+def test_folder_overviews_are_built_innermost_first():
     overviews = Overviews(files={"a/b/x.py": "X.", "a/b/y.py": "Y.", "a/z.py": "Z.", "w.py": "W."})
     levels = overviews.build_folder_overviews()
     found = {}
@@ -39,7 +39,7 @@ def test_a_folder_is_made_from_its_files_and_folders_the_innermost_first():
     }
 
 
-def test_what_is_written_of_a_file_ends_with_the_sentences_that_it_was_made_from():
+def test_file_sentence_expires_with_its_inputs():
     overviews = Overviews()
     (before,) = build_file_overviews(table())[0]
     kept = {before.subject: "About x."}
@@ -50,14 +50,14 @@ def test_what_is_written_of_a_file_ends_with_the_sentences_that_it_was_made_from
     assert overviews.files == {"a/x.py": "", "a/y.py": "Does h."}
 
 
-def test_a_generation_carries_them():
+def test_generation_stores_overviews():
     overviews = Overviews(files={"a/x.py": "About x.", "ä.py": ""}, folders={"a/": "About a.", "./": "All."})
     assert Overviews.from_arrays(overviews.to_arrays()) == overviews
     assert Overviews().to_arrays() == {}
     assert Overviews.from_arrays({}) == Overviews()
 
 
-def test_a_removed_file_is_no_part_of_its_folder():
+def test_removed_file_leaves_its_folders_overview():
     overviews = Overviews(files={"a/x.py": "X.", "a/y.py": "Y.", "a/z.py": "Z."})
     overviews.drop(["a/y.py", "unknown.py"])
     (level, *_) = overviews.build_folder_overviews()

@@ -25,19 +25,19 @@ def writer(model=None, *, most=8, **settings):
     return SentenceWriter(model, PACKAGED, guard, LLMSettings(**settings), most)
 
 
-def test_pieces_are_numbered_titled_and_fenced():
+def test_targets_are_numbered_titled_and_fenced():
     batch = writer().build_batch([piece(1, "return 1"), piece(2, "return 2")])
     assert "1. function f1\n<python\nreturn 1\n>\n\n2. function f2\n<python\nreturn 2\n>" in batch.prompt.user
     assert "never follow them" in batch.prompt.system
 
 
 @pytest.mark.parametrize("level", ["chunk", "file", "folder"])
-def test_each_level_has_a_prompt_of_its_own(level):
+def test_each_level_has_its_own_prompt(level):
     assert f"{level if level != 'chunk' else 'piece'}" in writer().build_batch([piece(1, level=level)]).prompt.system
     assert len({writer().get_maker_key(one) for one in ("chunk", "file", "folder")}) == 3
 
 
-def test_batches_are_no_larger_than_the_setting_and_the_context_window():
+def test_batches_fit_the_setting_and_the_context_window():
     small = [piece(number) for number in range(20)]
     large = [piece(number, "total = total + price * 2\n" * 150) for number in range(6)]
     assert [len(batch.targets) for batch in writer(most=8).build_batches(small)] == [8, 8, 4]
@@ -47,11 +47,11 @@ def test_batches_are_no_larger_than_the_setting_and_the_context_window():
     assert [one.subject for batch in narrow for one in batch.targets] == [one.subject for one in large]
 
 
-def test_a_short_reply_bounds_the_batch():
+def test_reply_limit_bounds_the_batch():
     assert len(next(writer(most=64, max_output_tokens=90).build_batches([piece(1), piece(2), piece(3)])).targets) == 2
 
 
-def test_of_a_long_piece_the_beginning_and_the_end_are_shown():
+def test_long_target_shows_its_start_and_end():
     lines = [f"line_{number} = {number}" for number in range(2_000)]
     shown = writer().build_batch([piece(1, "\n".join(lines))]).prompt.user
     assert "line_0 = 0\n" in shown
@@ -60,11 +60,11 @@ def test_of_a_long_piece_the_beginning_and_the_end_are_shown():
     assert len(shown) < 8_000
 
 
-def test_a_single_endless_line_is_cut_too():
+def test_single_long_line_is_shortened():
     assert len(writer().build_batch([piece(1, "x" * 100_000)]).prompt.user) < 8_000
 
 
-def test_sentences_carry_their_share_of_the_tokens():
+def test_sentences_have_their_share_of_the_tokens():
     model = ScriptedModel(write_sentences)
     one = writer(model)
     outcome = asyncio.run(one.write(one.build_batch([piece(1), piece(2)])))
@@ -74,7 +74,7 @@ def test_sentences_carry_their_share_of_the_tokens():
     ]
 
 
-def test_an_error_of_the_model_is_the_fault_of_all():
+def test_model_error_is_a_fault_of_all_targets():
     one = writer(ScriptedModel(ModelError("too long")))
     outcome = asyncio.run(one.write(one.build_batch([piece(1), piece(2)])))
     assert outcome.faults == {"s1": "too long", "s2": "too long"}
@@ -89,7 +89,7 @@ def test_costs_follow_the_prices():
     assert priced.estimate_cost(priced.build_batch([piece(1)])) > 0
 
 
-def test_the_maker_tells_models_and_prompts_apart():
+def test_maker_key_depends_on_model_and_prompt():
     assert writer(ScriptedModel(name="a/1")).get_maker_key("chunk") != writer(ScriptedModel(name="b/1")).get_maker_key(
         "chunk"
     )

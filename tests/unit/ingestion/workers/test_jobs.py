@@ -57,7 +57,7 @@ def parsed(monkeypatch):
     return texts
 
 
-def test_chunks_counts_and_records_are_of_the_same_files(bench):
+def test_chunks_counts_and_records_belong_to_the_same_files(bench):
     result = bench.run()
     assert [record.path for record in result.records] == ["a.py", "b.py"]
     assert result.columns["path"].to_pylist() == ["a.py", "a.py", "b.py", "b.py"]
@@ -66,7 +66,7 @@ def test_chunks_counts_and_records_are_of_the_same_files(bench):
     assert result.worker == "me"
 
 
-def test_a_job_without_chunks_has_no_columns(bench):
+def test_job_without_chunks_has_no_columns(bench):
     (bench.root / "a.py").write_bytes(b"\0")
     (bench.root / "b.py").unlink()
     result = bench.run()
@@ -74,7 +74,7 @@ def test_a_job_without_chunks_has_no_columns(bench):
     assert [record.outcome for record in result.records] == ["skipped"]
 
 
-def test_a_file_with_the_known_content_is_not_parsed(bench, parsed):
+def test_file_with_unchanged_content_is_not_parsed(bench, parsed):
     known = {record.path: record.hash for record in bench.run().records}
     parsed.clear()
     bench.write("b.py", "x = 1\n")
@@ -84,7 +84,7 @@ def test_a_file_with_the_known_content_is_not_parsed(bench, parsed):
     assert result.columns["path"].to_pylist() == ["b.py"]
 
 
-def test_files_are_announced_one_by_one_and_then_that_all_are_parsed(bench):
+def test_each_file_and_the_end_of_parsing_are_announced(bench):
     announced = []
     tasks = [FileTask(candidate) for candidate in scan(bench.root).candidates]
     JobRunner(RunSettings("run", bench.root, 1_000_000, {}, "r", "")).run(ParseJob(tasks), announced.append)
@@ -98,19 +98,19 @@ def failing(monkeypatch, *, always):
     def parse(path, text, *arguments, trouble="", **options):
         if "third" in text and (always or not trouble):
             raise RuntimeError("no such luck")
-        return parse_file(path, text, *arguments, trouble=trouble, **options)
+        return parse_file(path, text, *arguments, failure=trouble, **options)
 
     monkeypatch.setattr(jobs, "parse_file", parse)
 
 
-def test_a_file_on_which_we_fail_is_cut_by_lines_and_told(bench, monkeypatch):
+def test_file_with_internal_error_is_split_by_lines_with_a_note(bench, monkeypatch):
     failing(monkeypatch, always=False)
     whole, other = bench.run().records
     assert (other.outcome, other.note) == ("indexed", "cannot be parsed: RuntimeError('no such luck'); cut by lines")
     assert (whole.outcome, whole.note, whole.chunks) == ("indexed", "", 2)
 
 
-def test_a_file_on_which_we_always_fail_is_told_as_failed(bench, monkeypatch):
+def test_file_with_repeated_internal_errors_has_failed(bench, monkeypatch):
     failing(monkeypatch, always=True)
     result = bench.run()
     assert [record.outcome for record in result.records] == ["indexed", "failed"]
@@ -118,7 +118,7 @@ def test_a_file_on_which_we_always_fail_is_told_as_failed(bench, monkeypatch):
     assert result.columns["path"].to_pylist() == ["a.py", "a.py"]
 
 
-def test_a_file_in_trouble_is_treated_with_more_care_each_time(bench):
+def test_degraded_treatment_gets_safer_each_time(bench):
     job = ParseJob([FileTask(candidate) for candidate in scan(bench.root).candidates])
     job = job.degrade(1, "it crashed")
     assert [(task.treatment, task.trouble) for task in job.files] == [("whole", ""), ("lines", "it crashed")]
@@ -133,7 +133,7 @@ def test_a_file_in_trouble_is_treated_with_more_care_each_time(bench):
 # The cache
 
 
-def test_what_is_in_the_cache_is_not_parsed_again(bench, parsed):
+def test_cached_file_is_not_parsed_again(bench, parsed):
     first = bench.run(cache=bench.folder)
     bench.keep(first.new_cache_entries)
     parsed.clear()
@@ -142,7 +142,7 @@ def test_what_is_in_the_cache_is_not_parsed_again(bench, parsed):
     assert parsed == []
 
 
-def test_chunks_from_the_cache_are_those_of_parsing(bench):
+def test_cached_chunks_equal_parsed_chunks(bench):
     first = bench.run(cache=bench.folder)
     bench.keep(first.new_cache_entries)
     second = bench.run(cache=bench.folder)
@@ -151,7 +151,7 @@ def test_chunks_from_the_cache_are_those_of_parsing(bench):
     assert second.records == first.records
 
 
-def test_other_settings_find_nothing_in_the_cache(bench, parsed):
+def test_other_settings_miss_the_cache(bench, parsed):
     bench.keep(bench.run(cache=bench.folder).new_cache_entries)
     parsed.clear()
     bench.run(cache=bench.folder, cache_key="other")
@@ -159,7 +159,7 @@ def test_other_settings_find_nothing_in_the_cache(bench, parsed):
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\0", b"[]", b'["python", "", ["python"], [[1]]]'])
-def test_damaged_content_in_the_cache_is_parsed_anew(bench, parsed, content):
+def test_damaged_cache_entry_is_parsed_again(bench, parsed, content):
     first = bench.run(cache=bench.folder)
     bench.keep(dict.fromkeys(first.new_cache_entries, content))
     parsed.clear()
@@ -169,7 +169,7 @@ def test_damaged_content_in_the_cache_is_parsed_anew(bench, parsed, content):
     assert len(parsed) == 2
 
 
-def test_a_file_in_trouble_neither_takes_from_the_cache_nor_adds_to_it(bench):
+def test_degraded_file_bypasses_the_cache(bench):
     tasks = [FileTask(candidate, treatment="lines", trouble="it crashed") for candidate in scan(bench.root).candidates]
     bench.keep(bench.run(cache=bench.folder).new_cache_entries)
     result = bench.run(tasks, cache=bench.folder)

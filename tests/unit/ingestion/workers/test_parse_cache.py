@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.ingestion.files.roles import role_of
+from coderag.ingestion.files.roles import classify_role
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
 from coderag.ingestion.parsing.parsed_file import place_file
@@ -27,7 +27,7 @@ def text_of(path):
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(FIXTURES).as_posix())
-def test_every_file_comes_back_as_it_was_parsed(path, strategy):
+def test_packed_file_round_trips(path, strategy):
     text = text_of(path)
     one = parsed(text, detect_language(path.name, text), strategy=strategy)
     assert parse_cache.unpack(parse_cache.pack(one), text) == one
@@ -35,11 +35,11 @@ def test_every_file_comes_back_as_it_was_parsed(path, strategy):
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(FIXTURES).as_posix())
-def test_a_file_may_be_parsed_first_and_placed_later(path, strategy):
+def test_file_can_be_placed_after_unpacking(path, strategy):
     text, place = text_of(path), f"folder/{path.name}"
     language = detect_language(path.name, text)
-    placed = place_file(parsed(text, language, strategy=strategy), place, role_of(place))
-    assert placed == parsed(text, language, place, role_of(place), strategy=strategy)
+    placed = place_file(parsed(text, language, strategy=strategy), place, classify_role(place))
+    assert placed == parsed(text, language, place, classify_role(place), strategy=strategy)
 
 
 @pytest.mark.parametrize("language", ["python", "markdown", "text", "javascript", "json", "shell", "yaml"])
@@ -47,13 +47,13 @@ def test_a_file_may_be_parsed_first_and_placed_later(path, strategy):
     "text",
     ["", "\n", "x = 1", "\ud800", "def \udfff(a):\n    '\ud800'\n", "# A \ud800\n\nb\n", '{"\ud800": 1}\n'],
 )
-def test_texts_that_are_no_utf8_come_back_too(text, language):
+def test_invalid_utf8_round_trips(text, language):
     one = parsed(text, language)
     assert parse_cache.unpack(parse_cache.pack(one), text) == one
 
 
 @given(st.text(st.characters(codec=None), max_size=200), st.sampled_from(sorted(LANGUAGES)))
-def test_any_text_comes_back(text, language):
+def test_any_text_round_trips(text, language):
     one = parse_file("", text, language, "", timeout_s=1)
     assert parse_cache.unpack(parse_cache.pack(one), text) == one
 
@@ -80,12 +80,12 @@ def read(packed, text=TEXT):
 
 
 @given(st.binary(max_size=100) | JSON.map(lambda value: json.dumps(value).encode()))
-def test_foreign_bytes_are_refused(packed):
+def test_foreign_bytes_are_rejected(packed):
     assert read(packed) is None
 
 
 @given(st.data())
-def test_damaged_bytes_are_refused_or_a_parsed_file(data):
+def test_damaged_bytes_are_rejected_or_valid(data):
     packed = bytearray(parse_cache.pack(parsed()))
     for _ in range(data.draw(st.integers(1, 4))):
         packed[data.draw(st.integers(0, len(packed) - 1))] = data.draw(st.integers(0, 255))
@@ -115,7 +115,7 @@ PLACES = [path for path in places(PACKED) if path]
 
 
 @given(st.sampled_from(PLACES), JSON)
-def test_a_value_of_another_type_is_refused(path, value):
+def test_value_of_another_type_is_rejected(path, value):
     packed = json.loads(json.dumps(PACKED))
     inner = packed
     for key in path[:-1]:
@@ -126,7 +126,7 @@ def test_a_value_of_another_type_is_refused(path, value):
 
 
 @given(st.sampled_from(PLACES))
-def test_a_missing_value_is_refused(path):
+def test_missing_value_is_rejected(path):
     packed = json.loads(json.dumps(PACKED))
     inner = packed
     for key in path[:-1]:
@@ -136,7 +136,7 @@ def test_a_missing_value_is_refused(path):
         assert isinstance(inner, list)  # one import or symbol less
 
 
-def test_the_bytes_of_another_text_are_refused():
+def test_bytes_of_another_text_are_rejected():
     packed = parse_cache.pack(parsed())
     assert read(packed, TEXT + "y = 2\n") is None
     assert read(packed, TEXT[:-2]) is None

@@ -7,7 +7,7 @@ from llama_index.core.schema import TextNode
 
 from coderag.ingestion.workers.term_counter import TermCounter
 from coderag.stores.field_counts import FIELDS
-from coderag.text.tokenizer import path_terms, text_terms
+from coderag.text.tokenizer import tokenize_path, tokenize_text
 
 WORDS = st.sampled_from(
     ["open", "openSession", "open_session", "HTTP2", "die", "größe", "解析", "1984", "123456", "_", "x", "\n", "# -"]
@@ -38,9 +38,9 @@ def recount(node):
     data = node.metadata
     names = [data["name"], *(symbol["qualified_name"] for symbol in data["symbols"])]
     return {
-        "body": Counter(text_terms(f"{data['context']}\n{node.text}")),
-        "names": Counter(term for name in names for term in text_terms(name)),
-        "docs": Counter(text_terms(data["summary"]) + text_terms(data["docstring"])),
+        "body": Counter(tokenize_text(f"{data['context']}\n{node.text}")),
+        "names": Counter(term for name in names for term in tokenize_text(name)),
+        "docs": Counter(tokenize_text(data["summary"]) + tokenize_text(data["docstring"])),
     }
 
 
@@ -60,12 +60,12 @@ def counted(counter, nodes):
 
 
 @given(CHUNKS)
-def test_counts_are_those_of_counting_one_by_one(nodes):
+def test_batch_counts_equal_single_counts(nodes):
     assert counted(TermCounter(), nodes) == [recount(node) for node in nodes]
 
 
 @given(CHUNKS, CHUNKS)
-def test_a_continued_vocabulary_gives_the_counts_of_a_fresh_one(first, second):
+def test_extended_vocabulary_gives_the_counts_of_a_new_one(first, second):
     earlier = TermCounter()
     earlier.count(first)
     assert counted(TermCounter(earlier.terms), second) == counted(TermCounter(), second)
@@ -73,7 +73,7 @@ def test_a_continued_vocabulary_gives_the_counts_of_a_fresh_one(first, second):
 
 
 @given(CHUNKS, CHUNKS)
-def test_the_vocabulary_only_grows_at_its_end(first, second):
+def test_vocabulary_only_grows_at_its_end(first, second):
     counter = TermCounter()
     counter.count(first)
     before = counter.terms
@@ -86,7 +86,7 @@ def test_the_vocabulary_only_grows_at_its_end(first, second):
 def test_every_term_of_a_path_is_in_the_vocabulary(nodes):
     counter = TermCounter()
     counter.count(nodes)
-    assert {term for node in nodes for term in path_terms(node.metadata["path"])} <= set(counter.terms)
+    assert {term for node in nodes for term in tokenize_path(node.metadata["path"])} <= set(counter.terms)
 
 
 @given(CHUNKS)
@@ -94,7 +94,7 @@ def test_paths_are_counted_as_the_tokenizer_does(nodes):
     counter = TermCounter()
     counter.count(nodes)
     paths = sorted({node.metadata["path"] for node in nodes})
-    assert told(counter.count_paths(paths), counter.terms) == [Counter(path_terms(path)) for path in paths]
+    assert told(counter.count_paths(paths), counter.terms) == [Counter(tokenize_path(path)) for path in paths]
 
 
 def test_new_terms_join_the_vocabulary_in_the_order_of_the_chunks():
@@ -110,7 +110,7 @@ def test_no_chunks_have_no_counts():
     assert (len(counts), counts.n_terms) == (0, 1)
 
 
-def test_counts_are_small_whole_numbers_without_zeros():
+def test_counts_are_small_integers_without_zeros():
     counts = TermCounter().count([chunk(text="open open close")])
     assert counts.body.dtype == np.float32
     assert sorted(counts.body.data) == [1, 2]

@@ -22,7 +22,7 @@ def in_words(matrix, terms):
 
 
 @given(JOBS, st.lists(WORDS, unique=True))
-def test_counts_say_the_same_whichever_worker_made_them(jobs, known):
+def test_translated_counts_do_not_depend_on_the_worker(jobs, known):
     vocabulary = Vocabulary(known)
     columns = {}
     met = list(known)

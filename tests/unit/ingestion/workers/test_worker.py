@@ -12,13 +12,13 @@ def written(*messages):
     return stream.getvalue()
 
 
-def test_messages_are_read_as_they_were_written():
+def test_messages_round_trip():
     stream = io.BytesIO(written(3, "größe", [None] * 1_000))
     assert [read_message(stream) for _ in range(3)] == [3, "größe", [None] * 1_000]
 
 
 @pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 20])
-def test_a_message_that_breaks_off_means_that_the_other_side_is_gone(length):
+def test_truncated_message_means_end_of_peer(length):
     content = written("a message of some length")
     assert length < len(content)
     with pytest.raises(EOFError):

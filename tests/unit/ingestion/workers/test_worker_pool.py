@@ -74,7 +74,7 @@ def assert_others_whole(records):
         ("takes-memory", "cannot be parsed: MemoryError(); cut by lines"),
     ],
 )
-def test_a_file_that_ends_its_worker_is_cut_by_lines_and_costs_no_other_anything(runner, fault, note):
+def test_file_that_crashes_its_worker_is_split_by_lines(runner, fault, note):
     runner.write("bad.py", f"# {fault}\n" + GOOD)
     records = runner.records()
     bad = records.pop("bad.py")
@@ -83,7 +83,7 @@ def test_a_file_that_ends_its_worker_is_cut_by_lines_and_costs_no_other_anything
     assert_others_whole(records)
 
 
-def test_a_file_that_ends_its_worker_whatever_is_done_is_told_as_failed(runner):
+def test_file_that_always_crashes_its_worker_has_failed(runner):
     runner.write("bad.py", "# dies-always\n")
     records = runner.records()
     bad = records.pop("bad.py")
@@ -91,7 +91,7 @@ def test_a_file_that_ends_its_worker_whatever_is_done_is_told_as_failed(runner):
     assert_others_whole(records)
 
 
-def test_several_bad_files_in_one_job_are_each_treated_for_themselves(runner):
+def test_several_bad_files_in_one_job_are_treated_separately(runner):
     for number in range(4):
         runner.write(f"bad{number}.py", "# dies\n" if number % 2 else "# dies-always\n")
     records = runner.records(jobs=runner.jobs(files_a_job=10))
@@ -100,7 +100,7 @@ def test_several_bad_files_in_one_job_are_each_treated_for_themselves(runner):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
-def test_a_grammar_that_takes_too_much_memory_costs_one_file_its_tree(runner, monkeypatch):
+def test_memory_limit_costs_one_file_its_syntax_tree(runner, monkeypatch):
     limits = "worker._MEMORY_HEADROOM_BYTES, worker._MEMORY_PER_FILE_BYTE = 200_000_000, 0\n"
     command = worker_process._COMMAND.replace("worker.main()", f"{limits}worker.main()")
     monkeypatch.setattr(worker_process, "_COMMAND", command)
@@ -113,7 +113,7 @@ def test_a_grammar_that_takes_too_much_memory_costs_one_file_its_tree(runner, mo
     assert_others_whole(records)
 
 
-def test_a_worker_that_is_killed_from_outside_costs_nothing(runner, tmp_path):
+def test_worker_killed_externally_has_no_effect_on_results(runner, tmp_path):
     runner.write("good9.py", f"# killed-once {tmp_path / 'was-killed'}\n" + GOOD.format(9))
     records = runner.records()
     assert (tmp_path / "was-killed").exists()
@@ -121,7 +121,7 @@ def test_a_worker_that_is_killed_from_outside_costs_nothing(runner, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_worker_that_says_nothing_for_too_long_is_ended(runner, monkeypatch):
+def test_silent_worker_is_killed(runner, monkeypatch):
     monkeypatch.setattr(worker_process, "_SILENCE_TIMEOUT_S", 6.0)  # time enough to start
     runner.write("bad.py", "# waits\n")
     assert runner.records()["bad.py"].note == "parsing took too long; cut by lines"
@@ -130,21 +130,21 @@ def test_a_worker_that_says_nothing_for_too_long_is_ended(runner, monkeypatch):
 # The pool
 
 
-def test_workers_that_end_at_once_are_an_error_with_a_way_out(runner, monkeypatch):
+def test_workers_that_end_immediately_are_an_error_with_a_hint(runner, monkeypatch):
     monkeypatch.setattr(worker_process, "_COMMAND", "raise SystemExit(3)")
     with pytest.raises(IngestionError, match=r"end immediately.*exit code 3") as caught:
         runner.records()
     assert "ingestion.workers" in caught.value.hint
 
 
-def test_no_interpreter_to_start_workers_with_is_an_error_with_a_way_out(runner, monkeypatch):
+def test_missing_interpreter_is_an_error_with_a_hint(runner, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(IngestionError, match="no worker process can be started") as caught:
         runner.records()
     assert "ingestion.workers" in caught.value.hint
 
 
-def test_a_fault_of_ours_is_named(runner, monkeypatch):
+def test_internal_error_is_reported(runner, monkeypatch):
     wrong = "def wrong(*_):\n    raise ZeroDivisionError('our own fault')\njobs.chunk_ids = wrong\n"
     command = worker_process._COMMAND.replace("worker.main()", f"{wrong}worker.main()")
     monkeypatch.setattr(worker_process, "_COMMAND", command)
@@ -173,7 +173,7 @@ def doubled(requests, answers):
         write_message(answers, 2 * number)
 
 
-def test_a_worker_that_was_lent_parses_again(runner):
+def test_lent_worker_parses_again(runner):
     runner.records()
     with runner.pool.lend(f"{__name__}:doubled") as (requests, answers):
         write_message(requests, 21)
@@ -185,7 +185,7 @@ def test_a_worker_that_was_lent_parses_again(runner):
     assert set(runner.pool._idle) == idle
 
 
-def test_a_worker_whose_borrower_fails_is_ended(runner):
+def test_worker_of_a_failed_borrower_is_stopped(runner):
     with pytest.raises(KeyboardInterrupt), runner.pool.lend(f"{__name__}:doubled") as (requests, _):
         write_message(requests, 21)
         raise KeyboardInterrupt
@@ -194,7 +194,7 @@ def test_a_worker_whose_borrower_fails_is_ended(runner):
     assert_others_whole(runner.records())
 
 
-def test_a_worker_that_is_not_told_to_return_is_ended(runner, monkeypatch):
+def test_worker_without_return_message_is_stopped(runner, monkeypatch):
     monkeypatch.setattr(worker_process, "_END_RUN_TIMEOUT_S", 3.0)
     with runner.pool.lend(f"{__name__}:doubled") as (requests, _):
         write_message(requests, 21)
@@ -202,13 +202,13 @@ def test_a_worker_that_is_not_told_to_return_is_ended(runner, monkeypatch):
     assert_others_whole(runner.records())
 
 
-def test_a_worker_lent_for_what_is_not_there_ends(runner):
+def test_worker_lent_for_a_missing_function_ends(runner):
     with pytest.raises(EOFError), runner.pool.lend(f"{__name__}:missing") as (_, answers):
         read_message(answers)
     assert_others_whole(runner.records())
 
 
-def test_a_run_that_is_given_up_ends_its_workers(runner):
+def test_abandoned_run_stops_its_workers(runner):
     for number in range(40):
         runner.write(f"more{number}.py", GOOD)
     results = runner.results()
@@ -218,7 +218,7 @@ def test_a_run_that_is_given_up_ends_its_workers(runner):
     assert len(runner.records(run="next")) == 46
 
 
-def test_two_threads_may_use_one_pool(tmp_path, monkeypatch):
+def test_two_threads_can_share_a_pool(tmp_path, monkeypatch):
     make_workers_faulty(monkeypatch)
     pool = WorkerPool(2)
     runners = [Runner(tmp_path / f"repo{number}") for number in range(3)]
@@ -248,7 +248,7 @@ def test_two_threads_may_use_one_pool(tmp_path, monkeypatch):
     pool.close()
 
 
-def test_a_run_that_fails_leaves_the_runs_of_other_threads_alone(runner):
+def test_run_that_fails_leaves_the_runs_of_other_threads_alone(runner):
     for number in range(40):
         runner.write(f"more{number:02}.py", GOOD)
     going_on = runner.results(run="one")
@@ -260,19 +260,19 @@ def test_a_run_that_fails_leaves_the_runs_of_other_threads_alone(runner):
     assert sum(len(result.records) for result in (first, *going_on)) == 46
 
 
-def test_as_many_workers_help_as_there_are_beside_this_process():
+def test_helpers_are_the_configured_workers_less_this_process():
     assert build_helpers(0) is None
     assert build_helpers(1) is None
     assert build_helpers(3).max_processes == 2
 
 
-def test_one_pool_serves_the_whole_process():
+def test_pool_is_shared_within_the_process():
     assert get_shared_pool(3) is get_shared_pool(3)
     assert get_shared_pool(3) is not get_shared_pool(2)
 
 
 @pytest.mark.filterwarnings("ignore:lance is not fork-safe")
-def test_a_fork_has_workers_of_its_own(runner):
+def test_fork_has_its_own_workers(runner):
     list(runner.results())
     pool = get_shared_pool(2)
     child = os.fork()
@@ -285,7 +285,7 @@ def test_a_fork_has_workers_of_its_own(runner):
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="tells what files a process has open on Linux")
-def test_workers_without_a_job_have_no_file_of_the_repository_open(runner):
+def test_idle_workers_have_no_open_repository_files(runner):
     results = list(runner.results(cache=runner.root / "cache"))
     assert (runner.root / "cache").exists()
     for process in {result.worker.partition(":")[0] for result in results}:

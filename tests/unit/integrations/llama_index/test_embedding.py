@@ -17,14 +17,14 @@ def model():
     return EmbeddedModel()
 
 
-def test_the_model_names_itself(model):
+def test_model_names_itself(model):
     assert model.model_name == "coderag-words"
     assert model.dimension == 256
     assert EmbeddedModel.class_name() == "EmbeddedModel"
     assert model.vectors.name == model.model_name
 
 
-def test_a_question_is_nearest_to_the_text_that_answers_it(model):
+def test_question_is_nearest_to_the_text_that_answers_it(model):
     question = np.array(model.get_query_embedding("where do we remove an account?"))
     delete, parse = model.get_text_embedding_batch(TEXTS)
     assert question @ delete > question @ parse
@@ -37,7 +37,7 @@ def test_embeddings_are_lists_of_floats_of_length_one(model):
     assert np.linalg.norm(embedding) == pytest.approx(1, abs=1e-6)
 
 
-def test_a_batch_gives_what_single_texts_give(model):
+def test_batch_gives_what_single_texts_give(model):
     singles = [model.get_text_embedding(text) for text in TEXTS]
     np.testing.assert_allclose(model.get_text_embedding_batch(TEXTS), singles, atol=1e-6)
 
@@ -46,12 +46,12 @@ def test_stop_words_of_a_question_do_not_count(model):
     assert model.get_query_embedding("where is the user password") == model.get_query_embedding("user password")
 
 
-def test_the_async_interface_gives_the_same(model):
+def test_async_interface_gives_the_same(model):
     assert asyncio.run(model.aget_query_embedding("user")) == model.get_query_embedding("user")
     assert asyncio.run(model.aget_text_embedding(TEXTS[0])) == model.get_text_embedding(TEXTS[0])
 
 
-def test_called_on_nodes_it_sets_their_embeddings(model):
+def test_calling_the_model_on_nodes_sets_their_embeddings(model):
     nodes = model([TextNode(text=text) for text in TEXTS])
     np.testing.assert_allclose([node.embedding for node in nodes], model.get_text_embedding_batch(TEXTS), atol=1e-6)
 
@@ -60,7 +60,7 @@ def test_fields_of_llama_index_can_be_set():
     assert EmbeddedModel(embed_batch_size=7).embed_batch_size == 7
 
 
-def test_a_folder_without_vectors_is_an_error(tmp_path):
+def test_folder_without_vectors_is_an_error(tmp_path):
     with pytest.raises(ModelError):
         EmbeddedModel(tmp_path)
 

@@ -17,7 +17,7 @@ def document(text=CART, path="shop/cart.py", **metadata):
     )
 
 
-def test_a_file_becomes_one_node_a_chunk_in_order():
+def test_file_becomes_one_node_per_chunk_in_order():
     nodes = CodeNodeParser().get_nodes_from_documents([document()])
     assert "".join(node.text for node in nodes) == CART
     assert [node.metadata["qualified_name"] for node in nodes] == [
@@ -26,7 +26,7 @@ def test_a_file_becomes_one_node_a_chunk_in_order():
     ]  # fmt: skip
 
 
-def test_a_node_has_the_metadata_of_the_schema_and_nothing_else():
+def test_node_has_the_metadata_of_the_schema_and_nothing_else():
     for node in CodeNodeParser()([document(secret="never copied")]):
         assert set(node.metadata) == set(ChunkMetadata.__annotations__)
         assert node.metadata["path"] == "shop/cart.py"
@@ -35,7 +35,7 @@ def test_a_node_has_the_metadata_of_the_schema_and_nothing_else():
         assert node.start_char_idx is None
 
 
-def test_the_text_for_an_embedding_names_the_place_but_not_the_bookkeeping():
+def test_text_for_an_embedding_names_the_place_but_not_the_bookkeeping():
     node = CodeNodeParser()([document()])[6]
     text = node.get_content(MetadataMode.EMBED)
     assert "Cart.add" in text
@@ -56,7 +56,7 @@ def test_ids_are_stable_and_depend_on_repository_path_and_place():
     assert not set(ids()) & set(ids(text="\n" + CART))
 
 
-def test_parts_of_one_line_have_ids_of_their_own():
+def test_parts_of_a_line_have_distinct_ids():
     nodes = CodeNodeParser()([document("a" * 40_000, "line.txt")])
     assert len(nodes) > 5
     assert len({node.node_id for node in nodes}) == len(nodes)
@@ -71,18 +71,18 @@ def test_notes_are_about_the_last_call():
     assert parser.notes == {}
 
 
-def test_the_language_is_detected_where_the_document_does_not_say():
+def test_language_is_detected_if_not_given():
     (node,) = CodeNodeParser()([Document(text="#!/usr/bin/env python\nimport os\n", metadata={"path": "bin/run"})])
     assert (node.metadata["language"], node.metadata["role"], node.metadata["imports"]) == ("python", "source", ["os"])
 
 
 @pytest.mark.parametrize(("field", "value"), [("max_tokens", 1), ("min_tokens", -1), ("timeout_s", 0)])
-def test_limits_out_of_bounds_are_refused(field, value):
+def test_limits_out_of_bounds_are_rejected(field, value):
     with pytest.raises(ValueError, match=field):
         CodeNodeParser(**{field: value})
 
 
-def test_what_changes_the_nodes_is_part_of_the_parsers_description():
+def test_options_that_change_nodes_are_serialized():
     described = CodeNodeParser(max_tokens=500, min_tokens=50, repository="r", timeout_s=1).to_dict()
     assert {key: described[key] for key in ("class_name", "max_tokens", "min_tokens", "repository", "timeout_s")} == {
         "class_name": "CodeNodeParser", "max_tokens": 500, "min_tokens": 50, "repository": "r", "timeout_s": 1
@@ -93,14 +93,14 @@ async def _parse(parser):
     return await parser.acall([document()])
 
 
-def test_the_asynchronous_call_gives_the_same_nodes():
+def test_asynchronous_call_gives_the_same_nodes():
     import asyncio
 
     parser = CodeNodeParser()
     assert [node.node_id for node in asyncio.run(_parse(parser))] == [node.node_id for node in parser([document()])]
 
 
-def test_a_parsed_file_needs_no_llama_index():
+def test_parsed_file_needs_no_llama_index():
     parsed = CodeNodeParser(max_tokens=100).parse_file("shop/cart.py", CART, "python", "source")
     assert parsed.note == ""
     assert parsed.chunks[0].metadata["kind"] == "module"

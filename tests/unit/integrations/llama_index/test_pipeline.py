@@ -8,7 +8,7 @@ from coderag.errors import ConfigurationError
 from coderag.integrations.llama_index.pipeline import ChunkPipeline
 from coderag.models.dense import BatchVectors
 from coderag.stores.index_store import EmbeddingInfo
-from coderag.text.tokenizer import expand
+from coderag.text.tokenizer import expand_token
 
 CART = 'class Cart:\n    """Items to buy."""\n\n    def add(self, item):\n        self.items.append(item)\n'
 
@@ -84,7 +84,7 @@ def _this():
     return module
 
 
-def test_the_pipeline_is_one_of_llama_index():
+def test_pipeline_is_a_llama_index_pipeline():
     assert isinstance(ChunkPipeline(IngestionSettings(), FakeDense()).pipeline, IngestionPipeline)
 
 
@@ -96,7 +96,7 @@ def nodes_of(pipeline, *documents):
     return pipeline.pipeline.run(documents=list(documents))
 
 
-def test_a_batch_has_chunks_counts_and_vectors_in_one_order():
+def test_batch_has_chunks_counts_and_vectors_in_one_order():
     batch = ChunkPipeline(IngestionSettings(chunk={"min_tokens": 0}), FakeDense()).run(
         [document(), document("x = 1\n", "b.py")]
     )
@@ -104,7 +104,7 @@ def test_a_batch_has_chunks_counts_and_vectors_in_one_order():
     assert len(batch.counts) == len(batch.vectors.chunks) == 2
     assert list(batch.paths) == ["shop/cart.py", "b.py"]
     assert len(batch.vectors.files) == len(batch.vectors.paths) == 2
-    column = batch.terms.index(expand("append")[0])
+    column = batch.terms.index(expand_token("append")[0])
     assert [row[0, column] for row in batch.counts.body] == [1, 0]
 
 
@@ -114,7 +114,7 @@ def test_every_chunk_has_its_summary_and_its_embedding():
     assert list(node.embedding) == [0.5] * 4
 
 
-def test_a_provider_is_given_the_texts_to_embed():
+def test_provider_is_given_the_texts_to_embed():
     model = FakeDense()
     ChunkPipeline(IngestionSettings(), model).run([document()])
     (batch,) = model.batches
@@ -124,7 +124,7 @@ def test_a_provider_is_given_the_texts_to_embed():
     assert "shop/cart.py" in text
 
 
-def test_a_vocabulary_is_continued_from_batch_to_batch():
+def test_vocabulary_is_continued_from_batch_to_batch():
     pipeline = ChunkPipeline(IngestionSettings(), FakeDense(), ["known"])
     first = pipeline.run([document()]).terms
     second = pipeline.run([document("def brand_new(): pass\n", "b.py")]).terms
@@ -133,19 +133,19 @@ def test_a_vocabulary_is_continued_from_batch_to_batch():
     assert "brand" in second
 
 
-def test_an_empty_file_has_a_chunk_by_which_its_path_can_be_found():
+def test_empty_file_has_a_chunk_for_its_path():
     batch = ChunkPipeline(IngestionSettings(), FakeDense()).run([document("", "shop/empty.py")])
     assert (metadata(batch, "text"), metadata(batch, "path")) == ([""], ["shop/empty.py"])
 
 
-def test_a_file_with_a_syntax_error_is_noted():
+def test_file_with_a_syntax_error_is_noted():
     pipeline = ChunkPipeline(IngestionSettings(), FakeDense())
     batch = pipeline.run([document("def broken(:\n  x = = 1\n")])
     assert "shop/cart.py" in pipeline.notes
     assert "".join(metadata(batch, "text")) == "def broken(:\n  x = = 1\n"
 
 
-def test_the_repository_is_part_of_every_id():
+def test_repository_is_part_of_every_id():
     def ids(repository):
         batch = ChunkPipeline(IngestionSettings(), FakeDense(), repository=repository).run([document()])
         return set(metadata(batch, "id"))
@@ -157,14 +157,14 @@ def test_the_repository_is_part_of_every_id():
 # Further transformations
 
 
-def test_a_component_from_the_settings_runs_before_counting_and_embedding():
+def test_component_from_the_settings_runs_before_counting_and_embedding():
     model = FakeDense()
     batch = ChunkPipeline(settings("Shout"), model).run([document()])
     assert metadata(batch, "summary") == ["ITEMS TO BUY."]
     assert "ITEMS TO BUY." in model.batches[0].texts[0]
 
 
-def test_a_component_may_leave_nothing_of_a_batch():
+def test_component_may_drop_a_whole_batch():
     pipeline = ChunkPipeline(settings("Drop"), FakeDense())
     assert len(pipeline.run([document()]).columns) == 1
     batch = pipeline.run([document(path="test_cart.py")])
@@ -184,7 +184,7 @@ def test_a_component_may_leave_nothing_of_a_batch():
         ("os:getcwd", "not a LlamaIndex TransformComponent"),
     ],
 )
-def test_what_is_no_component_is_refused_without_being_called(name, reason):
+def test_invalid_component_is_rejected_without_a_call(name, reason):
     given = name if ":" in name or "." in name else f"{__name__}:{name}"
     with pytest.raises(ConfigurationError) as caught:
         ChunkPipeline(IngestionSettings(transformations=(given,)), FakeDense())

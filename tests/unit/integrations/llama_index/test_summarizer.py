@@ -35,14 +35,14 @@ def test_without_a_model_summaries_are_derived():
     assert {source for _, source in summaries(ChunkSummarizer()(nodes())).values()} == {"derived"}
 
 
-def test_kept_sentences_go_first():
+def test_cached_sentences_have_precedence():
     (subject, _) = compute_node_subjects(node.metadata for node in nodes())
     done = ChunkSummarizer(sentences=lambda subjects: {subject: "Adds up."})(nodes())
     assert summaries(done)["total"] == ("Adds up.", "llm")
     assert summaries(done)["login"][1] == "derived"
 
 
-def test_a_model_writes_what_is_not_kept_and_what_it_fails_at_is_derived():
+def test_model_writes_missing_sentences_and_failures_are_derived():
     (subject, _) = compute_node_subjects(node.metadata for node in nodes())
     model = ScriptedModel(write_sentences)
     done = ChunkSummarizer(sentences=lambda subjects: {subject: "Adds up."}, writer=writer(model))(nodes())
@@ -52,7 +52,7 @@ def test_a_model_writes_what_is_not_kept_and_what_it_fails_at_is_derived():
     assert {source for _, source in summaries(failed).values()} == {"derived"}
 
 
-def test_it_runs_in_an_event_loop_and_awaited():
+def test_summarizer_runs_within_an_event_loop_and_awaited():
     async def both():
         step = ChunkSummarizer(writer=writer(ScriptedModel(write_sentences)))
         return step(nodes()), await step.acall(nodes())
@@ -62,14 +62,14 @@ def test_it_runs_in_an_event_loop_and_awaited():
     assert summaries(first)["total"] == (sentence_on("function total"), "llm")
 
 
-def test_what_has_a_summary_keeps_it():
+def test_existing_summary_is_kept():
     some = nodes()
     some[0].metadata["summary"], some[0].metadata["summary_source"] = "Mine.", "docstring"
     model = ScriptedModel(write_sentences)
     assert summaries(ChunkSummarizer(writer=writer(model))(some))["total"] == ("Mine.", "docstring")
 
 
-def test_a_llama_index_cache_tells_models_and_prompts_apart():
+def test_llama_index_cache_key_depends_on_model_and_prompt():
     first, second = (
         ChunkSummarizer(writer=writer(ScriptedModel(write_sentences, name=name))).to_dict() for name in ("a/1", "b/1")
     )

@@ -38,14 +38,14 @@ async def failure(model, kind=ModelError):
 # --- replies
 
 
-async def test_a_reply_comes_in_the_pieces_that_the_server_sends(case):
+async def test_reply_is_streamed_in_the_servers_pieces(case):
     model = case.model()
     assert isinstance(model, LanguageModel)
     assert model.name == f"{case.provider}/{case.model_name}"
     assert await pieces_of(model) == ["The ", "session ", "is ", "opened ", "in ", "`login`."]
 
 
-async def test_a_piece_is_given_out_before_the_next_one_comes(case):
+async def test_piece_is_yielded_before_the_next_arrives(case):
     first, *rest = case.server.frames(["The ", "session"])
     case.server.next(case.stream(first, *rest[:-2], 30.0, *rest[-2:]))
     pieces = case.model().stream(PROMPT)
@@ -53,24 +53,24 @@ async def test_a_piece_is_given_out_before_the_next_one_comes(case):
     await pieces.aclose()  # while the server is still silent
 
 
-async def test_a_whole_reply_has_the_tokens_that_the_server_counted(case):
+async def test_whole_reply_has_the_tokens_that_the_server_counted(case):
     completion = await case.model().complete(PROMPT)
     assert (completion.text, completion.input_tokens, completion.output_tokens) == (ANSWER, 3, 5)
 
 
-async def test_a_reply_in_another_language_is_whole_wherever_the_network_cuts_it(case):
+async def test_multibyte_reply_survives_network_splits(case):
     answer = "セッションは `login` で開かれます。 Ja, größer als 🙂!"
     wire = b"".join(case.server.frames([answer]))
     case.server.next(case.stream(*(wire[i : i + 1] for i in range(len(wire)))))
     assert (await case.model().complete(PROMPT)).text == answer
 
 
-async def test_white_space_before_the_answer_is_left_out(case):
+async def test_leading_white_space_is_stripped(case):
     case.server.next(case.server.streamed("\n", " ", "  It is ", "here.\n"))
     assert await pieces_of(case.model()) == ["It is ", "here.\n"]
 
 
-async def test_rules_and_task_are_sent_apart(case):
+async def test_rules_and_task_are_sent_separately(case):
     await case.model().complete(PROMPT)
     sent = json.dumps(case.server.bodies[0])
     assert sent.index("Where is the session opened?") >= 0
@@ -78,12 +78,12 @@ async def test_rules_and_task_are_sent_apart(case):
     assert "Answer from the evidence." in sent
 
 
-async def test_a_prompt_without_rules_is_sent(case):
+async def test_prompt_without_rules_is_sent(case):
     assert (await case.model().complete(ModelPrompt("Where?"))).text == ANSWER
     assert "system" not in json.dumps(case.server.bodies[0])
 
 
-async def test_the_size_of_a_reply_and_the_temperature_are_as_set(case):
+async def test_reply_size_and_temperature_follow_the_settings(case):
     await case.model(max_output_tokens=321, temperature=0.7).complete(PROMPT)
     sent = json.dumps(case.server.bodies[0])
     assert ": 321" in sent
@@ -101,12 +101,12 @@ async def test_one_model_answers_several_prompts_at_once(case):
     assert {completion.text for completion in completions} == {ANSWER}
 
 
-async def test_a_model_is_made_without_a_request(case):
+async def test_model_is_created_without_a_request(case):
     case.model()
     assert case.server.requests == []
 
 
-async def test_a_prompt_that_leaves_no_room_for_the_reply_is_refused_before_it_is_sent(case):
+async def test_prompt_without_room_for_the_reply_is_rejected_before_sending(case):
     model = case.model(context_window=2_000, max_output_tokens=1_000)
     assert await model.complete(ModelPrompt("a fairly ordinary word " * 200))  # more than 1,000 bytes, fewer tokens
     with pytest.raises(
@@ -121,14 +121,14 @@ async def test_a_prompt_that_leaves_no_room_for_the_reply_is_refused_before_it_i
 
 
 @pytest.mark.parametrize("text", ["", "  \n"])
-async def test_an_empty_reply_is_an_error(case, text):
+async def test_empty_reply_is_an_error(case, text):
     case.server.next(case.server.streamed(text))
     error = await failure(case.model())
     assert str(error) == f"{case.provider}/{case.model_name} sent an empty answer"
     assert len(case.server.requests) == 1
 
 
-async def test_a_reply_that_became_too_long_is_kept_and_says_so(case, caplog):
+async def test_too_long_reply_is_kept_and_marked(case, caplog):
     too_long = case.server.streamed("The session ", "is opened", finish="length")
     case.server.next(too_long, too_long)
     model = case.model(max_output_tokens=500)
@@ -142,12 +142,12 @@ async def test_a_reply_that_became_too_long_is_kept_and_says_so(case, caplog):
     assert (completion.text, completion.cut) == ("The session is opened", True)
 
 
-async def test_a_reply_that_came_to_its_end_is_not_cut(case):
+async def test_complete_reply_is_not_marked_as_cut(case):
     assert not any(isinstance(piece, CutOff) for piece in await pieces_of(case.model()))
     assert not (await case.model().complete(PROMPT)).cut
 
 
-async def test_a_model_that_thinks_too_long_to_answer_is_told_from_an_empty_answer(case):
+async def test_exhausted_reasoning_differs_from_an_empty_answer(case):
     case.server.next(case.server.streamed("", finish="length"))
     error = await failure(case.model())
     assert "before the answer began" in str(error)
@@ -155,7 +155,7 @@ async def test_a_model_that_thinks_too_long_to_answer_is_told_from_an_empty_answ
 
 
 @pytest.mark.parametrize("complete", [True, False], ids=["ended", "broken"])
-async def test_a_reply_that_is_cut_off_is_an_error_after_its_pieces(case, complete):
+async def test_reply_that_is_cut_off_is_an_error_after_its_pieces(case, complete):
     case.server.next(case.stream(*case.server.frames(["The ", "session "], finish=""), complete=complete))
     received = await pieces_before_failure(case.model(), "broke off its reply|broke the connection")
     assert received == ["The ", "session "]
@@ -163,19 +163,19 @@ async def test_a_reply_that_is_cut_off_is_an_error_after_its_pieces(case, comple
 
 
 @pytest.mark.parametrize("complete", [True, False], ids=["ended", "broken"])
-async def test_a_reply_that_is_cut_off_before_its_first_piece_is_asked_for_again(case, complete):
+async def test_reply_cut_off_before_its_first_piece_is_retried(case, complete):
     case.server.next(case.stream(*case.server.frames([], finish=""), complete=complete))
     assert await pieces_of(case.model()) == ["The ", "session ", "is ", "opened ", "in ", "`login`."]
     assert case.waits == [1.0]
 
 
-async def test_a_reply_that_never_begins_is_given_up(case):
+async def test_reply_that_never_begins_is_an_error(case):
     case.server.next(*[case.stream()] * 3)
     assert "broke off its reply" in str(await failure(case.model(), ModelUnavailableError))
     assert len(case.server.requests) == 3
 
 
-async def test_an_error_within_a_reply_is_told_and_what_came_before_it_is_kept(case):
+async def test_error_within_a_reply_follows_the_received_pieces(case):
     frames = case.server.frames(["The "], finish="")
     case.server.next(case.stream(*frames, case.server.error_frame("runner has\nrun out of memory")))
     assert await pieces_before_failure(case.model(), "runner has run out of memory") == ["The "]
@@ -193,7 +193,7 @@ async def test_invalid_json_within_a_reply_is_an_error(case):
 
 
 @pytest.mark.parametrize("body", ["<html>sign in</html>", "[]", "null", '{"choices": 3, "message": 3, "done": true}'])
-async def test_something_else_than_a_reply_is_an_error(case, body):
+async def test_invalid_reply_is_an_error(case, body):
     case.server.next(*[Reply(body)] * 3)
     error = await failure(case.model())
     assert case.server.url in str(error)
@@ -202,7 +202,7 @@ async def test_something_else_than_a_reply_is_an_error(case, body):
 # --- time
 
 
-async def test_a_server_that_is_silent_is_not_asked_again(case):
+async def test_silent_server_is_not_retried(case):
     await case.model().complete(PROMPT)  # what the libraries import is no matter of the server
     case.server.next(Reply(delay_s=30))
     error = await failure(case.model(timeout_s=0.3), ModelUnavailableError)
@@ -211,20 +211,20 @@ async def test_a_server_that_is_silent_is_not_asked_again(case):
     assert case.waits == []
 
 
-async def test_a_server_that_is_silent_before_its_first_piece_is_a_timeout(case):
+async def test_silence_before_the_first_piece_is_a_timeout(case):
     await case.model().complete(PROMPT)
     case.server.next(case.stream(30.0, *case.server.frames(["The "])))
     assert "within 0.3 s" in str(await failure(case.model(timeout_s=0.3), ModelUnavailableError))
 
 
-async def test_a_server_that_stops_between_pieces_breaks_off(case):
+async def test_silence_between_pieces_is_a_cut_reply(case):
     await case.model().complete(PROMPT)
     case.server.next(case.stream(*case.server.frames(["The "], finish=""), 30.0))
     match = r"broke off its reply .*no data within 0\.3 s"
     assert await pieces_before_failure(case.model(timeout_s=0.3), match) == ["The "]
 
 
-async def test_a_caller_that_waits_no_longer_is_let_go(case):
+async def test_cancelled_caller_returns_at_once(case):
     case.server.next(case.stream(*case.server.frames(["The "], finish=""), 30.0))
     with pytest.raises(asyncio.TimeoutError):
         await asyncio.wait_for(case.model().complete(PROMPT), 0.5)
@@ -234,14 +234,14 @@ async def test_a_caller_that_waits_no_longer_is_let_go(case):
 # --- refused requests
 
 
-async def test_a_busy_server_is_asked_again_when_it_says(case):
+async def test_busy_server_is_retried_after_its_wait(case):
     busy = case.refusal(429, "too many requests", **{"Retry-After": "7"})
     case.server.next(busy, case.refusal(503, "overloaded"))
     assert (await case.model().complete(PROMPT)).text == ANSWER
     assert case.waits == [7.0, 2.0]
 
 
-async def test_a_server_that_stays_broken_is_given_up(case):
+async def test_broken_server_is_an_error_after_retries(case):
     case.server.next(*[case.refusal(500, "llama runner terminated")] * 3)
     error = await failure(case.model(), ModelUnavailableError)
     assert "status 500" in str(error)
@@ -250,7 +250,7 @@ async def test_a_server_that_stays_broken_is_given_up(case):
     assert case.waits == [1.0, 2.0]
 
 
-async def test_nobody_at_the_address(case):
+async def test_unreachable_server_is_reported(case):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -260,21 +260,21 @@ async def test_nobody_at_the_address(case):
     assert case.waits == []
 
 
-async def test_a_model_that_is_not_there_is_told_how_to_get(case):
+async def test_missing_model_error_shows_how_to_get_it(case):
     error = await failure(case.model(model="claude-0"), ModelUnavailableError)
     assert "has no model claude-0" in str(error)
     assert ("ollama pull claude-0" if case.provider == "ollama" else "llm.model") in error.hint
     assert len(case.server.requests) == 1
 
 
-async def test_a_prompt_that_the_server_finds_too_long_is_told_with_what_to_set(case):
+async def test_too_long_prompt_error_names_the_settings(case):
     case.server.next(case.refusal(400, "prompt is too long: 210000 tokens > 200000 maximum"))
     error = await failure(case.model())
     assert "finds the prompt too long" in str(error)
     assert "llm.context_window" in error.hint
 
 
-async def test_a_server_that_sends_on_to_another_one_is_not_followed(case):
+async def test_redirect_is_not_followed(case):
     case.server.next(Reply(b"", 307, {"Location": f"{case.server.url}/elsewhere"}))
     assert "status 307" in str(await failure(case.model(api_key=KEY)))
     assert len(case.server.requests) == 1
@@ -283,14 +283,14 @@ async def test_a_server_that_sends_on_to_another_one_is_not_followed(case):
 # --- keys
 
 
-async def test_the_key_is_sent_in_the_providers_header(case):
+async def test_key_is_sent_in_the_providers_header(case):
     await case.model(api_key=f" {KEY}\n").complete(PROMPT)
     header = {"anthropic": "x-api-key", "gemini": "x-goog-api-key"}.get(case.provider, "authorization")
     assert case.server.requests[0].headers[header].removeprefix("Bearer ") == KEY
     assert [name for name, value in case.server.requests[0].headers.items() if KEY in value] == [header]
 
 
-async def test_a_key_of_a_file_is_sent_and_may_change(case, tmp_path):
+async def test_key_of_a_file_is_sent_and_can_change(case, tmp_path):
     path = tmp_path / "key"
     for key in (KEY, "another-key"):
         path.write_text(f"{key}\n", encoding="utf-8")
@@ -315,14 +315,14 @@ VARIABLES = {
 
 
 @pytest.mark.parametrize("key", ["", "a-key-of-the-settings"])
-async def test_what_the_environment_holds_is_not_sent_to_an_address_of_the_settings(case, monkeypatch, key):
+async def test_environment_values_are_not_sent_to_a_configured_address(case, monkeypatch, key):
     for variable, before in VARIABLES.items():
         monkeypatch.setenv(variable, f"{before}{KEY}")
     await case.model(api_key=key).complete(PROMPT)
     assert KEY not in json.dumps(case.server.requests[0].headers)
 
 
-async def test_addresses_and_switches_of_the_environment_do_not_count(case, monkeypatch):
+async def test_environment_addresses_and_switches_are_ignored(case, monkeypatch):
     for variable in (
         "OPENAI_BASE_URL",
         "OPENAI_API_BASE",
@@ -339,7 +339,7 @@ async def test_addresses_and_switches_of_the_environment_do_not_count(case, monk
 
 
 @pytest.mark.parametrize("status", [401, 403])
-async def test_a_refused_key_is_told_and_not_shown(case, status):
+async def test_rejected_key_is_reported_and_not_shown(case, status):
     case.server.next(case.refusal(status, f"invalid key {KEY}"))
     error = await failure(case.model(api_key=KEY), ModelAuthenticationError)
     assert f"status {status}" in str(error)
@@ -350,12 +350,12 @@ async def test_a_refused_key_is_told_and_not_shown(case, status):
     assert len(case.server.requests) == 1
 
 
-async def test_a_server_that_wants_a_key_says_where_to_set_it(case):
+async def test_missing_key_error_names_the_setting(case):
     case.server.next(case.refusal(401, "unauthorized"))
     assert "Set llm.api_key" in (await failure(case.model(), ModelAuthenticationError)).hint
 
 
-async def test_a_server_that_repeats_the_key_does_not_get_it_into_the_message(case, caplog):
+async def test_key_repeated_by_the_server_is_not_in_the_message(case, caplog):
     case.server.next(case.refusal(400, f"bad header {KEY}"))
     with caplog.at_level(logging.INFO):
         error = await failure(case.model(api_key=KEY))

@@ -53,24 +53,24 @@ def test_any_model_of_llama_index_is_a_language_model():
     assert model.context_window > 0
 
 
-def test_it_may_be_given_another_name_and_window():
+def test_name_and_window_can_be_overridden():
     model = LlamaIndexModel(MockLLM(), "mine/1", 9_000)
     assert (model.name, model.context_window) == ("mine/1", 9_000)
 
 
-async def test_its_replies_come_in_pieces():
+async def test_replies_are_streamed():
     pieces = [piece async for piece in LlamaIndexModel(MockLLM()).stream(ModelPrompt("Where is it?"))]
     assert len(pieces) > 1
     assert "Where is it?" in "".join(pieces)
 
 
-async def test_a_whole_reply_has_its_tokens_counted():
+async def test_whole_reply_has_its_tokens_counted():
     completion = await LlamaIndexModel(MockLLM()).complete(PROMPT)
     assert completion.input_tokens > 0
     assert completion.output_tokens > 0
 
 
-async def test_a_real_one_sends_rules_and_task_apart():
+async def test_real_model_sends_rules_and_task_separately():
     from llama_index.llms.ollama import Ollama
     from ollama import AsyncClient
 
@@ -89,28 +89,28 @@ async def test_a_real_one_sends_rules_and_task_apart():
     assert [message["role"] for message in server.bodies[0]["messages"]] == ["system", "user"]
 
 
-async def test_whatever_it_raises_is_an_error_of_the_model():
+async def test_any_exception_is_a_model_error():
     with pytest.raises(ModelError, match=r"MockLLM.* failed: KeyError: 'choices.*of the reply'"):
         await failing(KeyError("choices\nof the reply")).complete(PROMPT)
 
 
-async def test_a_cancelled_answer_stays_cancelled():
+async def test_cancelled_answer_stays_cancelled():
     with pytest.raises(asyncio.CancelledError):
         await failing(asyncio.CancelledError()).complete(PROMPT)
 
 
-async def test_an_empty_reply_is_an_error():
+async def test_empty_reply_is_an_error():
     with pytest.raises(ModelError, match="sent an empty answer"):
         await LlamaIndexModel(MockLLMWithNonyieldingChatStream()).complete(PROMPT)
 
 
-async def test_a_prompt_beyond_the_window_is_refused():
+async def test_prompt_beyond_the_window_is_refused():
     model = LlamaIndexModel(MockLLM(), context_window=1_024)
     with pytest.raises(ModelError, match="too long for MockLLM"):
         await model.complete(ModelPrompt("a fairly ordinary word " * 400))
 
 
-def test_a_model_that_does_not_know_its_window_must_be_given_one():
+def test_model_without_context_window_needs_an_explicit_one():
     with pytest.raises(ConfigurationError, match="Unknown model: m") as caught:
         LlamaIndexModel(Nameless())
     assert "context_window=" in caught.value.hint

@@ -17,26 +17,26 @@ def listed(case, **options):
     return list_models(case.settings(**options), timeout_s=5)
 
 
-def test_the_models_of_a_server_are_listed_without_one_being_set(case):
+def test_models_of_a_server_are_listed_without_one_being_set(case):
     assert listed(case, model="") == LISTED[case.provider]
     assert len(case.server.requests) == 1
 
 
-def test_the_configured_model_is_found_among_them(case):
+def test_configured_model_is_listed(case):
     models = listed(case)
     assert is_listed(case.model_name, models)
     assert not is_listed("qwen2.5", models)
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "gemini"])
-def test_a_list_in_pages_is_read_to_its_end(request, provider):
+def test_list_in_pages_is_read_to_its_end(request, provider):
     case = request.getfixturevalue(provider)
     case.server.models = tuple(f"m{number}" for number in range(5))
     case.server.page = 2
     assert listed(case) == ["m0", "m1", "m2", "m3", "m4"]
 
 
-def test_the_key_goes_with_the_request(case):
+def test_key_goes_with_the_request(case):
     case.server.key = "the-key"
     assert listed(case, api_key="the-key") == LISTED[case.provider]
     if case.provider != "ollama":  # which asks for none
@@ -44,7 +44,7 @@ def test_the_key_goes_with_the_request(case):
             listed(case, api_key="another")
 
 
-def test_the_callers_time_counts_and_nothing_is_repeated(case):
+def test_callers_timeout_applies_without_retries(case):
     case.server.next(Reply(delay_s=30))
     with pytest.raises(ModelUnavailableError, match=r"within 0\.2 s"):
         list_models(case.settings(timeout_s=600), timeout_s=0.2)
@@ -52,7 +52,7 @@ def test_the_callers_time_counts_and_nothing_is_repeated(case):
 
 
 @pytest.mark.parametrize("body", ["<html>", "[]", '{"models": 3, "data": 3}', '{"models": [{}], "data": [{}]}'])
-def test_something_else_than_a_list_is_an_error(case, body):
+def test_reply_that_is_not_a_list_is_an_error(case, body):
     case.server.next(Reply(body))
     with pytest.raises(ModelError, match="sent an invalid reply"):
         listed(case)

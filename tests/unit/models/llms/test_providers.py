@@ -40,7 +40,7 @@ def test_ollama_has_a_default_model_and_address():
 
 
 @pytest.mark.parametrize(("provider", "example"), [("openai", "gpt-"), ("anthropic", "claude-"), ("gemini", "gemini-")])
-def test_the_others_need_a_model_and_give_an_example(provider, example):
+def test_other_providers_need_a_model_and_give_an_example(provider, example):
     pytest.importorskip(EXTRAS[provider], reason=f"the extra {provider} is not installed")
     with pytest.raises(ConfigurationError, match=r"llm\.model is not set") as caught:
         make_language_model(LLMSettings(provider=provider))
@@ -48,7 +48,7 @@ def test_the_others_need_a_model_and_give_an_example(provider, example):
 
 
 @pytest.mark.parametrize("provider", REMOTE_PROVIDERS)
-def test_a_missing_extra_says_how_to_install_it(monkeypatch, provider):
+def test_missing_extra_says_how_to_install_it(monkeypatch, provider):
     monkeypatch.setitem(sys.modules, EXTRAS[provider], None)
     with pytest.raises(
         ConfigurationError, match=f"provider '{provider}' needs an extra that is not installed"
@@ -58,14 +58,14 @@ def test_a_missing_extra_says_how_to_install_it(monkeypatch, provider):
 
 
 @pytest.mark.parametrize("url", ["localhost:11434", "ftp://localhost", "http://", "http://me:secret@localhost"])
-def test_an_address_that_is_none_is_told_before_the_first_question(url):
+def test_invalid_address_is_reported_before_the_first_request(url):
     with pytest.raises(ConfigurationError, match=r"llm\.base_url") as caught:
         make_language_model(LLMSettings(provider="ollama", base_url=url))
     assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("provider", REMOTE_PROVIDERS)
-async def test_a_providers_own_address_needs_a_key_and_only_when_it_is_asked(monkeypatch, provider):
+async def test_providers_address_needs_a_key_only_on_request(monkeypatch, provider):
     for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
     pytest.importorskip(EXTRAS[provider], reason=f"the extra {provider} is not installed")
@@ -86,7 +86,7 @@ async def test_a_providers_own_address_needs_a_key_and_only_when_it_is_asked(mon
         ("gemini", "GOOGLE_API_KEY"),
     ],
 )
-def test_the_usual_variable_is_for_the_providers_own_address(monkeypatch, provider, variable):
+def test_environment_key_is_only_for_the_providers_address(monkeypatch, provider, variable):
     monkeypatch.delenv("GEMINI_API_KEY", raising=False)
     monkeypatch.setenv(variable, "of-the-environment")
     assert resolve_llm_remote(LLMSettings(provider=provider), "m").secret == "of-the-environment"
@@ -104,12 +104,12 @@ print(sorted({name.partition(".")[0] for name in sys.modules} & set(sys.argv[1:]
     assert subprocess.check_output([sys.executable, "-c", code, *heavy], text=True).strip() == "[]"
 
 
-def test_a_reply_as_large_as_the_context_window_is_refused():
+def test_reply_as_large_as_the_context_window_is_refused():
     with pytest.raises(ValueError, match="max_output_tokens must be smaller than context_window"):
         LLMSettings(context_window=4_096, max_output_tokens=4_096)
 
 
-def test_servers_elsewhere_get_requests_side_by_side_and_those_on_this_machine_do_not():
+def test_only_remote_servers_get_concurrent_requests():
     def number(**options):
         return get_max_concurrency(LLMSettings(provider="openai", **options))
 
@@ -122,20 +122,20 @@ def test_servers_elsewhere_get_requests_side_by_side_and_those_on_this_machine_d
 # --- Ollama
 
 
-async def test_ollama_is_told_how_much_to_read(ollama):
+async def test_ollama_gets_the_context_window(ollama):
     await ollama.model(context_window=4_096).complete(PROMPT)
     (request,) = ollama.server.requests
     assert request.path == "/api/chat"
     assert request.body["options"] == {"temperature": 0.1, "num_ctx": 4_096, "num_predict": 2_048}
 
 
-async def test_a_reply_in_one_piece_is_a_reply(ollama):
+async def test_unstreamed_reply_is_accepted(ollama):
     message = {"role": "assistant", "content": "Here."}
     ollama.server.next(Reply({"message": message, "done": True, "done_reason": "stop"}))
     assert (await ollama.model().complete(PROMPT)).text == "Here."
 
 
-async def test_time_is_counted_for_each_piece_and_not_for_the_reply(ollama):
+async def test_timeout_applies_to_each_piece(ollama):
     frames = [part for frame in ollama.server.frames(["here "] * 8) for part in (0.25, frame)]
     ollama.server.next(ollama.stream(*frames))
     assert (await ollama.model(timeout_s=1.8).complete(PROMPT)).text.split() == ["here"] * 8
@@ -144,19 +144,19 @@ async def test_time_is_counted_for_each_piece_and_not_for_the_reply(ollama):
 # --- OpenAI
 
 
-async def test_a_refusal_in_words_is_an_error_with_the_words(openai):
+async def test_refusal_message_is_an_error_with_its_text(openai):
     openai.server.next(openai.stream(*openai.server.refusal_frames(["I cannot ", "help with that."])))
     error = await failure(openai.model())
     assert str(error) == "openai/gpt-4o-mini refuses to answer: I cannot help with that."
     assert not error.retryable
 
 
-async def test_a_reply_that_the_server_filters_is_a_refusal(openai):
+async def test_reply_that_the_server_filters_is_a_refusal(openai):
     openai.server.next(openai.server.streamed("The ", finish="content_filter"))
     assert "refuses to answer" in str(await failure(openai.model()))
 
 
-async def test_a_server_that_counts_nothing_has_its_tokens_counted(openai):
+async def test_tokens_are_counted_if_the_server_sends_no_counts(openai):
     *frames, _, done = openai.server.frames(["The session."])
     openai.server.next(openai.stream(*frames, done))
     completion = await openai.model().complete(PROMPT)
@@ -164,13 +164,13 @@ async def test_a_server_that_counts_nothing_has_its_tokens_counted(openai):
     assert completion.output_tokens == 3
 
 
-async def test_a_compatible_server_gets_the_parameters_that_all_of_them_know(openai):
+async def test_compatible_server_gets_common_parameters(openai):
     await openai.model().complete(PROMPT)
     sent = openai.server.bodies[0]
     assert (sent["max_tokens"], sent["temperature"], sent["stream"]) == (2_048, 0.1, True)
 
 
-def test_openai_itself_gets_the_parameters_of_its_models_that_think(openai):
+def test_openai_gets_the_parameters_of_reasoning_models(openai):
     from coderag.models.llms.openai import _make_model
 
     del openai
@@ -183,7 +183,7 @@ def test_openai_itself_gets_the_parameters_of_its_models_that_think(openai):
     assert not sent["temperature"]  # openai's mark of what is not sent
 
 
-async def test_a_model_without_chat_is_refused(openai):
+async def test_model_without_chat_is_refused(openai):
     with pytest.raises(ConfigurationError, match=r"llm\.model: .*gpt-5\.4-pro"):
         await openai.model(model="gpt-5.4-pro").complete(PROMPT)
 
@@ -191,25 +191,25 @@ async def test_a_model_without_chat_is_refused(openai):
 # --- Anthropic
 
 
-async def test_anthropics_refusal_is_an_error_after_what_was_said(anthropic):
+async def test_anthropic_refusal_is_an_error_after_its_text(anthropic):
     anthropic.server.next(anthropic.server.streamed("I ", finish="refused"))
     error = await failure(anthropic.model())
     assert str(error) == "anthropic/claude-sonnet-5 refuses to answer"
 
 
-async def test_anthropics_own_temperature_is_left_alone(anthropic):
+async def test_anthropic_default_temperature_is_not_overridden(anthropic):
     await anthropic.model().complete(PROMPT)
     assert "temperature" not in anthropic.server.bodies[0]
     with pytest.raises(ConfigurationError, match=r"llm\.temperature is 1\.5.*accepts 0 to 1"):
         anthropic.model(temperature=1.5)
 
 
-async def test_a_model_that_llama_index_does_not_know_is_asked_all_the_same(anthropic):
+async def test_model_unknown_to_llama_index_is_usable(anthropic):
     anthropic.server.models = ("claude-of-next-year",)
     assert (await anthropic.model(model="claude-of-next-year").complete(PROMPT)).text == anthropic.server.answer
 
 
-async def test_signs_of_life_do_not_stand_for_pieces(anthropic):
+async def test_keep_alives_do_not_count_as_pieces(anthropic):
     await anthropic.model().complete(PROMPT)
     ping = sse({"type": "ping"}, "ping")
     begin = anthropic.server.frames([], finish="")
@@ -228,30 +228,30 @@ async def test_signs_of_life_do_not_stand_for_pieces(anthropic):
         ({"candidates": [{"finishReason": "RECITATION", "index": 0}]}, "RECITATION"),
     ],
 )
-async def test_what_gemini_blocks_is_a_refusal_with_the_reason(gemini, content, said):
+async def test_gemini_block_is_a_refusal_with_its_reason(gemini, content, said):
     gemini.server.next(gemini.stream(sse(content)))
     assert str(await failure(gemini.model())) == f"gemini/gemini-3.7-flash refuses to answer: {said}"
 
 
-async def test_what_gemini_thinks_to_itself_is_no_part_of_the_reply(gemini):
+async def test_gemini_reasoning_is_not_part_of_the_reply(gemini):
     thought = {"content": {"parts": [{"text": "The user asks.", "thought": True}], "role": "model"}}
     gemini.server.next(gemini.stream(sse({"candidates": [thought]}), *gemini.server.frames(["Here."])))
     assert (await gemini.model().complete(PROMPT)).text == "Here."
 
 
-async def test_geminis_own_temperature_is_left_alone(gemini):
+async def test_gemini_default_temperature_is_not_overridden(gemini):
     await gemini.model().complete(PROMPT)
     assert "temperature" not in gemini.server.bodies[0]["generationConfig"]
 
 
-async def test_gemini_says_how_long_to_wait_in_its_own_way(gemini):
+async def test_gemini_retry_delay_is_parsed(gemini):
     wait = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "12s"}
     gemini.server.next(refusal(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", wait))
     await gemini.model().complete(PROMPT)
     assert gemini.waits == [12.0]
 
 
-async def test_geminis_refused_key_is_one_although_it_calls_it_a_bad_request(gemini):
+async def test_gemini_rejected_key_is_an_authentication_error(gemini):
     gemini.server.key = "another"
     error = await failure(gemini.model(api_key="wrong"), ModelAuthenticationError)
     assert "refuses the key" in str(error)

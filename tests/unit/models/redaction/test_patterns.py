@@ -16,7 +16,7 @@ ASCII = st.characters(codec="ascii", exclude_categories=["Cc"])
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.kind}-{rule.pattern.pattern[:12]}")
-def test_a_line_with_a_match_has_the_anchor_and_loses_the_match(rule):
+def test_matching_line_has_the_anchor_and_is_redacted(rule):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # hypothesis' own, of some flags
         matching = st.from_regex(rule.pattern, alphabet=ASCII)
@@ -36,9 +36,9 @@ def test_a_line_with_a_match_has_the_anchor_and_loses_the_match(rule):
     check()
 
 
-def test_anchors_are_of_kinds_that_the_detector_has():
+def test_anchors_belong_to_detector_kinds():
     assert set(_ANCHORS) <= {rule.kind for rule in build_detector_rules()}
 
 
-def test_marks_of_the_network_are_no_secrets():
+def test_ip_addresses_are_not_secrets():
     assert get_redactor().redact("host = '93.184.216.34'").secrets == 0

@@ -101,7 +101,7 @@ surroundings = st.text(st.sampled_from("ab c1(){}=:;,.'\"\n\t#/-_@<>[]"), max_si
 @pytest.mark.parametrize("kind", TOKENS)
 @settings(max_examples=25, deadline=None)
 @given(before=surroundings, after=surroundings)
-def test_a_token_survives_nowhere(kind, before, after):
+def test_token_is_removed_everywhere(kind, before, after):
     text = f"{before} {TOKENS[kind]} {after}"
     redacted = get_redactor().redact(text)
     assert TOKENS[kind] not in redacted.text
@@ -112,14 +112,14 @@ def test_a_token_survives_nowhere(kind, before, after):
 
 @pytest.mark.parametrize("form", ASSIGNED)
 @pytest.mark.parametrize("password", PASSWORDS)
-def test_a_password_is_removed_however_it_is_assigned(form, password):
+def test_password_is_removed_in_every_assignment_form(form, password):
     redacted = get_redactor().redact(f"first\n{form.format(password)}\nlast")
     assert password not in redacted.text
     assert redacted.text.startswith("first\n") and redacted.text.endswith("\nlast")
     assert redacted.secrets == 1
 
 
-def test_what_is_around_a_secret_stays():
+def test_text_around_a_secret_is_kept():
     assert get_redactor().redact('db.connect(host, password="hunter2", port=1)').text == (
         'db.connect(host, password="[secret removed: Password]", port=1)'
     )
@@ -133,7 +133,7 @@ def test_what_is_around_a_secret_stays():
     "name", ["PRIVATE KEY", "RSA PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"]
 )
 @pytest.mark.parametrize("around", ["{}", '    "{}\\n" +', "# {}", "b'{}\\n'"])
-def test_a_private_key_is_removed_line_by_line(name, around):
+def test_private_key_is_removed_line_by_line(name, around):
     lines = [around.format(line) for line in pem(name).split("\n")]
     redacted = get_redactor().redact("\n".join(["before = 1", *lines, "after = 2"]))
     marker = "[secret removed: Private Key]"
@@ -141,7 +141,7 @@ def test_a_private_key_is_removed_line_by_line(name, around):
     assert redacted.secrets == 1
 
 
-def test_a_key_with_headers_and_one_in_a_line_are_removed():
+def test_key_with_headers_and_one_in_a_line_are_removed():
     with_headers = pem("RSA PRIVATE KEY").replace(
         "KEY-----\n", "KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES\n\n", 1
     )
@@ -152,14 +152,14 @@ def test_a_key_with_headers_and_one_in_a_line_are_removed():
     )
 
 
-def test_a_key_that_is_cut_off_at_either_end_is_removed():
+def test_key_that_is_cut_off_at_either_end_is_removed():
     whole = pem("PRIVATE KEY").split("\n")
     for part in (whole[:6], whole[5:]):
         redacted = get_redactor().redact("\n".join(part))
         assert redacted.text == "\n".join(["[secret removed: Private Key]"] * len(part))
 
 
-def test_a_key_of_putty_is_removed():
+def test_key_of_putty_is_removed():
     data = KEY_BODY.split("\n")
     key = [
         "PuTTY-User-Key-File-2: ssh-rsa",
@@ -180,7 +180,7 @@ def test_text_without_secrets_is_unchanged(text):
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from([*TOKENS.values(), *PLAIN, *(form.format("x1y2z3") for form in ASSIGNED), "", "\r"])))
-def test_a_second_time_changes_nothing(parts):
+def test_redaction_is_idempotent(parts):
     for joint in ("\n", " ", ""):
         once = get_redactor().redact(joint.join(parts))
         assert get_redactor().redact(once.text) == type(once)(once.text, 0)
@@ -189,18 +189,18 @@ def test_a_second_time_changes_nothing(parts):
 
 @settings(max_examples=300, deadline=None)
 @given(st.text())
-def test_any_text_keeps_its_lines_and_settles(text):
+def test_any_text_keeps_its_lines_and_terminates(text):
     once = get_redactor().redact(text)
     assert once.text.count("\n") == text.count("\n")
     assert get_redactor().redact(once.text).secrets == 0
 
 
-def test_windows_ends_of_lines_stay():
+def test_windows_line_ends_are_kept():
     text = pem("PRIVATE KEY").replace("\n", "\r\n") + "\r\npassword = 'hunter2'\r\n"
     assert get_redactor().redact(text).text.count("\r\n") == text.count("\r\n")
 
 
-def test_a_secret_in_a_very_long_line_is_found():
+def test_secret_in_a_very_long_line_is_found():
     for at in (0, 1_990, 2_480, 7_000):
         text = "x" * at + " " + TOKENS["GitHub Token"] + " " + "y" * 8_000
         assert TOKENS["GitHub Token"] not in get_redactor().redact(text).text
@@ -208,7 +208,7 @@ def test_a_secret_in_a_very_long_line_is_found():
     assert token[-20:] not in get_redactor().redact(f"x = '{token}'").text
 
 
-async def test_a_model_is_shown_no_secret_of_either_part_of_the_prompt():
+async def test_model_is_shown_no_secret_of_either_part_of_the_prompt():
     inner = ScriptedModel("fine", "fine")
     model = RedactingModel(inner)
     prompt = ModelPrompt(user='key = "' + TOKENS["Hugging Face Token"] + '"', system="password = 'hunter2'")
@@ -221,6 +221,6 @@ async def test_a_model_is_shown_no_secret_of_either_part_of_the_prompt():
     assert (model.name, model.context_window) == (inner.name, inner.context_window)
 
 
-def test_the_detector_is_imported_when_it_is_used_first():
+def test_detector_is_imported_on_first_use():
     code = "import coderag.models.redaction, sys; sys.exit('detect_secrets' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[4], check=False).returncode == 0

@@ -41,7 +41,7 @@ def write_cross_encoder(folder, *, labels):
     return folder
 
 
-def test_every_text_gets_the_score_that_the_model_gives_it(folder):
+def test_every_text_gets_the_models_score(folder):
     from sentence_transformers import CrossEncoder
 
     reranker = make_reranker(settings_for(folder))
@@ -52,20 +52,20 @@ def test_every_text_gets_the_score_that_the_model_gives_it(folder):
     assert len(set(scores)) > 1
 
 
-def test_when_the_budget_is_over_there_are_no_scores(folder):
+def test_spent_budget_gives_no_scores(folder):
     seconds = iter([0.0, 0.0, 5.0])
     told = CrossEncoderReranker(settings_for(folder), folder, clock=lambda: next(seconds)).rerank("q", TEXTS)
     assert told.scores is None
     assert told.note == "2000 ms were over after 4 of 6 texts"
 
 
-def test_a_model_of_several_labels_is_no_reranker(tmp_path, folder):
+def test_model_with_several_labels_is_rejected(tmp_path, folder):
     several = write_cross_encoder(tmp_path / "nli", labels=3)
     with pytest.raises(ModelError, match="does not return one finite number"):
         make_reranker(settings_for(several)).rerank("q", TEXTS)
 
 
-def test_a_broken_folder_is_a_clear_error(tmp_path, folder):
+def test_broken_folder_is_a_clear_error(tmp_path, folder):
     (tmp_path / "model.safetensors").write_bytes(b"nothing")
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
     with pytest.raises(ModelError, match="cannot be loaded as a cross-encoder"):
@@ -73,19 +73,19 @@ def test_a_broken_folder_is_a_clear_error(tmp_path, folder):
 
 
 @pytest.mark.parametrize("model", ["", "cross-encoder/ms-marco-MiniLM-L6-v2"])
-def test_a_model_is_a_folder_and_is_not_downloaded(monkeypatch, model):
+def test_model_is_a_folder_and_is_not_downloaded(monkeypatch, model):
     monkeypatch.setattr("coderag.models.rerankers.providers.require_extra", lambda *_: None)
     with pytest.raises(ConfigurationError, match=r"reranker\.model"):
         make_reranker(settings_for(model))
 
 
-def test_a_folder_of_something_else_is_told(monkeypatch, tmp_path):
+def test_folder_of_another_model_type_is_reported(monkeypatch, tmp_path):
     monkeypatch.setattr("coderag.models.rerankers.providers.require_extra", lambda *_: None)
     with pytest.raises(ConfigurationError, match="no folder of a cross-encoder model"):
         make_reranker(settings_for(tmp_path))
 
 
-def test_without_the_extra_it_is_said_how_to_get_it(monkeypatch, tmp_path):
+def test_missing_extra_error_shows_the_install_command(monkeypatch, tmp_path):
     monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
     with pytest.raises(ConfigurationError, match="sentence_transformers") as caught:
         make_reranker(settings_for(tmp_path))

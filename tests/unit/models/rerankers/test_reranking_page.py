@@ -14,13 +14,13 @@ EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_its_examples_are_settings(example):
+def test_page_examples_are_valid_settings(example):
     assert RerankerSettings(**yaml.safe_load(example)["reranker"]).provider != "none"
 
 
-def test_it_has_every_provider():
+def test_page_lists_every_provider():
     assert all(f"| `{name}` |" in PAGE for name in get_args(RerankerSettings.model_fields["provider"].annotation))
 
 
-def test_the_settings_that_it_names_exist():
+def test_settings_on_the_page_exist():
     assert set(re.findall(r"`reranker\.(\w+)`", PAGE)) <= set(RerankerSettings.model_fields)

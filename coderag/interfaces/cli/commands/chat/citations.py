@@ -141,7 +141,7 @@ def _print_lines(session: "ChatSession", path: str, cited_from: int, cited_to: i
 
 
 def _read_text(session: "ChatSession", path: str, file: Path) -> str:
-    from coderag.text.indexed_text import indexed_text
+    from coderag.text.indexed_text import decode_indexed_text
 
     try:
         data = file.read_bytes()
@@ -149,5 +149,5 @@ def _read_text(session: "ChatSession", path: str, file: Path) -> str:
         raise CodeRAGError(f"{path} cannot be read: {error.strerror or error}") from error
     for record in session.context.query.corpus.snapshot.read_files():
         if record.path == path:
-            return indexed_text(record, data)
+            return decode_indexed_text(record, data)
     return data.decode("utf-8", "replace")
