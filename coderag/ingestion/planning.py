@@ -12,8 +12,8 @@ from coderag.ingestion import estimates
 from coderag.ingestion.cache_directory import resolve_cache_directory
 from coderag.ingestion.files.candidates import FileCandidate
 from coderag.ingestion.files.changes import Changes, find_changes
+from coderag.ingestion.files.file_text import read_regular_file
 from coderag.ingestion.files.scanner import Scan, scan
-from coderag.ingestion.files.source import read_regular_file
 from coderag.ingestion.parsing.languages import LANGUAGES, PLAIN_TEXT, detect_language
 from coderag.ingestion.root_hash import compute_settings_fingerprint, get_settings_fingerprint
 from coderag.ingestion.workers.worker_pool import count_workers

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from coderag.errors import InvalidQueryError
+from coderag.ingestion.files.file_text import decode
 from coderag.ingestion.files.git_repository import find_repository, run_git
-from coderag.ingestion.files.source import decode
 
 _FIELD, _END = "\x1f", "\x1e"
 _FORMAT = "%H%x1f%P%x1f%cs%x1f%an <%ae>%x1f%B%x1e"

@@ -18,8 +18,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from coderag.ingestion.files.file_text import decode
 from coderag.ingestion.files.roles import classify_role
-from coderag.ingestion.files.source import decode
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.ingestion.parsing.parsed_file import ParsedChunk

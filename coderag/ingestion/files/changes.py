@@ -11,8 +11,8 @@ from hashlib import blake2b
 from pathlib import Path
 
 from coderag.ingestion.files.candidates import FileCandidate
+from coderag.ingestion.files.file_text import FileText, read_file_text
 from coderag.ingestion.files.scanner import Scan
-from coderag.ingestion.files.source import FileText, read_file_text
 from coderag.schema.chunks import FileRecord
 from coderag.stores.manifest import Manifest
 

@@ -18,10 +18,10 @@ from typing import NamedTuple
 from coderag.config.repository_root import resolve_folder
 from coderag.errors import IngestionError
 from coderag.ingestion.files.candidates import FileCandidate
+from coderag.ingestion.files.file_text import MAX_FILE_BYTES, describe_os_error, explain_size_limit
 from coderag.ingestion.files.git_repository import GitRepository, run_git
 from coderag.ingestion.files.ignore import MARKERS, IgnoreRules
 from coderag.ingestion.files.roles import classify_role
-from coderag.ingestion.files.source import MAX_FILE_BYTES, describe_os_error, explain_size_limit
 from coderag.schema.chunks import FileRecord
 from coderag.schema.vocabulary import Outcome
 

@@ -11,8 +11,8 @@ from typing import Final
 
 from coderag.ingestion.files.candidates import FileCandidate
 from coderag.ingestion.files.changes import needs_reading
+from coderag.ingestion.files.file_text import read_regular_file
 from coderag.ingestion.files.scanner import make_candidate
-from coderag.ingestion.files.source import read_regular_file
 from coderag.schema.chunks import FileRecord
 
 _MAX_RUN_NS: Final = 24 * 3600 * 10**9

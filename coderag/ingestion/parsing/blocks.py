@@ -11,13 +11,13 @@ from itertools import pairwise
 
 from tree_sitter import Node
 
-from coderag.ingestion.parsing.declared_names import find_symbols
 from coderag.ingestion.parsing.doc_comments import format_signature
 from coderag.ingestion.parsing.languages import Language
 from coderag.ingestion.parsing.sections import DOCUMENT_LANGUAGES, list_section_symbols
 from coderag.ingestion.parsing.spans import Span
 from coderag.ingestion.parsing.splitting import find_lines_after_blank, split_lines
 from coderag.ingestion.parsing.strategies import LineRange, Strategy
+from coderag.ingestion.parsing.symbol_patterns import find_symbols
 from coderag.ingestion.parsing.trees import SyntaxUnusableError, parse
 from coderag.schema.chunks import SymbolRecord
 from coderag.text.token_counts import is_over_limit

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 from coderag.ingestion.parsing.chains import ChainParser
 from coderag.ingestion.parsing.declaration_records import CLASS_LIKE, DATA
-from coderag.ingestion.parsing.enclosing import TextRanges
 from coderag.ingestion.parsing.fact_scopes import ScopeTable
 from coderag.ingestion.parsing.source_text import MAX_TYPE_CHARS, Captures, SourceText
+from coderag.ingestion.parsing.text_ranges import TextRanges
 from coderag.schema.facts import MODULE_SCOPE, Binding
 
 _CHAIN_HEAD = re.compile(r"[^.(\[{|/]*")  # the first name of a chain

@@ -7,8 +7,8 @@ from tree_sitter import Node
 
 from coderag.ingestion.parsing.declaration_records import CLASS_LIKE, DATA, Declaration
 from coderag.ingestion.parsing.declarations import Syntax
-from coderag.ingestion.parsing.enclosing import IntervalIndex
 from coderag.ingestion.parsing.source_text import SourceText
+from coderag.ingestion.parsing.text_ranges import IntervalIndex
 from coderag.schema.facts import MODULE_SCOPE, Definition
 
 

@@ -59,7 +59,6 @@ from tree_sitter import Node
 
 from coderag.ingestion.parsing.chains import COUNTED_SHAPES, ChainParser
 from coderag.ingestion.parsing.declarations import Syntax
-from coderag.ingestion.parsing.enclosing import TextRange, TextRanges
 from coderag.ingestion.parsing.fact_bindings import BindingReader, collect_first_names, is_bound_at
 from coderag.ingestion.parsing.fact_imports import ImportReader
 from coderag.ingestion.parsing.fact_scopes import ScopeTable
@@ -67,6 +66,7 @@ from coderag.ingestion.parsing.import_trees import resolve_relative_path
 from coderag.ingestion.parsing.languages import LANGUAGES, Language
 from coderag.ingestion.parsing.source_text import MAX_TYPE_CHARS, Captures, SourceText
 from coderag.ingestion.parsing.stage_clock import stages
+from coderag.ingestion.parsing.text_ranges import TextRange, TextRanges
 from coderag.schema.facts import MODULE_SCOPE, TEST_MODIFIER, Base, FileFacts, Import, Reference, ReferenceKind
 
 _TYPE_NAME = re.compile(r"(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import scipy.sparse as sp
 
 from coderag.ingestion.files.candidates import FileCandidate
+from coderag.ingestion.files.file_text import FileText, read_file_text
 from coderag.ingestion.files.roles import classify_role
-from coderag.ingestion.files.source import FileText, read_file_text
 from coderag.ingestion.parsing.chunking import PARSE_TIMEOUT_S, parse_file
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.ingestion.parsing.parsed_file import ParsedFile, compute_chunk_ids, place_file

@@ -128,7 +128,7 @@ def test_unreadable_file_is_recorded_and_does_not_fail_the_run(place, monkeypatc
     def denied(path, limit, **options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("coderag.ingestion.files.source.read_regular_file", denied)
+    monkeypatch.setattr("coderag.ingestion.files.file_text.read_regular_file", denied)
     report = place.index()
     assert report.files == {"failed": 3}
     assert ("shop/cart.py", "permission denied") in report.failed

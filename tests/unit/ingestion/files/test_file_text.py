@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from coderag.ingestion.files import source
+from coderag.ingestion.files import file_text
 from coderag.ingestion.files.candidates import FileCandidate
-from coderag.ingestion.files.source import FileText, SkippedFile, read_file_text
+from coderag.ingestion.files.file_text import FileText, SkippedFile, read_file_text
 
 
 def read(root: Path, data: bytes, name: str = "a.py", **limits: int) -> FileText | SkippedFile:
@@ -82,7 +82,7 @@ def test_big_endian_marks_are_understood(tmp_path: Path) -> None:
 def test_legacy_encodings_are_detected(tmp_path: Path, codec: str, text: str) -> None:
     found = text_of(tmp_path, text.encode(codec))
     assert found.text == text
-    assert found.encoding in source._LEGACY_ENCODINGS
+    assert found.encoding in file_text._LEGACY_ENCODINGS
 
 
 def test_utf8_file_with_one_latin1_line_keeps_both_readable(tmp_path: Path) -> None:
@@ -109,15 +109,15 @@ def test_surrogates_written_as_utf8_never_reach_the_text(tmp_path: Path) -> None
 
 def test_large_legacy_file_is_detected_from_a_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
-    choose = source._choose_encoding
-    monkeypatch.setattr(source, "_choose_encoding", lambda sample: sizes.append(len(sample)) or choose(sample))
+    choose = file_text._choose_encoding
+    monkeypatch.setattr(file_text, "_choose_encoding", lambda sample: sizes.append(len(sample)) or choose(sample))
     text = "# これは日本語のコメントです。\n" * 20_000
     assert text_of(tmp_path, text.encode("shift_jis")).text == text
-    assert sizes[0] < 2 * source._SAMPLE_BYTES
+    assert sizes[0] < 2 * file_text._SAMPLE_BYTES
 
 
 def test_no_plausible_encoding_means_latin1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "_LEGACY_ENCODINGS", ["euc_jp"])
+    monkeypatch.setattr(file_text, "_LEGACY_ENCODINGS", ["euc_jp"])
     found = text_of(tmp_path, b"# caf\xe9\n")
     assert (found.text, found.encoding) == ("# café\n", "latin-1")
 
@@ -125,7 +125,7 @@ def test_no_plausible_encoding_means_latin1(tmp_path: Path, monkeypatch: pytest.
 def test_bytes_that_the_detected_encoding_lacks_are_read_as_latin1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source, "_detect_encoding", lambda lines: "euc_jp")
+    monkeypatch.setattr(file_text, "_detect_encoding", lambda lines: "euc_jp")
     assert text_of(tmp_path, b"# caf\xe9\n").text == "# café\n"
 
 
@@ -256,7 +256,7 @@ def test_file_that_grew_over_the_limit_is_skipped(tmp_path: Path) -> None:
 def test_file_that_grows_while_it_is_read_is_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.py").write_bytes(b"x = 1\n" * 10)
     earlier = os.stat_result([*list((tmp_path / "a.py").stat())[:6], 12, 0, 0, 0])
-    monkeypatch.setattr(source.os, "fstat", lambda descriptor: earlier)
+    monkeypatch.setattr(file_text.os, "fstat", lambda descriptor: earlier)
     assert text_of_existing(tmp_path).text == "x = 1\n" * 10
 
 
@@ -283,14 +283,14 @@ def test_unreadable_file_has_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def refuse(path: Path, flags: int) -> int:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(source.os, "open", refuse)  # chmod does not stop root
+    monkeypatch.setattr(file_text.os, "open", refuse)  # chmod does not stop root
     assert read(tmp_path, b"x") == SkippedFile("failed", "permission denied", "", 1, 0)
 
 
 @pytest.mark.parametrize("native", [True, False], ids=["O_NOFOLLOW", "as on Windows"])
 def test_link_in_place_of_a_file_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, native: bool) -> None:
     if not native:
-        monkeypatch.setattr(source, "_NO_FOLLOW", 0)
+        monkeypatch.setattr(file_text, "_NO_FOLLOW", 0)
     (tmp_path / "secret").write_text("secret")
     (tmp_path / "a.py").symlink_to(tmp_path / "secret")
     found = read_file_text(tmp_path, FileCandidate("a.py", 6, 0, 0))
@@ -324,7 +324,7 @@ def test_file_that_changed_since_the_scan_is_read_as_it_is(tmp_path: Path, data:
 def test_file_that_shrinks_while_it_is_read_has_what_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.py").write_bytes(b"x = 1\n")
     earlier = os.stat_result([*list((tmp_path / "a.py").stat())[:6], 6_000, 0, 0, 0])
-    monkeypatch.setattr(source.os, "fstat", lambda descriptor: earlier)
+    monkeypatch.setattr(file_text.os, "fstat", lambda descriptor: earlier)
     found = text_of_existing(tmp_path)
     assert (found.text, found.size) == ("x = 1\n", 6)
 
@@ -334,7 +334,7 @@ def test_file_that_grows_over_the_limit_while_it_is_read_is_skipped(
 ) -> None:
     (tmp_path / "a.py").write_bytes(b"x" * 200)
     earlier = os.stat_result([*list((tmp_path / "a.py").stat())[:6], 50, 0, 0, 0])
-    monkeypatch.setattr(source.os, "fstat", lambda descriptor: earlier)
+    monkeypatch.setattr(file_text.os, "fstat", lambda descriptor: earlier)
     found = read_file_text(tmp_path, FileCandidate("a.py", 50, 0, 0), max_file_bytes=100)
     assert isinstance(found, SkippedFile)
     assert found.reason == "larger than 100 bytes"
@@ -361,7 +361,7 @@ def test_file_whose_disk_fails_has_failed(tmp_path: Path, monkeypatch: pytest.Mo
     def fail(path: Path, limit: int) -> tuple[bytes, os.stat_result]:
         raise error
 
-    monkeypatch.setattr(source, "read_regular_file", fail)
+    monkeypatch.setattr(file_text, "read_regular_file", fail)
     found = read_file_text(tmp_path, FileCandidate("a.py", 1, 0, 0))
     assert isinstance(found, SkippedFile)
     assert (found.outcome, found.reason) == ("failed", (error.strerror or "oserror").lower())
@@ -373,7 +373,7 @@ def test_file_whose_disk_fails_has_failed(tmp_path: Path, monkeypatch: pytest.Mo
 def test_no_more_of_a_large_file_is_read_than_the_limit(tmp_path: Path) -> None:
     with (tmp_path / "a.py").open("wb") as file:
         file.truncate(50_000_000)
-    data, status = source.read_regular_file(tmp_path / "a.py", 1_000)
+    data, status = file_text.read_regular_file(tmp_path / "a.py", 1_000)
     assert (len(data), status.st_size) == (1_001, 50_000_000)
 
 
