@@ -1,1 +1,1 @@
-"""Ways in: each turns a request into calls of `coderag.app.CodeRAG` and its results into output; none knows another."""
+"""Interfaces: each maps requests to calls of `coderag.app.CodeRAG` and formats the results. They are independent."""

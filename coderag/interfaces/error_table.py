@@ -1,6 +1,6 @@
-"""What each error means outside of Python: one table for all interfaces.
+"""Exit codes and HTTP statuses of errors: one table for all interfaces.
 
-A class that is missing here is a fault that a test finds; at run time it takes the row of its nearest base.
+A test rejects error classes without a row; at run time they take the row of their nearest base.
 """
 
 from collections.abc import Mapping
@@ -34,12 +34,12 @@ from coderag.errors import (
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
-    """How one class of errors is told to a caller.
+    """Exit code and HTTP status of an error class.
 
     Attributes:
-        exit_code: Of the command line.
-        meaning: What the code means, as the help shows it.
-        status: Of HTTP.
+        exit_code: Exit code of the command line.
+        meaning: Description of the exit code in the help.
+        status: HTTP status.
     """
 
     exit_code: int
@@ -90,15 +90,15 @@ OTHER_CODES: Final[Mapping[int, str]] = MappingProxyType(
         INTERRUPTED: "interrupted",
     }
 )
-"""Exit codes that stand for no `CodeRAGError`. 70 and 74 are those of ``sysexits.h``, 130 is the shell's for Ctrl-C."""
+"""Exit codes without a `CodeRAGError`. 70 and 74 are from ``sysexits.h``, 130 is the shell's for Ctrl-C."""
 
 
 def find_error_row(error: CodeRAGError) -> ErrorRow:
-    """Return the row of the error's class, or of its nearest base that has one."""
+    """Return the row of the error's class or its nearest base."""
     return next(ERROR_TABLE[kind] for kind in type(error).__mro__ if kind in ERROR_TABLE)
 
 
 def list_exit_codes() -> dict[int, str]:
-    """Return the meaning of every exit code, in rising order."""
+    """Return all exit codes in ascending order, with their descriptions."""
     codes = {row.exit_code: row.meaning for row in ERROR_TABLE.values()} | dict(OTHER_CODES)
     return dict(sorted(codes.items()))

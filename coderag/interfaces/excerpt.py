@@ -1,12 +1,12 @@
-"""The lines of a result that are shown where there is no room for all of them."""
+"""Excerpts of results, for space-limited output."""
 
 import re
 
 
 def cut_excerpt(text: str, name: str, lines: int) -> tuple[int, list[str]]:
-    """Return how many lines are left out above, and `lines` lines from there on: from where the name first stands.
+    """Return the number of skipped lines, and `lines` lines from the first occurrence of the name.
 
-    That is past decorators and comments, and past small neighbours in one chunk. Only a newline ends a line, as in the index.
+    This skips decorators, comments and small neighbours in the same chunk. Only a newline ends a line, as in the index.
     """
     code = text.rstrip("\n").split("\n")
     word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")

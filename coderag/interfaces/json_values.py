@@ -1,4 +1,4 @@
-"""Results as JSON: exactly the fields that the dataclasses have. Imports nothing slow."""
+"""Conversion of results to JSON values. Imports nothing slow."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def to_mapping(value: object) -> dict[str, object]:
-    """Return a dataclass as its fields, or a mapping, as a dict."""
+    """Convert a dataclass or mapping to a dict."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, Mapping):
@@ -16,10 +16,10 @@ def to_mapping(value: object) -> dict[str, object]:
 
 
 def to_plain(value: object) -> object:
-    """Return what a library for JSON does not know as what it knows; what is in it stays as it is."""
+    """Convert a value that JSON encoders do not support, not recursively."""
     if isinstance(value, PurePath):
         return value.as_posix()
-    if hasattr(value, "item"):  # a NumPy number
+    if hasattr(value, "item"):  # a NumPy scalar
         return value.item()
     if isinstance(value, Iterable) and not isinstance(value, Mapping):
         return list(value)
@@ -27,10 +27,10 @@ def to_plain(value: object) -> object:
 
 
 def encode_json(value: object) -> bytes:
-    r"""Return a result as JSON in UTF-8: dataclasses as objects of their fields, paths with ``/``.
+    r"""Encode a result as UTF-8 JSON: dataclasses as objects, paths with ``/``.
 
-    A number that is none (NaN, infinity) becomes ``null``. Lone surrogates, which are bytes of file names that are not
-    UTF-8, are spelt out (``\udcff``): as an escape of JSON, parsers of other languages refuse them.
+    NaN and infinity become ``null``. Lone surrogates (bytes of file names that are not UTF-8) are spelt out as text
+    (``\udcff``), because parsers of other languages reject them as JSON escapes.
     """
     import orjson  # noqa: PLC0415  # only servers need it
 
@@ -40,8 +40,8 @@ def encode_json(value: object) -> bytes:
         return orjson.dumps(_escape_surrogates(value), default=to_plain, option=orjson.OPT_NON_STR_KEYS)
 
 
-def _escape_surrogates(value: object) -> Any:  # noqa: ANN401  # whatever JSON has
-    """Return a value of plain parts, its texts without lone surrogates."""
+def _escape_surrogates(value: object) -> Any:  # noqa: ANN401  # any JSON value
+    """Return the value as JSON types, with lone surrogates spelt out."""
     if isinstance(value, PurePath):
         value = value.as_posix()
     if isinstance(value, str):

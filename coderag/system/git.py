@@ -1,4 +1,4 @@
-"""Ask git, also in a repository that is not trusted: nothing that the repository names is run."""
+"""Safe git commands: nothing that an untrusted repository names is run."""
 
 import os
 import shutil
@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Final
 
 _SAFE_OPTIONS: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.pager=cat")
-"""They take the place of commands which a repository's own configuration may name."""
+"""Override commands that a repository's configuration may name."""
 
 _SAFE_ENVIRONMENT: Final = {
-    "GIT_ALLOW_PROTOCOL": "none",  # a missing object would be fetched, by a command that the configuration names
+    "GIT_ALLOW_PROTOCOL": "none",  # a missing object would be fetched by a command from the configuration
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
 }
-"""They keep git from fetching, from asking, and from writing."""
+"""Prevent git from fetching, prompting and writing."""
 
 _TIMEOUT_S: Final = 10
 
@@ -24,17 +24,16 @@ _TIMEOUT_S: Final = 10
 def run_git_command(
     directory: Path, arguments: Sequence[str], *, is_excluded: Callable[[str], object], timeout_s: float
 ) -> subprocess.CompletedProcess[bytes] | None:
-    """Return what a git command in a directory said and how it ended.
+    """Run a git command in a directory; return None if git is unavailable or times out.
 
     Args:
-        directory: Where git is asked; a ``git`` inside of it is not run.
-        arguments: Of git.
-        without: Whether a variable of the environment is kept from git: at least those which a git hook sets to say
-            which repository is meant.
-        timeout_s: When git is given up.
+        directory: Working directory; a ``git`` executable inside it is not run.
+        arguments: Arguments of git.
+        is_excluded: Predicate of environment variables to remove: at least those by which a git hook selects its repository.
+        timeout_s: Time limit of the command.
 
     Returns:
-        None if there is no git, or none that can be used, or the time is over.
+        The finished process; None if git is missing or unusable, or the time limit is exceeded.
     """
     git = shutil.which("git")
     if git is None or Path(git).resolve().is_relative_to(directory.resolve()):
@@ -55,11 +54,11 @@ def run_git_command(
 
 
 def is_tracked(directory: Path, paths: Sequence[str]) -> bool:
-    """Return whether git tracks anything at some paths of a directory, so that it came with the repository; no without git.
+    """Return whether git tracks any of the paths of a directory; False without git.
 
     Args:
-        directory: Where git is asked.
-        paths: Path specifications of git's, seen from there.
+        directory: Working directory.
+        paths: Git pathspecs, relative to the directory.
     """
     arguments = ["ls-files", "-z", "--", *paths]
     result = run_git_command(

@@ -1,4 +1,4 @@
-"""Marks around code in Markdown that nothing in the code can close."""
+"""Markdown code fences that the code cannot close."""
 
 import re
 
@@ -6,11 +6,11 @@ _BACKTICKS = re.compile(r"`+")
 
 
 def make_fence(text: str, min_length: int = 3) -> str:
-    """Return backticks, more of them than stand together anywhere in a text.
+    """Return a run of backticks that is longer than any in the text.
 
     Args:
-        text: What is to be put between them.
-        least: How many there are at least: 3 for a block, 1 for a span.
+        text: Text to enclose.
+        min_length: Minimum length: 3 for a block, 1 for a span.
     """
     longest_run = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
     return "`" * max(min_length, longest_run + 1)

@@ -1,11 +1,11 @@
-"""The bytes of an indexed file as the text that was, or would be, indexed."""
+"""Decoding of an indexed file's bytes to the text that the index has."""
 
 from coderag.schema.chunks import FileRecord
 from coderag.text.notebooks import to_readable_text
 
 
 def decode_indexed_text(record: FileRecord, data: bytes) -> str:
-    """Return the text of a file's bytes in the encoding that its record names; of a notebook its cells."""
+    """Decode a file's bytes in the encoding of its record; a notebook becomes its cells."""
     encoding, _, fallback = record.encoding.partition("+")
     if fallback:
         text = "\n".join(_decode_line(line, encoding, fallback) for line in data.split(b"\n"))

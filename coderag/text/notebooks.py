@@ -1,8 +1,8 @@
-"""A Jupyter notebook as text that people read: its cells, without the JSON around them.
+"""Jupyter notebooks as readable text: their cells, without the surrounding JSON.
 
-Whoever reads a file of the repository takes its text from `to_readable_text`, so that all see the same lines. A line of the
-text is the line of the file with the same number: a line of a cell's source is decoded, the line above it says that a cell
-begins (``# %%``, ``# %% [markdown]``, ``# %% [julia]``), and every other one, of outputs and metadata, is empty.
+Every reader of repository files uses `to_readable_text`, so that all see the same lines. Line numbers of the text are those
+of the file. A source line of a cell is decoded, the line above a cell is a marker (``# %%``, ``# %% [markdown]``, ``# %%
+[julia]``), and lines of outputs and metadata are empty.
 """
 
 import json
@@ -13,8 +13,8 @@ from typing import Any, Final
 
 NOTEBOOK_SUFFIX: Final = ".ipynb"
 CELL_MARKER: Final = "# %%"
-"""Begins a line that begins a cell. What is in the cell follows in brackets: ``markdown``, ``raw`` or the language of the
-code; nothing follows if that is Python."""
+"""Prefix of a cell's marker line. The type of the cell follows in brackets: ``markdown``, ``raw`` or
+the language of the code, except Python."""
 
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}]')
 _CELL_PATHS = (["cells"], ["worksheets", "", "cells"])  # notebooks of format 4, and of format 3
@@ -24,21 +24,21 @@ _LANGUAGE = re.compile(r"[\w+#-]+")
 
 @dataclass(slots=True)
 class _CellSource:
-    """Where in the JSON the key of a cell's source is, and the strings of that with their offsets."""
+    """Offset of the source key of a cell, and its source strings with their offsets."""
 
     key: int = -1
     sources: list[tuple[int, str]] = field(default_factory=list)
 
 
 def to_readable_text(path: str, text: str) -> str:
-    """Return what to read of a file: its text, or the cells of a notebook."""
+    """Return the readable text of a file: the text itself, or the cells of a notebook."""
     return render_notebook(text) if path.lower().endswith(NOTEBOOK_SUFFIX) else text
 
 
 def render_notebook(text: str) -> str:
-    """Return the cells of a notebook, line by line as in its JSON; the text itself if it is no notebook.
+    """Render the cells of a notebook line by line as in its JSON; return other texts unchanged.
 
-    A notebook that has more than one line of source on a line of JSON is rendered without regard to its lines.
+    A notebook with several source lines on a line of JSON is rendered without its line numbers.
     """
     try:
         notebook = json.loads(text)
@@ -49,11 +49,11 @@ def render_notebook(text: str) -> str:
     if len(cells) != len(markers):
         return text
     rendered = _render_by_line(text, cells, markers) or _render_in_sequence(cells, markers)
-    return rendered.encode("utf-8", "replace").decode()  # JSON may name half a character
+    return rendered.encode("utf-8", "replace").decode()  # JSON may contain lone surrogates
 
 
-def _make_markers(notebook: Any) -> list[str]:  # noqa: ANN401  # whatever the JSON has
-    """Return the line that each cell begins with."""
+def _make_markers(notebook: Any) -> list[str]:  # noqa: ANN401  # arbitrary JSON
+    """Return the marker line of each cell."""
     cells = notebook["cells"] if "cells" in notebook else [cell for s in notebook["worksheets"] for cell in s["cells"]]
     metadata = notebook.get("metadata") or {}
     language_name = (
@@ -67,8 +67,8 @@ def _make_markers(notebook: Any) -> list[str]:  # noqa: ANN401  # whatever the J
 
 
 def _find_cells(text: str) -> Iterator[_CellSource]:
-    """Yield the cells of a notebook that is known to be JSON."""
-    keys: list[str] = []  # in each open object the last key, in each open array ""
+    """Yield the cells of a notebook. The text must be valid JSON."""
+    keys: list[str] = []  # last key of each open object, "" for each open array
     cell: _CellSource | None = None
     depth = 0
     for token in _TOKEN.finditer(text):
@@ -101,12 +101,12 @@ def _skip_space(text: str, offset: int) -> int:
 
 
 def _render_by_line(text: str, cells: Sequence[_CellSource], markers: Sequence[str]) -> str:
-    """Return the cells, each line where its JSON is; nothing if two would be on one line."""
+    """Render each line of the cells at the line of its JSON; return an empty text if two lines collide."""
     lines = [""] * (text.count("\n") + 1)
     line = offset = 0
     for cell, marker in zip(cells, markers, strict=True):
         for start, source in ((cell.key, marker), *cell.sources):
-            if start < 0:  # no source at all
+            if start < 0:  # no source
                 continue
             line, offset = line + text.count("\n", offset, start), start
             content = source.removesuffix("\n").removesuffix("\r")

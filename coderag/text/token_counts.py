@@ -1,7 +1,6 @@
-"""How many tokens a text has, in the encoding that llama-index-core carries: an estimate, and the exact number.
+"""Token counts of texts in llama-index-core's encoding: an estimate, and the exact number.
 
-Counting exactly costs 60 ns a byte, half of what parsing does; so the estimate decides wherever it is not close to a
-limit.
+Exact counting costs 60 ns a byte, half the cost of parsing. So the estimate decides unless it is close to a limit.
 """
 
 import os
@@ -12,21 +11,21 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-_ENCODING = "cl100k_base"  # what llama_index.core.utils.get_tokenizer uses
+_ENCODING = "cl100k_base"  # the encoding of llama_index.core.utils.get_tokenizer
 _NON_SIGNS = bytes(
     byte for byte in range(256) if byte >= 128 or chr(byte).isalpha() or chr(byte) in " \t\r\n\f\v"
-)  # letters, space and what is beyond ASCII; digits count as signs
+)  # letters, space and non-ASCII; digits count as signs
 # Least squares of the relative error over 2,942 pieces of up to 2,500 bytes from 21 repositories in 16 languages.
 _PER_BYTE, _PER_SIGN, _PER_SPACE, _PER_NEWLINE, _PER_INDENTATION = 0.127, 0.484, 0.355, 0.865, -0.869
 
-_MAX_PART_BYTES = 1 << 12  # bytes; the encoder takes time quadratic in the length of a run of letters
+_MAX_PART_BYTES = 1 << 12  # the encoder takes time quadratic in the length of a run of letters
 
 ESTIMATE_TOLERANCE: Final = 0.3
-"""How far an estimate is from the exact number at most, for 99 % of pieces of code; its standard error is 8 %."""
+"""Relative error bound of the estimate for 99 % of code fragments; its standard error is 8 %."""
 
 
 def estimate_tokens(text: bytes) -> int:
-    """Return about how many tokens a UTF-8 text has (see `ESTIMATE_TOLERANCE`)."""
+    """Estimate the number of tokens of a UTF-8 text (see `ESTIMATE_TOLERANCE`)."""
     tokens = (
         _PER_BYTE * len(text)
         + _PER_SIGN * len(text.translate(None, _NON_SIGNS))
@@ -38,10 +37,10 @@ def estimate_tokens(text: bytes) -> int:
 
 
 def is_over_limit(text: bytes, max_tokens: int, estimate: int = 0) -> bool:
-    """Return whether a text has more tokens than ``max_tokens``; counted exactly where the estimate is close to it.
+    """Return whether a text has more than ``max_tokens`` tokens; counted exactly only if the estimate is close.
 
     Args:
-        estimate: What `estimate_tokens` says of the text, if that is known.
+        estimate: Result of `estimate_tokens` for the text, if available.
     """
     if len(text) <= max_tokens:
         return False  # a token is at least a byte
@@ -52,17 +51,17 @@ def is_over_limit(text: bytes, max_tokens: int, estimate: int = 0) -> bool:
 
 
 def count_tokens(text: str) -> int:
-    """Return how many tokens a text has."""
+    """Count the tokens of a text exactly."""
     return len(_load_encoder()(text))
 
 
 def sum_line_tokens(data: bytes, starts: Sequence[int]) -> list[int]:
-    """Return how many tokens are above each line, counted line by line; the last entry is the number of all.
+    """Return the cumulative number of tokens above each line, counted line by line; the last entry is the total.
 
-    No less than the tokens of the same lines counted together.
+    The sum is never less than the count of the same lines together.
 
     Args:
-        starts: Where each line begins; the last entry is the length of the text.
+        starts: Byte offset of each line; the last entry is the length of the text.
     """
     encode = _load_encoder()
     totals = [0]
@@ -75,7 +74,7 @@ def sum_line_tokens(data: bytes, starts: Sequence[int]) -> list[int]:
 @cache
 def _load_encoder() -> Callable[[str], list[int]]:
     """Load the encoding from llama-index-core's files without importing llama-index-core, which takes two seconds."""
-    import tiktoken  # noqa: PLC0415  # 0.2 s that a run without long declarations need not spend
+    import tiktoken  # noqa: PLC0415  # costs 0.2 s, and a run without long declarations does not need it
 
     package = find_spec("llama_index.core")
     if package is None or not package.origin:

@@ -1,11 +1,11 @@
-"""The one code-aware tokenizer: raw tokens are found once and feed the lexical index and the embedded dense model.
+"""Code-aware tokenizer of the lexical index and the embedded dense model.
 
-Text is cut into *raw tokens* (runs of word characters). Each distinct raw token is expanded once into *terms*: the stems
-of its parts (camelCase, snake_case, digits) and, for a compound, the whole identifier behind an ``=``::
+Text is split into *raw tokens* (runs of word characters). Each distinct raw token is expanded once into *terms*: the stems
+of its parts (camelCase, snake_case, digits) and, for a compound, the complete identifier after ``=``::
 
-    >>> expand("parseHTTPRequest_v2")
+    >>> expand_token("parseHTTPRequest_v2")
     ('=parsehttprequestv2', 'pars', 'http', 'request', 'v')
-    >>> query_terms("where are users' passwords hashed")
+    >>> tokenize_query("where are users' passwords hashed")
     ['user', 'password', 'hash']
 
 Chinese, Japanese and Korean runs have no spaces between words; they become overlapping pairs of characters.
@@ -20,11 +20,11 @@ from itertools import pairwise
 import Stemmer
 
 TOKENIZER_VERSION = 1
-"""Part of every index's format: terms written by another version are not comparable."""
+"""Part of the index format: terms of different versions are not comparable."""
 
 _find_words = re.compile(r"\w+").findall
 _ASCII_WORD_TABLE = "".join(chr(code) if chr(code).isalnum() or chr(code) == "_" else " " for code in range(128))
-"""For each ASCII character what stands for it when text is cut at spaces."""
+"""Translation of ASCII characters before splitting at spaces."""
 
 _ASCII_PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+").findall
 _CJK = re.compile(
@@ -33,9 +33,9 @@ _CJK = re.compile(
 _WORD_BREAK = re.compile(r"[\W\d_]+")
 _snowball = Stemmer.Stemmer("english", 0).stemWord  # without a cache: `stem` has one
 
-_MAX_COMPOUND_CHARS = 64  # a longer raw token is data (base64, a hash), not a name worth finding whole
+_MAX_COMPOUND_CHARS = 64  # a longer raw token is data (base64, a hash), not an identifier
 _MAX_PARTS = 24
-_MAX_NUMBER_DIGITS = 4  # years and ports are worth finding; longer digit runs are data
+_MAX_NUMBER_DIGITS = 4  # years and ports are terms; longer digit runs are data
 _MIN_STEMMED_CHARS = 4
 
 STOP_WORDS = frozenset(
@@ -125,12 +125,12 @@ STOP_WORDS = frozenset(
         "please",
     ]
 )
-"""Words of a question that say nothing about the code. Dropped from queries only, never from the index."""
+"""Words without information about code. Dropped from queries only, never from the index."""
 
 
 @lru_cache(1 << 18)
 def stem(word: str) -> str:
-    """Return the Snowball English stem of a lower-case word; short words and other scripts stay as they are."""
+    """Return the Snowball English stem of a lower-case word; short words and other scripts stay unchanged."""
     return _snowball(word) if len(word) >= _MIN_STEMMED_CHARS else word
 
 
@@ -143,13 +143,13 @@ def split_identifier(raw: str) -> tuple[str, ...]:
 
 
 def split_raw_tokens(text: str) -> list[str]:
-    """Cut text into raw tokens, in order."""
+    """Split text into raw tokens, in order."""
     # Twice as fast as the regular expression, and almost all code is ASCII.
     return text.translate(_ASCII_WORD_TABLE).split() if text.isascii() else _find_words(text)
 
 
 def _split_unicode(raw: str) -> Iterator[str]:
-    """Yield the parts of a token outside ASCII: pairs of CJK characters, and words cut at case changes and digits."""
+    """Yield the parts of a non-ASCII token: pairs of CJK characters, and words split at case changes and digits."""
     position = 0
     for run in _CJK.finditer(raw):
         yield from _split_cased_words(raw[position : run.start()])
@@ -175,7 +175,7 @@ def _split_cased_words(text: str) -> Iterator[str]:
 
 @lru_cache(1 << 18)
 def expand_token(raw: str) -> tuple[str, ...]:
-    """Return the terms of one raw token: the whole identifier (``=`` and lower case) if it is a compound, and its stems."""
+    """Return the terms of a raw token: the identifier (``=`` and lower case) if it is a compound, and its stems."""
     if raw.isascii() and raw.isalpha() and raw.islower():  # most are one word
         return (stem(raw),)
     parts = split_identifier(raw)
@@ -189,28 +189,28 @@ def expand_token(raw: str) -> tuple[str, ...]:
 
 
 def make_compound_term(identifier: str) -> str:
-    """Return the term that stands for a whole compound identifier, whatever its spelling: ``max_size`` = ``maxSize``."""
+    """Return the term of a compound identifier, independent of its spelling: ``max_size`` = ``maxSize``."""
     return "=" + unicodedata.normalize("NFKC", identifier).replace("_", "").casefold()
 
 
 def tokenize_text(text: str) -> list[str]:
-    """Return all terms of a text, in order, repeated as often as they occur."""
+    """Return all terms of a text, in order, with repetitions."""
     return [term for raw in split_raw_tokens(text) for term in expand_token(raw)]
 
 
 def extract_content_words(query: str) -> list[str]:
-    """Return a query's raw tokens without stop words; a query of nothing but stop words keeps them."""
+    """Return a query's raw tokens without stop words; a query of stop words only retains them."""
     raws = split_raw_tokens(query)
     return [raw for raw in raws if raw.lower() not in STOP_WORDS] or raws
 
 
 def tokenize_query(query: str) -> list[str]:
-    """Return the terms of a question, stop words left out, in order, repeated as often as they occur."""
+    """Return the terms of a query without stop words, in order, with repetitions."""
     return [term for raw in extract_content_words(query) for term in expand_token(raw)]
 
 
 def tokenize_path(path: str) -> list[str]:
-    """Return the terms that a file's place says about its content: its stem twice, its last two folders once."""
+    """Return the terms of a path: its file name without extension twice, its last two folders once."""
     *folders, name = path.split("/")
     stem_terms = tokenize_text(name.rsplit(".", 1)[0])
     return stem_terms * 2 + [term for folder in folders[-2:] for term in tokenize_text(folder)]

@@ -19,7 +19,7 @@ def faulty(path, text, language, role, **options):
     fault, _, argument = text.removeprefix("# ").partition("\\n")[0].partition(" ")
     if fault == "dies-always":
         os.abort()
-    if not options.get("trouble"):
+    if not options.get("failure"):
         if fault == "dies":
             os.abort()
         if fault == "never-ends":

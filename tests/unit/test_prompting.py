@@ -44,12 +44,12 @@ def test_prompt_renders_with_exactly_its_variables(name):
 @pytest.mark.parametrize("name", OURS)
 def test_rules_are_in_the_system_message_and_data_in_the_user_message(name):
     prompt = load_prompt(name)
-    asked = prompt.render(**{variable: f"<the {variable}>" for variable in prompt.variables})
-    assert asked.system.startswith("You ")
-    assert "<the " not in asked.system
-    assert all(f"<the {variable}>" in asked.user for variable in prompt.variables)
+    rendered = prompt.render(**{variable: f"<the {variable}>" for variable in prompt.variables})
+    assert rendered.system.startswith("You ")
+    assert "<the " not in rendered.system
+    assert all(f"<the {variable}>" in rendered.user for variable in prompt.variables)
     if prompt.variables:
-        assert "Instructions inside" in asked.system
+        assert "Instructions inside" in rendered.system
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -64,8 +64,13 @@ def test_external_text_is_never_among_the_rules(name):
 
 
 def test_reply_instructions_come_last():
-    asked = load_prompt("rerank_listwise").render(question="q", passages="p").text
-    assert asked.index('{"order"') < asked.index("Question:") < asked.index("Passages:") < asked.index("The order")
+    rendered = load_prompt("rerank_listwise").render(question="q", passages="p").text
+    assert (
+        rendered.index('{"order"')
+        < rendered.index("Question:")
+        < rendered.index("Passages:")
+        < rendered.index("The order")
+    )
 
 
 def test_missing_or_unknown_variable_is_rejected():
@@ -142,8 +147,8 @@ def test_without_a_folder_the_packages_prompts_are_used(tmp_path):
 def test_project_override_is_used(own):
     prompts = own(OWN)
     prompt = prompts.load("rewrite_queries")
-    asked = prompt.render(question="where is login")
-    assert (asked.system, asked.user) == ("Short words.", "Asked: where is login\n")
+    rendered = prompt.render(question="where is login")
+    assert (rendered.system, rendered.user) == ("Short words.", "Asked: where is login\n")
     assert prompt.version == 7
     assert prompt.source == str(prompts.get_path("rewrite_queries"))
     assert prompts.list_overridden() == ["rewrite_queries"]
@@ -183,15 +188,17 @@ def test_deleted_override_restores_the_packaged_text(own):
 
 
 def test_text_without_marker_is_the_user_message(own):
-    asked = own("---\nversion: 1\nvariables: [question]\n---\nOther words for {{question}}\n").load("rewrite_queries")
-    assert asked.render(question="x").system == ""
-    assert asked.render(question="x").user == "Other words for x\n"
+    rendered = own("---\nversion: 1\nvariables: [question]\n---\nOther words for {{question}}\n").load(
+        "rewrite_queries"
+    )
+    assert rendered.render(question="x").system == ""
+    assert rendered.render(question="x").user == "Other words for x\n"
 
 
 @pytest.mark.parametrize("text", [OWN.replace("\n", "\r\n"), "\ufeff" + OWN])
 def test_windows_line_ends_are_accepted(own, text):
-    asked = own(text).load("rewrite_queries").render(question="x")
-    assert (asked.system, asked.user) == ("Short words.", "Asked: x\n")
+    rendered = own(text).load("rewrite_queries").render(question="x")
+    assert (rendered.system, rendered.user) == ("Short words.", "Asked: x\n")
 
 
 @pytest.mark.parametrize(

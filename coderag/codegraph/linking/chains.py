@@ -2,15 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from coderag.codegraph.linking.declaration_spaces import to_type_space, to_value_space
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, Referent
+from coderag.codegraph.linking.resolution import Resolution
+from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.schema.facts import Reference
-
-if TYPE_CHECKING:
-    from coderag.codegraph.linking.resolver import Resolver
-    from coderag.codegraph.linking.rules.base import LanguageRules
 
 _TYPE_REFERENCE_KINDS: Final = frozenset({"new", "type"})
 _FIRST_NAME: Final = re.compile(r"[^.(\[{]+")
@@ -24,7 +22,7 @@ class ChainEvaluator:
         resolver: Answers all other queries.
     """
 
-    def __init__(self, resolver: "Resolver") -> None:
+    def __init__(self, resolver: Resolution) -> None:
         self._resolver = resolver
         self._program = resolver.program
 

@@ -1,29 +1,27 @@
 """Declaration spaces: in TypeScript a type and a value may share one name, such as an interface and a constant."""
 
 from collections.abc import Set
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, TYPE_KINDS, Referent
-
-if TYPE_CHECKING:
-    from coderag.codegraph.linking.resolver import Resolver
+from coderag.codegraph.linking.resolution import Resolution
 
 _TYPE_ONLY_KINDS: Final = frozenset({"interface", "type_alias"})
 _VALUE_ONLY_KINDS: Final = CALLABLE_KINDS | DATA_KINDS
 
 
-def to_value_space(resolver: "Resolver", referent: Referent) -> Referent:
+def to_value_space(resolver: Resolution, referent: Referent) -> Referent:
     """Return the value of the same name if the referent is a type without a value; else the referent."""
     return _switch_space(resolver, referent, _TYPE_ONLY_KINDS, _VALUE_ONLY_KINDS | {"class", "enum"})
 
 
-def to_type_space(resolver: "Resolver", referent: Referent) -> Referent:
+def to_type_space(resolver: Resolution, referent: Referent) -> Referent:
     """Return the type of the same name if the referent is a value without a type; else the referent."""
     return _switch_space(resolver, referent, _VALUE_ONLY_KINDS, TYPE_KINDS)
 
 
 def _switch_space(
-    resolver: "Resolver", referent: Referent, replaced_kinds: Set[str], target_kinds: Set[str]
+    resolver: Resolution, referent: Referent, replaced_kinds: Set[str], target_kinds: Set[str]
 ) -> Referent:
     if referent.kind != "definition" or (definition := resolver.get_definition(referent)).kind not in replaced_kinds:
         return referent

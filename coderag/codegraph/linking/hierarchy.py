@@ -1,15 +1,13 @@
 """Type names, and the types that a type extends and implements."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from coderag.codegraph.linking.declaration_spaces import to_type_space
 from coderag.codegraph.linking.overloads import strip_arity
 from coderag.codegraph.linking.program import MODULE
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
-
-if TYPE_CHECKING:
-    from coderag.codegraph.linking.resolver import Resolver
+from coderag.codegraph.linking.resolution import Resolution
 
 _MAX_ANCESTORS: Final = 64
 """Maximum number of ancestors of a type."""
@@ -25,7 +23,7 @@ class Hierarchy:
         resolver: Answers all other queries.
     """
 
-    def __init__(self, resolver: "Resolver") -> None:
+    def __init__(self, resolver: Resolution) -> None:
         self._resolver = resolver
         self._program = resolver.program
 

@@ -6,7 +6,7 @@ from coderag.codegraph.linking.overloads import strip_arity
 from coderag.codegraph.linking.program import MODULE, FileInterface, group_bindings
 from coderag.codegraph.linking.query_memo import MemoTable
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, TYPE_KINDS, Referent
-from coderag.codegraph.linking.rules.base import LanguageRules
+from coderag.codegraph.linking.rules.traits import LanguageTraits
 from coderag.schema.facts import Binding
 
 
@@ -28,7 +28,7 @@ class LocalNames:
         chain_memo: Referents of chains, by scope, and whether the reference is limited to types or values.
     """
 
-    def __init__(self, file: int, bindings: Sequence[Binding], interface: FileInterface, rules: LanguageRules) -> None:
+    def __init__(self, file: int, bindings: Sequence[Binding], interface: FileInterface, rules: LanguageTraits) -> None:
         self.file = file
         self.bindings = group_bindings(bindings)
         redeclared = {
@@ -71,7 +71,7 @@ class LocalNames:
             scope = definition.parent
         return scope
 
-    def _find_open_scopes(self, interface: FileInterface, rules: LanguageRules) -> list[int]:
+    def _find_open_scopes(self, interface: FileInterface, rules: LanguageTraits) -> list[int]:
         """Return for each scope, and last for the module, the innermost enclosing scope that may have undeclared names."""
         has_members = rules.has_implicit_receiver or rules.inherits_nested_types
         open_scopes = []

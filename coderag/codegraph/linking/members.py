@@ -1,14 +1,10 @@
 """Member lookup in types, modules, packages and values."""
 
-from typing import TYPE_CHECKING
-
 from coderag.codegraph.linking.overloads import select_primary
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
+from coderag.codegraph.linking.resolution import Resolution
 from coderag.codegraph.linking.type_expressions import split_tuple
 from coderag.schema.facts import CONSTRUCTOR_NAME
-
-if TYPE_CHECKING:
-    from coderag.codegraph.linking.resolver import Resolver
 
 
 class MemberLookup:
@@ -18,7 +14,7 @@ class MemberLookup:
         resolver: Answers all other queries.
     """
 
-    def __init__(self, resolver: "Resolver") -> None:
+    def __init__(self, resolver: Resolution) -> None:
         self._resolver = resolver
         self._program = resolver.program
 

@@ -2,13 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from coderag.codegraph.linking.referents import DATA_KINDS
+from coderag.codegraph.linking.rules.traits import LanguageTraits
 from coderag.schema.facts import Definition
-
-if TYPE_CHECKING:
-    from coderag.codegraph.linking.rules.base import LanguageRules
 
 _FUNCTION_KINDS: Final = frozenset({"function", "method"})
 _SECONDARY_MODIFIER = re.compile(r"overload|\bset(?:ter)?\b")
@@ -18,7 +16,7 @@ _TYPE_PARAMETER_COUNT = re.compile(r"`(\d+)")
 
 
 def select_overloads(
-    definitions: Sequence[Definition], indices: Sequence[int], name: str, rules: "LanguageRules"
+    definitions: Sequence[Definition], indices: Sequence[int], name: str, rules: LanguageTraits
 ) -> Sequence[int]:
     """Return the definitions that a name may refer to: at most one method, the first that accepts the arguments.
 

@@ -1,16 +1,14 @@
 """Resolution of bare names: enclosing scopes, their imports, and the file's package."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from coderag.codegraph.linking.overloads import select_last_above, select_overloads, select_primary, strip_arity
 from coderag.codegraph.linking.program import MODULE
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
+from coderag.codegraph.linking.resolution import Resolution
+from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.schema.facts import Binding, Definition, Import
-
-if TYPE_CHECKING:
-    from coderag.codegraph.linking.resolver import Resolver
-    from coderag.codegraph.linking.rules.base import LanguageRules
 
 _POSSIBLE_SHADOWING_FACTOR: Final = 0.85
 """Confidence factor of a name from an outer scope that a member of an external type may shadow."""
@@ -23,7 +21,7 @@ class ScopeLookup:
         resolver: Answers all other queries.
     """
 
-    def __init__(self, resolver: "Resolver") -> None:
+    def __init__(self, resolver: Resolution) -> None:
         self._resolver = resolver
         self._program = resolver.program
 

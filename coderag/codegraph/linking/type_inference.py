@@ -1,14 +1,11 @@
 """Type inference: values of variables, results of calls, and types as written."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
+from coderag.codegraph.linking.resolution import Resolution
 from coderag.codegraph.linking.type_expressions import TypeExpression, parse_type
 from coderag.schema.facts import Binding, Definition
-
-if TYPE_CHECKING:
-    from coderag.codegraph.linking.resolver import Resolver
 
 
 class TypeInference:
@@ -18,7 +15,7 @@ class TypeInference:
         resolver: Answers all other queries.
     """
 
-    def __init__(self, resolver: "Resolver") -> None:
+    def __init__(self, resolver: Resolution) -> None:
         self._resolver = resolver
         self._program = resolver.program
 

@@ -1,1 +1,1 @@
-"""Checks of what CodeRAG works with on this machine: the installation, settings, index, and models (docs/doctor.md)."""
+"""Checks of installation, settings, index and models (docs/doctor.md)."""

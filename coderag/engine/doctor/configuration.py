@@ -1,4 +1,4 @@
-"""Can the settings be used, are keys where they belong, is what the settings need installed, are own prompts usable?"""
+"""Checks of settings, credentials, optional packages and custom prompts."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -18,11 +18,11 @@ from coderag.models.keys import read_key
 from coderag.prompting import load_prompt
 
 SETTINGS_PROBE = "settings.files"
-"""The probe without which nothing can be said of what is configured."""
+"""The probe that all probes of configured parts need."""
 
 
 def make_settings_probes(setup: Setup) -> Iterator[Probe]:
-    """Yield what is checked of the settings."""
+    """Yield the probes of the settings."""
     yield Probe(SETTINGS_PROBE, partial(_check_settings_files, setup))
     yield Probe("settings.trust", partial(_check_trust, setup), needs=[SETTINGS_PROBE])
     yield Probe("settings.keys", partial(_check_keys, setup), needs=[SETTINGS_PROBE])
@@ -39,7 +39,7 @@ def _check_settings_files(setup: Setup) -> Finding:
 
 
 def _check_trust(setup: Setup) -> Finding:
-    """Tell what of the repository is not used, because nobody marked it as trusted."""
+    """List the repository's settings that are ignored because it is not trusted."""
     settings = setup.settings
     if settings.trusted:
         return Finding("the repository's files may say everything")
@@ -49,7 +49,7 @@ def _check_trust(setup: Setup) -> Finding:
 
 
 def _check_keys(setup: Setup) -> Finding:
-    """Look for keys and passwords where others can read them, beyond what `Settings.load` refuses; none is shown."""
+    """Check for exposed keys and passwords, beyond those that `Settings.load` rejects. No secret is printed."""
     root, settings = setup.root, setup.settings
     for section, file in (("embedding", settings.embedding.api_key_file), ("llm", settings.llm.api_key_file)):
         if file.strip():
@@ -69,7 +69,7 @@ def _check_keys(setup: Setup) -> Finding:
 
 
 def _has_plaintext_password(root: Path) -> bool:
-    """Whether the committed file has a password in ``chat.url`` that does not come from the environment."""
+    """Return whether the committed file holds a plaintext password in ``chat.url``."""
     for file in read_settings_files(root, fill_in=False):
         if file.path.name == COMMITTED_FILE and file.has_written(("chat", "url")):
             try:
@@ -80,7 +80,7 @@ def _has_plaintext_password(root: Path) -> bool:
 
 
 def _is_listed_by_git(root: Path, *options: str) -> bool:
-    """Whether git lists the local file among those that are tracked, or among `which`; false without git."""
+    """Return whether ``git ls-files`` with these options lists the local file; false without git."""
     from coderag.ingestion.files.git_repository import find_repository, run_git  # noqa: PLC0415  # not always needed
 
     return find_repository(root) is not None and bool(run_git(root, "ls-files", *options, "--", LOCAL_FILE))
@@ -95,7 +95,7 @@ def _check_extras(setup: Setup) -> Finding:
 
 
 def _list_needed_extras(settings: Settings) -> Iterator[tuple[str, str, str]]:
-    """Yield a module, the extra that brings it and what needs it, of all that the settings name."""
+    """Yield module, extra and requiring setting for each optional package that the settings need."""
     from coderag.models.llms.providers import EXTRAS as llm_extras  # noqa: PLC0415  # takes a while
     from coderag.models.providers import EXTRAS as embedding_extras  # noqa: PLC0415  # as above
 

@@ -1,4 +1,4 @@
-"""All checks of a repository and of what CodeRAG needs for it."""
+"""All checks of a repository and its environment."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -23,23 +23,22 @@ GROUPS: Final = (
     "chat",
     "telemetry",
 )
-"""What can be checked alone; each check's name begins with one."""
+"""Groups that can be checked alone; the name of each check begins with its group."""
 
 _CONFIGURED_GROUPS = ("embedding", "llm", "reranker", "chat", "telemetry")
 
 
 class Examination:
-    """The checks of one repository, not run yet.
+    """The checks of a repository, not yet run.
 
-    Nothing is downloaded and nothing is left behind. Servers that the settings name are sent sentences of CodeRAG's own,
-    nothing of the repository.
+    Nothing is downloaded or left behind. Configured servers receive fixed sample sentences, never repository text.
 
     Args:
         root: Folder of the repository.
-        offline: Whether to leave out what would connect to a server.
-        only: Of `GROUPS`, those to check; none is all.
-        timeout_s: Seconds for each request to a server, at most; by default what the settings say.
-        trusted: Whether the files of the repository may say everything; else only what restricts (docs/trust.md).
+        offline: Skip probes that connect to a server.
+        only: Groups to check, from `GROUPS`; empty checks all.
+        timeout_s: Upper limit in seconds for each request to a server. Default: the settings' timeout.
+        trusted: Apply all settings of the repository; otherwise only those that restrict (docs/trust.md).
     """
 
     def __init__(
@@ -63,11 +62,11 @@ class Examination:
         return [probe.name for probe in self._probes]
 
     def run_checks(self) -> Iterator[Check]:
-        """Run the checks; yield each as soon as it is done."""
+        """Run the checks and yield each as it completes."""
         return run_probes(self._probes, offline=self._offline)
 
     def report(self) -> DoctorReport:
-        """Run the checks and return what came of all of them."""
+        """Run all checks and return their report."""
         return DoctorReport(list(self.run_checks()))
 
 
@@ -79,7 +78,7 @@ def _make_probes(setup: Setup) -> Iterator[Probe]:
     yield from make_repository_probes(setup)
     try:
         configured = _make_configured_probes(setup)
-    except ConfigurationError as error:  # `settings.files` tells it, too; asked for alone, these do
+    except ConfigurationError as error:  # reported by `settings.files`, too, unless only these groups run
         configured = [
             Probe(group, partial(_raise_error, error), needs=[SETTINGS_PROBE]) for group in _CONFIGURED_GROUPS
         ]

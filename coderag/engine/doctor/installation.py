@@ -1,4 +1,4 @@
-"""Is CodeRAG installed as it is meant to be? Python, packages, grammars."""
+"""Checks of the installation: Python, packages, grammars."""
 
 import platform
 import re
@@ -16,7 +16,7 @@ _EXTRA_MARKER = re.compile(r"""\bextra\s*==""")
 
 
 def make_installation_probes() -> Iterator[Probe]:
-    """Yield what is checked of the installation."""
+    """Yield the probes of the installation."""
     yield Probe("installation.python", _report_python)
     yield Probe("installation.packages", _check_packages)
     yield Probe("installation.grammars", _check_grammars)
@@ -42,7 +42,7 @@ def _check_packages() -> Finding:
 
 
 def _find_package_faults(package: Distribution) -> Iterator[str]:
-    """Yield what is wrong with the packages that are required without any extra."""
+    """Yield missing and incompatible packages among the mandatory requirements."""
     from packaging.requirements import Requirement  # noqa: PLC0415  # only this check needs it
 
     for line in package.requires or ():

@@ -1,4 +1,4 @@
-"""Do the models of the settings answer, and are they what the settings and the index say?"""
+"""Checks of the configured models: they answer, and match the settings and the index."""
 
 import asyncio
 import time
@@ -23,13 +23,13 @@ from coderag.models.rerankers.providers import make_reranker
 
 _SAMPLE: Final = "open a session for a user"
 _OTHER_SAMPLE: Final = "the mean of some numbers"
-_IMPORT_ALLOWANCE_S = 30.0  # what libraries may take to load, beside a request
+_IMPORT_ALLOWANCE_S = 30.0  # allowance for importing libraries, on top of the request
 _MAX_REPLY_CHARS = 40  # characters of a reply
 _IN_PROCESS_PROVIDERS = ("embedded", "sentence-transformers", "model2vec", "cross-encoder")
 
 
 def make_model_probes(setup: Setup) -> Iterator[Probe]:
-    """Yield what is checked of the models; of those that are not configured, that they are not."""
+    """Yield the probes of the models, one for each model that is not configured."""
     settings = setup.settings
     embedding, llm, reranker = settings.embedding, settings.llm, settings.reranker
     limit = setup.limit_s(embedding.timeout_s)
@@ -68,13 +68,13 @@ def _make_section_probes(
 
 
 def _check_embedding(setup: Setup, limit_s: float) -> Finding:
-    """Embed a question, and compare with the index."""
+    """Embed a sample question and compare the vector with the index."""
     model = make_dense_model(_with_timeout(setup.settings.embedding, limit_s))
     started = time.perf_counter()
     vector = model.embed_query(_SAMPLE, _SAMPLE.split())
     elapsed = _format_elapsed(started)
     info, pointer = model.info, None
-    with suppress(StoreError):  # another check tells of it
+    with suppress(StoreError):  # reported by another check
         pointer = setup.store.read_pointer()
     indexed = pointer.embedding if pointer else None
     if indexed and (indexed.provider, indexed.model) == (info.provider, info.model):
@@ -86,7 +86,7 @@ def _check_embedding(setup: Setup, limit_s: float) -> Finding:
 
 
 def _check_language_model(setup: Setup, limit_s: float) -> Finding:
-    """Have the model say a word."""
+    """Request a short completion from the model."""
     import llama_index.core.base.llms.types  # noqa: F401, PLC0415  # takes seconds, which are not the model's
 
     model = make_language_model(_with_timeout(setup.settings.llm, limit_s))
@@ -102,7 +102,7 @@ def _check_language_model(setup: Setup, limit_s: float) -> Finding:
 
 
 def _check_reranker(setup: Setup) -> Finding:
-    """Have two texts put in order."""
+    """Rerank two sample texts."""
     model = make_reranker(setup.settings.reranker, setup.prompts)
     if model is None:
         raise ModelError("reranker.provider is none")

@@ -1,4 +1,4 @@
-"""Run checks one after the other, each within its time; what fails does not keep the next from running."""
+"""Sequential probes with a timeout each; a failure does not stop the next probe."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ _TIMEOUT_HINT = "Try once more: what is loaded by the first request takes long."
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a probe found, unless it raised an error."""
+    """Result of a probe that raised no error."""
 
     message: str
     hint: str = ""
@@ -25,14 +25,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One thing to check.
+    """A single check, not yet run.
 
     Attributes:
-        look: Returns what it found; an error is a failed check.
-        connects: Whether it speaks to a server.
-        needs: Probes without which it says nothing: if one of them has failed or was not tried, it is not tried.
-        timeout_s: Seconds after which it has failed.
-        overdue: The error that it has failed with then.
+        examine: Returns the finding; an error is a failed check.
+        connects: Whether it connects to a server.
+        needs: Prerequisite probes; if one of them failed or was skipped, this one is skipped.
+        timeout_s: Time limit in seconds.
+        timeout_error: Error class reported at the time limit.
     """
 
     name: str
@@ -49,13 +49,13 @@ class Probe:
 
 
 def run_probes(probes: Iterable[Probe], *, offline: bool = False) -> Iterator[Check]:
-    """Yield what came of each probe, as soon as it is known.
+    """Run probes in order and yield each result as it completes.
 
     Args:
-        probes: In the order in which they are run.
-        offline: Whether to leave out those that connect.
+        probes: In execution order.
+        offline: Skip probes that connect.
     """
-    unavailable: set[str] = set()  # failed or not tried
+    unavailable: set[str] = set()  # failed or skipped
     for probe in probes:
         missing = [name for name in probe.needs if name in unavailable]
         if offline and probe.connects:
@@ -70,7 +70,7 @@ def run_probes(probes: Iterable[Probe], *, offline: bool = False) -> Iterator[Ch
 
 
 def _run_probe(probe: Probe) -> Check:
-    """Run a probe in a thread of its own, which is left behind when time is over."""
+    """Run a probe in its own thread, which is abandoned at the timeout."""
     results: list[Check] = []
     thread = Thread(target=lambda: results.append(_examine(probe)), name=f"doctor-{probe.name}", daemon=True)
     started = time.perf_counter()
@@ -89,7 +89,7 @@ def _examine(probe: Probe) -> Check:
         finding = probe.examine()
     except CodeRAGError as error:
         return Check(probe.name, "failed", str(error), error.hint, error=type(error).__name__)
-    except Exception as error:  # noqa: BLE001  # one check that breaks must not end the others
+    except Exception as error:  # noqa: BLE001  # a crashing check must not stop the rest
         message = f"internal error: {type(error).__name__}: {error}"
         return Check(probe.name, "failed", message, "Please report it.", error=INTERNAL_ERROR)
     return Check(probe.name, finding.status, finding.message, finding.hint)

@@ -1,4 +1,4 @@
-"""What was checked, and what came of it."""
+"""Results of the doctor's checks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ Status = Literal["ok", "note", "failed", "skipped"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was checked.
+    """Result of a single check.
 
     Attributes:
-        name: Group and thing, such as ``llm.server``.
-        status: ``note`` is worth knowing and stops nothing; ``skipped`` was not tried.
-        message: What was found, one line.
-        hint: What the reader can do about it; empty if there is nothing to do.
-        ms: Milliseconds that it took.
-        error: Class of the error that it failed with, such as ``ModelUnavailableError``; empty if it did not fail.
+        name: Group and subject, such as ``llm.server``.
+        status: ``note`` is informational; ``skipped`` was not run.
+        message: The finding, one line.
+        hint: Suggested action; empty if none is needed.
+        ms: Duration in milliseconds.
+        error: Class name of the error, such as ``ModelUnavailableError``; empty if the check did not fail.
     """
 
     name: str
@@ -30,11 +30,11 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class DoctorReport:
-    """All that was checked, in order."""
+    """All check results, in order."""
 
     checks: Sequence[Check]
 
     @property
     def first_failure(self) -> Check | None:
-        """The first check that failed; None if all is well."""
+        """The first failed check; None if all passed."""
         return next((check for check in self.checks if check.status == "failed"), None)

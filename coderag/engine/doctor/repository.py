@@ -1,4 +1,4 @@
-"""Is the folder one that can be indexed, is its index usable and fresh, can conversations be kept, do spans have an end?"""
+"""Checks of the repository folder, its index, chat memory and telemetry endpoint."""
 
 import asyncio
 import socket
@@ -22,7 +22,7 @@ _INDEX_PROBE = "index.generation"
 
 
 def make_repository_probes(setup: Setup) -> Iterator[Probe]:
-    """Yield what is checked of the folder and its index."""
+    """Yield the probes of the folder and its index."""
     yield Probe(_FOLDER_PROBE, partial(_check_folder, setup))
     yield Probe("repository.storage", partial(_check_storage, setup), needs=[SETTINGS_PROBE, _FOLDER_PROBE])
     yield Probe(
@@ -40,7 +40,7 @@ def make_repository_probes(setup: Setup) -> Iterator[Probe]:
 
 
 def make_service_probes(setup: Setup) -> Iterator[Probe]:
-    """Yield what is checked of what goes on beside searching."""
+    """Yield the probes of chat memory and telemetry."""
     settings = setup.settings
     if settings.chat.memory != "none":
         connects = settings.chat.memory == "postgres"
@@ -63,7 +63,7 @@ def _check_folder(setup: Setup) -> Finding:
 
 
 def _check_storage(setup: Setup) -> Finding:
-    """Try to write where the index is, or will be."""
+    """Check that the index folder, or its nearest existing parent, is writable."""
     directory = setup.directory
     existing = next(folder for folder in (directory, *directory.parents) if folder.exists())
     try:
@@ -86,7 +86,7 @@ def _check_generation(setup: Setup) -> Finding:
     snapshot = setup.store.open()
     snapshot.check_files()
     snapshot.read_files()
-    snapshot.read_counts()  # they are compared with the vocabulary and the chunks
+    snapshot.read_counts()  # verified against the vocabulary and the chunks
     return Finding(f"generation {pointer.generation} of {pointer.created}: {pointer.chunks:,} chunks")
 
 
@@ -134,10 +134,10 @@ def _check_chat_memory(setup: Setup) -> Finding:
 
 
 def _check_telemetry() -> Finding:
-    """Connect to where spans are sent. Nothing is sent."""
+    """Connect to the OTLP endpoint without sending anything."""
     address = read_environment_key(*_OTLP_VARIABLES) or _DEFAULT_OTLP_ADDRESS
     parts = urlsplit(address)
-    endpoint = f"{parts.scheme}://{parts.hostname}"  # an address may hold a password
+    endpoint = f"{parts.scheme}://{parts.hostname}"  # without a password that the address may hold
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)
         endpoint = f"{endpoint}:{port}"

@@ -1,4 +1,4 @@
-"""Does a model's server answer, does it have the model, and does the model read as much as the settings say?"""
+"""Checks of model servers: reachability, model availability and context length."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from coderag.models.providers import resolve_embedding_remote
 from coderag.models.remote_errors import Remote
 
 LISTING_TIMEOUT_S: Final = 10.0
-"""Seconds for a server to say what it has; it computes nothing for that."""
+"""Timeout in seconds of a model listing, which needs no computation."""
 
 _MAX_NAMES_SHOWN = 5
 _LISTING_PROVIDERS = ("ollama", "openai")
@@ -27,10 +27,10 @@ class ServedModel:
     """A model on a server that lists its models.
 
     Attributes:
-        remote: Returns the server with its key, or raises what is wrong with either.
+        make_remote: Returns the server with its key, or raises the error of either.
         provider: As in the settings.
-        embeds: Whether the model is to embed, not to write.
-        window: Tokens that a prompt may have, which the model must be able to read; 0 where there are none.
+        embeds: Whether it is an embedding model; otherwise it generates text.
+        context_window: Prompt tokens that the model must accept; 0 if it takes no prompts.
     """
 
     make_remote: Callable[[], Remote]
@@ -40,7 +40,7 @@ class ServedModel:
 
 
 def find_embedding_server(setup: Setup) -> ServedModel | None:
-    """Return the server of the embedding model, if it is on one that lists its models."""
+    """Return the server of the embedding model, if that server lists its models."""
     settings = setup.settings.embedding
     if settings.provider not in _LISTING_PROVIDERS:
         return None
@@ -60,7 +60,7 @@ def make_llm_server(setup: Setup) -> ServedModel:
 
 
 def find_reranker_server(setup: Setup) -> ServedModel | None:
-    """Return the server of the reranker, if it is on one."""
+    """Return the server of the reranker, if it runs on one."""
     settings = setup.settings.reranker
     if settings.provider != "ollama":
         return None
@@ -74,11 +74,11 @@ def find_reranker_server(setup: Setup) -> ServedModel | None:
 
 
 def make_server_probes(section: str, served_model: ServedModel) -> Iterator[Probe]:
-    """Yield what is checked of a server before it is asked for anything."""
+    """Yield the probes of a server that precede the first request to the model."""
     server, model = f"{section}.server", f"{section}.model"
     list_names = cache(
         lambda: list_server_models(served_model.make_remote())
-    )  # asked for once; the second probe runs after the first
+    )  # one request; the second probe runs after the first
     limit = 2 * LISTING_TIMEOUT_S
     yield Probe(
         server,
@@ -122,12 +122,12 @@ def _check_model(served_model: ServedModel, list_names: Callable[[], list[str]])
     if remote.provider == "ollama":
         advice = f", or set {remote.section}.model to one that is there" if alternatives else ""
         raise ModelUnavailableError(message, hint=f"Fetch it with `ollama pull {remote.model}`{advice}.")
-    # Some servers answer to names that they do not list, such as dated ones.
+    # Some servers accept names that they do not list, such as dated ones.
     return Finding(message.replace("has no model", "does not list"), f"Check {remote.section}.model.", "note")
 
 
 def _check_window(served_model: ServedModel) -> Finding:
-    """Compare with what Ollama tells of the model: of a longer prompt it drops the beginning without a word."""
+    """Compare with the model's context length: Ollama silently truncates the beginning of longer prompts."""
     remote = served_model.make_remote()
     model = describe_model(remote)
     if model.use == "embedding":

@@ -1,4 +1,4 @@
-"""What is examined: a repository, its settings and its index's folder."""
+"""The repository under examination, with its settings and index folder."""
 
 from functools import cached_property
 from pathlib import Path
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class Setup:
-    """A repository as it is found.
+    """A repository with lazily loaded settings and stores.
 
     Args:
-        root: Its folder.
-        timeout_s: Seconds for each request to a server, at most; None leaves what the settings say.
-        trusted: Whether the files of the repository may say everything.
+        root: Folder of the repository.
+        timeout_s: Upper limit in seconds for each request to a server; None keeps the settings' timeout.
+        trusted: Apply all settings of the repository.
 
     Attributes:
         root: As given.
@@ -36,12 +36,12 @@ class Setup:
 
     @property
     def directory(self) -> Path:
-        """The folder of the index; it may not be there yet."""
+        """The index folder, which may not exist yet."""
         return find_index_folder(self.root, self.settings.storage)
 
     @property
     def prompts(self) -> Prompts:
-        """The prompts, each the project's own if there is one that may be used."""
+        """The prompts, with the project's usable custom texts."""
         return Prompts(find_prompts_folder(self.root, self.settings))
 
     @property
@@ -52,5 +52,5 @@ class Setup:
         return IndexStore(self.directory)
 
     def limit_s(self, configured_s: float) -> float:
-        """Return the seconds for a request, of those that the settings allow."""
+        """Return the configured timeout, capped by the limit of this examination."""
         return configured_s if self._timeout_s is None else min(configured_s, self._timeout_s)

@@ -1,1 +1,1 @@
-"""Which files there are, what is in them, and what changed."""
+"""Files of a repository: scan, ignore rules, content and changes."""

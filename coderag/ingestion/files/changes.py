@@ -1,7 +1,7 @@
-"""Find what changed since the last generation, reading no more files than needed.
+"""Detection of changes since the last generation, reading as few files as possible.
 
-The status of each file (size, times, number on disk) is compared with that of its record. A file whose status proves
-nothing is read whatever it says.
+The status of each file (size, times, inode) is compared with its record. A file whose status is inconclusive is read in any
+case.
 """
 
 from collections import Counter
@@ -18,8 +18,9 @@ from coderag.stores.manifest import Manifest
 
 _COARSE_GRAIN_NS = 2_000_000_000
 _FINE_GRAIN_NS = 100_000_000
-"""A file written so shortly before it was looked at may change again within the same time stamp, so its status proves
-nothing. Time stamps tick at 1 to 10 ms where they have fractions of a second; else at one second, or two (FAT).
+"""A file written this shortly before the scan may change again within the same time stamp, so its
+status is inconclusive. Time stamps have a resolution of 1 to 10 ms if they
+have fractions of a second; otherwise of one second, or two (FAT).
 Source: git's "racy git" problem, Documentation/technical/racy-git.txt."""
 
 _DIGEST_BYTES = 16
@@ -27,13 +28,13 @@ _DIGEST_BYTES = 16
 
 @dataclass(slots=True)
 class Changes:
-    """What differs between the files on disk and the last generation.
+    """Differences between the files on disk and the last generation.
 
     Attributes:
-        changed: Candidates that are new or may have changed: to be read.
-        kept: Records of files whose status proves that they have not.
-        removed: Paths that were indexed and are gone.
-        known: The records of the last generation by path.
+        changed: Candidates that are new or may have changed, and must be read.
+        unchanged: Records of files whose status proves that they have not changed.
+        removed: Indexed paths that no longer exist.
+        previous_records: Records of the last generation by path.
     """
 
     changed: list[FileCandidate] = field(default_factory=list)
@@ -43,24 +44,24 @@ class Changes:
 
     @property
     def has_certain_changes(self) -> bool:
-        """Whether something differs in any case: files that are gone, new or of another size. Else only times may."""
+        """True if something has certainly changed: files were added, removed or resized. Otherwise only times may differ."""
         sizes = ((candidate.size, self.previous_records.get(candidate.path)) for candidate in self.changed)
         return bool(self.removed) or any(previous is None or previous.size != size for size, previous in sizes)
 
     def get_indexed_hash(self, path: str) -> str:
-        """Return the hash of a file's content as indexed; empty if it is not."""
+        """Return the content hash of an indexed file; empty if it is not indexed."""
         record = self.previous_records.get(path)
         return record.hash if record and record.outcome == "indexed" else ""
 
     def confirm(
         self, root: Path, max_file_bytes: int, *, include_generated: bool = True
     ) -> tuple[list[str], list[str], list[str]]:
-        """Return the paths that were added, changed and removed, telling by their content where their status does not.
+        """Return the added, changed and removed paths; contents are compared where the status is inconclusive.
 
         Args:
             root: Folder of the repository.
             max_file_bytes: Larger files are not indexed.
-            generated: Whether code that a program wrote is.
+            include_generated: Whether generated code is indexed.
         """
         added, changed, removed = [], [], list(self.removed)
         for candidate in self.changed:
@@ -79,11 +80,11 @@ class Changes:
 
 
 def find_changes(scan: Scan, manifest: Manifest | None) -> Changes:
-    """Return what differs between a scan and the last generation.
+    """Find the differences between a scan and the last generation.
 
     Args:
-        scan: What is on disk now.
-        last: The last generation; None if there is none.
+        scan: Scan of the files on disk.
+        manifest: Manifest of the last generation; None if there is none.
     """
     if manifest is None:
         return Changes(changed=scan.candidates)
@@ -113,25 +114,25 @@ def _has_same_status(file: FileCandidate, record: FileRecord) -> bool:
 
 
 def needs_reading(record: FileRecord, checked_ns: int) -> bool:
-    """Return whether a file must be read to know that it is what it was: it failed, or was written just then."""
+    """Return whether a file must be read to detect a change: it failed, or was written just before the check."""
     newest = max(record.mtime_ns, record.ctime_ns)
     grain = _FINE_GRAIN_NS if newest % 1_000_000_000 else _COARSE_GRAIN_NS
     return record.outcome == "failed" or newest >= checked_ns - grain
 
 
 def count_renames(added: Iterable[FileRecord], removed: Iterable[FileRecord]) -> int:
-    """Return how many added files have the content of a removed one."""
+    """Count the added files that have the content of a removed one."""
     return (Counter(record.hash for record in added) & Counter(record.hash for record in removed)).total()
 
 
 def compute_content_digest(records: Sequence[FileRecord]) -> str:
-    """Return a digest of the contents of all files and of what became of them, whatever their order, in hexadecimal."""
+    """Compute a hexadecimal digest of the contents and outcomes of all files, regardless of their order."""
     lines = sorted(f"{record.path}\0{record.hash} {record.outcome}" for record in records)
     return blake2b("\n\0".join(lines).encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def split_batches(candidates: Iterable[FileCandidate], batch_bytes: int) -> Iterator[list[FileCandidate]]:
-    """Yield candidates in their order, in batches of about so many bytes."""
+    """Yield candidates in order, in batches of about ``batch_bytes``."""
     batch: list[FileCandidate] = []
     size = 0
     for candidate in candidates:

@@ -1,8 +1,8 @@
-"""Read one file: safely, and as text whatever its encoding.
+"""Safe reading of a file as text in any encoding.
 
-A file is opened without following a link and without waiting on a pipe, read up to a limit, and judged by its content:
-binary and minified files, and generated ones that are no code, become a `SkippedFile`, the others a `Source`. UTF-8 and byte
-order marks are tried first, because almost every file ends there; only what is left is shown to charset-normalizer.
+A file is opened without following links or blocking on pipes, and read up to a limit. Binary files, minified files and
+generated files other than code become a `SkippedFile`, all others a `FileText`. UTF-8 and byte order marks are tried first
+and decide for almost every file; charset-normalizer detects the other encodings.
 """
 
 import codecs
@@ -20,27 +20,27 @@ from coderag.ingestion.files.roles import classify_role
 from coderag.schema.vocabulary import Outcome, Role
 from coderag.text.notebooks import to_readable_text
 
-if TYPE_CHECKING:  # the scanner reads ignore files through this module
+if TYPE_CHECKING:  # the scanner imports this module
     from coderag.ingestion.files.candidates import FileCandidate
 
 MAX_FILE_BYTES = 1_000_000
-"""The default size limit of a file; larger ones are data far more often than code."""
+"""Default size limit of a file. Larger files are usually data rather than code."""
 
 _OPEN_FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)  # Windows: no newline translation
-    | getattr(os, "O_NONBLOCK", 0)  # opening a pipe would otherwise wait for a writer
+    | getattr(os, "O_NONBLOCK", 0)  # otherwise opening a pipe waits for a writer
 )
 _NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 
-_SNIFFED_BYTES = 8_192  # as far as git looks for a NUL
-_SAMPLE_BYTES = 65_536  # charset-normalizer takes tens of milliseconds on more
-_MAX_CONTROL_SHARE = 0.02  # share of control bytes above which bytes without a NUL are no text either
-_UTF16_HIGH_NULS = 0.4  # text in UTF-16 without a mark: about every other byte of Western code is NUL
+_SNIFFED_BYTES = 8_192  # git looks for a NUL this far
+_SAMPLE_BYTES = 65_536  # charset-normalizer takes tens of milliseconds for more
+_MAX_CONTROL_SHARE = 0.02  # share of control bytes above which bytes without a NUL are binary
+_UTF16_HIGH_NULS = 0.4  # UTF-16 without a mark: about every other byte of Western code is NUL
 _UTF16_LOW_NULS = 0.02
 _CONTROL_BYTES = bytes(sorted(set(range(32)) - set(b"\t\n\v\f\r\x1b") | {0x7F}))
 
-_BYTE_ORDER_MARKS = (  # the UTF-32 mark begins with the UTF-16 one
+_BYTE_ORDER_MARKS = (  # the UTF-32 mark begins with the UTF-16 mark
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -51,8 +51,8 @@ _LEGACY_ENCODINGS = [
     "cp1252", "cp932", "euc_jp", "gb18030", "big5", "cp949", "cp1250", "cp1251", "koi8_r", "cp1253", "cp1254",
     "cp1255", "cp1256", "cp1257", "iso8859_2", "iso8859_15",
 ]  # fmt: skip
-"""What source files are written in, likeliest first: comments are often too short for the library to tell two apart.
-Left free, it finds mainframe and Macintosh code pages in them."""
+"""Encodings of source files, likeliest first. Comments are often too short for reliable detection;
+without this list, the library finds mainframe and Macintosh code pages."""
 _MAX_COMPARED_CHARS = 4_096
 
 _HEADER_LINES = 20
@@ -72,15 +72,15 @@ _GENERATED = re.compile(
 )
 _GENERATED_REASON = "generated file"
 _NON_CODE_ROLES: frozenset[Role] = frozenset({"docs", "config"})
-"""Generated documents repeat what they are made from, generated lists are data; generated code is what other code calls."""
+"""Generated documents repeat their sources and generated lists are data, but generated code is called by other code."""
 _OVERRIDING_ROLES: frozenset[Role] = frozenset({"test", "vendored"})
-"""What stays what it is if a program wrote it."""
+"""Roles that take precedence over ``generated``."""
 
 _LONG_LINE_CHARS = 500
 _ENDLESS_LINE_CHARS = 5_000
 _MAX_MINIFIED_LINES = 5
 _MIN_CODE_DENSITY = (
-    0.03  # share of (){}; in a line: minified code has 0.1 and more, base64 and tables of numbers next to none
+    0.03  # share of (){}; in a line: minified code has at least 0.1, base64 and tables of numbers almost none
 )
 _MINIFIED_SUFFIXES = (".js", ".mjs", ".cjs", ".css", ".html", ".htm", ".svg")
 _PROSE_SUFFIXES = (".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt", ".tex", ".org", ".ipynb")
@@ -91,12 +91,12 @@ class FileText:
     """The text of a file.
 
     Attributes:
-        text: Without byte order mark; line endings as on disk. Later byte offsets are into its UTF-8. Of a notebook, its
+        text: Text without byte order mark; line endings as on disk. Byte offsets refer to its UTF-8. For a notebook, its
             cells (see `coderag.text.notebooks`).
-        encoding: A Python codec's name; ``utf-8+cp1252`` if single lines of a UTF-8 file are in another encoding.
+        encoding: Name of a Python codec; ``utf-8+cp1252`` if some lines of a UTF-8 file are in another encoding.
         hash: SHA-256 of the bytes on disk.
-        role: What the file is for: by its path, but ``generated`` if its first lines say so.
-        mtime_ns: Taken before reading, so that a change during it is seen by the next run.
+        role: Role by path, or ``generated`` if the first lines say so.
+        mtime_ns: Modification time before reading, so that the next run detects a change during reading.
     """
 
     text: str
@@ -108,7 +108,7 @@ class FileText:
 
 
 class SkippedFile(NamedTuple):
-    """Why a file has no text; ``hash`` is empty if it could not be read to its end."""
+    """A file without text and the reason; ``hash`` is empty if it could not be read to its end."""
 
     outcome: Outcome
     reason: str
@@ -118,7 +118,7 @@ class SkippedFile(NamedTuple):
 
 
 class DecodedText(NamedTuple):
-    """A text and the name of the encoding it was in."""
+    """A text and the name of its encoding."""
 
     text: str
     encoding: str
@@ -127,13 +127,13 @@ class DecodedText(NamedTuple):
 def read_file_text(
     root: Path, candidate: "FileCandidate", *, max_file_bytes: int = MAX_FILE_BYTES, include_generated: bool = True
 ) -> FileText | SkippedFile:
-    """Read and decode a candidate file, or say why not. An error is a `SkippedFile` with outcome ``failed``, not raised.
+    """Read and decode a candidate, or return why not. An error is a `SkippedFile` with outcome ``failed``, not raised.
 
     Args:
         root: Folder of the repository.
         candidate: The file.
         max_file_bytes: Larger files are skipped.
-        generated: Whether code that a program wrote is read; lists and documents that one wrote never are.
+        include_generated: Whether generated code is read; generated lists and documents never are.
     """
     try:
         data, status = read_regular_file(root / candidate.path, max_file_bytes)
@@ -155,10 +155,10 @@ def read_file_text(
 
 
 def read_regular_file(path: Path, limit: int, *, follow: bool = False) -> tuple[bytes, os.stat_result]:
-    """Return at most ``limit`` + 1 bytes of a regular file, and its status from before reading.
+    """Read at most ``limit`` + 1 bytes of a regular file, and its status before reading.
 
     Raises:
-        OSError: It cannot be read, is not a regular file, or is a symbolic link that is not to be followed.
+        OSError: The file cannot be read, is not a regular file, or is a symbolic link and ``follow`` is False.
     """
     if not follow and not _NO_FOLLOW and path.is_symlink():  # Windows
         raise OSError(errno.ELOOP, "is a symbolic link", str(path))
@@ -168,23 +168,23 @@ def read_regular_file(path: Path, limit: int, *, follow: bool = False) -> tuple[
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
         data = file.read(min(status.st_size, limit) + 1)
-        if status.st_size < len(data) <= limit:  # it grew meanwhile
+        if status.st_size < len(data) <= limit:  # it has grown meanwhile
             data += file.read(limit + 1 - len(data))
     return data, status
 
 
 def describe_os_error(error: OSError) -> str:
-    """Return an operating system's error in words, without the path: ``permission denied``."""
+    """Describe an operating system error without its path: ``permission denied``."""
     return (error.strerror or str(error) or type(error).__name__).lower()
 
 
 def explain_size_limit(max_file_bytes: int) -> str:
-    """Return the reason for which a file over the limit is skipped; one reason for all, so that reports can count."""
+    """Return the reason for skipping a file over the limit; it is constant, so that reports can count it."""
     return f"larger than {max_file_bytes:,} bytes"
 
 
 def decode(data: bytes) -> DecodedText | None:
-    """Return a file's text and encoding, or None if the bytes are not text. The text has no lone surrogates."""
+    """Decode a file; return None if the bytes are not text. The text has no lone surrogates."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return DecodedText(data.decode(encoding, "replace"), encoding)
@@ -197,7 +197,7 @@ def decode(data: bytes) -> DecodedText | None:
 
 
 def _decode_unmarked_utf16(data: bytes) -> DecodedText | None:
-    """Decode UTF-16 without a mark: NULs in every other place only, and no control characters in the result."""
+    """Decode UTF-16 without a mark: NULs in every other byte only, and no control characters in the result."""
     head = data[:_SNIFFED_BYTES]
     shares = [half.count(0) / max(len(half), 1) for half in (head[0::2], head[1::2])]
     if max(shares) < _UTF16_HIGH_NULS or min(shares) > _UTF16_LOW_NULS:
@@ -215,7 +215,7 @@ def _compute_control_share(data: bytes) -> float:
 
 
 def _decode_legacy(data: bytes) -> DecodedText:
-    """Decode what is not UTF-8: as a whole, or line by line where most lines outside ASCII are UTF-8 after all."""
+    """Decode text that is not UTF-8: as a whole, or line by line if most non-ASCII lines are UTF-8."""
     lines = data.split(b"\n")
     foreign = [line for line in lines if not _is_utf8(line)]
     encoding = _detect_encoding(foreign)
@@ -234,7 +234,7 @@ def _is_utf8(line: bytes) -> bool:
 
 
 def _detect_encoding(lines: list[bytes]) -> str:
-    """Return the encoding in which some lines, all outside ASCII, make most sense, from a bounded sample of them."""
+    """Detect the encoding of non-ASCII lines from a bounded sample."""
     sample, size = [], 0
     for line in lines:
         sample.append(line[:_SAMPLE_BYTES])
@@ -245,7 +245,7 @@ def _detect_encoding(lines: list[bytes]) -> str:
 
 
 def _choose_encoding(sample: bytes) -> str:
-    """Return the library's choice; among those it holds for equal, the one with sound capitals, then the likeliest."""
+    """Return the detected encoding. Ties are resolved by plausible capitals, then by likelihood."""
     from charset_normalizer import from_bytes  # noqa: PLC0415  # few files need it
 
     matches = from_bytes(sample, cp_isolation=_LEGACY_ENCODINGS, preemptive_behaviour=False)
@@ -258,7 +258,7 @@ def _choose_encoding(sample: bytes) -> str:
 
 
 def _count_inner_capitals(sample: bytes, encoding: str) -> int:
-    """Count small letters before capital ones outside ASCII: Cyrillic read in the wrong code page is full of them."""
+    """Count lower-case letters before non-ASCII capitals: text in the wrong Cyrillic code page has many."""
     text = sample.decode(encoding, "replace")[:_MAX_COMPARED_CHARS]
     return sum(first.islower() and second.isupper() for first, second in pairwise(text) if not second.isascii())
 
@@ -266,19 +266,19 @@ def _count_inner_capitals(sample: bytes, encoding: str) -> int:
 def _decode_as(data: bytes, encoding: str) -> str:
     try:
         return data.decode(encoding)
-    except UnicodeDecodeError:  # the sample did not show it; Latin-1 knows every byte
+    except UnicodeDecodeError:  # not in the sample; Latin-1 decodes every byte
         return data.decode("latin-1")
 
 
 def find_skip_reason(path: str, text: str) -> str:
-    """Return what a text is that people do not read (``minified file``, ``generated file``), or an empty string."""
+    """Return why a text is not meant for readers (``minified file``, ``generated file``); empty if it is."""
     if _is_minified(path.lower(), text):
         return "minified file"
     return _GENERATED_REASON if _is_generated(text) else ""
 
 
 def _is_generated(text: str) -> bool:
-    """Whether a comment among the first lines says that a program wrote the file; strings in code do not count."""
+    """Return whether a comment in the first lines declares the file generated; strings in code do not count."""
     head = "\n".join(text[: _HEADER_LINES * _LONG_LINE_CHARS].split("\n", _HEADER_LINES)[:_HEADER_LINES])
     if "generated" not in head.lower():
         return False
@@ -289,9 +289,9 @@ def _is_generated(text: str) -> bool:
 
 
 def _is_minified(path: str, text: str) -> bool:
-    """Whether most of a text is long lines of code, in languages that get minified, or it is little but one line.
+    """Return whether most of a text is long lines of code in a minifiable language, or nearly all of it is one line.
 
-    A line of data among normal ones does not count, however long it is.
+    A long line of data among normal lines does not count.
     """
     if path.endswith(_MINIFIED_SUFFIXES):
         dense = sum(len(line) for line in text.splitlines() if len(line) > _LONG_LINE_CHARS and _is_dense(line))

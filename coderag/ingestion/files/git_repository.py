@@ -1,6 +1,6 @@
-"""Find git repositories, and ask git what it knows of them.
+"""Git repositories: discovery, configuration and commands.
 
-Everything works without git too: the two settings that decide what is ignored are then read from its files.
+All functions work without git, too: the two settings for ignore rules are then read from git's files.
 """
 
 import logging
@@ -25,7 +25,7 @@ class GitRepository:
     """A git working tree.
 
     Attributes:
-        common_dir: The git directory that all working trees of the repository share.
+        common_dir: The git directory shared by all working trees of the repository.
     """
 
     top: Path
@@ -33,12 +33,12 @@ class GitRepository:
 
 
 def find_repository(directory: Path) -> GitRepository | None:
-    """Return the innermost repository that a directory is in."""
+    """Find the innermost repository around a directory."""
     return next(filter(None, map(read_repository, (directory, *directory.parents))), None)
 
 
 def read_repository(directory: Path) -> GitRepository | None:
-    """Return the repository whose tree begins at a directory; ``.git`` is a file in worktrees and submodules."""
+    """Read the repository whose working tree begins at a directory. ``.git`` is a file in worktrees and submodules."""
     try:
         git_dir = _find_git_directory(directory)
         common_dir = git_dir / (_read_line(git_dir / "commondir") or ".")
@@ -50,9 +50,9 @@ def read_repository(directory: Path) -> GitRepository | None:
 
 
 def find_shared_git_directory(directory: Path) -> Path | None:
-    """Return the git directory that a linked working tree shares with others; None if a directory is not the top of one.
+    """Return the git directory that a linked working tree shares; None if the directory is not the top of one.
 
-    Both sides must name each other: a ``.git`` file that came with the files cannot lead out of them.
+    Both sides must reference each other, so that a distributed ``.git`` file cannot point outside its files.
     """
     link = directory / ".git"
     try:
@@ -67,7 +67,7 @@ def find_shared_git_directory(directory: Path) -> Path | None:
 
 
 def is_bare(common_dir: Path) -> bool:
-    """Return whether the repository of a git directory has no working tree of its own."""
+    """Return whether the repository of a git directory has no main working tree."""
     return _read_core_section(common_dir / "config").get("core.bare", "false").lower() in _TRUE_VALUES
 
 
@@ -81,10 +81,10 @@ def _read_line(path: Path) -> str:
 
 
 def run_git(directory: Path, *arguments: str) -> bytes | None:
-    """Return what a git command prints, or None if there is no git or it fails.
+    """Run a git command and return its output, or None if git is missing or fails.
 
-    The repository is not trusted: no command that its configuration names is run, and neither is a ``git`` of its own.
-    The place comes from ``directory`` only, also inside a git hook, which sets ``GIT_DIR``.
+    The repository is not trusted: commands in its configuration and a ``git`` inside it are never run. Only ``directory``
+    selects the repository, even inside a git hook, which sets ``GIT_DIR``.
     """
     result = run_git_command(directory, arguments, is_excluded=_GIT_LOCATION.fullmatch, timeout_s=_GIT_TIMEOUT_S)
     if result is None:
@@ -96,7 +96,7 @@ def run_git(directory: Path, *arguments: str) -> bytes | None:
 
 
 class GitConfig(NamedTuple):
-    """The two settings of git that decide what is ignored."""
+    """The two git settings that affect ignore rules."""
 
     excludes_file: Path
     ignore_case: bool
@@ -107,7 +107,7 @@ _TRUE_VALUES = ("", "true", "yes", "on", "1")
 
 
 def read_config(directory: Path, repository: GitRepository | None) -> GitConfig:
-    """Return git's settings for a directory: as git tells them or, without git, from the files it would read."""
+    """Read git's settings for a directory: from git or, without git, from its files."""
     home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
     printed = run_git(directory, "config", "-z", "--list")
     if printed is None:
@@ -124,7 +124,7 @@ def read_config(directory: Path, repository: GitRepository | None) -> GitConfig:
 def _expand_home(path: str) -> Path:
     try:
         return Path(path).expanduser()
-    except RuntimeError:  # no home
+    except RuntimeError:  # no home directory
         return Path(path)
 
 
@@ -140,7 +140,7 @@ def _read_config_files(config_home: Path, repository: GitRepository | None) -> d
 
 
 def _read_core_section(file: Path) -> dict[str, str]:
-    """Return what the ``[core]`` sections of a file of git's configuration say."""
+    """Read the ``[core]`` sections of a git configuration file."""
     values: dict[str, str] = {}
     section = ""
     for line in os.fsdecode(read_small_file(file, follow=True)).splitlines():
@@ -152,7 +152,7 @@ def _read_core_section(file: Path) -> dict[str, str]:
 
 
 def read_small_file(path: Path, *, follow: bool = False) -> bytes:
-    """Return the beginning of one of git's or our small files, up to 1 MiB; nothing if it cannot be read."""
+    """Read a small file of git or CodeRAG, up to 1 MiB; empty if it cannot be read."""
     try:
         return read_regular_file(path, _MAX_SMALL_FILE_BYTES, follow=follow)[0]
     except OSError:

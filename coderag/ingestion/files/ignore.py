@@ -1,9 +1,9 @@
-"""Which names in a directory git and ``.coderagignore`` files leave out.
+"""Ignore rules of git and ``.coderagignore`` for the names in a directory.
 
-A directory's `IgnoreRules` are *threads*: patterns together with the segment that is to be matched next. Entering a
-directory moves every thread on by one name and drops those that cannot match any more. So whole paths are never matched
-again, most directories of a repository share one object, and a name that no pattern can match costs well under a
-microsecond.
+A directory's `IgnoreRules` hold *match states*: patterns with the segment to match next, as in the simulation of an NFA.
+Entering a directory advances every state by one name and drops the states that can no longer match. So paths are never
+matched from the start again, and most directories of a repository share one object. A name that no pattern can match costs
+well under a microsecond.
 """
 
 import os
@@ -32,14 +32,14 @@ from coderag.ingestion.files.ignore_patterns import (
 )
 
 IGNORE_FILES = (".gitignore", ".coderagignore")
-"""Read in every directory; of two patterns in one directory, that of the latter file wins."""
+"""Read in every directory; patterns of the latter file override those of the former."""
 
 MARKERS = frozenset((".git", *IGNORE_FILES))
-"""The names in a directory that change the rules below it."""
+"""Names in a directory that change the rules below it."""
 
 
 class _MatchState(NamedTuple):
-    """A rule with the segment of one of its paths that the next name is to match."""
+    """A rule with the segment of one of its paths that must match the next name."""
 
     rule: IgnoreRule
     path: int
@@ -54,13 +54,13 @@ class _MatchState(NamedTuple):
         return self.position == len(self.rule.paths[self.path]) - 1
 
     def expand(self) -> Iterator["_MatchState"]:
-        """Yield this thread, and the next one if it stands at ``**``, which may also match no name at all."""
+        """Yield this state, and the next one if it is at ``**``, which may also match no name at all."""
         yield self
         if self.segment is ANY_NAMES and not self.is_last:
             yield _MatchState(self.rule, self.path, self.position + 1)
 
     def advance(self, name: str) -> Iterator["_MatchState"]:
-        """Yield what is to be matched below a directory of that name."""
+        """Yield the states below a directory of the given name."""
         if self.segment is ANY_NAMES:
             yield from self.expand()
         elif not self.is_last and self.segment.matches(name):
@@ -69,17 +69,17 @@ class _MatchState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _ScanOptions:
-    """What the rules of a scan share: its root, and whether capital and small letters are equal (core.ignoreCase)."""
+    """Options of a scan: its root, and whether case is ignored (core.ignoreCase)."""
 
     root: Path
     fold: bool
 
 
 class IgnoreRules:
-    """The rules for the names in one directory. Immutable; `child` gives those of a directory below.
+    """Rules for the names in one directory. Immutable; `enter_directory` returns the rules of a subdirectory.
 
     Attributes:
-        repository: The innermost git repository that the directory belongs to, or None.
+        repository: The innermost git repository around the directory, or None.
     """
 
     def __init__(
@@ -92,18 +92,18 @@ class IgnoreRules:
 
     @classmethod
     def load_for_root(cls, root: Path, exclude: Sequence[str] = ()) -> "IgnoreRules":
-        """Return the rules for the names in a root directory, those of an enclosing repository included.
+        """Load the rules for a root directory, including those of an enclosing repository.
 
-        A root that its repository ignores was named on purpose: only its own rules hold then.
+        If the enclosing repository ignores the root, the user chose it on purpose: then only its own rules apply.
 
         Args:
-            root: Resolved.
-            exclude: More patterns, relative to the root; they win over all files.
+            root: Resolved path.
+            exclude: Further patterns, relative to the root; they override all files.
         """
         repository = find_repository(root)
         config = read_config(root, repository)
         rules = cls((), _ScanOptions(root, config.ignore_case))
-        enclosing_rules = rules._with_repository(repository, config)._descend_to(root) if repository else None
+        enclosing_rules = rules._with_repository(repository, config)._load_rules_at(root) if repository else None
         root_rules = enclosing_rules or rules._with_repository(None, config)._with_files(root, IGNORE_FILES)
         settings = "\n".join(exclude).encode("utf-8", "replace")
         return root_rules._with_rules(
@@ -113,14 +113,14 @@ class IgnoreRules:
         )
 
     def find_ignore_reason(self, name: str, is_dir: bool, *, tracked: bool = False) -> str | None:
-        """Return why a name in this directory is left out, or None.
+        """Return the reason why a name in this directory is ignored, or None.
 
-        Whoever walks a tree does not enter directories that are left out: what is below cannot be re-included.
+        Callers must not enter ignored directories: files below them cannot be re-included.
 
         Args:
-            name: One name, not a path.
-            is_dir: Whether it is a directory, and no link to one.
-            tracked: Git has the file in its index, so that git's own rules do not apply to it.
+            name: A name, not a path.
+            is_dir: Whether it is a directory, and not a link to one.
+            tracked: Whether the file is in git's index, so that git's rules do not apply.
         """
         key = self._normalize_name(name)
         if not self._final_filter.may_match(key):
@@ -135,11 +135,11 @@ class IgnoreRules:
         return None
 
     def enter_directory(self, directory: "Path | os.DirEntry[str]", names: Collection[str] = MARKERS) -> "IgnoreRules":
-        """Return the rules for the names in a directory of this one, its ignore files included.
+        """Return the rules for a subdirectory, including its ignore files.
 
         Args:
-            directory: Its name and place.
-            names: Which of `MARKERS` the directory has, where the caller knows; by default each is looked for.
+            directory: The subdirectory.
+            names: Names in the directory that are in `MARKERS`. By default each is looked up.
         """
         rules = self._get_child(self._normalize_name(directory.name))
         if not names:
@@ -151,13 +151,13 @@ class IgnoreRules:
         return rules._with_files(path, [name for name in IGNORE_FILES if name in names])
 
     def _normalize_name(self, name: str) -> str:
-        """Return a name as its bytes, one character for each, in small letters where those are the same."""
+        """Encode a name as its bytes, with one character for each, in lower case if case is ignored."""
         key = name if name.isascii() else os.fsencode(name).decode("latin-1")
         return lower_ascii(key) if self._options.fold else key
 
     @cached_property
     def _final_segments(self) -> list[tuple[IgnoreRule, PatternSegment]]:
-        """What a name must match for a rule to be decided, the rule that wins first."""
+        """Rules and segments that a name may complete, in order of precedence."""
         return [(state.rule, state.segment) for state in reversed(self._states) if state.is_last]
 
     @cached_property
@@ -166,14 +166,14 @@ class IgnoreRules:
 
     @cached_property
     def _inner_filter(self) -> NameFilter:
-        """Knows the names of directories below which more is to be matched than below others."""
+        """Filter for names of directories below which further segments match."""
         return NameFilter(
             [state.segment for state in self._states if not state.is_last and state.segment is not ANY_NAMES]
         )
 
     @cached_property
     def _default_child(self) -> "IgnoreRules":
-        """The rules in every directory whose name no pattern has in its middle."""
+        """Rules in every directory whose name matches no inner segment."""
         states = [advanced for state in self._states if state.segment is ANY_NAMES for advanced in state.advance("")]
         return self._with_states(states)
 
@@ -196,7 +196,7 @@ class IgnoreRules:
         return self._with_states([*self._states, *expanded])
 
     def _with_files(self, directory: Path, names: Iterable[str]) -> "IgnoreRules":
-        """Add a directory's ignore files. Like git, go on without one that is a link or cannot be read."""
+        """Add a directory's ignore files. Like git, skip a file that is a link or cannot be read."""
         rules: list[IgnoreRule] = []
         for name in names:
             label = Path(os.path.relpath(directory / name, self._options.root)).as_posix()
@@ -205,7 +205,7 @@ class IgnoreRules:
         return self._with_rules(rules) if rules else self
 
     def _with_repository(self, repository: GitRepository | None, config: GitConfig) -> "IgnoreRules":
-        """Start anew at the top of a repository: of the rules from above it, only those that are not git's hold."""
+        """Reset the rules at the top of a repository; of the outer rules, only those that are not git's apply."""
         kept_rules = IgnoreRules(
             [state for state in self._states if state.rule.applies_to_tracked], self._options, repository
         )
@@ -220,8 +220,8 @@ class IgnoreRules:
     def _parse_rules(self, data: bytes, origin: PatternOrigin) -> Iterator[IgnoreRule]:
         return parse_patterns(data, origin, fold=self._options.fold)
 
-    def _descend_to(self, root: Path) -> "IgnoreRules | None":
-        """Return the rules in a directory anywhere below this repository's top, or None if it is left out itself."""
+    def _load_rules_at(self, root: Path) -> "IgnoreRules | None":
+        """Return the rules in a directory below this repository's top, or None if the directory is ignored."""
         if self.repository is None:
             return None
         directory = self.repository.top

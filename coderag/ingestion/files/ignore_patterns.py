@@ -1,12 +1,12 @@
-"""Compile the patterns of ignore files, as git reads them.
+"""Compilation of ignore-file patterns with git's semantics.
 
-A pattern becomes a sequence of segments, one for each name of a path; `ignore` matches them name by name.
+A pattern is compiled to a sequence of segments, one for each name of a path; `ignore` matches them name by name.
 
-Not built on pathspec: its patterns differ from git's (classes, escapes, trailing blanks, ``a**/b``, bytes; the tests
-hold the cases), and it matches whole paths against every pattern.
+The library pathspec is not used: its patterns differ from git's (classes, escapes, trailing blanks, ``a**/b``, bytes; see
+the tests), and it matches whole paths against every pattern.
 
-Source: gitignore(5); ``dir.c`` and ``wildmatch.c`` of git. Like git, names and patterns are compared as bytes, here as
-one Latin-1 character for each.
+Source: gitignore(5); ``dir.c`` and ``wildmatch.c`` of git. As in git, names and patterns are compared as bytes, represented
+by Latin-1 characters.
 """
 
 import codecs
@@ -32,20 +32,20 @@ _POSIX_CLASSES = {
     "xdigit": string.hexdigits,
 }
 _NAME_CHARACTERS = frozenset(map(chr, range(1, 256))) - {"/"}
-_STAR, _ANY, _SLASH = "*", ".", "/"  # tokens; any other one is a regular expression for one character
+_STAR, _ANY, _SLASH = "*", ".", "/"  # tokens; any other token is a regular expression for one character
 _NEVER = "(?!)"
 _WITHOUT_TRAILING_SPACES = re.compile(r"(?: *(?:\\.?|[^ \\]))*", re.DOTALL)
 _GLUED_STARS = re.compile(r"([^*?\[\\]*[^*?\[\\/])\*\*+(?:/(.*))?", re.DOTALL)
 
 
 class PatternSegment(NamedTuple):
-    """What a name must match: a literal ``name``, a ``suffix`` after a star, a ``regex``; or ``any`` names (``**``)."""
+    """Condition on a name: a literal ``name``, a ``suffix`` after a star, a ``regex``, or ``any`` names (``**``)."""
 
     kind: str
     text: str = ""
 
     def matches(self, name: str) -> bool:
-        """Whether a name matches; it is in small letters if the pattern was folded."""
+        """Return whether a name matches; the name is in lower case if the pattern was folded."""
         if self.kind == "name":
             return name == self.text
         if self.kind == "suffix":
@@ -64,13 +64,13 @@ def _compile_full_match(expression: str) -> Callable[[str], re.Match[str] | None
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IgnoreRule:
-    """One pattern.
+    """A compiled pattern.
 
     Attributes:
-        reason: What to tell about a path that it ignores.
-        own: Not git's: holds for tracked files too.
-        rank: Later ranks win over earlier ones, whatever the depth of their files.
-        paths: The pattern's segments; more than one for the few patterns that stand for several.
+        reason: Reason reported for a path that it ignores.
+        applies_to_tracked: Whether it applies to tracked files, too; False for git's own patterns.
+        rank: Higher ranks override lower ones, regardless of the depth of their files.
+        paths: Segments of the pattern; several sequences for the few patterns that have alternatives.
     """
 
     reason: str
@@ -83,7 +83,7 @@ class IgnoreRule:
 
 @dataclass(frozen=True, slots=True)
 class PatternOrigin:
-    """Where patterns come from: how to name it, and how its rules rank."""
+    """Source of patterns: its label and the rank of its rules."""
 
     label: str
     applies_to_tracked: bool = False
@@ -91,7 +91,7 @@ class PatternOrigin:
 
 
 def parse_patterns(data: bytes, origin: PatternOrigin, *, fold: bool) -> Iterator[IgnoreRule]:
-    """Yield the rules in an ignore file's lines, in order."""
+    """Yield the rules of an ignore file, in order."""
     for raw in data.removeprefix(codecs.BOM_UTF8).split(b"\n"):
         if raw and not raw.startswith(b"#"):
             line = raw.removesuffix(b"\r").partition(b"\0")[0].decode("latin-1")
@@ -118,9 +118,9 @@ def _parse_line(line: str, origin: PatternOrigin, *, fold: bool) -> IgnoreRule:
 
 
 def _split_glued_stars(body: str) -> Iterator[str]:
-    """Yield patterns that together match what git does for ``a**/b``, against its manual: ``ab`` and ``a*/**/b``.
+    """Yield patterns that together match git's reading of ``a**/b``, which differs from its manual: ``ab`` and ``a*/**/b``.
 
-    Git cuts the literal beginning off before it looks at the rest, and ``**/b`` is special (``match_pathname``).
+    Git strips the literal prefix before it parses the rest, and ``**/b`` is special (``match_pathname``).
     """
     glued = _GLUED_STARS.fullmatch(body)
     if not glued:
@@ -135,20 +135,20 @@ def _split_glued_stars(body: str) -> Iterator[str]:
 
 
 def _parse_unanchored(body: str, *, fold: bool) -> _SegmentPath:
-    """Return the segments of a pattern without a slash: it matches a name at any depth."""
+    """Parse a pattern without a slash, which matches a name at any depth."""
     tokens = _tokenize_pattern(body, fold=fold)
     return (ANY_NAMES, _make_segment(tokens)) if tokens else ()
 
 
 def _parse_anchored(body: str, *, fold: bool) -> _SegmentPath:
-    """Return the segments of a pattern with a slash, or none if it can never match."""
+    """Parse a pattern with a slash; return no segments if it can never match."""
     path: list[PatternSegment] = []
     name: list[str] = []
     for token in [*_tokenize_pattern(body, fold=fold), _SLASH]:
         if token != _SLASH:
             name.append(token)
             continue
-        if not name:  # "a//b": there is no empty name
+        if not name:  # "a//b": names are never empty
             return ()
         segment = ANY_NAMES if len(name) > 1 and set(name) == {_STAR} else _make_segment(name)
         if segment is not ANY_NAMES or path[-1:] != [segment]:
@@ -170,7 +170,7 @@ def _make_segment(tokens: Sequence[str]) -> PatternSegment:
             chunks[-1] += token
     if len(chunks) == 1:
         return PatternSegment("regex", chunks[0])
-    # The leftmost place for what follows a star is always right; so no choice is kept, and time stays polynomial.
+    # The leftmost match after a star is always sufficient; atomic groups avoid backtracking, so time stays polynomial.
     middle = "".join(f"(?>.*?{chunk})" for chunk in chunks[1:-1] if chunk)
     return PatternSegment("regex", f"{chunks[0]}{middle}.*{chunks[-1]}")
 
@@ -180,7 +180,7 @@ def _is_wild(token: str) -> bool:
 
 
 def _tokenize_pattern(body: str, *, fold: bool) -> list[str]:
-    """Cut a pattern into tokens; none if it is malformed and so matches nothing. Folding lowers what is not escaped."""
+    """Tokenize a pattern; return no tokens if it is malformed and so matches nothing. Folding lowers unescaped letters."""
     tokens, position = [], 0
     try:
         while position < len(body):
@@ -194,13 +194,13 @@ def _tokenize_pattern(body: str, *, fold: bool) -> list[str]:
                 token = {"*": _STAR, "?": _ANY}.get(char) or re.escape(lower_ascii(char) if fold else char)
             tokens.append(token)
             position += 1
-    except (LookupError, ValueError):  # it ends inside an escape or a class, or the class is unknown
+    except (LookupError, ValueError):  # an unclosed escape or class, or an unknown class
         return []
     return tokens
 
 
 def _parse_bracket(body: str, start: int, *, fold: bool) -> tuple[str, int]:
-    """Return a class's regular expression and the place of its closing bracket (``dowild``, case ``[``).
+    """Parse a bracket expression; return its regular expression and the offset of ``]`` (``dowild``, case ``[``).
 
     Raises:
         LookupError, ValueError: The class is malformed.
@@ -208,7 +208,7 @@ def _parse_bracket(body: str, start: int, *, fold: bool) -> tuple[str, int]:
     negated = body[start] in "!^"
     position = start + negated
     members: set[str] = set()
-    previous = ""  # what a range may begin with
+    previous = ""  # possible start of a range
     while True:
         char = body[position]
         if char == "-" and previous and body[position + 1] != "]":
@@ -232,7 +232,7 @@ def _parse_bracket(body: str, start: int, *, fold: bool) -> tuple[str, int]:
 
 
 def _fold_characters(characters: Iterable[str], *, fold: bool) -> Iterable[str]:
-    """Return characters and, for folding, their small letters: names are compared in small letters then."""
+    """Add the lower-case forms of characters if case is folded, because names are compared in lower case then."""
     return {form for char in characters for form in (char, lower_ascii(char))} if fold else characters
 
 
@@ -249,7 +249,7 @@ def lower_ascii(text: str) -> str:
 
 
 class NameFilter:
-    """Tells names that none of some segments can match, without trying them one by one."""
+    """Rejects names that no segment can match, without trying the segments one by one."""
 
     def __init__(self, segments: Collection[PatternSegment]) -> None:
         texts = {
@@ -261,7 +261,7 @@ class NameFilter:
         self._everything = any(segment.kind == "any" for segment in segments)
 
     def may_match(self, name: str) -> bool:
-        """Whether at least one of the segments matches a name."""
+        """Return whether at least one of the segments matches a name."""
         if name in self._names or self._everything or name.endswith(self._suffixes):
             return True
         return self._match is not None and self._match(name) is not None

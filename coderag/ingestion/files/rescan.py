@@ -1,4 +1,4 @@
-"""A scan brought up to date with a few edits, without walking the repository again."""
+"""Update of a scan for a few edited files, without walking the repository again."""
 
 import os
 import stat
@@ -12,14 +12,14 @@ from coderag.ingestion.files.scanner import Scan, make_candidate
 
 
 def rescan(root: Path, previous: Scan, paths: Collection[str], *, max_file_bytes: int) -> Scan | None:
-    """Return the last scan with the status of some files as it is now; None if only a walk can tell.
+    """Update the last scan with the current status of some files; return None if a full walk is needed.
 
-    Edits and deletions of files that are known can be told; a new file may be ignored, and an ignore file changes what is.
+    Only edits and deletions of known files can be applied: a new file may be ignored, and an ignore file affects other files.
 
     Args:
         root: Folder of the repository.
-        last: What a walk found.
-        paths: What may have changed since, relative to the root; what is neither known nor there does not matter.
+        previous: The last scan.
+        paths: Possibly changed paths, relative to the root. Paths that are neither known nor present are ignored.
         max_file_bytes: Larger files are skipped.
     """
     known_paths = [candidate.path for candidate in previous.candidates]
@@ -33,7 +33,7 @@ def rescan(root: Path, previous: Scan, paths: Collection[str], *, max_file_bytes
             if is_known:
                 changed[position] = None
             elif _is_known_directory(known_paths, position, path):
-                return None  # a folder that is gone
+                return None  # a removed folder
             continue
         except OSError:
             return None

@@ -1,4 +1,4 @@
-"""Which files differ from a revision of git: committed since, changed in the working tree, or not tracked."""
+"""Files that differ from a git revision: committed since, changed in the working tree, or untracked."""
 
 import hashlib
 from collections.abc import Iterable
@@ -12,18 +12,18 @@ _MAX_COMPARED_BYTES = 100_000_000
 
 
 def find_changed_since(root: Path, revision: str, paths: Iterable[str]) -> list[str]:
-    """Return those of some files that are not on disk what they are in a revision, in their order.
+    """Return the paths whose content on disk differs from a revision, in the given order.
 
-    Contents are compared by their hashes, without git's help: it would run the filters that the repository's own
-    configuration names. Files of submodules count as not changed.
+    Contents are compared by hash without running git's diff, which would execute filters that the repository's
+    configuration names. Files of submodules count as unchanged.
 
     Args:
-        root: Folder of the repository, or one in it, that the paths start at.
-        revision: Anything that names one commit: a branch, a tag, a hash, ``HEAD~3``.
-        paths: With ``/`` between their parts.
+        root: Folder of the repository, or a folder in it; paths are relative to it.
+        revision: A name of a single commit: a branch, a tag, a hash, ``HEAD~3``.
+        paths: Paths separated by ``/``.
 
     Raises:
-        InvalidQueryError: The folder is in no git repository, there is no git, or it knows no such commit.
+        InvalidQueryError: The folder is not in a git repository, git is not available, or there is no such commit.
     """
     blobs: dict[str, str] = {}
     submodules: list[str] = []
@@ -45,9 +45,9 @@ def find_changed_since(root: Path, revision: str, paths: Iterable[str]) -> list[
 
 
 def _resolve_commit(root: Path, revision: str) -> str:
-    """Return the hash of the commit that a revision names."""
+    """Resolve a revision to the hash of its commit."""
     if find_repository(root) is None:
-        message = f"what changed since {revision!r} is not known: {root} is in no git repository"
+        message = f"cannot list changes since {revision!r}: {root} is not in a git repository"
         raise InvalidQueryError(message)
     is_malformed = not revision or revision.startswith(("-", "^")) or ".." in revision
     commit = (
@@ -56,13 +56,13 @@ def _resolve_commit(root: Path, revision: str) -> str:
         else _query_git(root, revision, "rev-list", "--ignore-missing", "--max-count=1", revision, "--")
     )
     if not commit.strip():
-        hint = "Name one commit: a branch, a tag, a hash, or as in HEAD~3."
-        raise InvalidQueryError(f"git knows no revision {revision!r} in {root}", hint=hint)
+        hint = "Name a single commit: a branch, a tag, a hash, or an expression such as HEAD~3."
+        raise InvalidQueryError(f"unknown git revision {revision!r} in {root}", hint=hint)
     return commit.strip()
 
 
 def _has_blob_content(path: Path, blob: str | None) -> bool:
-    """Whether a file has the content that git knows by a hash, as it is or with the line ends that git stores."""
+    """Return whether a file has the content of a blob, as it is or with the line endings that git stores."""
     if blob is None:
         return False
     try:
@@ -75,7 +75,7 @@ def _has_blob_content(path: Path, blob: str | None) -> bool:
 
 
 def _compute_blob_hash(data: bytes, digits: int) -> str:
-    """Return git's name for a content: by SHA-1, or by SHA-256 in a repository that is set so."""
+    """Compute git's object id of a content: SHA-1, or SHA-256 in a repository with that object format."""
     algorithm = hashlib.sha256 if digits == 64 else hashlib.sha1
     return algorithm(b"blob %d\0" % len(data) + data).hexdigest()
 
@@ -83,6 +83,6 @@ def _compute_blob_hash(data: bytes, digits: int) -> str:
 def _query_git(root: Path, revision: str, *arguments: str) -> str:
     printed = run_git(root, *arguments)
     if printed is None:
-        hint = "Is git installed, and does `git status` work there?"
-        raise InvalidQueryError(f"git cannot tell what changed since {revision!r} in {root}", hint=hint)
+        hint = "Check that git is installed and that `git status` works in this folder."
+        raise InvalidQueryError(f"git failed to list changes since {revision!r} in {root}", hint=hint)
     return printed.decode("utf-8", "surrogateescape")

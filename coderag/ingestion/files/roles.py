@@ -1,7 +1,7 @@
-"""What a file is for, judged from its path alone.
+"""Role of a file, judged by its path alone.
 
-Directories speak first, in the order of `_DIRECTORIES`: what is vendored stays vendored even in its tests. Then the
-file's name does, by the conventions of its language.
+Directories take precedence, in the order of `_DIRECTORY_PATTERNS`: tests of vendored code are vendored. The file name
+decides next, by the conventions of its language.
 """
 
 import re
@@ -35,7 +35,7 @@ _DIRECTORY_NAMES: tuple[tuple[Role, str], ...] = (
 _DIRECTORY_PATTERNS = [(role, re.compile(rf"(?:^|/)(?:{names})(?:/|$)")) for role, names in _DIRECTORY_NAMES]
 
 _PRODUCTION = re.compile(r"(?:^|/)src/main(?:/|$)")
-"""Below it packages are named freely (``com.example.demo``, ``org.springframework.test``) and tests are elsewhere."""
+"""Packages below it have arbitrary names (``com.example.demo``, ``org.springframework.test``); tests are elsewhere."""
 
 _GENERATED_NAME = re.compile(
     r"_pb2(?:_grpc)?\.pyi?$|\.pb(?:\.gw|\.validate)?\.(?:go|cc|h|c|swift|dart)$|_pb\.(?:js|rb|d\.ts)$|_grpc\.pb\.\w+$"
@@ -43,7 +43,7 @@ _GENERATED_NAME = re.compile(
 )
 
 _TEST_NAME = re.compile(
-    # A prefix is a convention in few languages; elsewhere test_client.ts may be a client for tests that is shipped.
+    # The prefix is a convention in few languages; elsewhere test_client.ts may be a shipped test client.
     r"^test_[^/]*\.(?:py|c|cc|cpp|cxx|rb|lua|dart|jl)$|^conftest\.py$|^tests\.(?:py|rs)$"
     r"|[_.-](?:test|tests|spec|e2e|cy)\.(?!(?:ya?ml|json|md|rst|txt|toml|xml)$)\w+$"
     r"|[a-z0-9](?:Tests?|Spec|Suite|TestCase)\.(?:java|kt|kts|scala|swift|cs|fs|php|groovy|hs|vb|mm?)$"
@@ -53,7 +53,7 @@ _TEST_NAME = re.compile(
 _DOCS_NAME = re.compile(
     r"\.(?:md|mdx|markdown|rst|adoc|asciidoc|txt|tex|rdoc|pod|textile|org)$"
     r"|^(?:readme|changelog|changes|history|news|copying|notice|contributing|contributors|authors|security|maintainers)$"
-    r"|^licen[cs]e(?:[-_.][\w.-]+)?$",  # with an ending, the other words are modules: history.lua, security.py
+    r"|^licen[cs]e(?:[-_.][\w.-]+)?$",  # with an extension, the other words are modules: history.lua, security.py
     re.IGNORECASE,
 )
 
@@ -68,7 +68,7 @@ _CONFIG_NAME = re.compile(
 
 @lru_cache(1 << 14)
 def classify_role(path: str) -> Role:
-    """Return what a file is for, from its path relative to the repository with ``/`` between the parts."""
+    """Classify the role of a file by its path, relative to the repository and separated by ``/``."""
     directory, _, name = path.rpartition("/")
     directory_role = _classify_directory(directory)
     if directory_role in ("vendored", "generated", "test"):

@@ -1,8 +1,8 @@
-"""Walk a repository: which files are to be read, which are left out, and why.
+"""Repository scan: candidates for indexing, and ignored and skipped files with reasons.
 
-Git's rules and ``.coderagignore`` decide (see `ignore`); files that git tracks are kept even where a pattern of git's
-matches them. Nothing outside the root is looked at, no link is followed, and every file ends as a candidate, as skipped
-or failed with a reason, or as (part of) something that is listed as ignored.
+Git's rules and ``.coderagignore`` decide (see `ignore`). Files that git tracks are included even if a git pattern matches
+them. Files outside the root are not accessed, and links are not followed. Every file is a candidate, is skipped or failed
+with a reason, or is (part of) an ignored path.
 """
 
 import errno
@@ -33,7 +33,9 @@ def _split_words(text: str) -> frozenset[str]:
 _EXCLUDED_DIRECTORIES = _split_words(".git .hg .svn .coderag")
 
 
-_EXCLUDED_FILES = _split_words(".git .coderag.local.yaml")  # a worktree's link to its repository; our file for secrets
+_EXCLUDED_FILES = _split_words(
+    ".git .coderag.local.yaml"
+)  # a worktree's link to its repository; CodeRAG's file of secrets
 
 
 _EXCLUDED_REASON = "always left out"
@@ -78,17 +80,18 @@ _SPECIAL_KINDS = (
 _HAS_CHANGE_TIME = os.name != "nt"
 
 
-_JUNCTION_TAG = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT, which the stat module has on Windows only
+_JUNCTION_TAG = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT; the stat module has it on Windows only
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What a walk found.
+    """Result of a walk.
 
     Attributes:
-        candidates: By path.
-        skipped: Files, and directories (ending in ``/``) that cannot be listed, decided without reading; by path.
-        ignored: ``(path, reason)`` of what the rules leave out; a directory ends in ``/`` and was not entered.
+        candidates: Candidates, sorted by path.
+        skipped: Files that are skipped without reading, and directories (ending in ``/``) that cannot be listed, sorted by
+            path.
+        ignored: ``(path, reason)`` of paths that the rules exclude; a directory ends in ``/`` and is not entered.
     """
 
     candidates: list[FileCandidate] = field(default_factory=list)
@@ -97,16 +100,16 @@ class Scan:
 
 
 def make_candidate(path: str, status: os.stat_result) -> FileCandidate:
-    """Return a file with its status."""
+    """Make the candidate of a file from its status."""
     ctime_ns = status.st_ctime_ns if _HAS_CHANGE_TIME else 0
     return FileCandidate(path, status.st_size, status.st_mtime_ns, status.st_ino, ctime_ns)
 
 
 def check_root(path: Path) -> Path:
-    """Return a directory's real path, if it is one to be indexed.
+    """Return the real path of a directory, if it may be indexed.
 
     Raises:
-        IngestionError: There is no such directory, it cannot be read, or it is one that nobody means to index.
+        IngestionError: The directory does not exist, cannot be read, or is one that is never indexed.
     """
     root = resolve_folder(path)
     _reject_unsafe_root(root)
@@ -116,33 +119,33 @@ def check_root(path: Path) -> Path:
 def _reject_unsafe_root(root: Path) -> None:
     if root == root.parent:
         raise IngestionError(
-            f"{root}: the root of the file system is never indexed", hint="Name a repository below it."
+            f"{root}: the root of the file system is never indexed", hint="Specify a repository below it."
         )
     if _find_home().is_relative_to(root):
-        raise IngestionError(f"{root}: the home directory is never indexed", hint="Name a repository below it.")
+        raise IngestionError(f"{root}: the home directory is never indexed", hint="Specify a repository below it.")
     if (root / "HEAD").is_file() and (root / "objects").is_dir() and (root / "refs").is_dir():
         raise IngestionError(
-            f"{root}: git's own data, not a working tree", hint="Name a directory with checked-out files."
+            f"{root}: a git directory, not a working tree", hint="Specify a directory with checked-out files."
         )
 
 
 def _find_home() -> Path:
     try:
         return Path.home().resolve()
-    except RuntimeError:  # a user without one
+    except RuntimeError:  # no home directory
         return Path(os.sep)
 
 
 def scan(
     root: Path, *, max_file_bytes: int = MAX_FILE_BYTES, exclude: Sequence[str] = (), deadline: float | None = None
 ) -> Scan:
-    """Return what is below a root, as `check_root` returned it.
+    """Scan the files below a root, as returned by `check_root`.
 
     Args:
-        root: Where to begin.
+        root: Folder to scan.
         max_file_bytes: Larger files are skipped.
-        exclude: More patterns in gitignore syntax, relative to the root; they win over ignore files.
-        until: When to stop, on the clock of `time.monotonic`: with what lies in the upper folders, if that is not all.
+        exclude: Further patterns in gitignore syntax, relative to the root; they override ignore files.
+        deadline: Time at which to stop, on the clock of `time.monotonic`; the upper folders are scanned first.
     """
     walk = _DirectoryWalk(root, max_file_bytes, exclude)
     walk.run(deadline)
@@ -154,13 +157,13 @@ def scan(
 
 
 class _PendingDirectory(NamedTuple):
-    """A directory to be walked.
+    """A directory to visit.
 
     Attributes:
         prefix: Its path relative to the root with a trailing ``/``; empty for the root.
-        rules: Until it is entered, for the names in its parent; then for its own.
-        tracked: What git tracks though rules match it, and the directories above that; relative to the root.
-        inherited: Why everything in it but tracked files is left out; empty if it is not.
+        rules: Rules of its parent; after it is entered, its own rules.
+        tracked: Paths that git tracks although rules match them, and the directories above them; relative to the root.
+        inherited_reason: Reason why all but tracked files in it are ignored; empty if there is none.
     """
 
     entry: "os.DirEntry[str] | Path"
@@ -171,7 +174,7 @@ class _PendingDirectory(NamedTuple):
 
 
 class _DirectoryWalk:
-    """One walk in progress."""
+    """A walk in progress."""
 
     def __init__(self, root: Path, max_file_bytes: int, exclude: Sequence[str]) -> None:
         self.result = Scan()
@@ -182,7 +185,7 @@ class _DirectoryWalk:
         self._visit_entries(_PendingDirectory(root, "", rules, _list_tracked_despite_rules(root, "", rules.repository)))
 
     def run(self, deadline: float | None = None) -> None:
-        """Walk directories until none is left, or the time is over; then the upper ones go first."""
+        """Visit directories until none is left, or the deadline passes; with a deadline, breadth first."""
         position = -1 if deadline is None else 0
         while self._pending and (deadline is None or time.monotonic() < deadline):
             self._visit_entries(self._pending.pop(position))
@@ -197,14 +200,14 @@ class _DirectoryWalk:
         if entered is None:
             return
         while entries:
-            entry = entries.pop()  # each keeps its status until it is let go
+            entry = entries.pop()  # each entry holds its status until it is released
             try:
                 self._visit(entered, entry)
-            except OSError as error:  # it vanished, or may not be looked at
+            except OSError as error:  # removed meanwhile, or not accessible
                 self._skip(entered.prefix + entry.name, "failed", describe_os_error(error))
 
     def _enter(self, directory: _PendingDirectory, markers: Collection[str]) -> _PendingDirectory | None:
-        """Return a directory with its own rules, or None if it turns out to hold what is indexed already."""
+        """Return a directory with its own rules, or None if it is another worktree of an indexed repository."""
         if isinstance(directory.entry, Path):  # the root
             return directory
         outer = directory.rules.repository
@@ -248,7 +251,7 @@ class _DirectoryWalk:
     def _explain_link(self, entry: "os.DirEntry[str]") -> str:
         try:
             target = Path(entry.path).resolve(strict=True)
-        except (OSError, RuntimeError):  # nothing there, or a loop
+        except (OSError, RuntimeError):  # missing target, or a loop
             return "broken symbolic link"
         if not target.is_relative_to(self._root):
             return "symbolic link outside the repository"
@@ -263,14 +266,14 @@ class _DirectoryWalk:
 
 
 def _list_entries(directory: "os.DirEntry[str] | Path") -> list["os.DirEntry[str]"]:
-    """Return what is in a directory.
+    """List the entries of a directory.
 
     Raises:
-        OSError: It cannot be listed, or has become a link since it was seen.
+        OSError: The directory cannot be listed, or has become a link meanwhile.
     """
     with os.scandir(directory) as listing:
         entries = list(listing)
-    if stat.S_ISLNK(os.lstat(directory).st_mode):  # the entry remembers what it was
+    if stat.S_ISLNK(os.lstat(directory).st_mode):  # the entry caches its earlier type
         raise OSError(errno.ELOOP, "is a symbolic link", os.fspath(directory))
     return entries
 
@@ -290,7 +293,7 @@ def _find_untracked_reason(directory: _PendingDirectory, name: str, *, is_dir: b
 
 
 def _find_skip_reason(name: str, status: os.stat_result, limit: int) -> str:
-    """Return why a file is not worth reading, from its name in small letters and its status; or an empty string."""
+    """Return the reason to skip a file, by its lower-case name and status; empty if there is none."""
     if not stat.S_ISREG(status.st_mode):
         return next((kind for is_kind, kind in _SPECIAL_KINDS if is_kind(status.st_mode)), "not a regular file")
     if name in _LOCK_FILES:
@@ -303,14 +306,14 @@ def _find_skip_reason(name: str, status: os.stat_result, limit: int) -> str:
 
 
 def _is_junction(entry: "os.DirEntry[str]") -> bool:
-    """Whether a directory is a Windows junction, a link that Python 3.11 does not call one."""
+    """Return whether a directory is a Windows junction, which Python 3.11 does not report as a link."""
     return os.name == "nt" and getattr(entry.stat(follow_symlinks=False), "st_reparse_tag", 0) == _JUNCTION_TAG
 
 
 def _is_unicode(name: str) -> bool:
     try:
         name.encode()
-    except UnicodeEncodeError:  # bytes that are not UTF-8 are lone surrogates here
+    except UnicodeEncodeError:  # bytes outside UTF-8 are lone surrogates here
         return False
     return True
 
@@ -320,7 +323,7 @@ def _to_printable(text: str) -> str:
 
 
 def _list_tracked_despite_rules(directory: Path, prefix: str, repository: GitRepository | None) -> Collection[str]:
-    """Return what git tracks though a pattern or one of our names leaves it out, and the directories above it."""
+    """List the paths that git tracks although a rule ignores them, and the directories above them."""
     if repository is None:
         return frozenset()
     derived_arguments = [argument for name in sorted(_DERIVED_DIRECTORIES) for argument in ("-x", f"{name}/")]

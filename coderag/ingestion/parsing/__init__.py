@@ -1,1 +1,1 @@
-"""A file's text as chunks: languages, queries, declarations and the ways of cutting. Nothing here imports LlamaIndex."""
+"""Parsing of files into chunks and facts: languages, queries, declarations and strategies. Does not import LlamaIndex."""

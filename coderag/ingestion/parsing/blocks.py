@@ -1,7 +1,7 @@
-"""Files of a language without a query, and files that do not parse: blocks of lines.
+"""Block layout of files whose language has no query, and of files that do not parse.
 
-With a grammar a file is cut at the nodes of its tree, from the top down, and small neighbours are put together; without
-one at lines that look like a declaration, and at blank lines.
+With a grammar, a file is split top-down at the nodes of its tree, and small neighbours are merged. Without a grammar, it is
+split at blank lines and at lines that look like declarations.
 """
 
 import re
@@ -23,11 +23,11 @@ from coderag.schema.chunks import SymbolRecord
 from coderag.text.token_counts import is_over_limit
 
 MAX_BLOCK_TOKENS = 350
-"""Neighbouring nodes are put together up to this size (1,200 bytes, about as much, did best of the sizes tried)."""
+"""Neighbouring nodes are merged up to this size (1,200 bytes, about as much, gave the best retrieval of the sizes tried)."""
 
 _MAX_BLOCK_BYTES = 1200
 _MAX_SPLIT_DEPTH = 60
-_HEADER_DEPTH = 3  # nodes nearer to the root than this keep their first lines with their body when split
+_HEADER_DEPTH = 3  # nodes above this depth keep their first lines with their body when split
 
 _BRANCHES = re.compile(
     rb"\b(?:if|elif|elsif|elseif|unless|for|foreach|while|until|case|when|catch|except|rescue|guard)\b|&&|\|\|"
@@ -43,11 +43,14 @@ def lay_out_blocks(
     timeout_s: float | None,
     use_tree: bool = True,
 ) -> tuple[list[Span], str]:
-    """Return a file's blocks, and what is wrong with the file (empty if nothing is).
+    """Split a file into blocks.
 
     Args:
-        strategy: What cuts the file, or leaves it to this module; and its limits.
-        use_tree: False for a file whose tree is known to be of no use.
+        strategy: Splits the file, or leaves that to this module; holds the limits.
+        use_tree: False for a file whose tree is known to be useless.
+
+    Returns:
+        The blocks, and a note on what is wrong with the file (empty if nothing is).
     """
     last = len(starts) - 1
     max_tokens = strategy.max_chunk_tokens
@@ -87,7 +90,7 @@ def lay_out_blocks(
 
 
 def _split_to_fit(data: bytes, starts: Sequence[int], lines: LineRange, max_tokens: int) -> list[tuple[int, int]]:
-    """Return start and end of some lines in bytes, or of their parts if they are too many."""
+    """Return the byte range of a line range, or of its parts if it exceeds the limit."""
     span = (starts[lines.first], starts[lines.last])
     if not is_over_limit(data[slice(*span)], max_tokens):
         return [span]
@@ -102,10 +105,11 @@ def _name_blocks(
     *,
     is_code: bool,
 ) -> list[Span]:
-    """Return the blocks of a file: each is named after the first symbol in it and knows the one around it.
+    """Name each block after the first symbol in it, and set its parent to the symbol around it.
 
     Args:
-        spans: Start and end of each in bytes, and the end of what the next one does not repeat: its symbols lie before it.
+        spans: Start and end of each block in bytes, and the offset where the next block begins. Symbols from there on
+            belong to the next block.
     """
     blocks: list[Span] = []
     open_symbols: list[SymbolRecord] = []
@@ -142,9 +146,9 @@ def _format_header(data: bytes, starts: Sequence[int], symbol: SymbolRecord) -> 
 
 
 def _find_cut_lines(root: Node, starts: Sequence[int], max_tokens: int) -> list[int]:
-    """Return the lines at which to cut a tree: nodes larger than a block are split, small neighbours stay together."""
+    """Return the lines at which to cut a tree. Nodes larger than a block are split, small neighbours stay together."""
     size = min(_MAX_BLOCK_BYTES, 3 * max_tokens)
-    ranges: list[tuple[int, int, bool]] = []  # start, end, whether it must not join the piece before
+    ranges: list[tuple[int, int, bool]] = []  # start, end, whether it starts a block
     _split_node(root, size, 0, ranges)
     cuts: list[int] = []
     begin = 0
@@ -158,7 +162,7 @@ def _find_cut_lines(root: Node, starts: Sequence[int], max_tokens: int) -> list[
 
 
 def _split_node(node: Node, size: int, depth: int, ranges: list[tuple[int, int, bool]]) -> None:
-    """Append the pieces of a node, in order; the depth is bounded, so that recursion is."""
+    """Append the byte ranges of a node in order. The depth limit bounds the recursion."""
     children = node.children if depth <= _MAX_SPLIT_DEPTH else []
     if not children:
         ranges.append((node.start_byte, node.end_byte, False))

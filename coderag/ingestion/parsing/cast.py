@@ -1,11 +1,11 @@
-"""Chunks by recursive split and merge over the syntax tree, by whole lines.
+"""Recursive split and merge over the syntax tree, by whole lines (cAST).
 
-A node that fits is kept whole and merged with the siblings beside it while they fit together; one that does not is
-replaced by its children. What stands before or after those and has fewer than ``min_tokens``, such as the header of a class
-and its closing brace, joins the first or last of them.
+A node that fits stays intact and is merged with its siblings while they fit together. A node that does not fit is replaced
+by its children. Leading and trailing lines with fewer than ``min_tokens``, such as the header of a class and its closing
+brace, join the first or last child.
 
 Source: Zhang et al., "cAST: Enhancing Code Retrieval-Augmented Generation with Structural Chunking via Abstract Syntax
-Tree", 2025. It counts characters that are no space and cuts inside lines; here sizes are in tokens.
+Tree", 2025. The paper counts non-whitespace characters and cuts inside lines; here sizes are in tokens.
 """
 
 from bisect import bisect_right
@@ -17,19 +17,19 @@ from tree_sitter import Node
 LineInterval = tuple[int, int]
 """First line (0-based) and the line after the last."""
 
-_MAX_DEPTH = 60  # bounds the recursion; what lies deeper is cut by lines
+_MAX_DEPTH = 60  # bounds the recursion; deeper nodes are split by lines
 
 
 def split_tree(
     root: Node, starts: Sequence[int], totals: Sequence[int], max_tokens: int, min_tokens: int
 ) -> list[LineInterval]:
-    """Return the lines of each chunk, in order, without overlap and without gap.
+    """Return the lines of each chunk, in order, without overlaps and gaps.
 
-    Only lines that no node divides, such as those of a long string, are left larger than ``max_tokens``.
+    Only lines that no node divides, such as those of a long string, may exceed ``max_tokens``.
 
     Args:
-        starts: Where each line begins (`trees.line_starts`).
-        totals: Tokens above each line; the last entry is the number of all (`token_counts.sum_line_tokens`).
+        starts: Byte offset of each line (`trees.find_line_starts`).
+        totals: Cumulative number of tokens above each line; the last entry is the total (`token_counts.sum_line_tokens`).
     """
     return _TreeSplitter(starts, totals, max_tokens, min_tokens).split([root], (0, len(starts) - 1), 0)
 
@@ -48,11 +48,11 @@ class _TreeSplitter:
         return self._count_tokens(lines) <= self._max_tokens
 
     def _can_absorb(self, edge: LineInterval, merged: LineInterval) -> bool:
-        """Return whether lines at the edge of a node that was split are few enough to join their neighbour."""
+        """Return whether the edge lines of a split node are few enough to join their neighbour."""
         return self._count_tokens(edge) < self._min_tokens and self._can_fit(merged)
 
     def split(self, nodes: Sequence[Node], lines: LineInterval, depth: int) -> list[LineInterval]:
-        """Return the chunks of some lines, which neighbouring nodes cover."""
+        """Return the chunks of a line range that neighbouring nodes cover."""
         if self._can_fit(lines) or depth > _MAX_DEPTH:
             return [lines]
         multiline = (node for node in nodes if self._find_line(node.start_byte) < self._find_last_line(node))
@@ -60,7 +60,7 @@ class _TreeSplitter:
         if not inner:
             return [lines]
         chunks: list[LineInterval] = []
-        can_grow = False  # whether the last chunk may take a sibling in
+        can_grow = False  # whether the last chunk may absorb a sibling
         for begin, end, members in self._group_nodes(inner, lines):
             if not self._can_fit((begin, end)):
                 parts = self.split(members, (begin, end), depth + 1)
@@ -78,7 +78,7 @@ class _TreeSplitter:
         return chunks
 
     def _group_nodes(self, nodes: Iterable[Node], lines: LineInterval) -> list[tuple[int, int, list[Node]]]:
-        """Divide lines where a node begins; nodes on one line stay together, and a comment with what is below it."""
+        """Divide lines where a node begins. Nodes on one line stay together, and a comment stays with the node below it."""
         first, last = lines
         begins = [first]
         members: list[list[Node]] = [[]]

@@ -1,4 +1,4 @@
-"""The cells of a notebook: what to parse of them, and the headings between them."""
+"""Notebook cells: their code with IPython magics masked, and their headings."""
 
 import re
 from bisect import bisect_right
@@ -16,7 +16,7 @@ _FOREIGN_MAGICS: Final = frozenset(
     b"bash sh script html javascript js r sql bigquery cypher latex markdown svg ruby perl cython system sx cmd "
     b"powershell writefile file".lower().split()
 )
-"""Magics of IPython that make a cell one of another language."""
+"""IPython cell magics whose cells are in another language."""
 _MAGIC = re.compile(
     rb"^([ \t]*(?:[\w.,\t ]+=[ \t]*)?)((?:!(?!=)|%{1,2}[A-Za-z])(?:[^\n]*\\\r?\n)*[^\n]*)"
     rb"|^([ \t]*)((?:\?{1,2}[\w.]+|[\w.]+\?{1,2})[ \t]*\r?)$",
@@ -25,7 +25,7 @@ _MAGIC = re.compile(
 
 
 def find_cells(data: bytes, starts: Sequence[int], notebook: Language) -> list[Region]:
-    """Return the cells of a notebook that are not empty, in order."""
+    """Return the non-empty cells of a notebook, in order."""
     markers = list(_CELL_MARKER.finditer(data))
     ends = [marker.start() for marker in markers[1:]] + [len(data)]
     cells = (_parse_cell(data, starts, marker, end, notebook) for marker, end in zip(markers, ends, strict=False))
@@ -46,7 +46,7 @@ def _parse_cell(data: bytes, starts: Sequence[int], marker: re.Match[bytes], end
 
 
 def _mask_magics(code: bytes) -> bytes:
-    """Return the code of a cell of the same length without commands to IPython: ``0`` stands for each."""
+    """Replace IPython commands in a cell by ``0`` and spaces; the length stays the same."""
     magic = _CELL_MAGIC.match(code)
     if magic is not None and magic[1].lower() in _FOREIGN_MAGICS:
         return to_spaces(code)
@@ -59,7 +59,7 @@ def _replace_magic(magic: re.Match[bytes]) -> bytes:
 
 
 def find_cell_headings(data: bytes, starts: Sequence[int], cells: Sequence[Region]) -> Iterator[Heading]:
-    """Yield the headings in the Markdown cells; one at the top of its cell begins with the cell's marker."""
+    """Yield the headings in Markdown cells. A heading at the top of its cell begins at the cell's marker."""
     for cell in cells:
         if cell.language is LANGUAGES["markdown"]:
             lines = data[cell.offset : starts[cell.end]].split(b"\n")

@@ -1,6 +1,6 @@
-"""Expressions as chains of names and steps, see `coderag.schema.facts`: the nodes of a member, a call, an element ...
+"""Expressions as chains of names and access steps, see `coderag.schema.facts`.
 
-The next language is one table in ``queries/chains.toml``.
+Each grammar has one table in ``queries/chains.toml``; a new language needs no code.
 """
 
 import re
@@ -15,30 +15,32 @@ from coderag.ingestion.parsing.source_text import SourceText
 from coderag.ingestion.parsing.trees import load_grammar
 from coderag.schema.facts import CONSTRUCTOR_NAME
 
-_MAX_STEPS = 24  # steps of a chain; a longer one is generated, or a fluent interface whose first steps are told anyway
-_MAX_CHAIN_CHARS = 200  # characters of a chain
+_MAX_STEPS = 24  # longer chains are generated code, or fluent interfaces whose first steps are read anyway
+_MAX_CHAIN_CHARS = 200
 COUNTED_SHAPES: Final = frozenset({"counted", "constructor"})
-"""Shapes of calls that are one node with their arguments."""
+"""Shapes of calls that include their arguments in one node."""
 
 NodeShape = tuple[str, ...]
-"""How a node is read: ``member`` with the fields of its object and its name; ``call``, ``element``, ``new`` and ``inner``
-with the field of what is called, indexed, made or seen through (none: its first child); ``either`` with the fields of
-alternatives, ``ends`` if these are its first and last child; ``cast`` for a value and its type, first and last child;
-``literal`` with the type of its value; ``name``, and ``text`` for names with something between them.
+"""Interpretation of a node, followed by names of its fields.
 
-Where overloads count their arguments: ``counted`` with the fields of the arguments and of what is called, or of the object
-and the name; ``constructor`` with those of the arguments and of ``this`` or ``super`` (none: its last and first child);
-``uncounted`` for ``Foo::bar``; ``generic`` for a name with type arguments, which are counted: ``Foo`2``. ``optional`` is what
-stands behind ``?.``, its second child, and ``bound`` with the field of the name there."""
+``member`` has the fields of its object and name. ``call``, ``element``, ``new`` and ``inner`` have the field of the callee,
+indexed value, instantiated type or inner expression (default: the first child). ``either`` has the fields of alternatives;
+``ends`` takes the first and last child as alternatives. ``cast`` is a value and its type (first and last child).
+``literal`` has the type of its value. ``name`` is a name, and ``text`` a name with separators.
+
+For languages that resolve overloads by arity: ``counted`` has the fields of the arguments and of the callee, or of the
+object and the name. ``constructor`` has the fields of the arguments and of ``this`` or ``super`` (default: the last and first
+child). ``uncounted`` is a method reference, ``Foo::bar``. ``generic`` is a name with counted type arguments: ``Foo`2``.
+``optional`` is optional chaining (``?.``) with the member in its second child; ``bound`` has the field of its name."""
 
 NODE_SHAPES: Final[Mapping[str, Mapping[str, NodeShape]]] = {
     name: {kind: tuple(shape) for kind, shape in table.items()} for name, table in read_toml("chains.toml").items()
 }
-"""For each grammar, its kinds of nodes that are part of a chain; see ``queries/chains.toml``."""
+"""Shape of each kind of node that is part of a chain, by grammar; see ``queries/chains.toml``."""
 
 
 Chain = tuple[str, int]
-"""An expression as a chain, and the offset of its last name."""
+"""A chain and the offset of its last name."""
 
 _NO_CHAIN: Chain = ("", 0)
 _PLAIN_CHAIN = re.compile(rb"[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)+")
@@ -50,28 +52,28 @@ _STEP_SUFFIXES: Final = {"call": "()", "element": "[]", "new": "{}", "inner": ""
 
 @cache
 def _load_field_ids(grammar_name: str) -> Mapping[str, int]:
-    """Return the numbers of the fields that a grammar's shapes name: a child is found faster by them than by name."""
+    """Return the field ids that a grammar's shapes use. Lookup of a child by id is faster than by name."""
     names = {name for shape in NODE_SHAPES.get(grammar_name, {}).values() for name in shape[1:]}
     numbers = {name: load_grammar(grammar_name).field_id_for_name(name) for name in names if name}
     return {name: number for name, number in numbers.items() if number is not None}
 
 
 class ChainParser:
-    """Reads the expressions of one file.
+    """Parses the expressions of one file into chains.
 
     Args:
         source: The file's text.
-        grammar_name: One of `SHAPES`; of another, no expression is a chain.
+        grammar_name: A key of `NODE_SHAPES`. For any other grammar, no expression is a chain.
     """
 
     def __init__(self, source: SourceText, grammar_name: str) -> None:
         self._source = source
         self._shapes = NODE_SHAPES.get(grammar_name, {})
         self._field_ids = _load_field_ids(grammar_name)
-        self._cache: dict[tuple[bytes, int], Chain] = {}  # by text and kind: much is written again and again
+        self._cache: dict[tuple[bytes, int], Chain] = {}  # by text and kind: expressions repeat often
 
     def parse(self, node: Node) -> Chain:
-        """Return an expression as a chain; an empty one if it is none. Alternatives are joined by ``|``."""
+        """Parse an expression; return an empty chain if it is none. Alternatives are joined by ``|``."""
         start, end = node.start_byte, node.end_byte
         if end - start > _MAX_CHAIN_CHARS:
             return self._parse_bounded(node)
@@ -87,12 +89,12 @@ class ChainParser:
         return chain if len(chain[0]) <= _MAX_CHAIN_CHARS else _NO_CHAIN
 
     def get_shape(self, node: Node) -> str:
-        """Return how a node is read, see `Shape`; nothing if it is part of no chain."""
+        """Return the shape name of a node, see `NodeShape`; empty if it is part of no chain."""
         shape = self._shapes.get(node.type)
         return shape[0] if shape else ""
 
     def parse_macro_tokens(self, name: Node) -> Chain:
-        """Return the chain that ends at a name among the tokens of a macro call; an empty one if it is none."""
+        """Parse the chain that ends at a name among the tokens of a macro call; return an empty chain if there is none."""
         ancestor = name.parent
         while ancestor is not None and ancestor.type == "token_tree":
             ancestor = ancestor.parent
@@ -109,7 +111,7 @@ class ChainParser:
             text, separator = f"{self._source.read_node(owner)}{steps}.{text}", owner.prev_sibling
         return (text, name.start_byte) if len(text) <= _MAX_CHAIN_CHARS else _NO_CHAIN
 
-    def _parse_node(self, node: Node, depth: int) -> Chain:  # noqa: PLR0911  # one case a shape
+    def _parse_node(self, node: Node, depth: int) -> Chain:  # noqa: PLR0911  # one case for each shape
         shape = self._shapes.get(node.type)
         if shape is None or not depth:
             return _NO_CHAIN
@@ -136,7 +138,7 @@ class ChainParser:
         return self._parse_combined(node, shape, depth)
 
     def _parse_combined(self, node: Node, shape: NodeShape, depth: int) -> Chain:
-        """Return what two expressions in one are together."""
+        """Combine the chains of two operands."""
         if shape[0] == "either":
             sides = [self._get_child(node, field) for field in shape[1:]]
             texts = [text for side in sides if side is not None and (text := self._parse_node(side, depth - 1)[0])]
@@ -153,7 +155,7 @@ class ChainParser:
         return last
 
     def _match_plain_chain(self, node: Node, depth: int) -> Chain | None:
-        """Return names that are joined by nothing else as one chain; None if there is more between them."""
+        """Return a chain whose text contains only names and separators; None if there is more."""
         start = node.start_byte
         match = _PLAIN_CHAIN.fullmatch(self._source.data, start, node.end_byte)
         if match is None:
@@ -170,7 +172,7 @@ class ChainParser:
         return chain, start
 
     def _parse_counted_call(self, node: Node, shape: NodeShape, depth: int) -> Chain:
-        """Return a call with its number of arguments, ``foo.bar/2()``; ``foo.bar/`` for methods that are not called."""
+        """Parse a call with its number of arguments, ``foo.bar/2()``, or a method reference, ``foo.bar/``."""
         if shape[0] == "uncounted":
             owner, name = node.named_children[0], node.named_children[-1]
             text, offset = self._parse_node(owner, depth - 1)
@@ -190,7 +192,7 @@ class ChainParser:
             return text, offset
         if shape[0] == "constructor":
             return f"{text}.{CONSTRUCTOR_NAME}/{count}()", offset
-        if text[-1] in ")]}":  # what is called is itself the value of an expression
+        if text[-1] in ")]}":  # the callee is itself the value of an expression
             return f"{text}()", offset
         return f"{_TYPE_ARGUMENTS.sub('', text) if '`' in text else text}/{count}()", offset
 

@@ -1,10 +1,10 @@
-"""Files as chunks: whole lines, in order, without overlap and without gap; their texts joined are the file's text.
+"""Splitting of files into chunks: whole lines, in order, without overlaps and gaps.
 
-Only windows overlap (`strategies`); the symbols, calls and imports of lines in two of them are the second's.
+Only windows overlap (`strategies`). Symbols, calls and imports of the shared lines belong to the second window.
 
-`parse_file` is all of it, and needs no LlamaIndex. Limits are in tokens of llama-index-core's encoding: ``max_tokens``
-holds exactly wherever the estimate is within `token_counts.TOLERANCE` of it, ``min_tokens`` decides by the estimate
-alone. Only a line that exceeds ``max_tokens`` by itself is cut inside.
+`parse_file` is the entry point and does not need LlamaIndex. Limits are in tokens of llama-index-core's encoding. Texts whose
+estimate is within `token_counts.ESTIMATE_TOLERANCE` of ``max_tokens`` are counted exactly; ``min_tokens`` is compared with the
+estimate. Only a line that exceeds ``max_tokens`` by itself is split.
 """
 
 from dataclasses import replace
@@ -32,10 +32,10 @@ MAX_TOKENS: Final = 800
 MIN_TOKENS: Final = 100
 PARSE_TIMEOUT_S: Final = 3.0
 
-_MAX_DATA_TREE_BYTES = 100_000  # bytes; structured data beyond that is records, not configuration
+_MAX_DATA_TREE_BYTES = 100_000  # larger structured data is records, not configuration
 
 
-def parse_file(  # noqa: PLR0913  # the settings of chunks, one an argument
+def parse_file(  # noqa: PLR0913  # one parameter for each setting
     path: str,
     text: str,
     language: str,
@@ -49,17 +49,17 @@ def parse_file(  # noqa: PLR0913  # the settings of chunks, one an argument
     window_tokens: int = WINDOW_TOKENS,
     window_overlap_tokens: int = WINDOW_OVERLAP_TOKENS,
 ) -> ParsedFile:
-    """Cut a file into chunks. No file makes it fail: what cannot be parsed is cut by lines, and the result's note says so.
+    """Split a file into chunks. Never fails: a file that cannot be parsed is split by lines, with a note in the result.
 
     Args:
         path: Relative to the repository's root, with ``/``.
         language: One of `languages.LANGUAGES`; any other name is treated as plain text.
-        max_tokens, min_tokens: Of a chunk, except of a window.
-        timeout_s: CPU time for each million bytes, or None in a process that may be killed (see `trees.parse`); a
-            file that takes longer is cut by lines.
-        trouble: Why its syntax tree must not be asked for, such as a parser that crashed on it; becomes its note.
-        strategy: Where it is cut, see ``docs/chunking.md``.
-        window_tokens, window_overlap_tokens: Of ``window`` alone.
+        max_tokens, min_tokens: Limits of a chunk, except of a window.
+        timeout_s: CPU time for each million bytes, or None in a process that may be killed (see `trees.parse`). A file that
+            takes longer is split by lines.
+        failure: Reason not to parse the file, such as an earlier parser crash; becomes its note.
+        strategy: How the file is split, see ``docs/chunking.md``.
+        window_tokens, window_overlap_tokens: Limits of the strategy ``window``.
 
     Raises:
         ValueError: The overlap of windows is not smaller than a window.
@@ -117,11 +117,11 @@ def _cut_by_headings(file: SourceFile, note: str) -> ParsedFile:
 
 
 def _cut_by_lines(file: SourceFile, note: str, facts: FileFacts | None = None) -> ParsedFile:
-    """Return a file in blocks; along its syntax tree, if nothing is wrong with it.
+    """Split a file into blocks, along its syntax tree if there is no note on it.
 
     Args:
         note: What is wrong with the file.
-        facts: By default those of its text. What was trouble must not be looked at in any other way that could be.
+        facts: Default: the facts of its text. Pass them for a file that must not be parsed again.
     """
     spans, problem = lay_out_blocks(
         file.data, file.starts, file.grammar, file.strategy, timeout_s=file.timeout_s, use_tree=not note
@@ -133,7 +133,7 @@ def _cut_by_lines(file: SourceFile, note: str, facts: FileFacts | None = None) -
 
 
 def _cut_by_languages(file: SourceFile) -> ParsedFile:
-    """Return a file in which other languages stand, each cut by its declarations; without chunks if that cannot be."""
+    """Split each embedded language at its declarations; return no chunks if that is impossible."""
     data, starts, strategy = file.data, file.starts, file.strategy
     limits = {"max_tokens": strategy.max_tokens, "min_tokens": strategy.min_tokens}
     layout = lay_out_embedded(data, starts, file.grammar, **limits, timeout_s=file.timeout_s)

@@ -1,4 +1,4 @@
-"""The chunks of a file that was parsed: each with the declarations, imports and calls in it."""
+"""Chunks of a parsed file with their symbols, imports and calls."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ _MAX_DOCSTRING_CHARS: Final = 4000  # characters
 
 
 class CodeChunkBuilder:
-    """Builds the chunks of one file from what it declares.
+    """Builds the chunks of one file from its declarations.
 
     Args:
         file: The file.
-        syntax: What its parser read: of all of it, or of one language in it.
+        syntax: Syntax of the whole file, or of one language in it.
     """
 
     def __init__(self, file: SourceFile, syntax: Syntax) -> None:
@@ -53,23 +53,23 @@ class CodeChunkBuilder:
         return self._build_chunks(self._layout.build_spans())
 
     def build_region(self, region: Region, *, merges_preamble: bool) -> list[ParsedChunk]:
-        """Return the chunks of a region of the file, with the tags around it.
+        """Build the chunks of a region of the file, with the tags around it.
 
         Args:
-            is_whole: Whether a little code above the first declaration belongs to it.
+            merges_preamble: Whether a short preamble joins the first declaration.
         """
         spans = self._layout.build_spans_within(region.start, region.end)
         spans[0].start, spans[-1].end = region.outer_start, region.outer_end
         for span in (spans[0], spans[-1]):
             span.tokens = estimate_tokens(self._data[self._starts[span.start] : self._starts[span.end]])
         if merges_preamble and len(spans) > 1 and spans[0].owner is None and spans[0].tokens < self._min_tokens:
-            preamble = spans.pop(0)  # imports above a function
+            preamble = spans.pop(0)  # such as imports above a function
             spans[0].start = preamble.start
             spans[0].tokens += preamble.tokens
         return self._build_chunks(spans)
 
     def annotate_metadata(self, metadata: ChunkMetadata) -> None:
-        """Add what is declared, imported and called in a chunk that was made otherwise."""
+        """Add the symbols, imports and calls within a chunk to its metadata."""
         start, end = metadata["start_byte"], metadata["end_byte"]
         symbols, imports, calls = (
             self._list_symbols(start, end),
@@ -93,7 +93,7 @@ class CodeChunkBuilder:
         return chunks
 
     def _split_to_fit(self, span: LineSpan) -> list[tuple[int, int]]:
-        """Return the spans of a piece in bytes: one, or several if it is too large."""
+        """Return the byte ranges of a span: one, or several if it is too large."""
         start, end = self._starts[span.start], self._starts[span.end]
         if not is_over_limit(self._data[start:end], self._max_tokens, span.tokens):
             return [(start, end)]
@@ -121,7 +121,7 @@ class CodeChunkBuilder:
             if kind in CALLABLE and not span.is_merged:
                 first_branch, last_branch = owner.start, owner.end
         branches = self._syntax.branches
-        own_end = min(end, self._starts[span.end - span.overlap])  # what lies below is told by the next piece
+        own_end = min(end, self._starts[span.end - span.overlap])  # facts of the overlap belong to the next span
         return ParsedChunk(
             content.decode("utf-8", "surrogatepass"),
             {
@@ -142,7 +142,7 @@ class CodeChunkBuilder:
         return signature
 
     def _read_signature(self, declaration: Declaration) -> str:
-        """Return a declaration up to its body, with an ``export`` on its line but without decorators and comments."""
+        """Return a declaration up to its body, with ``export`` on its line but without decorators and comments."""
         start = declaration.start
         if b"\n" not in self._data[declaration.outer_start : start]:
             start = declaration.outer_start

@@ -25,8 +25,8 @@ class Declaration:
         start: Where its own node begins; ``outer_start`` includes decorators, ``export`` and the like.
         body: Where its body begins and ends; None without one.
         name_start: Offset of its first name.
-        documented: Start and end of its docstring; None without one.
-        last_clause: Where the last of its clauses begins; None if it cannot have several.
+        docstring_span: Start and end of its docstring; None without one.
+        last_clause_start: Where the last of its clauses begins; None if it cannot have several.
         qualified_name: Its names from the outermost declaration of the file inwards.
     """
 

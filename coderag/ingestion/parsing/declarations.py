@@ -1,6 +1,6 @@
-"""What a source file declares: tree-sitter parses it and one query a language says what the nodes mean.
+"""Declarations of a source file: tree-sitter parses it, and a query for each language interprets the nodes.
 
-Capture convention (one query a language, of one file or several, compiled once):
+Capture convention (one query for each language, from one or more files, compiled once):
 
 ``@definition.<kind>``
     The declaration's node, or several that are one declaration (a Kotlin property and the getter beside it); *kind* is
@@ -64,16 +64,16 @@ from coderag.ingestion.parsing.trees import SyntaxUnusableError, load_grammar, p
 _NEWLINE = 10
 
 
-_MAX_NESTING = 48  # levels of nested declarations that are told apart; no program written by people has more
+_MAX_NESTING = 48  # deeper declarations are dropped; no hand-written program nests deeper
 
 
-_MAX_ERROR_SHARE = 0.5  # share of a file's bytes inside ERROR nodes up to which its declarations are used in any case
+_MAX_ERROR_SHARE = 0.5  # share of bytes in ERROR nodes up to which declarations are always used
 
 
-_MIN_DECLARED_SHARE = 0.3  # share of a file's bytes inside declarations from which they are used whatever the errors
+_MIN_DECLARED_SHARE = 0.3  # share of bytes in declarations from which errors are ignored
 
 
-# Bounds a query's memory. Its progress callback is no way to bound it: any crashes the interpreter (tree-sitter 0.26).
+# Bounds a query's memory. A progress callback cannot: any callback crashes the interpreter (tree-sitter 0.26).
 _MATCH_LIMIT = 1 << 16
 
 
@@ -89,19 +89,19 @@ _TYPE_ARGUMENTS = re.compile(r"<.*>|\[.*\]|[*&()\s]", re.DOTALL)
 
 @dataclass(slots=True)
 class Syntax:
-    """What a query found in a file. Every list is in order of position.
+    """Declarations and matches of a query in a file. Every list is ordered by position.
 
     Attributes:
         roots: Declarations that are in no other one.
-        all: Every declaration, outer before inner.
+        declarations: Every declaration, outer before inner.
         calls: Start and end of each callee's identifier.
         imports: Start of each import statement, and the module or path in it.
         branches: Start of each branch.
         comments: Start and end of each comment.
         attributes: Start and end of each attribute.
-        documented: Start and end of the file's own docstring.
-        uses: Matches of the query for the code graph: the captures of each, see `coderag.ingestion.parsing.facts`.
-        has_callbacks: Whether what is declared at the top, but indented, is inside a statement; else only inside a wrapper.
+        docstring_span: Start and end of the file's own docstring.
+        graph_matches: Captures of each match of the code graph's query, see `coderag.ingestion.parsing.facts`.
+        has_callbacks: Whether an indented top-level declaration is inside a statement; otherwise it is inside a wrapper.
         note: What is wrong with the file; empty if nothing is.
     """
 
@@ -119,7 +119,7 @@ class Syntax:
     note: str = ""
 
     def unlink_declarations(self) -> None:
-        """Take the declarations apart, which refer to one another: else the collector would have to find them."""
+        """Clear the references between declarations, which form cycles, so that no garbage collection is needed."""
         for declaration in self.declarations:
             declaration.parent = None
             declaration.children = []
@@ -129,13 +129,13 @@ class Syntax:
 class _CompiledQuery:
     query: Query
     kinds: dict[str, str]  # capture name -> kind
-    receivers: dict[str, str]  # capture name -> the receiver that it stands for
-    first_graph_pattern: int  # number of the first pattern for the code graph
+    receivers: dict[str, str]  # capture name -> receiver
+    first_graph_pattern: int  # index of the first pattern for the code graph
 
 
 @cache
 def _compile_query(language: Language) -> _CompiledQuery:
-    """Return both queries of a language as one: to go through a tree takes most of the time."""
+    """Compile both queries of a language as one: traversing the tree takes most of the time."""
     declarations = f"{language.read_query()}\n(ERROR) @_error\n"
     query = Query(load_grammar(language.grammar), declarations + language.read_graph_query())
     starts = [query.start_byte_for_pattern(number) for number in range(query.pattern_count)]
@@ -149,14 +149,14 @@ def _compile_query(language: Language) -> _CompiledQuery:
 
 
 def read_syntax(data: bytes, language: Language, *, timeout_s: float | None) -> Syntax:
-    """Parse a file and find what it declares, imports and calls.
+    """Parse a file and find its declarations, imports and calls.
 
     Args:
-        language: One with a grammar and a query.
-        timeout_s: For the parser, see `parse`.
+        language: A language with a grammar and a query.
+        timeout_s: Time limit of the parser, see `parse`.
 
     Raises:
-        SyntaxUnusableError: The parser took too long, or understood too little.
+        SyntaxUnusableError: The parser took too long, or most of the file is a syntax error.
     """
     root = parse(unwrap_transparent(data, language), language, timeout_s=timeout_s).root_node
     syntax = Syntax(root, has_callbacks=bool(language.opening) or not language.transparent)
@@ -213,7 +213,7 @@ def _collect_spans(nodes: list[Node]) -> list[tuple[int, int]]:
 
 
 def _collect_text_spans(nodes: list[Node], data: bytes) -> list[tuple[int, int]]:
-    """Return the spans of nodes to which a grammar may count the line break behind them, and the indentation below."""
+    """Return the spans of nodes without the trailing line break and indentation that some grammars include."""
     return [
         (start, start + len(data[start:end].rstrip()) if data[end - 1 : end].isspace() else end)
         for start, end in _collect_spans(nodes)
@@ -221,7 +221,11 @@ def _collect_text_spans(nodes: list[Node], data: bytes) -> list[tuple[int, int]]
 
 
 def _check_errors(syntax: Syntax, spans: list[tuple[int, int]], data: bytes) -> str:
-    """Return a note about syntax errors, or raise if most of the file is one and little in it is a declaration."""
+    """Return a note on syntax errors.
+
+    Raises:
+        SyntaxUnusableError: Most of the file is an error and little of it is a declaration.
+    """
     if not spans:
         return "" if _is_missing_newline(syntax.root) else "syntax error: something is missing"
     is_whole = spans[0] == (syntax.root.start_byte, syntax.root.end_byte)
@@ -237,7 +241,7 @@ def _check_errors(syntax: Syntax, spans: list[tuple[int, int]], data: bytes) -> 
 
 
 def _is_missing_newline(root: Node) -> bool:
-    """Return whether all that is missing is the end of the last line, which some grammars ask for."""
+    """Return whether only the final newline is missing, which some grammars require."""
     node = root
     while node.child_count:
         node = node.children[-1]
@@ -245,7 +249,7 @@ def _is_missing_newline(root: Node) -> bool:
 
 
 def _count_covered_bytes(spans: list[tuple[int, int]]) -> int:
-    """Return how many bytes some spans cover together."""
+    """Return the size of the union of spans in bytes."""
     total = covered_end = 0
     for start, end in spans:
         total += max(0, end - max(start, covered_end))
@@ -271,7 +275,7 @@ def _add_definition(
     located_names += [
         (name.start_byte, _read_name(data, name).partition("=")[0]) for name in captures.get("name.assigned", ())
     ]
-    names = [(offset, name) for offset, name in located_names if name]  # the parser may have made up a missing one
+    names = [(offset, name) for offset, name in located_names if name]  # the parser may insert a missing name
     bodies = captures.get("body") or [body for body in [node.child_by_field_name("body")] if body is not None]
     if "receiver" in captures:
         receivers = [_read_text(data, first, last) for first, last in _collect_spans(captures["receiver"])]
@@ -314,7 +318,7 @@ def _list_imports(imports: dict[int, tuple[int, list[tuple[int, int]]]], data: b
 
 
 def _nest_declarations(declarations: Iterable[Declaration], syntax: Syntax, separator: str) -> list[Declaration]:
-    """Put each declaration into the innermost one around it, join clauses, drop those that say nothing, qualify the names."""
+    """Nest declarations, join clauses, drop irrelevant ones and qualify the names."""
     roots: list[Declaration] = []
     nested: list[Declaration] = []
     open_declarations: list[Declaration] = []
@@ -322,7 +326,7 @@ def _nest_declarations(declarations: Iterable[Declaration], syntax: Syntax, sepa
     for declaration in sorted(declarations, key=lambda item: (item.start, -item.end)):
         while open_declarations and open_declarations[-1].end <= declaration.start:
             open_declarations.pop()
-        if not declaration.names:  # nothing but a wrapper of what comes first inside it
+        if not declaration.names:  # only a wrapper of the first declaration inside it
             wrappers.append(declaration)
             continue
         outer = open_declarations[-1] if open_declarations else None
@@ -367,7 +371,7 @@ def _merge_nested(outer: Declaration, inner: Declaration) -> None:
 def _is_next_clause(
     previous: Declaration, clause: Declaration, outer: Declaration | None, attributes: list[tuple[int, int]]
 ) -> bool:
-    """Return whether a declaration is a further clause of the one before it in their scope."""
+    """Return whether a declaration is a further clause of the previous one in its scope."""
     if (
         previous.last_clause_start is None
         or clause.last_clause_start is None
@@ -375,7 +379,7 @@ def _is_next_clause(
     ):
         return False
     if outer is not None and outer.last_clause_start is not None and previous.start < outer.last_clause_start:
-        return False  # two helpers of one name, each in a clause of its own
+        return False  # two helpers of the same name, each in its own clause
     return bisect_left(attributes, (previous.end,)) == bisect_left(attributes, (clause.start,))
 
 
@@ -384,7 +388,7 @@ def _join_clause(declaration: Declaration, clause: Declaration, branches: list[i
         declaration.body = (clause.start, clause.end)
     elif clause.body is not None:
         declaration.body = (declaration.body[0], clause.end)
-        if clause.name == declaration.name:  # else the second of ``a, b :: Int``
+        if clause.name == declaration.name:  # otherwise the second name of ``a, b :: Int``
             insort(branches, clause.start)
     if _KIND_PRECEDENCE.get(clause.kind, 9) > _KIND_PRECEDENCE.get(declaration.kind, 9):
         declaration.kind = clause.kind
@@ -402,7 +406,7 @@ def _qualify(declaration: Declaration, outer: Declaration | None, separator: str
 
 
 def _attach_details(syntax: Syntax, nodes_by_capture: dict[str, list[Node]], data: bytes) -> None:
-    """Give wrappers, bases and docstrings to their declarations."""
+    """Attach wrappers, bases and docstrings to their declarations."""
     starts = [declaration.start for declaration in syntax.declarations]
     for start, end in _collect_spans(nodes_by_capture["wrapper"]):
         index = bisect_left(starts, start)
@@ -440,11 +444,11 @@ def _find_attribute(syntax: Syntax, offset: int) -> tuple[int, int] | None:
 
 
 def find_innermost(declarations: list[Declaration], starts: list[int], offset: int) -> Declaration | None:
-    """Return the innermost of a file's declarations around a byte; None if there is none.
+    """Return the innermost declaration around a byte; None if there is none.
 
     Args:
-        declarations: All of the file's, in order.
-        starts: Where each begins.
+        declarations: All declarations of the file, in order.
+        starts: Start offset of each.
     """
     index = bisect_right(starts, offset) - 1
     declaration = declarations[index] if index >= 0 else None

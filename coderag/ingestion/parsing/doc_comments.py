@@ -1,4 +1,4 @@
-"""Documentation as text: docstrings and comments without their marks, and signatures on one line."""
+"""Documentation text: docstrings and comments without markers, and one-line signatures."""
 
 import re
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ _MAX_SIGNATURE_CHARS = 300
 
 
 def clean_docstring(literal: str) -> str:
-    """Return the text of a string literal that documents something, without quotes and common indentation."""
+    """Return the text of a documenting string literal, without quotes and common indentation."""
     quoted = _QUOTES.match(literal.strip())
     return _strip_indentation((quoted[2] if quoted else literal).split("\n"))
 
 
 def clean_comment(comment: str) -> str:
-    """Return the text of the comments of one block, without the marks of any language known here."""
+    """Return the text of a comment block, without the markers of any supported language."""
     text = comment
-    if any(mark in comment for mark in _CLOSING_MARKS):  # looking for them everywhere costs more than all the rest
+    if any(mark in comment for mark in _CLOSING_MARKS):  # searching every comment costs more than all the rest
         text = _OPENING.sub("", _CLOSING.sub("", comment))
     return _strip_indentation(_RULE.sub("", _LINE_MARK.sub("", text)).strip("\n").split("\n"))
 
@@ -34,6 +34,6 @@ def _strip_indentation(lines: Sequence[str]) -> str:
 
 
 def format_signature(text: str) -> str:
-    """Return a declaration's text up to its body on one line, cut to about 300 characters."""
+    """Format a declaration's header as one line, truncated to about 300 characters."""
     line = " ".join(text.split())
     return line if len(line) <= _MAX_SIGNATURE_CHARS else line[: _MAX_SIGNATURE_CHARS - 1] + "…"

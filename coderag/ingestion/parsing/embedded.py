@@ -1,11 +1,11 @@
-"""Files in which other languages stand: markup with scripts and styles, notebooks.
+"""Files with embedded languages: markup with scripts and styles, notebooks.
 
-Each language's code is parsed where it stands, the rest of the file being space to its parser, and laid out as in a file of
-its own. What is around it becomes blocks of markup, or sections of a notebook, which know what is declared and called in
-them. The language of a chunk is the file's all the same: a file has one, which reports count and filters ask for.
+The code of each language is parsed in place, with the rest of the file masked by spaces, and laid out as in a file of its
+own. The text around it becomes blocks of markup, or sections of a notebook, with their own symbols and calls. Every chunk
+has the language of the file, because reports and filters expect one language for each file.
 
-Lines of nothing but space are in no part: they belong to the chunk above and count for nothing. The outputs of a notebook
-leave thousands of them.
+Blank lines are in no part: they belong to the chunk above and do not count towards its size. Notebook outputs leave
+thousands of them.
 """
 
 from bisect import bisect_left
@@ -25,17 +25,17 @@ from coderag.ingestion.parsing.splitting import split_lines
 from coderag.ingestion.parsing.trees import SyntaxUnusableError
 from coderag.text.token_counts import estimate_tokens
 
-_MAX_GAP_LINES: Final = 30  # empty lines between cells that share a chunk
+_MAX_GAP_LINES: Final = 30
 _MAX_MARKUP_TOKENS: Final = 700
 
 
 @dataclass(slots=True)
 class EmbeddedLayout:
-    """How a file is cut.
+    """Layout of a file with embedded languages.
 
     Attributes:
-        parts: In order; a region is to be cut at what its language's syntax declares in it.
-        syntaxes: By language; all are of the whole file.
+        parts: Regions and spans in order. A region is still to be split at the declarations of its language.
+        syntaxes: Syntax by language; offsets are in the whole file.
         note: What is wrong with the file; empty if nothing is.
     """
 
@@ -53,10 +53,10 @@ def lay_out_embedded(
     min_tokens: int,
     timeout_s: float | None,
 ) -> EmbeddedLayout:
-    """Lay out a file; nothing comes of a notebook without cells.
+    """Lay out a file with embedded languages. The layout of a notebook without cells is empty.
 
     Args:
-        language: One with scripts or cells.
+        language: A language with scripts or cells.
         timeout_s: For each parser, see `trees.parse`.
     """
     regions = (find_cells if language.cells else find_elements)(data, starts, language)
@@ -89,7 +89,7 @@ def lay_out_embedded(
 def _read_syntaxes(
     data: bytes, starts: Sequence[int], regions: Sequence[Region], timeout_s: float | None
 ) -> tuple[dict[str, Syntax], str]:
-    """Return the syntax of each language that has a query, and what is wrong with the code."""
+    """Return the syntax of each language that has a query, and a note on errors in the code."""
     syntaxes: dict[str, Syntax] = {}
     notes = []
     languages = {region.language.name: region.language for region in regions if region.language is not None}
@@ -102,7 +102,7 @@ def _read_syntaxes(
         except SyntaxUnusableError as error:
             notes.append(f"{name}: {error}; cut by lines")
             continue
-        # Scripts are often indented as a whole: then a line's indentation says nothing of where its declaration is.
+        # Scripts are often indented as a unit: then indentation does not show where a declaration is nested.
         syntax.has_callbacks = not any(
             data[starts[embedded.start] : starts[embedded.start] + 1].isspace() for embedded in language_regions
         )
@@ -119,9 +119,10 @@ def _is_separate(
     layout: EmbeddedLayout,
     min_tokens: int,
 ) -> bool:
-    """Return whether a region is cut by itself, rather than being part of what is around it.
+    """Return whether a region becomes chunks of its own, rather than part of the text around it.
 
-    A cell is told by the prose around it unless it declares much; a script is if it is small and declares little.
+    A cell stays with the prose around it unless it is large and declares functions or types. A script stays with its markup
+    only if it is small and declares neither.
     """
     syntax = layout.syntaxes.get(region.language.name) if region.language is not None else None
     if syntax is None:
@@ -136,7 +137,7 @@ def _is_separate(
 
 
 def _group_cells(cells: Sequence[Region], separate_cells: Sequence[Region]) -> Iterator[Region | tuple[int, int]]:
-    """Yield the cells that are apart, and the lines ``[first, last)`` of the others where no wide gap is between them."""
+    """Yield separate cells, and line ranges ``[first, last)`` of the other cells between wide gaps."""
     run: tuple[int, int] | None = None
     separate_ids = {id(cell) for cell in separate_cells}
     for cell in cells:
@@ -153,7 +154,7 @@ def _group_cells(cells: Sequence[Region], separate_cells: Sequence[Region]) -> I
 
 
 def _lay_out_markup(data: bytes, starts: Sequence[int], first: int, last: int, max_tokens: int) -> Iterator[Span]:
-    """Yield the blocks of some lines, without the empty ones at both ends; none if tags are closed and nothing else."""
+    """Yield the blocks of a line range without blank lines at both ends; nothing if there are only closing tags."""
     while first < last and not data[starts[first] : starts[first + 1]].strip():
         first += 1
     while first < last and not data[starts[last - 1] : starts[last]].strip():

@@ -1,7 +1,7 @@
-"""Entries of data, style sheets and builds: where they end, and which of them are worth a name.
+"""Entries of data, style sheets and builds: their extent, and the selection of entries worth a symbol.
 
-In the grammars of YAML and TOML what is below an entry belongs to it up to the next one, with the comment above that; a
-Dockerfile's has no stages, only the instructions that begin them.
+In the grammars of YAML and TOML, an entry extends to the next one and includes the comment above that. The grammar of
+Dockerfile has no stages, only the instructions that begin them.
 """
 
 from bisect import bisect_left
@@ -14,16 +14,16 @@ from coderag.ingestion.parsing.declaration_records import Declaration
 from coderag.ingestion.parsing.trees import trim_end
 
 ENTRY_KINDS: Final = frozenset({"key", "resource", "rule", "section"})
-"""Kinds of what is declared in data, style sheets and builds, and not in programs."""
+"""Kinds of declarations in data, style sheets and builds, but not in programs."""
 
 _MAX_KEYS = 500
-"""A file with more is a table; the names of its records say nothing."""
+"""A file with more keys is a table, whose keys are not worth a symbol."""
 
 
 def settle_entries(
     declarations: Iterable[Declaration], root: Node, comments: Sequence[tuple[int, int]], data: bytes
 ) -> list[Declaration]:
-    """Let each entry end with its own text, and leave out the keys that are data: those on one line, and of tables.
+    """End each entry with its own text, and drop keys that are data: those on one line, and of tables.
 
     Args:
         comments: Start and end of each comment of the file, in order.
@@ -40,7 +40,7 @@ def settle_entries(
 
 
 def _extend_sections(sections: Sequence[Declaration], root: Node) -> None:
-    """Let each section reach to the next one; the nodes that begin them are children of the root."""
+    """Extend each section to the next one. The nodes that begin sections are children of the root."""
     if not sections:
         return
     by_start = {section.start: section for section in sections}
@@ -54,7 +54,10 @@ def _extend_sections(sections: Sequence[Declaration], root: Node) -> None:
 
 
 def _find_own_end(entry: Declaration, comments: Sequence[tuple[int, int]], data: bytes) -> int:
-    """Return where an entry ends without the space behind it and the comments, no deeper than itself, of the next one."""
+    """Return the end of an entry without trailing space and without the comments of the next entry.
+
+    Comments indented deeper than the entry belong to it.
+    """
     column = entry.start - data.rfind(b"\n", 0, entry.start)
     end = trim_end(data, entry.start, entry.end)
     index = bisect_left(comments, (end,)) - 1
@@ -69,7 +72,7 @@ def _find_own_end(entry: Declaration, comments: Sequence[tuple[int, int]], data:
 
 
 def _drop_tables(keys: Sequence[Declaration]) -> list[Declaration]:
-    """Return the keys of the upper levels, as many levels as a file may have keys."""
+    """Return the keys of the upper levels, down to the level that exceeds `_MAX_KEYS`."""
     levels: list[list[Declaration]] = []
     open_ends: list[int] = []
     for key in sorted(keys, key=lambda entry: (entry.start, -entry.end)):

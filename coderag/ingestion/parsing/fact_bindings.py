@@ -1,4 +1,4 @@
-"""The names of a file for values, as facts; the captures are explained in `coderag.ingestion.parsing.facts`."""
+"""Bindings of a file as facts; `coderag.ingestion.parsing.facts` explains the captures."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -10,12 +10,12 @@ from coderag.ingestion.parsing.source_text import MAX_TYPE_CHARS, Captures, Sour
 from coderag.ingestion.parsing.text_ranges import TextRanges
 from coderag.schema.facts import MODULE_SCOPE, Binding
 
-_CHAIN_HEAD = re.compile(r"[^.(\[{|/]*")  # the first name of a chain
+_CHAIN_HEAD = re.compile(r"[^.(\[{|/]*")
 _PLAIN_TYPE = re.compile(r"[\w.$]+")
 _SELF_TYPES = frozenset({"cls", "Self", "static"})
 _METATYPE = re.compile(r"(?i)\btype(?:of)?\b")
 _MAX_LOCAL_STEPS = 3
-_INFERRED_TYPES = frozenset({"var"})  # what stands for a type that is the value's
+_INFERRED_TYPES = frozenset({"var"})  # keywords for an inferred type
 _VISIBLE_KINDS = CLASS_LIKE | {"namespace", "type_alias"}
 _VALUE_STEPS = {"value": "", "elements": "[]", "entered": ".__enter__()", "made": "{}"} | {
     f"value.{n}": f".{n}" for n in range(4)
@@ -23,26 +23,26 @@ _VALUE_STEPS = {"value": "", "elements": "[]", "entered": ".__enter__()", "made"
 
 
 class BindingReader:
-    """Reads the names for values of a file.
+    """Reads the bindings of a file: names and the types or values that they are bound to.
 
     Attributes:
-        outside: Those of the module and of types.
-        local: Those of functions.
+        visible: Bindings of the module and of types, which other files see.
+        local: Bindings of functions.
     """
 
     def __init__(self, source: SourceText, scopes: ScopeTable, chains: ChainParser) -> None:
         self.visible: dict[Binding, None] = {}
         self.local: dict[Binding, None] = {}
-        self._value_scopes: dict[Binding, int] = {}  # the scope in which a field gets its value
+        self._value_scopes: dict[Binding, int] = {}  # scope in which a field gets its value
         self._source = source
         self._scopes = scopes
         self._chains = chains
 
     def read(self, captures: Captures, blocks: TextRanges) -> None:
-        """Read what a name is bound to.
+        """Read the bindings of a match.
 
         Args:
-            blocks: All of the file.
+            blocks: All blocks of the file.
         """
         kind = "bind" if "bind" in captures else "bind.member" if "bind.member" in captures else "bind.type"
         member = "bind.member" in captures
@@ -72,7 +72,7 @@ class BindingReader:
                 )
 
     def read_item(self, captures: Captures) -> None:
-        """Read a field that has a position for its name."""
+        """Read a field that is named by its position."""
         for node in captures["bind.item"]:
             scope = self._scopes.find_binding_scope(node.start_byte, self._source.read_node(node), member=True)
             siblings = node.parent.children_by_field_name("type") if node.parent is not None else []
@@ -80,7 +80,7 @@ class BindingReader:
             self.visible[Binding(scope, str(siblings.index(node)), self._source.read_type(node), "", line)] = None
 
     def read_entry(self, captures: Captures) -> None:
-        """Read a member of an object that a variable holds."""
+        """Read a member of an object literal that is bound to a variable."""
         for node in captures["bind.entry"]:
             declaration = self._scopes.find_declaration(node.start_byte)
             value = self._chains.parse(captures["value"][0])[0]
@@ -89,10 +89,10 @@ class BindingReader:
                 self.visible[Binding(self._scopes.get_scope(declaration), name, "", value, line)] = None
 
     def settle(self, imported: Set[tuple[int, str, int]]) -> None:
-        """Drop what says nothing, and spell out what other files see.
+        """Drop bindings without information, and expand local names in bindings that other files see.
 
         Args:
-            imported: Scope, name and line of names that an import brings: ``const a = require("a")``.
+            imported: Scope, name and line of imported names: ``const a = require("a")``.
         """
         for bindings in (self.visible, self.local):
             for binding in (
@@ -105,9 +105,9 @@ class BindingReader:
         self._expand_locals()
 
     def find_variables(self) -> dict[tuple[int, str], list[Binding]]:
-        """Return by scope and name the bindings of what is a variable for sure: its name means no declaration.
+        """Return the bindings of unambiguous variables by scope and name: names that mean no declaration.
 
-        One that holds a type, ``cls`` or ``kind: type[Foo]``, means that type.
+        A variable that holds a type, ``cls`` or ``kind: type[Foo]``, means that type and is excluded.
         """
         local_bindings = _group_by_name(self.local)
         type_scopes = {scope for scope, kind in enumerate(self._scopes.kinds) if kind in CLASS_LIKE}
@@ -133,7 +133,7 @@ class BindingReader:
         return ""
 
     def _read_container(self, captures: Captures) -> str:
-        """Return the chain of what a name is a member of; empty if that is unknown."""
+        """Return the chain of the value of which a name is a member; empty if it is unknown."""
         if "typed.whole" in captures:
             text = self._source.read_type(captures["typed.whole"][0])
             return f"{text}{{}}" if _PLAIN_TYPE.fullmatch(text) else ""
@@ -141,7 +141,7 @@ class BindingReader:
         return "" if "|" in text else text
 
     def _expand_locals(self) -> None:
-        """Put in place of local names what they stand for, where other files ask: in fields, and in what functions return."""
+        """Replace local names by their values where other files look: in fields, and in return values."""
         local_bindings = _group_by_name(self.local)
         for binding in [binding for binding in self.visible if binding.value and not binding.type]:
             scope = self._value_scopes.get(binding, binding.scope)
@@ -164,7 +164,7 @@ class BindingReader:
 
 
 def _drop_uninformative(bindings: dict[Binding, None]) -> None:
-    """Drop bindings that say nothing of a name of which another one in the same place says more."""
+    """Drop bindings without type and value if another binding of the name on the same line has one."""
     uninformative = [binding for binding in bindings if not (binding.type or binding.value)]
     if uninformative:
         informative = {
@@ -176,7 +176,7 @@ def _drop_uninformative(bindings: dict[Binding, None]) -> None:
 
 
 def _expand_chain(chain: str, scope: int, local_bindings: Mapping[tuple[int, str], Sequence[Binding]]) -> str:
-    """Return a chain with what its first name stands for in a function, if that is one thing only."""
+    """Replace the first name of a chain by its value in a function, if that is unambiguous."""
     for _ in range(_MAX_LOCAL_STEPS):
         head = _get_first_name(chain)
         candidates = local_bindings.get((scope, head), ())
@@ -192,7 +192,7 @@ def _expand_chain(chain: str, scope: int, local_bindings: Mapping[tuple[int, str
 
 
 def is_bound_at(bindings: Sequence[Binding], line: int) -> bool:
-    """Return whether one of some bindings is known at a line."""
+    """Return whether at least one of the bindings is in effect at a line."""
     return any(not binding.last_line or binding.first_line <= line <= binding.last_line for binding in bindings)
 
 
@@ -204,7 +204,7 @@ def _group_by_name(bindings: Iterable[Binding]) -> dict[tuple[int, str], list[Bi
 
 
 def collect_first_names(chains: Set[str]) -> set[str]:
-    """Return the first name of each of some chains."""
+    """Return the first name of each chain."""
     return {_get_first_name(chain) for chain in chains}
 
 

@@ -1,4 +1,4 @@
-"""The imports of a file, as facts; the captures are explained in `coderag.ingestion.parsing.facts`."""
+"""Imports of a file as facts; `coderag.ingestion.parsing.facts` explains the captures."""
 
 from collections.abc import Callable, Mapping
 
@@ -12,9 +12,9 @@ from coderag.schema.facts import Import
 _MODULE_BINDINGS: Mapping[str, Callable[[str], tuple[str, str]]] = {
     "python": lambda module: (module.partition(".")[0], module.partition(".")[0]),
 }
-"""For languages in which a module that is imported by itself gets a name: what it brings, and the name.
+"""For languages in which importing a module binds a name: the imported module and the name.
 
-``import a.b`` in Python brings ``a``.
+``import a.b`` in Python binds ``a``.
 """
 
 
@@ -22,8 +22,8 @@ class ImportReader:
     """Reads the imports of a file.
 
     Attributes:
-        found: In the order in which they were read.
-        named: Scope, name and line of each name that an import brings.
+        imports: The imports in the order of reading.
+        imported_names: Scope, name and line of each imported name.
     """
 
     def __init__(self, source: SourceText, scopes: ScopeTable, grammar_name: str) -> None:
@@ -34,7 +34,7 @@ class ImportReader:
         self._bind_module = _MODULE_BINDINGS.get(grammar_name)
 
     def read(self, captures: Captures) -> None:
-        """Read an import of one name, or of a module."""
+        """Read an import of a name or a module."""
         anchor = next(nodes[0] for capture, nodes in captures.items() if capture.startswith("import."))
         quoted = self._source.read_unquoted
         module, name, alias = (quoted(captures, f"import.{part}") for part in ("module", "name", "alias"))
@@ -63,7 +63,7 @@ class ImportReader:
                 self.imports[Import(leaf.module, leaf.name, leaf.alias, scope, leaf.line)] = None
 
     def read_submodule(self, captures: Captures) -> None:
-        """Read the declaration of a module that is another file."""
+        """Read the declaration of a module that is in another file."""
         for node in captures["import.submodule"]:
             scope, name = self._find_scope(node), self._source.read_node(node)
             path = ".".join(["self", *self._scopes.list_enclosing_modules(scope), name])

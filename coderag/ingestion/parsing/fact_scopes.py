@@ -1,4 +1,4 @@
-"""The definitions of a file with what is found out of them, and which of them a place in the text is in."""
+"""Scopes of a file: its definitions, and lookup of the definition around an offset."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ from coderag.schema.facts import MODULE_SCOPE, Definition
 
 
 class ScopeTable:
-    """The definitions of a file: one for each name of each declaration, numbered in their order.
+    """Definitions of a file, numbered in order: one for each name of each declaration.
 
     Attributes:
-        names, kinds, parents: See `coderag.schema.facts.Definition`; one a definition.
-        owners, returns, modifiers, parameters: The same; to be changed as they are found out.
+        names, kinds, parents: Columns of `coderag.schema.facts.Definition`, one entry for each definition.
+        owners, returns, modifiers, parameters: Further columns, filled in by the fact reader.
     """
 
     def __init__(self, syntax: Syntax, source: SourceText) -> None:
@@ -29,7 +29,7 @@ class ScopeTable:
         self._lines: list[tuple[int, int, int]] = []
         self._declarations = syntax.declarations
         self._starts = [declaration.start for declaration in syntax.declarations]
-        self._first_scopes: dict[Declaration, int] = {}  # the position of its first name
+        self._first_scopes: dict[Declaration, int] = {}  # position of the definition of its first name
         for declaration in syntax.declarations:
             self._define(declaration, source)
         self.returns = [""] * len(self.names)
@@ -44,18 +44,18 @@ class ScopeTable:
         )
 
     def build_definitions(self) -> list[Definition]:
-        """Return the definitions with all that was found out of them."""
+        """Build the definitions from all columns."""
         first_lines, last_lines, name_lines = zip(*self._lines, strict=True) if self._lines else ((), (), ())
         columns = (self.names, self._qualified_names, self.kinds, self.parents, first_lines, last_lines)
         details = (self.owners, self.returns, self.modifiers, self.parameters)
         return list(map(Definition, *columns, *details, name_lines))
 
     def find_scope(self, offset: int) -> int:
-        """Return the scope that an offset is in."""
+        """Return the scope around an offset."""
         return self._scopes[self._intervals.find_innermost(offset)]
 
     def find_scopes(self, offsets: Sequence[int]) -> list[int]:
-        """Return the scopes that many offsets are in."""
+        """Return the scope around each offset."""
         return [self._scopes[position] for position in self._intervals.find_innermost_of_each(offsets)]
 
     def get_scope(self, declaration: Declaration) -> int:
@@ -68,40 +68,40 @@ class ScopeTable:
         return self._declarations[position] if position >= 0 else None
 
     def find_decorated_scope(self, offset: int) -> int:
-        """Return the scope of the declaration of which a decorator or modifier is at an offset: around it, or below."""
+        """Return the scope of the declaration that a decorator or modifier at an offset belongs to: around it, or below."""
         index = bisect_right(self._starts, offset)
         if index < len(self._starts) and self._declarations[index].outer_start <= offset:
             return self._scopes[index]
         return self.find_scope(offset)
 
     def find_scope_starting_at(self, offset: int) -> int:
-        """Return the scope of the declaration that begins at an offset; the module if none does."""
+        """Return the scope of the declaration that begins at an offset; the module if there is none."""
         index = bisect_left(self._starts, offset)
         exists = index < len(self._starts) and self._starts[index] == offset
         return self._scopes[index] if exists else MODULE_SCOPE
 
     def list_module_scopes(self) -> list[int]:
-        """Return the scopes that are in no other one."""
+        """Return the top-level scopes."""
         return [scope for scope, parent in enumerate(self.parents) if parent == MODULE_SCOPE]
 
     def find_binding_scope(self, offset: int, name: str, *, member: bool) -> int:
-        """Return the scope in which a name is bound: that of a function, a type or the file.
+        """Return the scope in which a name is bound: a function, a type or the file.
 
-        Of a variable never; of a field or property if it is bound inside of it.
+        A variable is never a scope; a field or property is one for names bound inside it.
         """
         declaration = self.find_declaration(offset)
         while declaration is not None:
             is_its_name = declaration.kind in DATA and (
                 member or declaration.kind != "field" or name in declaration.names
             )
-            is_method_of = member and declaration.kind not in CLASS_LIKE and declaration.parent is not None
-            if not is_its_name and not is_method_of:
+            is_nested_member = member and declaration.kind not in CLASS_LIKE and declaration.parent is not None
+            if not is_its_name and not is_nested_member:
                 break
             declaration = declaration.parent
         return MODULE_SCOPE if declaration is None else self._first_scopes[declaration]
 
     def list_outermost_scopes(self, body: Node) -> list[int]:
-        """Return the scopes of the declarations that are in a node, but in no other declaration in it."""
+        """Return the scopes of the outermost declarations inside a node."""
         first, last = bisect_left(self._starts, body.start_byte), bisect_left(self._starts, body.end_byte)
         inside = self._declarations[first:last]
         return [
@@ -111,7 +111,7 @@ class ScopeTable:
         ]
 
     def list_enclosing_modules(self, scope: int) -> list[str]:
-        """Return the names of the modules around a scope in its file, from the outermost one."""
+        """Return the names of the enclosing modules of a scope in its file, outermost first."""
         names = []
         while scope != MODULE_SCOPE:
             if self.kinds[scope] == "namespace":

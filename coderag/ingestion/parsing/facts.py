@@ -1,6 +1,6 @@
-"""What a file says of names, see `coderag.schema.facts`: one query a language, beside that for declarations.
+"""Facts about names in a file, see `coderag.schema.facts`: one query for each language, besides that for declarations.
 
-Capture convention of the ``*.graph.scm`` files; each match is one fact:
+Capture convention of the ``*.graph.scm`` files; each match is a fact:
 
 ``@call``, ``@new``, ``@read``, ``@decorator``
     An expression that is called (without its arguments), the type that is instantiated, a name that is mentioned as a
@@ -73,19 +73,19 @@ _TYPE_NAME = re.compile(r"(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
 _SEPARATOR = re.compile(r"::|\\")
 _RECEIVER = re.compile(rb"(?s).*?(?:(?:(?<![\w.>:)\]])[$@]?([A-Za-z_]\w*))?(\s*(?:\??\.|->|::)\s*))?\Z")
 _MEMBER_OPERATORS = (b".", b"->", b"::")
-_MAX_RECEIVER_BYTES = 40  # bytes that are looked at
+_MAX_RECEIVER_BYTES = 40
 _get_line = attrgetter("line")
 _PARAMETER_TYPES = frozenset({"parameter", "formal_parameter", "spread_parameter"})
 _EXPRESSION_KINDS = frozenset({"call", "new", "read"})
 _MENTION_KINDS = frozenset({"read", "type"})
-_SUPER_PATH_GRAMMARS = frozenset({"rust"})  # grammars in whose paths ``super`` is the module around
+_SUPER_PATH_GRAMMARS = frozenset({"rust"})  # grammars in whose paths ``super`` is the enclosing module
 
 _NameUse = tuple[ReferenceKind, int, str, int]
-"""A kind of reference, where it begins, its chain or alternative ones, and the offset of the last name."""
+"""Kind of reference, start offset, chain (alternatives joined by ``|``), and offset of the last name."""
 
 
 def read_facts(syntax: Syntax, data: bytes, language: Language) -> FileFacts:
-    """Return the facts of a file whose syntax was read."""
+    """Read the facts of a file with parsed syntax."""
     with stages.measure("facts"):
         return (
             _FactReader(syntax, data, language).read() if language.graph else _read_plain_facts(syntax, data, language)
@@ -93,11 +93,11 @@ def read_facts(syntax: Syntax, data: bytes, language: Language) -> FileFacts:
 
 
 def read_embedded_facts(syntaxes: Mapping[str, Syntax], data: bytes, language: str) -> FileFacts:
-    """Return the facts of a file in which other languages stand: those of the one that declares and calls most.
+    """Read the facts of a file with embedded languages: those of the language that declares and calls most.
 
     Args:
-        syntaxes: By language; all are of the whole file.
-        language: The file's own.
+        syntaxes: Syntax by language; offsets are in the whole file.
+        language: Language of the file.
     """
     if not syntaxes:
         return FileFacts(language)
@@ -106,7 +106,7 @@ def read_embedded_facts(syntaxes: Mapping[str, Syntax], data: bytes, language: s
 
 
 def _read_plain_facts(syntax: Syntax, data: bytes, language: Language) -> FileFacts:
-    """Return the facts of a language without a query for them: what the chunks are made with tells enough."""
+    """Read the facts of a language without a graph query from the matches for its chunks."""
     source = SourceText(data)
     scopes = ScopeTable(syntax, source)
     references = []
@@ -142,15 +142,15 @@ class _FactReader:
         self._package = ""
         self._bases: dict[Base, None] = {}
         self._uses: list[_NameUse] = []
-        self._types_end = 0  # of the last type that was read
+        self._types_end = 0  # end of the last type read
         self._blocks: list[TextRange] = []
         self._functions: list[TextRange] = []
         self._function_ranges = TextRanges(())
-        self._pending_bindings: list[Captures] = []  # what is bound and returned waits for all blocks and functions
+        self._pending_bindings: list[Captures] = []  # read after all blocks and functions
         self._pending_returns: list[tuple[Callable[[Captures], None], Captures]] = []
 
     def read(self) -> FileFacts:
-        """Return the facts."""
+        """Read the facts."""
         readers = self._build_dispatch_table()
         for captures in self._matches:
             for capture in captures:
@@ -162,7 +162,7 @@ class _FactReader:
             self._bindings.read(captures, blocks)
         for read, captures in self._pending_returns:
             read(captures)
-        self._pending_returns.clear()  # bound methods: the reader would refer to itself
+        self._pending_returns.clear()  # bound methods: they would form a reference cycle
         self._bindings.settle(self._imports.imported_names)
         references = self._list_references()
         heads = collect_first_names({item.chain for item in references})
@@ -179,7 +179,7 @@ class _FactReader:
         )
 
     def _build_dispatch_table(self) -> dict[str, Callable[[Captures], None]]:
-        """Return for each capture that a fact has what reads the fact."""
+        """Map each fact's capture to its reader."""
         imports, bindings = self._imports, self._bindings
         return {
             **{f"import.{part}": imports.read for part in ("module", "name", "alias", "all", "default", "namespace")},
@@ -207,12 +207,12 @@ class _FactReader:
             "package": self._read_package,
         }
 
-    # Names used
+    # References
 
     def _list_references(self) -> list[Reference]:
-        """Return the names used; a name that is mentioned twice in a scope is one reference, a variable's none.
+        """Return the references. Repeated mentions in a scope are one reference; variables are none.
 
-        What is called or made is not mentioned there.
+        A call or instantiation is not also a mention.
         """
         references: dict[Reference, None] = {}
         called = {offset for kind, _, _, offset in self._uses if kind == "call"}
@@ -241,7 +241,7 @@ class _FactReader:
             if not text:
                 continue
             if kind == "call" and text.endswith("()") and self._chains.get_shape(node) in COUNTED_SHAPES:
-                text = text[:-2]  # the call itself, not only what is called
+                text = text[:-2]  # the call, not its result
             self._uses.append((kind, node.start_byte, text, offset))
 
     def _read_decorator(self, captures: Captures) -> None:
@@ -258,7 +258,7 @@ class _FactReader:
                 self._uses.append(("call", node.start_byte, text, offset))
 
     def _to_file_chain(self, kind: ReferenceKind, chain: str, scope: int) -> str:
-        """Return a chain that leads out of a module inside the file as seen from the file's own module."""
+        """Rewrite a chain that leaves a module inside the file as seen from the file's own module."""
         leads_out = (
             chain.startswith("super.") and kind in _EXPRESSION_KINDS and self._language.grammar in _SUPER_PATH_GRAMMARS
         )
@@ -269,10 +269,10 @@ class _FactReader:
     def _read_type(self, captures: Captures) -> None:
         for node in captures["type"]:
             end = node.end_byte
-            if end <= self._types_end:  # a part of one that was read
+            if end <= self._types_end:  # part of a type already read
                 continue
             start = node.start_byte
-            is_counted = self._chains.get_shape(node) == "generic"  # then its arguments are types of their own
+            is_counted = self._chains.get_shape(node) == "generic"  # then its arguments are separate types
             self._types_end = node.named_children[0].end_byte if is_counted else end
             self._uses += [("type", start, chain, start) for chain in self._list_type_names(node)]
 
@@ -291,7 +291,7 @@ class _FactReader:
             if name and (scope := self._scopes.find_scope(node.start_byte)) != MODULE_SCOPE:
                 self._bases[Base(scope, name, self._source.find_line(offset), relation.removeprefix("."))] = None
 
-    # What is known of declarations
+    # Details of declarations
 
     def _defer(self, read: Callable[[Captures], None], captures: Captures) -> None:
         self._pending_returns.append((read, captures))
@@ -303,7 +303,7 @@ class _FactReader:
                 parts.append(TextRange(start, end, self._source.find_line(start), self._source.find_line(end)))
 
     def _is_in_declaration(self, node: Node) -> bool:
-        """Return whether the innermost function around a node is a declaration, not one without a name inside it."""
+        """Return whether the innermost function around a node is a declaration, not an anonymous function inside it."""
         function = self._function_ranges.find_innermost(node.start_byte)
         declaration = self._scopes.find_declaration(node.start_byte)
         return function is None or (declaration is not None and function.start <= (declaration.body or (0,))[0])
@@ -316,7 +316,7 @@ class _FactReader:
                 self._scopes.returns[self._scopes.get_scope(declaration)] = self._source.read_type(node)
 
     def _read_returned_item(self, captures: Captures) -> None:
-        """Read one of several types that a function returns: of ``A`` and ``B``, ``(A, B)``."""
+        """Read one of several return types: of ``A`` and ``B``, ``(A, B)``."""
         returns = self._scopes.returns
         for node, scope in self._pair_with_scopes(captures["returns.item"]):
             item, items = self._source.read_type(node), returns[scope]
@@ -377,18 +377,18 @@ class _FactReader:
         self._package = self._package or _SEPARATOR.sub(".", self._source.read_node(captures["package"][0]))
 
     def _pair_with_scopes(self, nodes: list[Node]) -> list[tuple[Node, int]]:
-        """Return those of some nodes that are in a declaration, each with its scope."""
+        """Return the nodes that are in a declaration, each with its scope."""
         scoped = [(node, self._scopes.find_scope(node.start_byte)) for node in nodes]
         return [(node, scope) for node, scope in scoped if scope != MODULE_SCOPE]
 
 
 def _format_receiver(match: re.Match[bytes]) -> bytes:
-    """Return what stands before a called name as the beginning of its chain: a receiver that is one name, or an unknown one."""
+    """Format the text before a called name as the start of its chain: a simple receiver, or ``?`` for any other."""
     return b"" if not match[2] else (match[1] or b"?") + b"."
 
 
 def _format_arity(parameters: Node) -> str:
-    """Return how many arguments a list of parameters takes, see `coderag.schema.facts.Definition.modifiers`."""
+    """Format the number of arguments of a parameter list, see `coderag.schema.facts.Definition.modifiers`."""
     minimum = maximum = 0
     is_open = parameters.child_by_field_name("type") is not None  # ``params`` in C#
     for parameter in parameters.named_children:

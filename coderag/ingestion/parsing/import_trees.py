@@ -7,12 +7,12 @@ from tree_sitter import Node
 
 
 class ImportLeaf(NamedTuple):
-    """One name that a tree of paths brings.
+    """A name imported by a tree of paths.
 
     Attributes:
-        module: Path of what it is taken from, dotted.
-        name: What is taken; ``*`` for all, empty for the module itself.
-        alias: Its name here; empty if that is `name`.
+        module: Dotted path of the module that the name is imported from.
+        name: Imported name; ``*`` for all names, empty for the module itself.
+        alias: Local name; empty if it is `name`.
     """
 
     module: str
@@ -22,11 +22,11 @@ class ImportLeaf(NamedTuple):
 
 
 def flatten_import_tree(tree: Node, enclosing_modules: Sequence[str]) -> Iterator[ImportLeaf]:
-    """Yield what a tree of paths brings.
+    """Yield the imports of a tree of paths.
 
     Args:
-        around: Names of the modules around it in its file; paths that lead out of them are made to begin at the file's own
-            module: in one of them ``super::x`` is ``self.x``.
+        enclosing_modules: Names of the modules around it in its file. Paths that leave them are rewritten to begin at the
+            file's own module: one level deep, ``super::x`` is ``self.x``.
     """
     for path, alias, line in _walk_paths(tree, ()):
         parts = resolve_relative_path(path[:-1] if path[-1] == "self" and len(path) > 1 else path, enclosing_modules)
@@ -37,7 +37,7 @@ def flatten_import_tree(tree: Node, enclosing_modules: Sequence[str]) -> Iterato
 
 
 def resolve_relative_path(path: Sequence[str], enclosing_modules: Sequence[str]) -> Sequence[str]:
-    """Return a path that begins with ``self`` or ``super`` as seen from the file's own module."""
+    """Rewrite a path that begins with ``self`` or ``super`` as seen from the file's own module."""
     steps = next((position for position, part in enumerate(path) if part != "super"), len(path))
     if path[0] == "self":
         return ["self", *enclosing_modules, *path[1:]]

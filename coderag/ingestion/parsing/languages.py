@@ -1,6 +1,6 @@
-"""Which language a file is written in, and what is known about each language.
+"""Languages: detection for a file, and their properties.
 
-The table is data: ``queries/languages.toml`` beside the query files.
+The table is ``queries/languages.toml``, next to the query files.
 """
 
 import re
@@ -13,10 +13,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 PLAIN_TEXT: Final = "text"
-"""The language of a file that is text and of no language known here."""
+"""Language of a text file in no supported language."""
 
-_MAX_INSPECTED_CHARS = 1 << 16  # characters: far enough for a header's licence and includes
-_MODELINE_WINDOW_CHARS = 1000  # characters from the beginning or the end of a file
+_MAX_INSPECTED_CHARS = 1 << 16  # enough for a header's licence and includes
+_MODELINE_WINDOW_CHARS = 1000  # from the beginning or the end of a file
 _EMACS = re.compile(r"-\*-(?:.*?\bmode:)?\s*([\w+#-]+)\s*(?:;.*)?-\*-", re.IGNORECASE)
 _VIM = re.compile(r"\b(?:vim?|ex):.*?\b(?:ft|filetype)=([\w+#-]+)")
 _INTERPRETER = re.compile(r"^#!\s*(?:\S*/)?env(?:\s+-\S+|\s+\w+=\S*)*\s+(?:\S*/)?([\w+-]+)|^#!\s*(?:\S*/)?([\w+-]+)")
@@ -24,32 +24,32 @@ _INTERPRETER = re.compile(r"^#!\s*(?:\S*/)?env(?:\s+-\S+|\s+\w+=\S*)*\s+(?:\S*/)
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """One row of the table.
+    """A row of the language table.
 
     Attributes:
         extensions: Ends of file names, lower case, with the dot.
         filenames: Whole file names.
         shebangs: Interpreters in a first line ``#!``.
         grammar: Name in ``tree_sitter_language_pack``; empty if files are cut without one.
-        code: Whether a language without a grammar is one of programs.
-        data: Whether it is one of structured data: there are no branches in it, no names to be found by patterns, and a
-            large file is a table, for which a tree is of no use.
-        query: Query files in ``queries/``, read as one; empty if there is none.
-        graph: The same for what the code graph needs.
-        deepest: How many blocks may lie in one another before its grammar crashes the process; 0 if that is no matter.
-        crashes: Whether its grammar can crash the process on malformed text; it is then used in worker processes only.
-        alternatives: Languages that share its extensions, by name, and a pattern that only a text in them has: at its
-            beginning, or if it starts with ``^`` at that of any line.
-        content: A pattern for the beginning of a file whose name says nothing.
-        template_extensions: Ends of names that say nothing where another extension stands before: ``nginx.conf.j2``.
-        scripts: The language of script elements that name none, for a language of markup with such elements.
-        front_matter: The language of what stands between two lines ``---`` at the top.
-        cells: The language of code cells that name none, for a language of notebooks.
-        transparent: A pattern over lines of what a grammar cannot look into; its groups ``opening`` and ``closing`` are
-            read as space, so that what stands between them is parsed as if it stood alone, and ``name`` as one word.
-        opening: What the group ``opening`` is read as, filled up with space; no longer than the shortest that it matches.
-        closing: The same for the group ``closing``.
-        separator: Stands between the parts of a qualified name.
+        code: Whether a language without a grammar is a programming language.
+        data: Whether it is a format of structured data: without branches, without symbols found by patterns, and without a
+            tree for large files, which are tables.
+        query: Query files in ``queries/``, concatenated; empty if there is none.
+        graph: Query files for the code graph.
+        deepest: Nesting depth above which its grammar crashes the process; 0 if there is no limit.
+        crashes: Whether its grammar can crash the process on malformed text. It is then used in worker processes only.
+        alternatives: Languages that share its extensions, with a pattern that identifies them: at the beginning of the
+            text, or of any line if the pattern starts with ``^``.
+        content: A pattern for the beginning of a file whose name identifies no language.
+        template_extensions: Extensions that are ignored after another extension: ``nginx.conf.j2``.
+        scripts: Default language of script elements, for markup with such elements.
+        front_matter: Language of the block between two lines ``---`` at the top.
+        cells: Default language of code cells, for notebooks.
+        transparent: A pattern for wrappers that the grammar cannot parse. Its groups ``opening`` and ``closing`` are
+            blanked, so that the text between them is parsed as if it stood alone; ``name`` is read as one word.
+        opening: Replacement of the group ``opening``, padded with spaces; no longer than its shortest match.
+        closing: Replacement of the group ``closing``.
+        separator: Separator of the parts of a qualified name.
     """
 
     name: str
@@ -75,11 +75,11 @@ class Language:
     closing: str = ""
 
     def read_query(self) -> str:
-        """Return the text of its query files; empty if there are none."""
+        """Read its query; empty if there is none."""
         return _read_files(self.query)
 
     def read_graph_query(self) -> str:
-        """Return the text of its query files for the code graph; empty if there are none."""
+        """Read its query for the code graph; empty if there is none."""
         return _read_files(self.graph)
 
 
@@ -91,7 +91,7 @@ def _read_files(names: Iterable[str]) -> str:
 
 
 def read_toml(name: str) -> dict[str, Any]:
-    """Return one of the tables beside the query files."""
+    """Read a table next to the query files."""
     return tomllib.loads((_QUERIES / name).read_text(encoding="utf-8"))
 
 
@@ -105,21 +105,23 @@ def _read_row(name: str, row: Mapping[str, Any]) -> Language:
 
 
 LANGUAGES: Final = MappingProxyType(_read_table())
-"""Every language known, by name."""
+"""All supported languages by name."""
 
 _BY_FILENAME = {filename: language.name for language in LANGUAGES.values() for filename in language.filenames}
 _BY_EXTENSION = {extension: language.name for language in LANGUAGES.values() for extension in language.extensions}
 _BY_SHEBANG = {shebang: language.name for language in LANGUAGES.values() for shebang in language.shebangs}
 _BY_GRAMMAR = {language.grammar: language.name for language in LANGUAGES.values()}
-_TEMPLATE_EXTENSIONS = frozenset(extension for one in LANGUAGES.values() for extension in one.template_extensions)
+_TEMPLATE_EXTENSIONS = frozenset(
+    extension for language in LANGUAGES.values() for extension in language.template_extensions
+)
 
 
 def detect_language(path: str, text: str = "") -> str:
-    """Return the name of the language of a file: by its name, its extension, or what its text says of itself.
+    """Detect the language of a file by its name, its extension or its text.
 
     Args:
-        path: Where the file lies, with ``/`` between the parts.
-        text: Its text, or the beginning of it; looked at only where the name says nothing or too little.
+        path: Path of the file, separated by ``/``.
+        text: The text or its beginning; used only if the name is ambiguous or unknown.
     """
     filename = path.rpartition("/")[2]
     name = _detect_by_name(filename)
@@ -132,7 +134,7 @@ def detect_language(path: str, text: str = "") -> str:
 
 
 def _refine_language(language: Language, text: str) -> str:
-    """Return the language that a text shows itself to be in: the given one, or one that shares its extensions."""
+    """Return the language of a text: the given language, or an alternative that shares its extensions."""
     if not language.alternatives:
         return language.name
     named = _detect_by_modeline(text)
@@ -151,12 +153,12 @@ def _refine_language(language: Language, text: str) -> str:
 
 @cache
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Return a pattern of the table; a literal newline is found ten times as fast as the beginning of a line."""
+    """Compile a pattern of the table. A literal newline is found ten times as fast as the beginning of a line."""
     return re.compile(f"\n(?:{pattern[1:]})" if pattern.startswith("^") else pattern, re.MULTILINE)
 
 
 def find_language(word: str) -> Language | None:
-    """Return the language that people, editors or kernels mean by a word: ``c++``, ``ts``, ``bash``, ``emacs-lisp``."""
+    """Find a language by a name that people, editors or kernels use: ``c++``, ``ts``, ``bash``, ``emacs-lisp``."""
     word = word.lower()
     name = (
         word.replace("-", "_") if word.replace("-", "_") in LANGUAGES
@@ -185,7 +187,7 @@ def _detect_by_shebang(text: str) -> str | None:
 
 
 def _detect_by_modeline(text: str) -> str | None:
-    """Return the language that a line for an editor names, if it is known."""
+    """Return the language that an editor's modeline names, if it is supported."""
     head, tail = text[:_MODELINE_WINDOW_CHARS], text[-_MODELINE_WINDOW_CHARS:]
     match = "-*-" in head and _EMACS.search("\n".join(head.split("\n", 2)[:2]))
     match = match or (("ft=" in head or "filetype=" in head) and _VIM.search(head))

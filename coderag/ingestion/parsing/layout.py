@@ -1,6 +1,6 @@
-"""Which lines of a source file go together: one piece a declaration, and the code between them.
+"""Layout of a source file: one line span for each declaration, and spans for the code between them.
 
-Pieces are whole lines, in order, without overlap and without gap. Blank lines belong to the piece above them.
+Spans are whole lines, in order, without overlaps and gaps. Blank lines belong to the span above them.
 """
 
 import re
@@ -15,19 +15,19 @@ from coderag.ingestion.parsing.entries import ENTRY_KINDS
 from coderag.text.token_counts import estimate_tokens
 
 MAX_SMALL_CLASS_TOKENS = 150
-"""A class with its methods that has at most this many tokens is one chunk."""
+"""A class of at most this size, with its methods, is one chunk."""
 
 MAX_SMALL_ENTRY_TOKENS = 350
-"""An entry of structured data, or a rule, with those inside it that has at most this many tokens is one chunk."""
+"""An entry of structured data or a rule of at most this size, with its nested entries, is one chunk."""
 
-_MAX_BARE_HEADER_TOKENS = 40  # the first line of a namespace, an impl or an entry says too little to stand alone
+_MAX_BARE_HEADER_TOKENS = 40  # the first line of a namespace, impl or entry is too little for a chunk
 _BARE_HEADER_KINDS = ENTRY_KINDS | {"impl", "namespace"}
 _MAX_REMARK_BYTES = 400  # bytes
-_MAX_NESTING = 12  # levels of containers that are taken apart
+_MAX_NESTING = 12  # levels of containers that are split
 
 SpanGroup = Literal["module", "callable", "type", "header", "member"]
 
-# Possessive throughout: on a text of which a part does not fit, these would try every way to share out its blanks.
+# Possessive throughout: otherwise a partial match would backtrack over every distribution of blanks.
 _ONLY_CLOSERS = re.compile(
     rb"(?:[\s}()\[\];,]|\{(?!-#))*+(?:end\b(?:[ \t]++\w++(?=\s|$))?+[\s;.)]*+"
     rb"|#[ \t]*+(?:if|ifdef|ifndef|elif|else|endif)\b[^\n]*+\s*+|\{-#[^#]*+#-\}\s*+|return[ \t]++\w++\s*+)*+"
@@ -37,15 +37,15 @@ _ONLY_OPENERS = re.compile(rb"(?m)\s*+(?:[{\[]\s*+|(?:#[^\n]*+\n\s*+)*+^---(?:[ 
 
 @dataclass(slots=True)
 class LineSpan:
-    """Lines ``[start, end)`` (0-based) that become one chunk, or several if there are too many of them.
+    """Lines ``[start, end)`` (0-based) that become one chunk, or several if they exceed the limit.
 
     Attributes:
-        owner: The declaration it is, or is the header of; None for code of the module.
-        scope: The declaration it lies in; None at the top of the file.
-        tokens: Estimated.
-        merged: Whether it holds several declarations side by side.
-        continues: Whether its owner begins above it.
-        overlap: How many of its last lines the next piece begins with, and accounts for.
+        owner: The declaration that the lines contain, whole or as its header; None for module code.
+        scope: The enclosing declaration; None at the top level.
+        tokens: Estimated number of tokens.
+        is_merged: Whether it contains several sibling declarations.
+        is_continuation: Whether its owner begins above it.
+        overlap: Number of its last lines that the next span repeats; their facts belong to the next span.
     """
 
     start: int
@@ -61,7 +61,7 @@ class LineSpan:
 
 
 class DeclarationLayout:
-    """Lays out one file."""
+    """Computes the layout of a file by its declarations."""
 
     def __init__(self, data: bytes, starts: Sequence[int], syntax: Syntax, *, max_tokens: int, min_tokens: int) -> None:
         self._data = data
@@ -74,11 +74,11 @@ class DeclarationLayout:
         self._has_callbacks = syntax.has_callbacks
 
     def build_spans(self) -> list[LineSpan]:
-        """Return the pieces of the file."""
+        """Build the spans of the file."""
         return self.build_spans_within(0, len(self._starts) - 1)
 
     def build_spans_within(self, first: int, last: int) -> list[LineSpan]:
-        """Return the pieces of some lines ``[first, last)`` of the file."""
+        """Build the spans of the lines ``[first, last)`` of the file."""
         spans: list[LineSpan] = []
         self._lay_out(
             spans, None, [root for root in self._roots if first <= self.find_line(root.start) < last], first, last, 0
@@ -89,7 +89,7 @@ class DeclarationLayout:
             span.tokens = span.largest_tokens = self._estimate_tokens(span.start, span.end)
         merged = self._merge_spans(spans)
         if len(merged) == 1 and merged[0].is_merged and _is_entry(merged[0]):
-            merged[0].owner = None  # the whole file, named for itself
+            merged[0].owner = None  # the whole file: the span has the file's name
         return merged
 
     def find_line(self, offset: int) -> int:
@@ -97,14 +97,14 @@ class DeclarationLayout:
         return bisect_right(self._starts, offset) - 1
 
     def find_leading_line(self, declaration: Declaration, lowest: int) -> int:
-        """Return the first line that belongs to a declaration, with the comments and attributes above it."""
+        """Return the first line of a declaration, including the comments and attributes above it."""
         line = self.find_line(declaration.outer_start)
         while line > lowest and (leading_line := self._leading_lines.get(line)) is not None:
             line = leading_line
         return max(line, lowest)
 
     def _map_leading_lines(self, syntax: Syntax) -> dict[int, int]:
-        """Return, for each line below a comment or attribute on lines of its own, where that begins."""
+        """Map the line below each comment or attribute on lines of its own to its first line."""
         leading_lines = {}
         data, starts = self._data, self._starts
         for marks in (syntax.comments, syntax.attributes):
@@ -126,7 +126,7 @@ class DeclarationLayout:
         last: int,
         depth: int,
     ) -> None:
-        """Append the pieces of the lines ``[first, last)`` that a scope covers."""
+        """Append the spans of the lines ``[first, last)`` of a scope."""
         cursor = first
         below_header = first if scope is None else min(last, self.find_line(scope.start) + 1)
         has_header = scope is None
@@ -138,7 +138,7 @@ class DeclarationLayout:
             begin = self.find_leading_line(
                 declaration, min(max(cursor, below_header), self.find_line(declaration.start))
             )
-            if begin < cursor:  # begins on the line of another one
+            if begin < cursor:  # begins on the last line of another declaration
                 if end > cursor and len(spans) > count_before:
                     spans[-1].end = cursor = end
                     spans[-1].is_merged = True
@@ -168,7 +168,7 @@ class DeclarationLayout:
         has_header: bool,
         can_extend: bool,
     ) -> None:
-        """Give the lines between two declarations to a piece of their own, or to the one above if they say nothing."""
+        """Append the lines between two declarations as a span, or extend the previous span if they contain only closers."""
         if first >= last:
             return
         if can_extend:
@@ -187,7 +187,7 @@ class DeclarationLayout:
             spans.append(LineSpan(first, last, "member", next(inside, scope), scope))
 
     def _is_split(self, declaration: Declaration, first: int, last: int) -> bool:
-        """Return whether the members of a declaration become pieces of their own."""
+        """Return whether the members of a declaration become separate spans."""
         if declaration.kind in DATA:  # an object with methods
             if not any(child.kind == "method" for child in declaration.children):
                 return False
@@ -200,18 +200,18 @@ class DeclarationLayout:
         return any(child.bases for child in inner) or self._estimate_tokens(first, last) > limit
 
     def _find_opening_line(self, first: int, last: int, *, is_first: bool) -> int:
-        """Return the line from which what stands above a declaration opens it; ``last`` if nothing does.
+        """Return the first line of the text above a declaration that belongs to it; ``last`` if there is none.
 
-        The brace around a file's only object, the mark between two documents, or a remark.
+        Such text is the brace around a file's only object, the separator of two documents, or a remark.
         """
         if _ONLY_OPENERS(self._data, self._starts[first], self._starts[last]):
             return first
         return last if is_first else self._find_remark_line(first, last)
 
     def _find_remark_line(self, first: int, last: int) -> int:
-        """Return where a short comment begins that is all there is between two declarations; ``last`` if there is more.
+        """Return the first line of a short comment that is alone between two declarations; ``last`` if there is none.
 
-        It is a heading for the declarations below it.
+        The comment is a heading for the declarations below it.
         """
         begin, end = self._starts[first], self._starts[last]
         low, high = bisect_left(self._comments, (begin, 0)), bisect_left(self._comments, (end, 0))
@@ -224,9 +224,9 @@ class DeclarationLayout:
         return last if self._data[begin:end].strip() else max(first, self.find_line(self._comments[low][0]))
 
     def _is_incidental(self, declaration: Declaration, scope: Declaration | None) -> bool:
-        """Return whether something declared at the top is a small part of a statement, such as a callback's helper.
+        """Return whether a top-level declaration is a small part of a statement, such as a callback's helper.
 
-        Or a statement that says little by itself, such as ``package store;``.
+        A statement without content of its own, such as ``package store;``, is incidental, too.
         """
         if scope is None and declaration.kind == "namespace" and declaration.body is None and not declaration.children:
             return True
@@ -238,7 +238,7 @@ class DeclarationLayout:
         return indented and estimate_tokens(self._data[start : declaration.end]) < self._min_tokens
 
     def _merge_spans(self, spans: list[LineSpan]) -> list[LineSpan]:
-        """Merge tiny neighbours of one scope, and the bare header of a namespace or impl with what follows it."""
+        """Merge tiny neighbours of a scope, and the bare header of a namespace or impl with the next span."""
         merged: list[LineSpan] = []
         for span in spans:
             previous = merged[-1] if merged else None
@@ -267,7 +267,7 @@ class DeclarationLayout:
         return not (_has_bases(span) and span.owner is not previous.scope)
 
     def _can_merge_entries(self, previous: LineSpan, span: LineSpan) -> bool:
-        """Return whether neighbours are both small, or one is tiny; what is above the first entry opens it."""
+        """Return whether both entries are small, or one is tiny. Text above the first entry joins it."""
         is_preamble = span.group == "header" and previous.owner is previous.scope is None
         are_siblings = previous.scope is span.scope and (previous.scope is not None or previous.group == span.group)
         if not (are_siblings or is_preamble):
@@ -286,9 +286,9 @@ def _has_bases(span: LineSpan) -> bool:
 
 
 def _merge_into(previous: LineSpan, span: LineSpan) -> None:
-    """Make one piece of two. A class stays one; else the larger names the whole, and code of the module is a module.
+    """Merge a span into the previous one. The merged span is named for its class, else for its larger part.
 
-    What is in a module beside entries of data does not count.
+    Module code between entries of data does not name a span. Merged module code stays a module.
     """
     is_bare_header = (
         previous.group == "header" and previous.owner is not None and previous.owner.kind in _BARE_HEADER_KINDS
@@ -316,7 +316,7 @@ def _classify_group(declaration: Declaration) -> SpanGroup:
 
 
 def _is_standalone(declaration: Declaration, scope: Declaration | None) -> bool:
-    """Return whether a declaration is a piece of its own, not just a symbol of the piece around it."""
+    """Return whether a declaration becomes a span of its own, rather than a symbol of the span around it."""
     if scope is None or scope.kind == "namespace":
         return True
     if declaration.kind in CALLABLE:

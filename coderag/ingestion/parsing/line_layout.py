@@ -1,4 +1,4 @@
-"""What lies in lines that were chosen without regard to declarations."""
+"""Layout of line ranges that were chosen without regard to declarations."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -8,18 +8,18 @@ from coderag.ingestion.parsing.declarations import Syntax, find_innermost
 from coderag.ingestion.parsing.layout import DeclarationLayout, LineSpan
 from coderag.ingestion.parsing.strategies import LineRange, Strategy
 
-_MIN_NAMING_SHARE = 0.5  # a constant or variable names lines of which it is at least this share
+_MIN_NAMING_SHARE = 0.5  # minimum share of lines for a constant or variable to name them
 
 
 def make_layout(data: bytes, starts: Sequence[int], syntax: Syntax, strategy: Strategy) -> DeclarationLayout:
-    """Return the layout of a file by a strategy."""
+    """Build the layout of a file by a strategy."""
     if ranges := strategy.cut(data, starts, syntax.root):
         return LineLayout(data, starts, syntax, ranges)
     return DeclarationLayout(data, starts, syntax, max_tokens=strategy.max_tokens, min_tokens=strategy.min_tokens)
 
 
 class LineLayout(DeclarationLayout):
-    """Names ranges of lines: each after the largest declaration that begins in it, else after the one around it."""
+    """Names each line range after the largest declaration that begins in it, else after the enclosing one."""
 
     def __init__(self, data: bytes, starts: Sequence[int], syntax: Syntax, ranges: Iterable[LineRange]) -> None:
         super().__init__(data, starts, syntax, max_tokens=0, min_tokens=0)
@@ -28,7 +28,7 @@ class LineLayout(DeclarationLayout):
         self._declaration_starts = [declaration.start for declaration in syntax.declarations]
 
     def build_spans(self) -> list[LineSpan]:
-        """Return the pieces of the file."""
+        """Build the spans of the file."""
         return [self._build_span(*lines) for lines in self._ranges]
 
     def _build_span(self, first: int, last: int, overlap: int) -> LineSpan:
@@ -55,5 +55,5 @@ class LineLayout(DeclarationLayout):
 
 
 def _count_bytes_before(declaration: Declaration, end: int) -> int:
-    """Return how many bytes of a declaration lie before ``end``."""
+    """Return the number of bytes of a declaration before ``end``."""
     return min(declaration.end, end) - declaration.start

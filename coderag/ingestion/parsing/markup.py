@@ -1,4 +1,4 @@
-"""Markup around scripts: where to cut it, and what it uses."""
+"""Markup around scripts: cut points, and names and files that it uses."""
 
 import re
 from bisect import bisect_right
@@ -10,7 +10,7 @@ from coderag.text.token_counts import estimate_tokens
 ONLY_CLOSING_TAGS = re.compile(rb"(?:\s|</[\w.:-]+\s*>)*").fullmatch
 
 _TAG_LINE = re.compile(rb"^([ \t]*)(?:<[A-Za-z!?%]|\{[%#@{])", re.MULTILINE)
-_MAX_INDENTATIONS = 40  # indentations that are told apart
+_MAX_INDENTATIONS = 40  # distinct indentations tried
 _COMPONENT = re.compile(r"<([A-Z][\w.]*|[a-z]\w*(?:-\w+)+)(?=[\s/>])")
 _CALL = re.compile(r"(?<![\w$.-])(?:[\w$]+\.)*([A-Za-z_$][\w$]*)\(")
 _HANDLER = re.compile(r"(?:@[\w.:-]+=\"|\bon:?\w+=\{)([A-Za-z_$][\w$]*)(?=[\"}])")
@@ -25,7 +25,7 @@ _USED_FILE = re.compile(
 
 
 def find_tag_lines(data: bytes, starts: Sequence[int], first: int, last: int, max_tokens: int) -> list[int]:
-    """Return the lines within ``[first, last)`` at which to cut: tags of the least indentation that suffices."""
+    """Return the lines within ``[first, last)`` at which to cut: tags of the smallest sufficient indentation."""
     begin, end = starts[first], starts[last]
     tags = [
         (len(tag[1].expandtabs(4)), bisect_right(starts, tag.start()) - 1)
@@ -57,5 +57,5 @@ def _to_pascal_case(tag: str) -> str:
 
 
 def find_used_files(text: str) -> list[str]:
-    """Return the scripts, styles and templates of the repository that markup names."""
+    """Return the scripts, styles and templates that markup references."""
     return list(dict.fromkeys(match[1] or match[2] for match in _USED_FILE.finditer(text)))

@@ -1,4 +1,4 @@
-"""A file as chunks, before they become LlamaIndex nodes: what they are, their ids, and where they lie."""
+"""A file as chunks before they become LlamaIndex nodes: content, ids and locations."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from coderag.stores.facts_codec import PackedFacts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFile:
-    """A file that is to be cut, and how.
+    """A file to be split, with its settings.
 
     Attributes:
         path: Relative to the repository's root, with ``/``.
-        language: Its name, as it was asked for.
-        grammar: How it is parsed; that of plain text where the language is not known.
-        data: Its text in UTF-8.
-        starts: Byte at which each line begins, and the end at last.
+        language: Name of the language, as requested.
+        grammar: The language that it is parsed as; plain text if `language` is not supported.
+        data: Text in UTF-8.
+        starts: Byte offset of each line, and the length of the text.
         timeout_s: See `trees.parse`.
     """
 
@@ -51,8 +51,8 @@ class ParsedFile:
     """A file as chunks, in order.
 
     Attributes:
-        facts: What the code graph is made of, as bytes.
-        note: What is wrong with the file, such as a syntax error; empty if nothing is.
+        facts: Serialized facts for the code graph.
+        note: Problem of the file, such as a syntax error; empty if there is none.
     """
 
     path: str
@@ -63,10 +63,10 @@ class ParsedFile:
 
 
 def compute_chunk_id(repository: str, metadata: ChunkMetadata, *, first_byte_of_line: int | None = None) -> str:
-    """Return the id of a chunk: a SHA-256 of repository, path, qualified name, start line and content.
+    """Compute the id of a chunk: a SHA-256 of repository, path, qualified name, start line and content.
 
     Args:
-        first_byte_of_line: Where the chunk's first line begins, if the chunk begins inside it.
+        first_byte_of_line: Offset of the chunk's first line, if the chunk begins inside that line.
     """
     place = str(metadata["start_line"])
     if first_byte_of_line is not None:
@@ -76,7 +76,7 @@ def compute_chunk_id(repository: str, metadata: ChunkMetadata, *, first_byte_of_
 
 
 def compute_chunk_ids(repository: str, parsed: ParsedFile) -> list[str]:
-    """Return the id of each chunk of a file."""
+    """Compute the id of each chunk of a file."""
     ids = []
     line_start, ends_line = 0, True
     for chunk in parsed.chunks:
@@ -89,7 +89,7 @@ def compute_chunk_ids(repository: str, parsed: ParsedFile) -> list[str]:
 
 
 def place_file(parsed: ParsedFile, path: str, role: str) -> ParsedFile:
-    """Return what `parse_file` made of a file without a path and role as it would have been with them; changes it."""
+    """Set the path and role of a file that `parse_file` parsed without them; changes its chunks."""
     name, qualified_name = derive_module_name(path)
     for chunk in parsed.chunks:
         metadata = chunk.metadata
@@ -100,9 +100,9 @@ def place_file(parsed: ParsedFile, path: str, role: str) -> ParsedFile:
 
 
 def derive_module_name(path: str) -> tuple[str, str]:
-    """Return the name and the qualified name of a file's own code: ``sessions`` and ``requests/sessions``.
+    """Return the name and the qualified name of a file's module code: ``sessions`` and ``requests/sessions``.
 
-    Nothing else of a chunk may depend on the path, so that what was parsed once serves every file of equal content.
+    Nothing else of a chunk may depend on the path, so that a parsed file can be reused for every file with the same content.
     """
     return PurePosixPath(path).stem, get_module_name(path)
 
@@ -116,7 +116,7 @@ class _ContentLocation(TypedDict):
 
 
 def locate_content(content: bytes, starts: Sequence[int], start: int) -> _ContentLocation:
-    """Return what of a chunk's metadata says where it lies, of the content that begins at a byte of the file."""
+    """Return the location metadata of content that begins at a byte of the file."""
     end = start + len(content)
     last = len(starts) - 1
     return {
@@ -129,7 +129,7 @@ def locate_content(content: bytes, starts: Sequence[int], start: int) -> _Conten
 
 
 def build_chunk(file: SourceFile, span: Span) -> ParsedChunk:
-    """Return lines of a file as a chunk."""
+    """Build the chunk of a span."""
     name, qualified_name = (span.name, span.qualified_name) if span.name else derive_module_name(file.path)
     content = file.data[span.start : span.end]
     return ParsedChunk(
@@ -144,7 +144,7 @@ def build_chunk(file: SourceFile, span: Span) -> ParsedChunk:
 
 
 def extend_chunk(chunk: ParsedChunk, file: SourceFile, start: int, end: int) -> ParsedChunk:
-    """Return a chunk with the empty lines around it."""
+    """Extend a chunk to include the blank lines around it."""
     if (start, end) == (chunk.metadata["start_byte"], chunk.metadata["end_byte"]):
         return chunk
     content = file.data[start:end]

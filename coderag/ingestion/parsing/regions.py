@@ -1,4 +1,4 @@
-"""Where other languages stand in markup: scripts, styles and front matter."""
+"""Regions of other languages in markup: scripts, styles and front matter."""
 
 import re
 from bisect import bisect_right
@@ -17,20 +17,20 @@ _FRONT_MATTER = re.compile(rb"\s*---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL |
 _LANGUAGE_ATTRIBUTE = re.compile(rb"\b(?:lang|type)\s*=\s*[\"']?(?:[\w.-]+/)?(?:x-)?([\w+#-]+)", re.IGNORECASE)
 _PLAIN_SCRIPT: Final = frozenset({"javascript", "ecmascript", "module", "babel", "jsx"})
 _TEMPLATE_TAG = re.compile(rb"\{\{[^{}\n]{0,300}\}\}|\{%[^\n]{0,300}?%\}|<[%?].{0,3000}?[%?]>", re.DOTALL)
-_VALUE_TAG_OPENINGS: Final = (b"{{", b"<%=", b"<?=")  # begin a tag that stands for a value
+_VALUE_TAG_OPENINGS: Final = (b"{{", b"<%=", b"<?=")  # openings of tags that stand for a value
 _TO_SPACES = bytes(byte if byte == ord("\n") else ord(" ") for byte in range(256))
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A part of a file in a language of its own; lines are 0-based and half-open.
+    """A part of a file in a language of its own; line ranges are 0-based and half-open.
 
     Attributes:
-        outer_start, outer_end: Its lines with the tags, fences or marker around it.
-        start, end: The lines of its code.
-        language: None if it is prose.
-        offset: Where its code begins, in bytes.
-        code: What to parse: as long as the code in the file, line by line.
+        outer_start, outer_end: Line range including the tags, fences or marker around it.
+        start, end: Line range of its code.
+        language: Language of the code; None for prose.
+        offset: Byte offset of its code.
+        code: Code to parse, with the same line lengths as in the file.
     """
 
     outer_start: int
@@ -43,7 +43,7 @@ class Region:
 
 
 def find_elements(data: bytes, starts: Sequence[int], markup: Language) -> list[Region]:
-    """Return the scripts, styles and front matter of a file, in order. Of what shares a line, only the first."""
+    """Return the scripts, styles and front matter of a file, in order; only the first of those that share a line."""
     elements: list[tuple[tuple[int, int], tuple[int, int], Language]] = []
     begin = 0
     if markup.front_matter and (fences := _FRONT_MATTER.match(data)):
@@ -61,14 +61,14 @@ def find_elements(data: bytes, starts: Sequence[int], markup: Language) -> list[
         lines = _find_lines(starts, outer)
         if code and (not regions or lines[0] >= regions[-1].outer_end):
             inner = _find_lines(starts, (offset, offset + len(code)))
-            if markup.template_extensions:  # elsewhere ``{{`` is an object in JSX
+            if markup.template_extensions:  # in other languages ``{{`` is an object in JSX
                 code = _mask_template_tags(code)
             regions.append(Region(*lines, *inner, language, offset, code))
     return regions
 
 
 def mask_outside(data: bytes, regions: Iterable[Region]) -> bytes:
-    """Return a text of the same length and lines in which all but the code of some regions is space."""
+    """Replace everything except the code of the regions by spaces; length and line breaks stay the same."""
     masked = bytearray(to_spaces(data))
     for region in regions:
         masked[region.offset : region.offset + len(region.code)] = region.code
@@ -76,7 +76,7 @@ def mask_outside(data: bytes, regions: Iterable[Region]) -> bytes:
 
 
 def to_spaces(data: bytes) -> bytes:
-    """Return as much space, with the same lines."""
+    """Replace all bytes except line breaks by spaces."""
     return data.translate(_TO_SPACES)
 
 
@@ -85,7 +85,7 @@ def _find_lines(starts: Sequence[int], span: tuple[int, int]) -> tuple[int, int]
 
 
 def _detect_language(element: re.Match[bytes], markup: Language) -> Language | None:
-    """Return the language of a script or style; None if it is data, or a template."""
+    """Return the language of a script or style element; None for data and templates."""
     default_name = markup.scripts if element["tag"].lower() == b"script" else "css"
     named = _LANGUAGE_ATTRIBUTE.search(element["attributes"])
     word = named[1].decode().lower() if named is not None else default_name
@@ -94,7 +94,7 @@ def _detect_language(element: re.Match[bytes], markup: Language) -> Language | N
 
 
 def _mask_template_tags(code: bytes) -> bytes:
-    """Return code of the same length without tags of Jinja, ERB, Handlebars or PHP: ``0`` for those that are values."""
+    """Replace tags of Jinja, ERB, Handlebars or PHP by spaces, or by ``0`` for values; the length stays the same."""
     return _TEMPLATE_TAG.sub(
         lambda tag: (b"0" if tag[0].startswith(_VALUE_TAG_OPENINGS) else b" ") + to_spaces(tag[0][1:]), code
     )

@@ -1,4 +1,4 @@
-"""Documents by heading: Markdown, reStructuredText and AsciiDoc."""
+"""Sections of documents by heading: Markdown, reStructuredText and AsciiDoc."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -12,7 +12,7 @@ from coderag.schema.chunks import SymbolRecord
 from coderag.text.token_counts import estimate_tokens, is_over_limit
 
 SEPARATOR = " > "
-"""Between the headings of a section's qualified name."""
+"""Separates the headings in a section's qualified name."""
 
 _FENCE = re.compile(rb"^ {0,3}(`{3,}|~{3,})")
 _ATX = re.compile(rb"^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\r?$")
@@ -22,7 +22,7 @@ _ADOC_HEADING = re.compile(rb"^(={1,6}|#{1,6})[ \t]+(\S.*?)(?:[ \t]+\1)?$")
 _ADOC_DELIMITER = re.compile(rb"^(?:-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|--|```.*|[|,:!]={3,})$")
 _FENCED = b"```"
 _ADOC_UNDERLINE = re.compile(rb"^(?:~{3,}|\^{3,}|={3}|-{3}|\+{3})$")
-_ADOC_UNDERLINES = b"=-~^+"  # of titles in two lines, by level
+_ADOC_UNDERLINES = b"=-~^+"  # of two-line titles, by level
 _ADOC_ATTRIBUTES = re.compile(rb"^\[.*\]$")
 _ADOC_DISCRETE = re.compile(rb"^\[(?:discrete|float)\b")
 _ADOC_INLINE = re.compile(r"\[\[[^\]]*\]\]|[*`]")
@@ -30,7 +30,7 @@ _FRONT_MATTER = b"---"
 _BADGE = re.compile(
     r"\[!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])\](?:\([^)]*\)|\[[^\]]*\])|!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])"
 )
-"""An image, or a link that is one: it is seen, not read."""
+"""An image, or a link around one; it has no text to read."""
 _INLINE = re.compile(r"[*`]|\[([^\]]*)\]\([^)]*\)|!\[[^\]]*\]\([^)]*\)|<[^>]+>|\{#[\w-]+\}")
 
 
@@ -44,7 +44,7 @@ class Heading:
 
 
 def find_markdown_headings(lines: Sequence[bytes]) -> Iterator[Heading]:
-    """Yield the headings of a Markdown text, fenced code left out."""
+    """Yield the headings of a Markdown text outside fenced code."""
     fence = b""
     first = _skip_front_matter(lines)
     for number in range(first, len(lines)):
@@ -63,7 +63,7 @@ def find_markdown_headings(lines: Sequence[bytes]) -> Iterator[Heading]:
 
 
 def _is_paragraph(lines: Sequence[bytes], number: int) -> bool:
-    """Return whether a line can be the text of an underlined heading: one line of text, not a list, table or quote."""
+    """Return whether a line can be the text of an underlined heading: a single line, not a list, table or quote."""
     line = lines[number]
     text = line.lstrip()
     if not text or len(line) - len(text) > 3 or text[:1] in b"#>|-+*=" or _FENCE.match(line):
@@ -80,7 +80,7 @@ def _skip_front_matter(lines: Sequence[bytes]) -> int:
 
 
 def find_rst_headings(lines: Sequence[bytes]) -> Iterator[Heading]:
-    """Yield the headings of a reStructuredText; a level is what its underline was first seen as."""
+    """Yield the headings of a reStructuredText. Levels are numbered in order of first use of their underline."""
     levels: dict[tuple[bytes, bool], int] = {}
     number = 1
     while number < len(lines):
@@ -101,9 +101,9 @@ def find_rst_headings(lines: Sequence[bytes]) -> Iterator[Heading]:
 
 
 def find_asciidoc_headings(lines: Sequence[bytes]) -> Iterator[Heading]:
-    """Yield the headings of an AsciiDoc text, delimited blocks left out; anchors and attributes above belong to them."""
+    """Yield the headings of an AsciiDoc text outside delimited blocks. Anchors and attributes above belong to them."""
     delimiter = b""
-    first_above = -1  # the first of the lines just above that are attributes or anchors
+    first_above = -1  # first of the attribute or anchor lines just above
     for number, line in enumerate(lines):
         text = line.rstrip()
         if delimiter:
@@ -131,7 +131,7 @@ def find_asciidoc_headings(lines: Sequence[bytes]) -> Iterator[Heading]:
 
 
 def _is_adoc_title(lines: Sequence[bytes], number: int) -> bool:
-    """Return whether the line above is a title that this one underlines: as long as it, and with a blank line above."""
+    """Return whether the previous line is a title that this line underlines: of equal length, below a blank line."""
     rule, title = lines[number].rstrip(), lines[number - 1].rstrip() if number else b""
     if rule[:1] not in _ADOC_UNDERLINES or not re.match(rb"\w", title):
         return False
@@ -155,16 +155,16 @@ _HEADING_FINDERS: dict[str, Callable[[Sequence[bytes]], Iterator[Heading]]] = {
 }
 
 DOCUMENT_LANGUAGES: Final = frozenset(_HEADING_FINDERS)
-"""Languages of documents with headings."""
+"""Document languages with headings."""
 
 
 def lay_out_sections(
     data: bytes, starts: Sequence[int], language: str, *, max_tokens: int, min_tokens: int
 ) -> list[Span]:
-    """Return a document's sections: tiny ones merged with the next below or beside them, large ones cut at paragraphs.
+    """Lay out a document by sections: tiny sections are merged, large ones are split at paragraphs.
 
     Args:
-        language: One of `DOCUMENTS`.
+        language: One of `DOCUMENT_LANGUAGES`.
     """
     sections = _read_sections(data, starts, language)
     return _lay_out_spans(data, starts, sections, max_tokens, min_tokens)
@@ -179,10 +179,10 @@ def lay_out_section_range(
     max_tokens: int,
     min_tokens: int,
 ) -> list[Span]:
-    """Return the sections, or parts of them, that are in some lines ``[first, last)`` (0-based) of a document.
+    """Lay out the sections, or parts of sections, within a line range ``[first, last)`` (0-based) of a document.
 
     Args:
-        sections: All of the document, see `build_sections`.
+        sections: All sections of the document, see `build_sections`.
     """
     begin, end = line_range
     low = max(0, bisect_right(sections, begin, key=lambda section: section[0]) - 1)
@@ -241,7 +241,7 @@ def _read_sections(data: bytes, starts: Sequence[int], language: str) -> list[Se
 
 
 def build_sections(headings: Sequence[Heading], last: int) -> list[Section]:
-    """Return the sections that some headings begin, with what is above the first, in order."""
+    """Build the sections of a document from its headings, with the text above the first, in order."""
     sections: list[Section] = []
     if not headings or headings[0].line > 0:
         sections.append((0, headings[0].line if headings else last, (), []))
@@ -259,7 +259,7 @@ def build_sections(headings: Sequence[Heading], last: int) -> list[Section]:
 def _merge_sections(
     data: bytes, starts: Sequence[int], sections: Sequence[Section], max_tokens: int, min_tokens: int
 ) -> list[Section]:
-    """Merge a tiny section with the next one if that lies below it or beside it."""
+    """Merge a tiny section with the next one if that is a subsection or sibling."""
     merged: list[Section] = []
     merged_tokens = 0
     for first, last, path, members in sections:

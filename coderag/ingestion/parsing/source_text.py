@@ -1,4 +1,4 @@
-"""The text of a file, by node, by capture and by offset."""
+"""Text of a file by node, capture and offset."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ from coderag.ingestion.parsing.trees import find_line_starts
 MAX_TYPE_CHARS = 200  # characters
 
 Captures = dict[str, list[Node]]
-"""Nodes of one match by what a query calls them."""
+"""Nodes of a match by capture name."""
 
 
 class SourceText:
     """The text of a file.
 
     Args:
-        data: All of it.
+        data: Content of the file.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -26,23 +26,23 @@ class SourceText:
         self._line_count = len(self._starts) - 1
 
     def read_node(self, node: Node) -> str:
-        """Return the text of a node: from the bytes, which is twice as fast as asking the node for it."""
+        """Return the text of a node. Slicing the bytes is twice as fast as the node's own text."""
         return str(self.data[node.start_byte : node.end_byte], "utf-8", "replace")
 
     def find_line(self, offset: int) -> int:
-        """Return the line of an offset, from 1."""
+        """Return the line (1-based) of an offset."""
         return bisect_right(self._starts, offset, 0, self._line_count)
 
     def find_lines(self, offsets: Sequence[int]) -> list[int]:
-        """Return the line of each of many offsets."""
+        """Return the line (1-based) of each offset."""
         starts, last = self._starts, self._line_count
         return [bisect_right(starts, offset, 0, last) for offset in offsets]
 
     def read_unquoted(self, captures: Captures, name: str) -> str:
-        """Return the text of a capture without quotes around it; nothing if there is none."""
+        """Return the text of a capture without surrounding quotes; empty if there is none."""
         return self.read_node(captures[name][0]).strip("\"'`<>") if name in captures else ""
 
     def read_type(self, node: Node) -> str:
-        """Return a type as written, in one line without quotes; nothing if it is very long."""
+        """Return a type as written, on one line without quotes; empty if it is too long."""
         text = " ".join(self.read_node(node).lstrip(":").split()).strip("\"'")
         return text if len(text) <= MAX_TYPE_CHARS else ""

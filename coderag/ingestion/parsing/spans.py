@@ -1,4 +1,4 @@
-"""A chunk of a file without declarations: of a document, of data, or of a language without a query."""
+"""Spans of a file without declarations: of documents, data and languages without a query."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -7,12 +7,12 @@ from coderag.schema.chunks import SymbolRecord
 from coderag.schema.vocabulary import Kind
 
 MAX_CALLS: Final = 64
-"""Names called that are kept of one chunk."""
+"""Maximum number of called names stored for a chunk."""
 
 
 @dataclass(slots=True)
 class Span:
-    """Bytes ``[start, end)`` of a file and what they are called; an empty name stands for the file's own."""
+    """Bytes ``[start, end)`` of a file with their metadata. An empty name stands for the file's own name."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""Cutting a range of a file's lines into parts that fit: at preferred lines, else at any line, else inside a line."""
+"""Splitting of a line range into parts that fit: at preferred lines, else at any line, else inside a line."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -10,25 +10,21 @@ from tree_sitter import Node
 from coderag.ingestion.parsing.trees import walk_children
 from coderag.text.token_counts import count_tokens, estimate_tokens, is_over_limit
 
-_MAX_FILL = 0.9  # parts are planned to be this full at most, so that an estimate a little low does not cost another cut
-_MIN_PART_SHARE = (
-    0.08  # less than this stays with what follows, even if that is cut in turn: a class with its docstring
-)
-_SAMPLE_BYTES = 1_500  # counted exactly, to correct the estimates of a text about to be cut
-_STATEMENT_BYTES_PER_TOKEN = (
-    2  # bytes a token allows: nodes larger than max_tokens times this are cut down to what is inside them
-)
+_MAX_FILL = 0.9  # maximum planned fill, so that a slightly low estimate does not require another cut
+_MIN_PART_SHARE = 0.08  # a smaller part stays with the next one, even if that must be split: a class with its docstring
+_SAMPLE_BYTES = 1_500  # counted exactly, to calibrate the estimates
+_STATEMENT_BYTES_PER_TOKEN = 2  # nodes larger than max_tokens times this are replaced by their children
 
 
 def find_statement_lines(root: Node, starts: Sequence[int], first: int, last: int, max_tokens: int) -> list[int]:
-    """Return the lines within ``[first, last)`` at which a statement begins, so that none between is too large.
+    """Return the lines within ``[first, last)`` at which a statement begins, so that no gap is too large.
 
     A comment stays with the statement below it.
     """
     begin, end = starts[first], starts[last]
     node = root.descendant_for_byte_range(begin, max(begin, end - 1)) or root
     lines: list[int] = []
-    line_below_comment = -1  # the line below the last comment seen
+    line_below_comment = -1  # line below the last comment
     for offset, inner in walk_children(node, begin, end, max_tokens * _STATEMENT_BYTES_PER_TOKEN):
         line = bisect_right(starts, offset) - 1
         if line != line_below_comment and (not lines or line > lines[-1]) and first < line < last:
@@ -47,13 +43,13 @@ def find_lines_after_blank(data: bytes, starts: Sequence[int], first: int, last:
 def split_lines(
     data: bytes, starts: Sequence[int], first: int, last: int, *, cuts: Sequence[int], max_tokens: int
 ) -> list[tuple[int, int]]:
-    """Cut the lines ``[first, last)`` into parts of at most ``max_tokens``, of about equal size.
+    """Split the lines ``[first, last)`` into parts of at most ``max_tokens``, of about equal size.
 
     Args:
-        cuts: Lines within the range at which to cut, ascending. Used wherever they suffice.
+        cuts: Preferred lines within the range at which to cut, ascending.
 
     Returns:
-        Start and end of each part in bytes, contiguous. Only a line that is too long by itself is cut inside.
+        Start and end of each part in bytes, contiguous. Only a line that exceeds the limit by itself is split.
     """
     begin = starts[first]
     sample = data[begin : min(begin + _SAMPLE_BYTES, starts[last])]
@@ -78,7 +74,7 @@ def split_lines(
 
 
 def _split_in_half(data: bytes, start: int, end: int, offsets: Sequence[int], max_tokens: int) -> list[tuple[int, int]]:
-    """Halve a part until it fits: at one of the offsets, else at the end of a line, else inside its only line."""
+    """Split a part in half until it fits: at one of the offsets, else at the end of a line, else inside its only line."""
     if not is_over_limit(data[start:end], max_tokens):
         return [(start, end)]
     cut = _find_cut(data, start, end, offsets)
@@ -91,7 +87,7 @@ def _split_in_half(data: bytes, start: int, end: int, offsets: Sequence[int], ma
 
 
 def _find_cut(data: bytes, start: int, end: int, offsets: Sequence[int]) -> int:
-    """Return the best place to cut a part in two; its start if there is none."""
+    """Return the best offset at which to split a part in two; its start if there is none."""
     middle = (start + end) // 2
     inside = offsets[bisect_right(offsets, start) : bisect_left(offsets, end)]
     margin = (end - start) // 8

@@ -1,4 +1,4 @@
-"""How long each stage of indexing takes, in this process."""
+"""Wall-clock time of each stage of indexing in this process."""
 
 import time
 from collections import defaultdict
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class StageClock:
-    """Adds up seconds of wall clock by stage; a stage inside another is not counted in the outer one.
+    """Sums wall-clock seconds by stage. Time of a nested stage does not count towards the outer one.
 
     Example:
         >>> with stages.measure("parse"):
@@ -16,11 +16,11 @@ class StageClock:
 
     def __init__(self) -> None:
         self._seconds: defaultdict[str, float] = defaultdict(float)
-        self._inner = 0.0  # seconds of stages that ended inside the current one
+        self._inner = 0.0  # seconds of nested stages of the current one
 
     @contextmanager
     def measure(self, stage: str) -> Iterator[None]:
-        """Count the time until the end of the block to a stage."""
+        """Measure the time of the block and add it to a stage."""
         outer, self._inner = self._inner, 0.0
         started = time.perf_counter()
         try:
@@ -31,11 +31,11 @@ class StageClock:
             self._inner = outer + elapsed
 
     def take(self) -> dict[str, float]:
-        """Return the seconds since the last call, by stage."""
+        """Return and reset the seconds by stage."""
         seconds = dict(self._seconds)
         self._seconds.clear()
         return seconds
 
 
 stages = StageClock()
-"""The clock of this process."""
+"""Clock of this process."""

@@ -1,6 +1,6 @@
-"""How a file may be cut other than at its declarations: at the joints of its syntax tree, or into overlapping windows.
+"""Chunking strategies besides declarations: the syntax tree (cAST), or overlapping windows.
 
-Both choose lines first; `line_layout` and `blocks` then say what is in them.
+Both choose line ranges first; `line_layout` and `blocks` then determine their content.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ WINDOW_OVERLAP_TOKENS: Final = 200
 
 
 class LineRange(NamedTuple):
-    """Lines ``[first, last)`` (0-based) that become a chunk; the next range begins with the last ``overlap`` of them."""
+    """Lines ``[first, last)`` (0-based) of a chunk; the next range repeats the last ``overlap`` of them."""
 
     first: int
     last: int
@@ -28,11 +28,11 @@ class LineRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """Which of the three it is, and its limits in tokens.
+    """A chunking strategy and its limits in tokens.
 
     Attributes:
-        max_tokens, min_tokens: Not of ``window``.
-        window_tokens, window_overlap_tokens: Of ``window`` alone.
+        max_tokens, min_tokens: Limits of the strategies other than ``window``.
+        window_tokens, window_overlap_tokens: Limits of ``window``.
 
     Raises:
         ValueError: The overlap is not smaller than the window.
@@ -50,15 +50,15 @@ class Strategy:
 
     @property
     def max_chunk_tokens(self) -> int:
-        """The most tokens of a chunk."""
+        """Maximum number of tokens of a chunk."""
         return self.window_tokens if self.name == "window" else self.max_tokens
 
     def cut(self, data: bytes, starts: Sequence[int], root: Node | None) -> list[LineRange]:
-        """Cut a text into lines; empty if that is left to others: to declarations, or because there is no tree.
+        """Split a text into line ranges; empty if declarations decide, or if there is no tree.
 
         Args:
-            starts: Where each line begins.
-            root: The root of its tree, if it has one.
+            starts: Byte offset of each line.
+            root: Root of its tree, if it has one.
         """
         if self.name == "window":
             totals = sum_line_tokens(data, starts)

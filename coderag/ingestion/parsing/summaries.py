@@ -1,4 +1,4 @@
-"""One sentence of natural language for every chunk, without a language model."""
+"""One-sentence summaries of chunks without a language model."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,21 +7,21 @@ from coderag.schema.chunks import ChunkMetadata
 from coderag.text.tokenizer import split_identifier
 
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])(?:\s|$)|\n\s*\n")
-_MARKUP = re.compile(  # of C#, Java and JavaScript: what refers to a name, and what only says how it looks
+_MARKUP = re.compile(  # of C#, Java and JavaScript: references to names, and formatting
     r"<(?:see|seealso|paramref|typeparamref)\s+\w+=\"(?:\w:)?(?P<xml>[^\"]*)\"\s*/?>|\{@\w+\s+(?P<tag>[^}]*)\}"
     r"|</?(?:summary|remarks|para|inheritdoc|c|code|p|b|i|em|tt|strong|ul|li|br|pre)\b[^>]*>"
 )
 _PARAMETER_NAME = re.compile(r"[^\W\d]\w*")
 _FUNCTION_POINTER = re.compile(r"\(\s*[*&^]\s*(\w+)")
-_ATTRIBUTES = re.compile(r"^(?:#?\[[^\]]*\]+\s*)+")  # of C#, C++ and PHP, in front of a parameter
-_NAME_END = re.compile(r"(?<!:):(?!:)|=(?!>)|\\\\| :: ")  # what follows is a type or a default value
+_ATTRIBUTES = re.compile(r"^(?:#?\[[^\]]*\]+\s*)+")  # of C#, C++ and PHP, before a parameter
+_NAME_END = re.compile(r"(?<!:):(?!:)|=(?!>)|\\\\| :: ")  # a type or a default value follows
 _MAX_SUMMARY_CHARS = 240
 _MAX_PARAMETERS = 5
 _MAX_CALLS = 5
 _MAX_MEMBERS = 6
 _CALLABLE = frozenset({"function", "method", "macro"})
 _TYPE_FIRST = frozenset({"c", "cpp", "java", "c_sharp", "php", "dart", "groovy", "objective_c", "solidity", "d"})
-_TYPES_ALONE = frozenset({"haskell"})  # a signature says of what types the parameters are, not what they are called
+_TYPES_ALONE = frozenset({"haskell"})  # signatures have types of parameters, but no names
 _NAME_FIRST = frozenset({"go", "sql"})  # and without a colon behind it
 _SQL_MODES = frozenset({"IN", "OUT", "INOUT", "VARIADIC"})
 _NON_PARAMETERS = frozenset(
@@ -32,14 +32,14 @@ _KIND_WORDS = {"type_alias": "type alias", "impl": "implementation", "module": "
 
 
 def summarize(metadata: ChunkMetadata) -> tuple[str, str]:
-    """Return a chunk's summary and where it is from, ``docstring`` or ``derived``."""
+    """Return a chunk's summary and its source, ``docstring`` or ``derived``."""
     if sentence := extract_first_sentence(metadata["docstring"]):
         return sentence, "docstring"
     return _derive_summary(metadata), "derived"
 
 
 def extract_first_sentence(text: str) -> str:
-    """Return the first sentence of a docstring in one line, at most 240 characters; empty if it says nothing."""
+    """Return the first sentence of a docstring on one line, at most 240 characters; empty if there is no text."""
     if "<" in text or "{@" in text:
         text = _MARKUP.sub(lambda match: match["xml"] or match["tag"] or "", text)
     sentence = _to_one_line(_SENTENCE_END.split(text.strip(), maxsplit=1)[0])
@@ -48,7 +48,7 @@ def extract_first_sentence(text: str) -> str:
 
 
 def _derive_summary(metadata: ChunkMetadata) -> str:
-    """Return one line: ``Method parse url of Client, taking text and base, calling split and Url.``."""
+    """Derive a one-line summary: ``Method parse url of Client, taking text and base, calling split and Url.``."""
     clauses = [_format_subject(metadata)]
     if parameters := _read_parameters(metadata):
         clauses.append(f"taking {_join_words(parameters)}")
@@ -65,19 +65,19 @@ def _derive_summary(metadata: ChunkMetadata) -> str:
 
 
 def _format_subject(metadata: ChunkMetadata) -> str:
-    """Return what the chunk is: ``Method parse url of Client``."""
+    """Format the kind and name of a chunk: ``Method parse url of Client``."""
     if metadata["kind"] == "block":
         return f"Lines of {metadata['path']}"
     kind = _KIND_WORDS.get(metadata["kind"], metadata["kind"])
     name = metadata["name"]
-    # Outside ASCII the parts may be pairs of characters, which are no words; of an operator there are none.
+    # Outside ASCII, parts may be pairs of characters rather than words; an operator has none.
     words = " ".join(split_identifier(name)) if name.isascii() and metadata["kind"] != "section" else name
     owner = metadata["path"] if metadata["kind"] == "section" else metadata["parent"]
     return f"{kind.capitalize()} {words or name}" + (f" of {owner}" if owner else "")
 
 
 def _read_parameters(metadata: ChunkMetadata) -> list[str]:
-    """Return the first parameters' names, read from the signature."""
+    """Return the names of the first parameters from the signature."""
     if metadata["kind"] not in _CALLABLE:
         return []
     signature = metadata["signature"]
@@ -85,12 +85,12 @@ def _read_parameters(metadata: ChunkMetadata) -> list[str]:
         return []
     opening = _find_opening(signature, metadata["name"])
     parts = _split_arguments(signature, opening) if opening >= 0 else []
-    language = metadata["language"] if metadata["kind"] != "macro" else ""  # a macro's have no types
+    language = metadata["language"] if metadata["kind"] != "macro" else ""  # parameters of macros have no types
     return [name for part in parts for name in _read_parameter_names(part.strip(), language)][:_MAX_PARAMETERS]
 
 
 def _find_opening(signature: str, name: str) -> int:
-    """Return where the parameters begin: behind the name, which type parameters may follow; -1 if there are none."""
+    """Return the offset of the parameter list after the name and type parameters; -1 if there is none."""
     for end in _find_name_ends(name, signature):
         generic = signature[end : end + 1] in ("<", "[")
         after = end + sum(len(part) + 1 for part in _split_arguments(signature, end)) + 1 if generic else end
@@ -100,9 +100,9 @@ def _find_opening(signature: str, name: str) -> int:
 
 
 def _find_name_ends(name: str, signature: str) -> Iterator[int]:
-    """Yield where each occurrence of a name as the start of a word ends, blanks behind it included."""
+    """Yield the end of each occurrence of a name at the start of a word, including trailing blanks."""
     start = signature.find(name) if name else -1
-    while start >= 0:  # a regular expression for every name would cost more than all the rest of a summary
+    while start >= 0:  # a regular expression for each name would cost more than the rest of the summary
         preceding, end = signature[start - 1 : start], start + len(name)
         if not (preceding.isalnum() or preceding == "_"):
             yield end + len(signature[end:]) - len(signature[end:].lstrip())
@@ -110,7 +110,7 @@ def _find_name_ends(name: str, signature: str) -> Iterator[int]:
 
 
 def _split_arguments(text: str, opening: int) -> list[str]:
-    """Return what stands between a bracket and its counterpart, cut at the commas that are in no bracket inside."""
+    """Split the text between a bracket and its counterpart at commas outside nested brackets."""
     parts: list[str] = []
     depth, start = 0, opening + 1
     for position in range(opening, len(text)):
@@ -128,12 +128,12 @@ def _split_arguments(text: str, opening: int) -> list[str]:
 
 
 def _read_parameter_names(part: str, language: str) -> list[str]:
-    """Return the name that one parameter declares; several if it takes an object apart."""
+    """Return the name that a parameter declares; several if it is a destructuring pattern."""
     if part[:1] in ("{", "("):
         return [name for inner in _split_arguments(part, 0) for name in _read_parameter_names(inner.strip(), language)]
     part = _ATTRIBUTES.sub("", part)
     if language == "elixir":
-        part = part.rpartition(" = ")[2]  # a pattern, then the name of the whole
+        part = part.rpartition(" = ")[2]  # a pattern, then the name of the whole value
     declared = _NAME_END.split(part, maxsplit=1)[0]
     if pointer := _FUNCTION_POINTER.search(declared):
         return [pointer[1]]
@@ -148,7 +148,7 @@ def _read_parameter_names(part: str, language: str) -> list[str]:
 
 
 def _to_one_line(text: str) -> str:
-    """Return a text without line breaks, at most 240 characters."""
+    """Collapse a text into one line of at most 240 characters."""
     line = " ".join(text.split())
     return line if len(line) <= _MAX_SUMMARY_CHARS else line[: _MAX_SUMMARY_CHARS - 1].rsplit(" ", 1)[0] + "…"
 

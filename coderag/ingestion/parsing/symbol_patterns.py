@@ -1,4 +1,4 @@
-"""Names that a file seems to declare, found by patterns: for languages that have no query yet, and for broken files."""
+"""Symbols found by regular expressions: for languages without a query, and for broken files."""
 
 import re
 from bisect import bisect_right
@@ -79,11 +79,11 @@ _MAX_DEPTH = 60
 
 
 def find_symbols(data: bytes, starts: Sequence[int], language: Language, root: Node | None) -> list[SymbolRecord]:
-    """Return what a file seems to declare, in order.
+    """Return the likely declarations of a file, in order.
 
     Args:
-        root: The root of its tree, if there is one: tells where a declaration ends, and so what is inside what. Without
-            it every declaration is one line long.
+        root: Root of its tree, if there is one; determines where declarations end and how they nest. Without a tree, every
+            declaration is one line long.
     """
     matches_by_line: dict[int, tuple[str, Kind]] = {}  # by line
     for offset, name, kind in _find_matches(data, language.name):
@@ -103,7 +103,7 @@ def find_symbols(data: bytes, starts: Sequence[int], language: Language, root: N
 
 
 def _find_matches(data: bytes, language: str) -> Iterator[tuple[int, str, Kind]]:
-    """Yield offset, name and kind of what the patterns find."""
+    """Yield offset, name and kind of each match."""
     for match in (_CASELESS_DECLARATION_PATTERN if language in _CASELESS_LANGUAGES else _DECLARATION_PATTERN).finditer(
         data
     ):
@@ -126,7 +126,7 @@ def _make_record(name: str, kind: Kind, start_line: int, end_line: int, outer: S
 
 
 def _find_end_line(root: Node, data: bytes, starts: Sequence[int], line: int) -> int:
-    """Return the last line (0-based) of the smallest node that covers the text of a line and begins with it."""
+    """Return the last line (0-based) of the smallest node that begins with the text of a line and covers it."""
     text = data[starts[line] : starts[line + 1]]
     start = starts[line] + len(text) - len(text.lstrip())
     node = root.descendant_for_byte_range(start, max(start, starts[line] + len(text.rstrip()) - 1))

@@ -1,4 +1,4 @@
-"""Facts of files without declarations: names that a document mentions, and what configuration says of modules."""
+"""Facts of files without declarations: names mentioned in documents, and module settings in configuration."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from typing import Any, Final
 from coderag.ingestion.parsing.sections import DOCUMENT_LANGUAGES
 from coderag.schema.facts import FileFacts, Mention
 
-_MAX_SETTINGS_CHARS: Final = 200_000  # characters; what configures modules is written by people
+_MAX_SETTINGS_CHARS: Final = 200_000  # module settings are written by hand
 _INLINE_CODE = re.compile(r"``?([^`\n]{2,100})``?")
 _NAME = re.compile(r"~?([^\W\d]\w*(?:(?:\.|::|#)[^\W\d]\w*)*)(?:\(.*\))?$")
 _COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
@@ -31,7 +31,7 @@ _TOML_TABLES: Final = ("package", "workspace", "lib", "dependencies", "bin")  # 
 
 
 def read_text_facts(text: str, language: str) -> FileFacts:
-    """Return the facts of a document or a file of data."""
+    """Read the facts of a document or a data file."""
     if language in DOCUMENT_LANGUAGES:
         return FileFacts(language, mentions=_find_mentions(text))
     if len(text) <= _MAX_SETTINGS_CHARS:
@@ -40,10 +40,9 @@ def read_text_facts(text: str, language: str) -> FileFacts:
 
 
 def read_module_settings(text: str, language: str) -> dict[str, Any]:
-    """Return what a file says of how modules are found, by its form alone; empty if nothing.
+    """Read the settings of module resolution from a file, recognized by its form alone; empty if there are none.
 
-    It is that of a ``tsconfig.json``, ``package.json`` or ``composer.json``, a ``Cargo.toml``, a ``go.mod``, or of a project of
-    .NET.
+    Supported forms are ``tsconfig.json``, ``package.json``, ``composer.json``, ``Cargo.toml``, ``go.mod`` and .NET projects.
     """
     try:
         if language == "json":

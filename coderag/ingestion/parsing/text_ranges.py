@@ -1,4 +1,4 @@
-"""Which part of a text an offset is in, where parts lie in one another: declarations, blocks, bodies of functions."""
+"""Lookup of the innermost text range around an offset: declarations, blocks, function bodies."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 
 class IntervalIndex:
-    """Spans of which one may lie in another.
+    """Index of nested spans for lookup by offset.
 
     Args:
-        starts: Of each, in order.
-        ends: Of each, exclusive.
-        outer: Position of the one around each; -1 if there is none.
+        starts: Start of each span, in order.
+        ends: End of each span, exclusive.
+        outer: Position of the span around each; -1 if there is none.
     """
 
     def __init__(self, starts: Sequence[int], ends: Sequence[int], outer: Sequence[int]) -> None:
-        self._bounds, self._innermost = [0], [-1]  # from each bound on, up to the next, one span is the innermost
+        self._bounds, self._innermost = [0], [-1]  # between two bounds, one span is the innermost
         for position, start in enumerate(starts):
             following = starts[position + 1] if position + 1 < len(starts) else max(ends) + 1
             bound, inner = start, position
@@ -33,13 +33,13 @@ class IntervalIndex:
         return self._innermost[bisect_right(self._bounds, offset) - 1]
 
     def find_innermost_of_each(self, offsets: Sequence[int]) -> list[int]:
-        """Return the same for many offsets."""
+        """Return the position of the innermost span around each offset."""
         bounds, innermost = self._bounds, self._innermost
         return [innermost[bisect_right(bounds, offset) - 1] for offset in offsets]
 
 
 class TextRange(NamedTuple):
-    """A part of a text: bytes ``[start, end)``, and its first and last line, 1-based."""
+    """A range of a text: bytes ``[start, end)``, and its first and last line (1-based)."""
 
     start: int
     end: int
@@ -48,10 +48,10 @@ class TextRange(NamedTuple):
 
 
 class TextRanges:
-    """Parts that lie in or beside one another.
+    """Text ranges that are nested or disjoint.
 
     Args:
-        parts: In any order.
+        ranges: Ranges in any order.
     """
 
     def __init__(self, ranges: Iterable[TextRange]) -> None:
@@ -67,6 +67,6 @@ class TextRanges:
         )
 
     def find_innermost(self, offset: int) -> TextRange | None:
-        """Return the innermost part around an offset; None if there is none."""
+        """Return the innermost range around an offset; None if there is none."""
         position = self._intervals.find_innermost(offset)
         return self._ranges[position] if position >= 0 else None

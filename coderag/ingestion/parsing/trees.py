@@ -1,4 +1,4 @@
-"""Syntax trees: parsing with tree-sitter, within limits, and walking what it gives."""
+"""Syntax trees: parsing with tree-sitter within limits, and tree traversal."""
 
 import re
 import time
@@ -19,17 +19,17 @@ _MAX_WRAPPER_DEPTH = 3
 
 
 class SyntaxUnusableError(Exception):
-    """A file whose tree says too little; the message says why. Raised and handled inside ``ingestion``."""
+    """The tree of a file is not usable; the message has the reason. Raised and handled inside ``ingestion``."""
 
 
 @cache
 def load_grammar(name: str) -> Grammar:
-    """Return a grammar of the language pack by its name."""
+    """Load a grammar of the language pack by its name."""
     return get_language(name)  # type: ignore[arg-type]  # the pack types its names as a Literal
 
 
 def find_line_starts(data: bytes) -> list[int]:
-    r"""Return where each line begins; only ``\n`` ends a line. The last entry is the length of the text."""
+    r"""Return the byte offset of each line; only ``\n`` ends a line. The last entry is the length of the text."""
     ends: list[int] = (np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE) + 1).tolist()
     if not ends or ends[-1] < len(data):
         ends.append(len(data))
@@ -40,13 +40,13 @@ def parse(data: bytes, language: Language, *, timeout_s: float | None) -> Tree:
     """Parse a file.
 
     Args:
-        language: One with a grammar.
-        timeout_s: CPU time allowed for each million bytes, or for all of a smaller file. A damaged file of a kilobyte
-            can keep a parser busy for ever (TSX), or have it take half a gigabyte of memory a second (Java). None in a
-            process that may be killed (`coderag.ingestion.workers.worker`): asking for the time costs a fifth of parsing.
+        language: A language with a grammar.
+        timeout_s: CPU time allowed for each million bytes, or for all of a smaller file. A damaged file of a kilobyte can
+            keep a parser busy forever (TSX), or make it allocate half a gigabyte of memory a second (Java). None in a
+            process that may be killed (`coderag.ingestion.workers.worker`): checking the time costs a fifth of parsing.
 
     Raises:
-        SyntaxUnusableError: It took longer, or its grammar may crash and this process may not.
+        SyntaxUnusableError: Parsing took longer, or the grammar may crash and this process must not.
     """
     with stages.measure("parse"):
         return _parse_within_limits(data, language, timeout_s)
@@ -71,9 +71,9 @@ def _parse_within_limits(data: bytes, language: Language, timeout_s: float | Non
 
 
 def is_nested_deeper(data: bytes, levels: int) -> bool:
-    """Return whether blocks may lie in one another more than ``levels`` deep, as far as lines show without a parser.
+    """Return whether blocks may nest more than ``levels`` deep, judging by lines without a parser.
 
-    No more than the longest indentation has columns, and within one line ``- `` and ``? `` open further ones.
+    The depth is at most the number of columns of the longest indentation; ``- `` and ``? `` open further levels within a line.
     """
     half = levels // 2
     return any(
@@ -84,14 +84,14 @@ def is_nested_deeper(data: bytes, levels: int) -> bool:
 
 
 def trim_end(data: bytes, start: int, end: int) -> int:
-    """Return where a node ends without the space behind it, which belongs to it in some grammars."""
+    """Return the end of a node without trailing space, which some grammars include."""
     while end > start and data[end - 1] in b" \t\r\n":
         end -= 1
     return end
 
 
 def unwrap_transparent(data: bytes, language: Language) -> bytes:
-    """Return a text of the same length, with what the grammar can read in place of the language's transparent wrappers."""
+    """Replace the language's transparent wrappers by text that the grammar can parse; the length stays the same."""
     if not language.transparent:
         return data
     wrapper = re.compile(language.transparent.encode(), re.MULTILINE)
@@ -109,10 +109,10 @@ def unwrap_transparent(data: bytes, language: Language) -> bytes:
 
 
 def walk_children(node: Node, start: int, end: int, size: int) -> Iterator[tuple[int, Node]]:
-    """Yield the nodes that cover a range of bytes, cut down until each has at most ``size`` bytes or no children.
+    """Yield the nodes that cover a range of bytes, split until each has at most ``size`` bytes or no children.
 
     Yields:
-        Where the node begins (no less than ``start``), and the node, in order of position.
+        The offset of the node (at least ``start``), and the node, in order of position.
     """
     stack = [node]
     while stack:

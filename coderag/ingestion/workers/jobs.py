@@ -68,13 +68,13 @@ class FileTask:
 
     Attributes:
         known_hash: SHA-256 of the indexed content; an unchanged file is not parsed.
-        trouble: Failure of the previous treatment.
+        failure: Failure of the previous treatment.
     """
 
     candidate: FileCandidate
     known_hash: str = ""
     treatment: Treatment = "whole"
-    trouble: str = ""
+    failure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +83,11 @@ class ParseJob:
 
     files: Sequence[FileTask]
 
-    def degrade(self, position: int, trouble: str) -> "ParseJob":
+    def degrade(self, position: int, failure: str) -> "ParseJob":
         """Return the job with a safer treatment of one file, with the reason."""
         file = self.files[position]
         files = list(self.files)
-        files[position] = replace(file, treatment="lines" if file.treatment == "whole" else "lost", trouble=trouble)
+        files[position] = replace(file, treatment="lines" if file.treatment == "whole" else "lost", failure=failure)
         return ParseJob(files)
 
 
@@ -174,7 +174,7 @@ class JobRunner:
         except Exception as error:  # noqa: BLE001  # a bug or lack of memory must only affect one file
             if task.treatment == "whole":
                 return self._process_file(
-                    replace(task, treatment="lines", trouble=f"cannot be parsed: {error!r}"), result
+                    replace(task, treatment="lines", failure=f"cannot be parsed: {error!r}"), result
                 )
             result.records.append(replace(record, outcome="failed", reason=f"cannot be parsed: {error!r}"))
             return None
@@ -205,7 +205,7 @@ class JobRunner:
             role=classify_role(candidate.path),
         )
         if task.treatment == "lost":
-            return replace(record, reason=task.trouble), None
+            return replace(record, reason=task.failure), None
         with stages.measure("read"):
             limit, generated = self._settings.max_file_bytes, self._settings.generated
             source = read_file_text(self._settings.root, candidate, max_file_bytes=limit, include_generated=generated)
@@ -219,7 +219,7 @@ class JobRunner:
 
     def _parse_file(self, task: FileTask, record: FileRecord, source: FileText, result: JobResult) -> ParsedFile:
         key = f"{record.hash}:{record.language}:{self._settings.cache_key}"
-        parsed = self._load_cached(key, source.text) if self._cache and not task.trouble else None
+        parsed = self._load_cached(key, source.text) if self._cache and not task.failure else None
         if parsed is None:
             parsed = parse_file(
                 "",
@@ -227,10 +227,10 @@ class JobRunner:
                 record.language,
                 "",
                 timeout_s=None if self._settings.isolated else PARSE_TIMEOUT_S,
-                failure=task.trouble,
+                failure=task.failure,
                 **self._settings.chunking,
             )
-            if self._cache and not task.trouble:
+            if self._cache and not task.failure:
                 with stages.measure("cache"):
                     result.new_cache_entries[key] = parse_cache.pack(parsed)
         return place_file(parsed, record.path, record.role)

@@ -1,4 +1,4 @@
-"""The command line. Modules named like a command hold that command; the others, with an underscore, serve them all.
+"""The command line.
 
-Help and version must come at once: a module imports what is slow (Rich, pydantic, `coderag.app`) inside its functions.
+Help and version must start fast: modules import slow packages (Rich, pydantic, `coderag.app`) inside functions.
 """

@@ -1,4 +1,4 @@
-"""What a person types, but for questions: yes or no, and nothing while an answer is printed."""
+"""Confirmation prompts, and suppression of typed input while output is printed."""
 
 import sys
 from collections.abc import Iterator
@@ -10,15 +10,15 @@ from coderag.errors import InvalidQueryError
 
 
 def can_prompt() -> bool:
-    """Whether somebody is there to be asked."""
+    """Return whether standard input is a terminal."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 
 def confirm(question: str, *, default: bool = False) -> bool:
-    """Ask a person, on standard error; Ctrl-C and the end of the input are a no.
+    """Ask for confirmation on standard error; Ctrl-C and end of input mean no.
 
     Raises:
-        InvalidQueryError: Nobody can be asked.
+        InvalidQueryError: Standard input is not a terminal.
     """
     if not can_prompt():
         raise InvalidQueryError("nobody can be asked: standard input is no terminal", hint="Agree with --yes.")
@@ -31,7 +31,7 @@ def confirm(question: str, *, default: bool = False) -> bool:
 
 @contextmanager
 def suppress_typing() -> Iterator[None]:
-    """Drop what is typed while an answer is printed: it would show in the middle of it, and each line be a question."""
+    """Discard typed input in this context: it would appear amid the output, and each line would become a question."""
     try:
         import termios
     except ImportError:  # Windows

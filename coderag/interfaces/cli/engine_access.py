@@ -1,4 +1,4 @@
-"""The one place where the command line meets the engine."""
+"""Access of the command line to the engine."""
 
 import atexit
 from functools import partial
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def open_repository(root: Path) -> "CodeRAG":
-    """Return the engine for the repository at `root`; importing it takes seconds.
+    """Open the repository at `root` in this process; importing the engine takes seconds.
 
     Raises:
-        ConfigurationError: The settings or the folder cannot be used.
-        IngestionError: The folder is none that may be indexed.
+        ConfigurationError: The settings or the folder are invalid.
+        IngestionError: The folder may not be indexed.
     """
     from coderag.app import CodeRAG
     from coderag.config.trust import is_trusted
@@ -29,9 +29,9 @@ def open_repository(root: Path) -> "CodeRAG":
 
 
 def open_warm(root: Path) -> "Engine":
-    """Return the repository as the running service has it open; without one, the engine in this process.
+    """Open the repository through the running service, or in this process if none runs.
 
-    Then a service is started for the commands after this one, if the settings say so. Raises as `open_repository`.
+    In the latter case a service is started at exit, if configured, for later commands. Raises as `open_repository`.
     """
     from coderag.interfaces.cli.startup import skip_pandas, tune_gc
     from coderag.service.opening import open_remote
@@ -43,7 +43,7 @@ def open_warm(root: Path) -> "Engine":
     rag = open_repository(root)
     skip_pandas(rag.settings)
     if rag.settings.service.autostart:
-        # At the end, so that this command's own work is not slowed down.
+        # At exit, so as not to slow down this command.
         atexit.register(_start_service_later)
     return rag
 
@@ -55,7 +55,7 @@ def _start_service_later() -> None:
 
 
 def _warn_of_service_restrictions(root: Path, restrictions: list[dict[str, Any]]) -> None:
-    """Warn as `open_repository` does, of what the service found."""
+    """Warn of restrictions that the service reported."""
     from coderag.interfaces.cli.restriction_warning import warn_of_restrictions
 
     warn_of_restrictions(root, [(restriction["key"], restriction["place"]) for restriction in restrictions])

@@ -1,4 +1,4 @@
-"""Where the process of a command begins: Ctrl-C ends it without a traceback from here on."""
+"""Entry point of the process. From here on Ctrl-C ends it without a traceback."""
 
 import signal
 
@@ -6,9 +6,9 @@ import signal
 def run() -> None:
     """Run the command line of this process. The entry point of the installed ``coderag``."""
     handler = signal.getsignal(signal.SIGINT)
-    is_handled = handler is signal.default_int_handler  # it is not below `nohup`, nor in the background of a script
+    is_handled = handler is signal.default_int_handler  # false under `nohup` and in the background of a script
     if is_handled:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # an error amid the imports would be told as a traceback
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # during imports an exception would print a traceback
     from coderag.interfaces.cli.main import run as run_command
 
     if is_handled:

@@ -1,4 +1,4 @@
-"""Run the indexing with its progress, and ask a question of a repository that may not be indexed yet."""
+"""Indexing with progress, and queries that build a missing index first."""
 
 import time
 from collections.abc import Callable
@@ -23,30 +23,30 @@ _RETRY_INTERVAL_S: Final = 0.3
 
 
 def open_local(repo: Path | None, output: Output) -> "CodeRAG":
-    """Return the engine for the repository that the command means."""
+    """Open the command's repository in this process."""
     with output.show_status("loading"):
         return engine_access.open_repository(find_root(repo))
 
 
 def open_warm(repo: Path | None, output: Output) -> "engine_access.Engine":
-    """Return the same, asked through the service if one runs; for commands that need no more than that can do."""
+    """Open the command's repository through the service if one runs."""
     with output.show_status("loading"):
         return engine_access.open_warm(find_root(repo))
 
 
 def run_index(rag: "engine_access.Engine", *, full: bool = False) -> "IndexReport":
-    """Index the repository, showing the progress on standard error, and note it among those of this user."""
+    """Index the repository with progress on standard error, and register it for this user."""
     from coderag.service.remote import RemoteCodeRAG
 
     with show_index_progress() as progress:
         report = rag.index(full=full, progress=progress)
-    if not isinstance(rag, RemoteCodeRAG):  # the service notes what it opens
+    if not isinstance(rag, RemoteCodeRAG):  # the service registers what it opens
         _register_repository(rag)
     return report
 
 
 def _build_first_index(rag: "engine_access.Engine", output: Output) -> "IndexReport":
-    """Make the index, or wait for the one who does: a question to a repository without one has nothing else to go by."""
+    """Build the first index, waiting while another process writes it."""
     has_noted = False
     while True:
         try:
@@ -74,17 +74,17 @@ def ask_indexed(
     may_index: bool,
     activity: str = "searching",
 ) -> _ResultT:
-    """Return the question's result; if there is no index yet, make it first.
+    """Run a query; if there is no index yet, build it first.
 
     Args:
         rag: The engine.
-        question: Asks it.
-        output: For notes.
-        may_index: Whether the index may be made.
-        doing: What is shown meanwhile; empty if the question shows that itself.
+        query: Queries the engine.
+        output: Destination of notes.
+        may_index: Build a missing index.
+        activity: Progress text; empty if the query shows its own.
 
     Raises:
-        IndexNotFoundError: There is none, and it may not be made.
+        IndexNotFoundError: There is no index and it may not be built.
     """
     try:
         with output.show_status(activity) if activity else nullcontext():

@@ -1,4 +1,4 @@
-"""The ``coderag`` command: its commands, and how each of them ends."""
+"""The ``coderag`` command with its subcommands, error handling and exit codes."""
 
 import logging
 import sys
@@ -37,11 +37,11 @@ from coderag.interfaces.error_table import list_exit_codes
 
 
 class CodeRAGGroup(LightGroup):
-    """The top command: turns every error into one line and an exit code, and lists the codes in its help."""
+    """The root command group: maps errors to one line and an exit code, and lists the codes in its help."""
 
     def main(self, args: Sequence[str] | None = None, *positional: Any, **options: Any) -> Any:  # noqa: ANN401  # as Typer's
         """Run a command line and exit."""
-        # Taking the arguments here keeps Typer on Windows from replacing '*' in queries and globs by file names.
+        # Passing the arguments keeps Typer on Windows from expanding '*' in queries and globs.
         arguments = list(sys.argv[1:] if args is None else args)
         flags = arguments[: arguments.index("--")] if "--" in arguments else arguments
         as_json, debug = "--json" in flags, "--debug" in flags
@@ -52,13 +52,13 @@ class CodeRAGGroup(LightGroup):
         try:
             code = super().main(arguments, *positional, **{**options, "standalone_mode": False})
             flush_stdout()
-        except Exception as error:  # noqa: BLE001  # the top: whatever it is, it ends in one line
+        except Exception as error:  # noqa: BLE001  # top level: every error ends in one line
             reported = InterruptedByUserError() if is_interrupt(error) else error
             code = report_error(reported, as_json=as_json, debug=debug)
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # as Typer's
-        """Run the command; Ctrl-C must reach `main` as an error, which Typer would exit on without a word."""
+        """Run the command. Ctrl-C must reach `main` as an error, because Typer would exit silently."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
@@ -70,12 +70,12 @@ class CodeRAGGroup(LightGroup):
             formatter.write_dl([(str(code), meaning) for code, meaning in list_exit_codes().items()])
 
 
-# The top command has flags only: for any other option Typer imports pydantic, even to show a command's help.
+# The root has flags only: for other options Typer imports pydantic, even to show help.
 app = typer.Typer(
     name="coderag",
     cls=CodeRAGGroup,
     invoke_without_command=True,
-    rich_markup_mode=None,  # help drawn by Rich takes twice as long
+    rich_markup_mode=None,  # Rich help takes twice as long
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

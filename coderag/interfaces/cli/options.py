@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share, and how their values are read."""
+"""Shared options and arguments, with the parsing of their values."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from coderag.schema.vocabulary import Kind, Role
 
 
 def _check_values(values: list[str] | None, allowed: Sequence[str]) -> list[str]:
-    """Return the values if all are allowed. Typer takes no list of a `Literal`."""
+    """Return the values if all are allowed. Typer does not support lists of a `Literal`."""
     for value in values or ():
         if value not in allowed:
             raise typer.BadParameter(f"{value!r} is not one of {', '.join(allowed)}.")
@@ -49,7 +49,7 @@ _BUDGET_HELP = "Tokens of code, at most; from 200 on. Default: search.token_budg
 _DEBUG_HELP = "Log to standard error, and show the traceback of an error."
 
 QueryArgument = Annotated[list[str], typer.Argument(metavar="QUERY", help=_QUERY_HELP, show_default=False)]
-# `readable=False`: whether it can be read is said by the engine, of every folder in the same way.
+# `readable=False`: the engine reports unreadable folders, in the same way for all.
 RepoOption = Annotated[
     Path | None,
     typer.Option("--repo", "-C", metavar="PATH", help=_REPO_HELP, show_default=False, readable=False),
@@ -97,11 +97,11 @@ ChangedSinceOption = Annotated[
 
 
 def read_query(words: list[str], *, indented: bool = False) -> str:
-    """Return the question as one text of valid Unicode; a lone ``-`` stands for standard input.
+    """Return the question as valid Unicode; a lone ``-`` reads standard input.
 
     Args:
-        words: As on the command line.
-        indented: Whether white space before the first line and behind the last is part of what is read.
+        words: Words of the command line.
+        indented: Keep leading and trailing white space.
     """
     if words == ["-"]:
         return sys.stdin.buffer.read().decode("utf-8-sig", errors="replace").strip("\r\n" if indented else None)
@@ -117,7 +117,7 @@ def make_filters(
     complexity: str | None = None,
     changed_since: str | None = None,
 ) -> Filters | None:
-    """Return the filters that were asked for, or None for none."""
+    """Build the requested filters; None if there are none."""
     if changed_since is not None and not changed_since.strip():
         raise typer.BadParameter("no revision is given.", param_hint="--changed-since")
     filters = Filters(
@@ -132,7 +132,7 @@ def make_filters(
 
 
 def _parse_complexity(text: str) -> int | tuple[int, int]:
-    """Return a range as typed: ``5`` or ``5..``, ``5..20``, ``..20``."""
+    """Parse a range: ``5`` or ``5..``, ``5..20``, ``..20``."""
     match = re.fullmatch(r"(?=.*[0-9])([0-9]*)(?:(\.\.)([0-9]*))?", text.strip())
     if not match:
         raise typer.BadParameter(f"{text!r} is no range, such as '10' or '5..20'.", param_hint="--complexity")
@@ -141,7 +141,7 @@ def _parse_complexity(text: str) -> int | tuple[int, int]:
 
 
 def _to_pattern(path: str) -> str:
-    """Return a path as typed in a shell in the form the index has it; ``./!name`` is no exclusion."""
+    """Convert a path typed in a shell to an index pattern; ``./!name`` is not an exclusion."""
     posix = path.replace(os.sep, "/")
     if posix == "!":
         raise typer.BadParameter("'!' leaves out nothing: say what, as in '!tests'.", param_hint="--path")
@@ -151,10 +151,10 @@ def _to_pattern(path: str) -> str:
 
 
 def choose_repository(folder: Path | None, repo: Path | None) -> Path | None:
-    """Return the repository that is named as an argument or with ``--repo``; None if it is with neither.
+    """Return the repository named as an argument or with ``--repo``; None if neither is given.
 
     Raises:
-        InvalidQueryError: It is named twice.
+        InvalidQueryError: Both are given.
     """
     if folder is not None and repo is not None:
         raise InvalidQueryError("name the repository once: as an argument or with --repo")

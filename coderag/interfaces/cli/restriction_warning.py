@@ -1,4 +1,4 @@
-"""Tell that something of a repository is not used, because nobody marked it as trusted."""
+"""Warning that settings of an untrusted repository are ignored."""
 
 import hashlib
 import logging
@@ -14,7 +14,7 @@ from coderag.interfaces.cli.output.streams import escape_controls
 from coderag.system.atomic_write import PRIVATE_MODE, atomic_write
 
 ADVICE: Final = "`coderag trust` shows and allows them"
-"""What to do about it."""
+"""Advice appended to the warning."""
 
 _MAX_NAMES_SHOWN: Final = 3
 _REPEAT_AFTER_S: Final = 3600.0
@@ -23,13 +23,13 @@ _logger = logging.getLogger(__name__)
 
 
 def warn_of_restrictions(root: Path, restrictions: Sequence[tuple[str, str]]) -> None:
-    """Log one warning, which goes to standard error, if something is not used; nothing else.
+    """Log one warning, on standard error, if settings are ignored.
 
-    The same is not said again within the hour: of ten commands in a row, nine would say what is known.
+    The same warning is not repeated within the hour.
 
     Args:
         root: Folder of the repository.
-        left_out: Key and place of each setting; the key is empty if it is the whole file or folder.
+        restrictions: Key and location of each setting; an empty key means the entire file or folder.
     """
     if not restrictions:
         return
@@ -42,8 +42,8 @@ def warn_of_restrictions(root: Path, restrictions: Sequence[tuple[str, str]]) ->
 
 
 def _was_warned(root: Path, names: Sequence[str]) -> bool:
-    """Whether the same was said of the repository lately; if not, note that it is now."""
-    with suppress(OSError, RuntimeError, ConfigurationError):  # what cannot be noted is said each time
+    """Return whether the same warning was given recently; if not, record it."""
+    with suppress(OSError, RuntimeError, ConfigurationError):  # if it cannot be recorded, warn each time
         marker = find_cache_folder() / "told" / _hash_texts(str(root.resolve()))
         digest = _hash_texts(*names).encode()
         with suppress(FileNotFoundError):

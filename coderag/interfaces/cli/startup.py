@@ -1,4 +1,4 @@
-"""What lets a command that does one thing start and end sooner, in a process that is its own."""
+"""Start-up optimisations of a process dedicated to one command."""
 
 from typing import TYPE_CHECKING
 
@@ -7,22 +7,22 @@ if TYPE_CHECKING:
 
 
 class _Process:
-    """This process.
+    """State of this process.
 
     Attributes:
-        is_own: Whether it is there for a command alone; one that calls the command line from Python is not.
+        is_dedicated: Whether it runs one command only, unlike a program that calls the command line from Python.
     """
 
     is_dedicated = False
 
 
 def mark_dedicated_process() -> None:
-    """Say that this process was started for a command, and ends with it."""
+    """Mark this process as started for one command."""
     _Process.is_dedicated = True
 
 
 def tune_gc() -> None:
-    """Prepare for the engine's modules: what is imported stays, and is not searched for garbage again and again."""
+    """Tune garbage collection for imports: imported objects stay alive and need no repeated scans."""
     if _Process.is_dedicated:
         from coderag.system.gc_tuning import relax_gc
 
@@ -30,8 +30,8 @@ def tune_gc() -> None:
 
 
 def skip_pandas(settings: "Settings") -> None:
-    """Prepare for an index that is read or written."""
-    if _Process.is_dedicated and not settings.ingestion.transformations:  # which may give pyarrow what is pandas'
+    """Skip the import of pandas for index reads and writes, if no user code may need it."""
+    if _Process.is_dedicated and not settings.ingestion.transformations:  # they may pass pandas objects to pyarrow
         from coderag.stores.pandas_guard import avoid_pandas_import
 
         avoid_pandas_import()

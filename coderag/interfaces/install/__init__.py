@@ -1,1 +1,1 @@
-"""Put CodeRAG into the configuration of agents, and take it out again (docs/install.md)."""
+"""Installation into the configuration of coding agents, and removal (docs/install.md)."""

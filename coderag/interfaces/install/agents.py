@@ -1,4 +1,4 @@
-"""The agents that CodeRAG can be put into: where each keeps its servers, and in what form.
+"""Supported coding agents, with the location and format of their MCP server configuration.
 
 Sources: code.claude.com/docs/en/mcp; developers.openai.com/codex/mcp; cursor.com/docs/context/mcp;
 code.visualstudio.com/docs/copilot/reference/mcp-configuration; opencode.ai/docs/mcp-servers, of version 2
@@ -19,23 +19,23 @@ InstallScope = Literal["user", "project"]
 Entry = Mapping[str, Any]
 
 SERVER_NAME: Final = "coderag"
-"""The name of our server in every configuration."""
+"""Name of our server in every configuration."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodingAgent:
-    """One agent.
+    """A coding agent.
 
     Attributes:
-        name: To call it by on the command line.
-        title: As it calls itself.
-        keys: Where in the file its servers are, by name.
-        entry: Makes what is written there of a command with its arguments.
-        user_file: Returns the file of this user.
-        project_file: The file of a project, seen from its root; empty if there is none.
-        signs: Returns files and folders that are there where the agent is.
-        program: Its command, which may be there instead.
-        is_toml: Whether the file is TOML; else it is JSON, in which comments are left alone.
+        name: Name on the command line.
+        title: Product name.
+        keys: Path of the server table in the file.
+        make_entry: Builds the entry from a command with its arguments.
+        find_user_file: Returns the user's configuration file.
+        project_file: Configuration file relative to the project root; empty if there is none.
+        list_signs: Returns files and folders that exist if the agent is installed.
+        program: Its executable, which also indicates an installation.
+        is_toml: Whether the file is TOML; otherwise JSON, whose comments are preserved.
     """
 
     name: str
@@ -50,18 +50,18 @@ class CodingAgent:
 
     @property
     def instructions_file(self) -> str:
-        """The file of a project that the agent reads as instructions."""
+        """The project's instruction file that the agent reads."""
         return "CLAUDE.md" if self.name == "claude-code" else "AGENTS.md"
 
     def is_installed(self) -> bool:
-        """Whether the agent seems to be installed on this machine."""
+        """Return whether the agent seems to be installed on this machine."""
         return any(path.exists() for path in self.list_signs()) or shutil.which(self.program) is not None
 
     def find_file(self, scope: InstallScope, root: Path) -> Path:
         """Return the file to write.
 
         Raises:
-            ConfigurationError: The agent has none of that scope.
+            ConfigurationError: The agent has no configuration for this scope.
         """
         if scope == "user":
             return self.find_user_file()
@@ -98,7 +98,7 @@ def _find_home() -> Path:
 
 
 def _resolve_folder(variable: str, default: Path) -> Path:
-    """Return the folder that a variable of the agent's names, as the agent itself would."""
+    """Return the folder that an environment variable names, resolved as the agent does."""
     value = os.environ.get(variable, "").strip()
     return Path(value).expanduser() if value else default
 
@@ -108,7 +108,7 @@ def _find_claude_file() -> Path:
 
 
 def find_claude_folder() -> Path:
-    """Return this user's folder of Claude Code, in which skills are."""
+    """Return the user's Claude Code folder, which holds the skills."""
     return _resolve_folder("CLAUDE_CONFIG_DIR", _find_home() / ".claude")
 
 
@@ -177,6 +177,6 @@ AGENTS: Final = (
         ".gemini/settings.json", lambda: (_find_home() / ".gemini" / "settings.json",), "gemini",
     ),
 )  # fmt: skip
-"""In the order they are shown."""
+"""In display order."""
 
 _ALIASES: Final = {"claude": "claude-code", "code": "vscode", "vs-code": "vscode", "gemini-cli": "gemini"}

@@ -1,4 +1,4 @@
-"""Plan what is done to a file, show it, and do it: nothing is written that was not shown."""
+"""Planned file changes: planned, shown as a diff, then applied."""
 
 import difflib
 from collections.abc import Iterator
@@ -15,15 +15,15 @@ _MAX_LINE_CHARS: Final = 160
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file as it is and as it would be.
+    """A planned change of a file.
 
     Attributes:
-        target: What is put there or taken away.
-        place: The file as it is.
-        after: What would be in it; None if it would be gone.
-        installs: Whether something is put there.
-        is_exact: Of taking away: whether the file gets the very bytes that it had before.
-        record: What is known of an earlier change; None if nothing is.
+        target: What is installed or removed.
+        file: The current file.
+        new_content: New content; None deletes the file.
+        installs: Whether it is an installation; otherwise a removal.
+        is_exact: Whether a removal restores the original bytes.
+        record: Record of an earlier change, if any.
     """
 
     target: InstallTarget
@@ -35,10 +35,10 @@ class FileChange:
 
 
 def plan_install(target: InstallTarget) -> FileChange | None:
-    """Return what putting something into its file would do; None if it is there.
+    """Plan the installation of a target; None if it is already installed.
 
     Raises:
-        ConfigurationError: The file is not valid, with its name and the line, or may not be written.
+        ConfigurationError: The file is invalid (the message has name and line) or not writable.
     """
     file = files.read_config_file(target.path, target.within)
     new_content = _edit(target, file, installs=True)
@@ -49,7 +49,7 @@ def plan_install(target: InstallTarget) -> FileChange | None:
 
 
 def plan_uninstall(target: InstallTarget) -> FileChange | None:
-    """Return what taking something out of its file would do; None if it is not there. Raises as `plan_install`."""
+    """Plan the removal of a target; None if it is not installed. Raises as `plan_install`."""
     file = files.read_config_file(target.path, target.within)
     record = records.read_record(file.real_path)
     if file.content is None:
@@ -65,10 +65,10 @@ def plan_uninstall(target: InstallTarget) -> FileChange | None:
 
 
 def apply_change(change: FileChange) -> None:
-    """Write the file, and keep or drop what is known of it.
+    """Write the file, and write or drop its record.
 
     Raises:
-        ConfigurationError: It was changed since it was looked at, or cannot be written.
+        ConfigurationError: The file changed since it was read, or is not writable.
     """
     if change.installs:
         records.write_record(_make_record(change))
@@ -81,7 +81,7 @@ def apply_change(change: FileChange) -> None:
 
 
 def format_diff(change: FileChange) -> Iterator[str]:
-    """Yield the lines of a unified diff; long lines are cut, as some configurations are one line."""
+    """Yield the lines of a unified diff. Long lines are shortened: some configurations are a single line."""
     old_lines = _decode_lines(change.file.content)
     new_lines = _decode_lines(change.new_content)
     path = str(change.file.path)
@@ -92,7 +92,7 @@ def format_diff(change: FileChange) -> Iterator[str]:
 
 
 def _shorten_line(line: str) -> str:
-    """Return the part of a long line that shows us, or its beginning."""
+    """Return the part of a long line around our entry, or its beginning."""
     position = line.find('"coderag"')
     if position < _MAX_LINE_CHARS // 2:
         return f"{line[:_MAX_LINE_CHARS]} ..."
@@ -115,12 +115,12 @@ def _edit(target: InstallTarget, file: files.ConfigFile, *, installs: bool) -> b
 
 
 def _make_record(change: FileChange) -> records.InstallRecord:
-    """Return what to keep, so that the file can be as it was before anything of ours was in it."""
+    """Return the record that allows restoring the file as it was before installation."""
     assert change.new_content is not None
     new_digest, previous = records.compute_digest(change.new_content), change.record
     if previous is not None and previous.is_unchanged(change.file.content):
         return records.InstallRecord(change.file.real_path, previous.original, new_digest, previous.folders)
     original = change.file.content
-    if previous is not None and original is not None:  # changed by others since, with ours in it
+    if previous is not None and original is not None:  # edited by others since, with our entry in it
         original = _edit(change.target, change.file, installs=False)
     return records.InstallRecord(change.file.real_path, original, new_digest, files.find_missing_folders(change.file))

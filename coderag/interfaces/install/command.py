@@ -1,4 +1,4 @@
-"""The command that an agent is to start: the installed ``coderag``, by its absolute path."""
+"""The server command for agents: absolute path of the installed ``coderag``."""
 
 import os
 import shutil
@@ -10,10 +10,10 @@ _SCRIPT_NAMES: Final = ("coderag.exe", "coderag") if os.name == "nt" else ("code
 
 
 def find_server_command() -> list[str]:
-    """Return the command and its arguments.
+    """Return the server command with its arguments.
 
-    The script beside this interpreter comes first, then the one on the path, then the interpreter with the module, which
-    is told to import nothing from the folder that it is started in.
+    Candidates in order: the script next to this interpreter, the one on PATH, ``python -P -m coderag``. With ``-P`` nothing is
+    imported from the current folder.
     """
     folder = Path(sys.executable).absolute().parent
     sibling = next((folder / name for name in _SCRIPT_NAMES if (folder / name).is_file()), None)

@@ -1,4 +1,4 @@
-"""Read and replace files that belong to others: links are followed as far as is safe, permissions stay, nothing is half."""
+"""Safe replacement of foreign configuration files: links resolved, permissions kept, writes atomic."""
 
 import errno
 import stat
@@ -19,13 +19,13 @@ _WRITE_BITS: Final = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """A file that may be written.
+    """A configuration file as it was read.
 
     Attributes:
-        path: As the agent calls it.
-        target: Where it is, behind all links.
-        content: What is in it; None if there is no file.
-        mode: Its permissions; None if there is no file.
+        path: Path that the agent uses.
+        real_path: Path with all links resolved.
+        content: Bytes of the file; None if it does not exist.
+        mode: Permissions; None if it does not exist.
     """
 
     path: Path
@@ -35,14 +35,14 @@ class ConfigFile:
 
 
 def read_config_file(path: Path, within: Path | None = None) -> ConfigFile:
-    """Return what is at a path.
+    """Read the configuration file at a path.
 
     Args:
         path: The file.
-        within: The folder that it must be in behind all links, as for a file in a repository of a stranger.
+        within: Folder that must contain the resolved path, as for files of an untrusted repository.
 
     Raises:
-        ConfigurationError: It is no file that may be written.
+        ConfigurationError: It is not a regular file that may be written.
     """
     try:
         real_path = path.resolve()
@@ -52,7 +52,7 @@ def read_config_file(path: Path, within: Path | None = None) -> ConfigFile:
         if path.is_symlink() and not real_path.exists():
             raise ConfigurationError(f"{path} is a link to {real_path}, which is not there", hint="Mend the link.")
         return _read_regular_file(path, real_path)
-    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links
+    except (OSError, RuntimeError) as error:  # RuntimeError: link loop
         raise ConfigurationError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
@@ -71,10 +71,10 @@ def _read_regular_file(path: Path, real_path: Path) -> ConfigFile:
 
 
 def decode_text(file: ConfigFile) -> str:
-    """Return the text of a file, line ends and all; empty if there is none.
+    """Decode a file as UTF-8, line ends included; empty if it does not exist.
 
     Raises:
-        ConfigurationError: It is no UTF-8.
+        ConfigurationError: It is not UTF-8.
     """
     try:
         return (file.content or b"").decode("utf-8")
@@ -84,20 +84,20 @@ def decode_text(file: ConfigFile) -> str:
 
 
 def find_missing_folders(file: ConfigFile) -> tuple[Path, ...]:
-    """Return the folders that have to be made for a file, the outermost first."""
+    """Return the folders to create for a file, outermost first."""
     folder = file.real_path.parent
     return tuple(candidate for candidate in (folder, *folder.parents) if not candidate.exists())[::-1]
 
 
 def remove_folders(folders: Sequence[Path]) -> None:
-    """Remove folders that were made for a file, the outermost first, if nothing else is in them by now."""
+    """Remove folders created for a file (given outermost first) as far as they are empty."""
     with suppress(OSError):
         for folder in reversed(folders):
             folder.rmdir()
 
 
 def check_writable(file: ConfigFile) -> None:
-    """Make sure that a file may be replaced.
+    """Check that a file may be replaced.
 
     Raises:
         ConfigurationError: It is read-only.
@@ -107,10 +107,10 @@ def check_writable(file: ConfigFile) -> None:
 
 
 def replace_file(file: ConfigFile, content: bytes | None) -> None:
-    """Write a file at once, or delete it for None.
+    """Replace a file atomically, or delete it if content is None.
 
     Raises:
-        ConfigurationError: It is read-only, was changed since it was looked at, or cannot be written.
+        ConfigurationError: It is read-only, changed since it was read, or cannot be written.
     """
     check_writable(file)
     if read_config_file(file.path).content != file.content:

@@ -1,4 +1,4 @@
-"""Start a configured command as an agent would, and do the handshake of MCP with it."""
+"""MCP handshake with a configured server command."""
 
 import contextlib
 import json
@@ -14,20 +14,20 @@ from typing import IO, Any, Final
 from coderag import __version__
 from coderag.errors import ServiceError
 
-_PROTOCOL_VERSION: Final = "2025-06-18"  # servers answer with it, or with another one that they speak
+_PROTOCOL_VERSION: Final = "2025-06-18"  # servers reply with this version or another that they support
 _MAX_LINE_BYTES: Final = 8_000_000
 _EXIT_TIMEOUT_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class HandshakeResult:
-    """What a server says of itself.
+    """Identity and tools that a server reported.
 
     Attributes:
         server: Its name and version.
-        protocol: The version of the protocol that it speaks.
+        protocol: Protocol version.
         tools: The names of its tools.
-        seconds: What it took until it had answered the first request.
+        seconds: Time until the first reply.
     """
 
     server: str
@@ -37,15 +37,15 @@ class HandshakeResult:
 
 
 def probe_server(command: Sequence[str], folder: Path, *, timeout_s: float = 60.0) -> HandshakeResult:
-    """Start a server, ask what it is and which tools it has, and end it.
+    """Start a server, request its identity and tools, and stop it.
 
     Args:
-        command: With its arguments.
-        folder: Where it is started.
-        timeout_s: Seconds for all of that.
+        command: Command with its arguments.
+        folder: Working directory.
+        timeout_s: Total time limit in seconds.
 
     Raises:
-        ServiceError: It cannot be started, ends, says something else, or does not answer in time.
+        ServiceError: It cannot be started, exits, violates the protocol, or does not answer in time.
     """
     started = time.monotonic()
     try:
@@ -79,7 +79,7 @@ def probe_server(command: Sequence[str], folder: Path, *, timeout_s: float = 60.
 
 
 class _StdioClient:
-    """A conversation with a server, over its standard input and output."""
+    """A JSON-RPC client over the standard streams of a server process."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", deadline: float) -> None:
         self._process = process
@@ -100,7 +100,7 @@ class _StdioClient:
             raise self._make_end_error() from error
 
     def request(self, number: int, method: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the result of a request; what else the server says meanwhile is passed over."""
+        """Return the result of a request; other messages are ignored."""
         self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": parameters})
         while True:
             message = self._read_message(method)
@@ -112,7 +112,7 @@ class _StdioClient:
             return result
 
     def close(self) -> None:
-        """End the server: first by the end of its input, as agents do."""
+        """Stop the server, first by closing its input, as agents do."""
         with contextlib.suppress(OSError):
             self._input.close()
         try:

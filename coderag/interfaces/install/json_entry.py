@@ -1,4 +1,4 @@
-"""Set and remove one member of a JSON text; every other character of it stays."""
+"""Minimal edits of a JSON text: set and remove one member, keeping every other character."""
 
 import json
 import re
@@ -13,10 +13,10 @@ _INDENT: Final = re.compile(r"[ \t]*")
 
 
 def read_entry(text: str, keys: Sequence[str]) -> object:
-    """Return what is at a path of names; None if nothing is.
+    """Return the value at a key path; None if there is none.
 
     Raises:
-        ConfigurationError: The text is no JSON object, or what is above the entry is none.
+        ConfigurationError: The text or a parent of the entry is not a JSON object.
     """
     if not text.strip("\ufeff \t\r\n"):
         return None
@@ -27,7 +27,7 @@ def read_entry(text: str, keys: Sequence[str]) -> object:
 
 
 def set_entry(text: str, keys: Sequence[str], entry: Mapping[str, Any]) -> str:
-    """Return the text with a value at a path of names; objects on the way that are missing are made.
+    """Return the text with a value set at a key path, creating missing parents.
 
     Raises:
         ConfigurationError: As `read_entry`.
@@ -48,7 +48,7 @@ def set_entry(text: str, keys: Sequence[str], entry: Mapping[str, Any]) -> str:
 
 
 def remove_entry(text: str, keys: Sequence[str]) -> str:
-    """Return the text without the member at a path of names; as it is if there is none.
+    """Return the text without the member at a key path, unchanged if there is none.
 
     Raises:
         ConfigurationError: As `read_entry`.
@@ -71,7 +71,7 @@ def _parse_root(text: str) -> JsonValue:
 
 
 def _find_holder(root: JsonValue, keys: Sequence[str]) -> tuple[JsonValue, Sequence[str]]:
-    """Return the innermost object on the way to a member that is there, and the names that are missing in it."""
+    """Return the innermost existing object on a key path, and the remaining keys."""
     holder = root
     for position, name in enumerate(keys[:-1]):
         member = holder.get_member(name)
@@ -90,7 +90,7 @@ def _nest(keys: Sequence[str], entry: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _merge(data: dict[str, Any], keys: Sequence[str], entry: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the data that the edited text must have."""
+    """Return the expected data of the edited text."""
     name, *rest = keys
     if rest:
         return {**data, name: _merge(data.get(name, {}), rest, entry)}
@@ -99,14 +99,14 @@ def _merge(data: dict[str, Any], keys: Sequence[str], entry: Mapping[str, Any] |
 
 
 def _verify_edit(text: str, expected: dict[str, Any]) -> str:
-    """Return the text if it says what is expected: the last guard before a file of somebody else's is written."""
+    """Return the text if it parses to the expected data: the last check before a foreign file is written."""
     if parse_json(text).data != expected:
         raise ConfigurationError("it cannot be edited safely", hint="Edit it by hand: --print shows what to add.")
     return text
 
 
 def _dump(value: object, unit: str, indent: str, newline: str) -> str:
-    """Return a value as JSON whose lines after the first begin with `indent`; on one line if there is no unit."""
+    """Dump a value as JSON, lines after the first indented by `indent`; on one line without a unit."""
     if not unit:
         return json.dumps(value, ensure_ascii=False)
     lines = json.dumps(value, indent=unit, ensure_ascii=False).split("\n")
@@ -114,19 +114,19 @@ def _dump(value: object, unit: str, indent: str, newline: str) -> str:
 
 
 def _find_indent(text: str, position: int) -> str:
-    """Return the white space that the line of a place begins with."""
+    """Return the leading white space of the line at a position."""
     match = _INDENT.match(text, text.rfind("\n", 0, position) + 1)
     return match[0] if match else ""
 
 
 def _is_multiline(text: str, holder: JsonValue) -> bool:
-    """Whether the members of an object stand on lines of their own; an empty one goes by how the text is written."""
+    """Return whether the members of an object are on separate lines; an empty object counts if it spans lines."""
     end = holder.members[0].start if holder.members else holder.end
     return "\n" in text[holder.start : end]
 
 
 def _detect_indent_unit(text: str, root: JsonValue) -> str:
-    """Return what members are indented by; empty if the text is on one line."""
+    """Return the indentation unit; empty if the text is on one line."""
     if not root.members:
         return _DEFAULT_INDENT_UNIT
     if not _is_multiline(text, root):
@@ -135,7 +135,7 @@ def _detect_indent_unit(text: str, root: JsonValue) -> str:
 
 
 def _insert_member(text: str, holder: JsonValue, name: str, value: object, unit: str, newline: str) -> str:
-    """Return the text with a new last member of an object."""
+    """Append a member to an object."""
     outer_indent = _find_indent(text, holder.start)
     is_multiline = bool(unit) and (not holder.members or _is_multiline(text, holder))
     indent = _find_indent(text, holder.members[0].start) if is_multiline and holder.members else outer_indent + unit
@@ -156,7 +156,7 @@ def _insert_member(text: str, holder: JsonValue, name: str, value: object, unit:
 
 
 def _find_comment_end(text: str, end: int, holder: JsonValue) -> tuple[int, bool]:
-    """Return where a member ends with the comment behind it in its line, and whether that goes to the end of the line."""
+    """Return the end of a member with its trailing comment, and whether that is a line comment."""
     rest = text[end : holder.last_comment]
     comment = rest.lstrip(" \t")
     position = end + len(rest) - len(comment)
@@ -167,7 +167,7 @@ def _find_comment_end(text: str, end: int, holder: JsonValue) -> tuple[int, bool
 
 
 def _remove_member(text: str, holder: JsonValue, member: JsonMember) -> str:
-    """Return the text without a member, its line, and the comma that is then too much."""
+    """Remove a member, its line and the superfluous comma."""
     position = holder.members.index(member)
     start, end = member.start, member.value.end if member.comma is None else member.comma + 1
     line = text.rfind("\n", 0, start)

@@ -1,4 +1,4 @@
-"""Read JSON with comments and trailing commas, with the place of everything in it, so that a text can be edited minimally."""
+"""Parser of JSON with comments and trailing commas that records positions, for minimal edits."""
 
 import json
 import re
@@ -17,13 +17,13 @@ _MAX_DEPTH: Final = 200
 
 @dataclass(slots=True)
 class JsonValue:
-    """A value and where it stands: characters `start` to `end`.
+    """A JSON value and its span in characters, `start` to `end`.
 
     Attributes:
-        data: The value as Python has it.
-        members: Of an object, in their order.
-        last_comment: Of an object: where the last comment in it ends that follows its last member, or its brace; else 0.
-        ends_line: Whether that comment goes to the end of its line.
+        data: The value as a Python object.
+        members: Members of an object, in order.
+        last_comment: End of the last comment after an object's last member or opening brace; otherwise 0.
+        ends_line: Whether that comment is a line comment.
     """
 
     start: int
@@ -35,11 +35,11 @@ class JsonValue:
 
     @property
     def is_object(self) -> bool:
-        """Whether it is an object."""
+        """Whether the value is an object."""
         return isinstance(self.data, dict)
 
     def get_member(self, name: str) -> "JsonMember | None":
-        """Return the member of a name; None if there is none."""
+        """Return the member with a name; None if there is none."""
         return next((member for member in self.members if member.name == name), None)
 
 
@@ -48,8 +48,8 @@ class JsonMember:
     """A member of an object.
 
     Attributes:
-        start: Where its name begins.
-        comma: Where the comma after it stands; None if there is none.
+        start: Start of its name.
+        comma: Position of the comma after it; None if there is none.
     """
 
     name: str
@@ -59,16 +59,16 @@ class JsonMember:
 
 
 def parse_json(text: str) -> JsonValue:
-    """Return what a text holds.
+    """Parse a JSON text with comments.
 
     Raises:
-        ConfigurationError: It is no JSON; the message says in which line. It does not name the file.
+        ConfigurationError: It is not JSON; the message has the line but no file name.
     """
     return _Parser(text).parse_document()
 
 
 def find_member(root: JsonValue, keys: Sequence[str]) -> JsonMember | None:
-    """Return the member at a path of names; None if there is none."""
+    """Return the member at a key path; None if there is none."""
     member, value = None, root
     for name in keys:
         member = value.get_member(name)
@@ -82,7 +82,7 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
         self._position = 0
-        self._comment = 0  # where the last comment ended
+        self._comment = 0  # end of the last comment
         self._ends_line = False
 
     def parse_document(self) -> JsonValue:
@@ -187,7 +187,7 @@ class _Parser:
         self._position += 1
 
     def _skip_blanks(self) -> None:
-        """Go over white space and comments."""
+        """Skip white space and comments."""
         while True:
             match = _BLANK.match(self._text, self._position)
             assert match is not None

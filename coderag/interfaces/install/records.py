@@ -1,4 +1,4 @@
-"""What a file was before we changed it, kept in this user's data folder, so that it can be as it was again."""
+"""Records of changed files in the user's data folder, for exact restoration."""
 
 import base64
 import hashlib
@@ -18,13 +18,13 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class InstallRecord:
-    """A file that we changed.
+    """The state of a file before and after installation.
 
     Attributes:
         path: The file.
-        before: What was in it; None if there was none.
-        after: SHA-256 of what we left in it.
-        folders: Those that were made for it, the outermost first.
+        original: Original content; None if the file did not exist.
+        written_digest: SHA-256 of the content that we wrote.
+        folders: Folders created for it, outermost first.
     """
 
     path: Path
@@ -33,17 +33,17 @@ class InstallRecord:
     folders: tuple[Path, ...] = ()
 
     def is_unchanged(self, content: bytes | None) -> bool:
-        """Whether nobody has changed the file since."""
+        """Return whether the file is unchanged since we wrote it."""
         return content is not None and compute_digest(content) == self.written_digest
 
 
 def compute_digest(content: bytes) -> str:
-    """Return the SHA-256 of a content, in hexadecimal digits."""
+    """Return the SHA-256 of content in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 
 def read_record(path: Path) -> InstallRecord | None:
-    """Return the record of a file; None if there is none that can be read."""
+    """Return the record of a file; None if there is no readable one."""
     try:
         values = json.loads(_find_record_file(path).read_bytes())
         if values["version"] != _VERSION:
@@ -55,7 +55,7 @@ def read_record(path: Path) -> InstallRecord | None:
 
 
 def write_record(record: InstallRecord) -> None:
-    """Keep a record; only this user may read it, for configurations hold keys.
+    """Store a record, readable by this user only: configurations hold keys.
 
     Raises:
         ConfigurationError: It cannot be written.
@@ -78,7 +78,7 @@ def write_record(record: InstallRecord) -> None:
 
 
 def drop_record(path: Path) -> None:
-    """Forget a file."""
+    """Delete the record of a file."""
     with suppress(OSError):
         _find_record_file(path).unlink(missing_ok=True)
 

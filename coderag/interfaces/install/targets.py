@@ -1,4 +1,4 @@
-"""What can be put somewhere: an entry in an agent's configuration, a block of a document, a file of its own."""
+"""Installation targets: an entry in an agent's configuration, a block in a document, a separate file."""
 
 import json
 import re
@@ -18,7 +18,7 @@ _BLOCK: Final = re.compile(r"(?:\r?\n)?<!-- coderag:begin\b.*?<!-- coderag:end -
 
 
 class _EntryFormat(NamedTuple):
-    """What a format of files can do with an entry at a path of names."""
+    """Operations of a file format on the entry at a key path."""
 
     read_entry: Callable[[str, Sequence[str]], object]
     set_entry: Callable[[str, Sequence[str], Mapping[str, Any]], str]
@@ -30,13 +30,13 @@ _TOML: Final = _EntryFormat(toml_entry.read_entry, toml_entry.set_entry, toml_en
 
 
 class InstallTarget(Protocol):
-    """Something that is put into a file, or that is one.
+    """An item that is installed into a file, or as a file.
 
     Attributes:
-        title: Whose it is, for people.
-        name: The same, for programs.
+        title: Display name.
+        name: Identifier in JSON output.
         path: The file.
-        within: The folder that the file must be in behind all links; None if it may be anywhere.
+        within: Folder that must contain the resolved file; None for no limit.
     """
 
     @property
@@ -49,21 +49,21 @@ class InstallTarget(Protocol):
     def within(self) -> Path | None: ...  # noqa: D102  # see above
 
     def insert(self, text: str) -> str:
-        """Return the file's text with it; the same text if it is there already.
+        """Return the file's text with the item, unchanged if it is already there.
 
         Raises:
-            ConfigurationError: The text is not valid; the message says in which line.
+            ConfigurationError: The text is invalid; the message has the line.
         """
         ...
 
     def remove(self, text: str) -> str | None:
-        """Return the file's text without it; None if the file is to go. Raises as `added`."""
+        """Return the file's text without the item; None deletes the file. Raises as `insert`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ServerEntry:
-    """Our entry among the servers of an agent."""
+    """Our entry in the server configuration of an agent."""
 
     agent: CodingAgent
     path: Path
@@ -72,16 +72,16 @@ class ServerEntry:
 
     @property
     def title(self) -> str:
-        """The agent."""
+        """The name of the agent."""
         return self.agent.title
 
     @property
     def name(self) -> str:
-        """The agent."""
+        """The name of the agent."""
         return self.agent.name
 
     def insert(self, text: str) -> str:
-        """Return the text with our entry; what else stands in an entry of that name stays."""
+        """Return the text with our entry, keeping other keys of an existing entry."""
         keys = self._find_keys(text)
         current = self._format.read_entry(text, keys)
         new_entry = dict(self.agent.make_entry(self.command))
@@ -100,7 +100,7 @@ class ServerEntry:
         return text if self._format.read_entry(text, keys) is None else self._format.remove_entry(text, keys)
 
     def parse_command(self, text: str) -> list[str] | None:
-        """Return the command that the agent starts, with its arguments; None if our entry is not there."""
+        """Return the configured command with its arguments; None if our entry is missing."""
         entry = self._format.read_entry(text, self._find_keys(text))
         if not isinstance(entry, dict):
             return None
@@ -109,7 +109,7 @@ class ServerEntry:
         return words if all(isinstance(word, str) for word in words) else None
 
     def format_snippet(self) -> str:
-        """Return what the file would hold if nothing else were in it."""
+        """Return the text of a file that holds only our entry."""
         return self._format.set_entry("", self._find_keys(""), self.agent.make_entry(self.command))
 
     @property
@@ -117,7 +117,7 @@ class ServerEntry:
         return _TOML if self.agent.is_toml else _JSON
 
     def _find_keys(self, text: str) -> Sequence[str]:
-        """Return the path of our entry; OpenCode from version 2 on has its servers one level deeper."""
+        """Return the key path of our entry; from version 2 on OpenCode nests its servers one level deeper."""
         keys = (*self.agent.keys, SERVER_NAME)
         if self.agent.name != "opencode":
             return keys
@@ -128,19 +128,19 @@ class ServerEntry:
 
 @dataclass(frozen=True, slots=True)
 class InstructionBlock:
-    """A block between marks in a document that agents read."""
+    """A marked block in a document that agents read."""
 
     path: Path
     within: Path | None = None
 
     @property
     def title(self) -> str:
-        """The document."""
+        """The name of the document."""
         return self.path.name
 
     @property
     def name(self) -> str:
-        """Its kind."""
+        """The kind of target."""
         return "instructions"
 
     def insert(self, text: str) -> str:
@@ -162,31 +162,31 @@ class InstructionBlock:
 
 @dataclass(frozen=True, slots=True)
 class SkillFile:
-    """The skill for Claude Code: a folder with one file."""
+    """The Claude Code skill, a folder with one file."""
 
     path: Path
     within: Path | None = None
 
     @property
     def title(self) -> str:
-        """What it is."""
+        """The display name."""
         return "skill of Claude Code"
 
     @property
     def name(self) -> str:
-        """Its kind."""
+        """The kind of target."""
         return "skill"
 
     def insert(self, text: str) -> str:
-        """Return the skill; another text there would be replaced."""
+        """Return the text of the skill, replacing any other."""
         del text
         return read_data_text("skill.md")
 
     def remove(self, text: str) -> str | None:
-        """Return that the file is to go.
+        """Return None, which deletes the file.
 
         Raises:
-            ConfigurationError: Somebody changed it.
+            ConfigurationError: The file was edited since.
         """
         if text != read_data_text("skill.md"):
             raise ConfigurationError(
@@ -196,16 +196,16 @@ class SkillFile:
 
 
 def find_skill_path(scope: InstallScope, root: Path, config_folder: Path) -> Path:
-    """Return where the skill is: in the user's folder of Claude Code, or in that of the project."""
+    """Return the path of the skill in the Claude Code folder of the user or project."""
     folder = config_folder if scope == "user" else root / ".claude"
     return folder / "skills" / SERVER_NAME / "SKILL.md"
 
 
 def read_data_text(name: str) -> str:
-    """Return one of our texts for agents."""
+    """Read a packaged text for agents."""
     return resources.files("coderag.interfaces.install").joinpath(name).read_text(encoding="utf-8")
 
 
 def format_command(command: Sequence[str]) -> str:
-    """Return a command as one line."""
+    """Format a command as one line, quoting where needed."""
     return " ".join(word if word.isprintable() and " " not in word else json.dumps(word) for word in command)

@@ -1,7 +1,7 @@
-"""Set and remove one table of a TOML text; every other character of it stays.
+"""Minimal edits of a TOML text: set and remove one table, keeping every other character.
 
-Only tables with a header of their own are edited. What comes out is read again and compared with what it must be, so that
-a text in another form (an inline table, dotted keys) is refused and never spoilt.
+Only tables with their own header are edited. The result is parsed again and compared with the expected data, so text in
+another form (inline tables, dotted keys) is rejected, never damaged.
 """
 
 import json
@@ -17,10 +17,10 @@ _LINE_NUMBER: Final = re.compile(r"line (\d+)")
 
 
 def read_entry(text: str, keys: Sequence[str]) -> object:
-    """Return what is at a path of names; None if nothing is.
+    """Return the value at a key path; None if there is none.
 
     Raises:
-        ConfigurationError: The text is no TOML; the message says in which line.
+        ConfigurationError: The text is not TOML; the message has the line.
     """
     value: Any = _parse(text)
     for name in keys:
@@ -31,10 +31,10 @@ def read_entry(text: str, keys: Sequence[str]) -> object:
 
 
 def set_entry(text: str, keys: Sequence[str], entry: Mapping[str, Any]) -> str:
-    """Return the text with a table at a path of names; tables below it stay.
+    """Return the text with a table set at a key path, keeping its subtables.
 
     Raises:
-        ConfigurationError: The text is no TOML, or has the table in a form that is not edited.
+        ConfigurationError: The text is not TOML, or the table is in a form that cannot be edited.
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     block = newline.join(
@@ -50,7 +50,7 @@ def set_entry(text: str, keys: Sequence[str], entry: Mapping[str, Any]) -> str:
 
 
 def remove_entry(text: str, keys: Sequence[str]) -> str:
-    """Return the text without the table at a path of names and those below it; as it is if there is none.
+    """Return the text without the table at a key path and its subtables, unchanged if there is none.
 
     Raises:
         ConfigurationError: As `set_entry`.
@@ -77,7 +77,7 @@ def _parse(text: str) -> dict[str, Any]:
 
 
 def _find_table(text: str, keys: Sequence[str], *, or_nested: bool = False) -> tuple[int, int] | None:
-    """Return where a table begins and where its last line with a value ends; None if it has no header."""
+    """Return the span of a table, up to its last line with a value; None if it has no header."""
     names = r"\s*\.\s*".join(rf"""(?:{re.escape(name)}|"{re.escape(name)}"|'{re.escape(name)}')""" for name in keys)
     nested_suffix = r"(?:\s*\.[^\]\r\n]*)?" if or_nested else ""
     header = re.compile(rf"^[ \t]*\[[ \t]*{names}[ \t]*{nested_suffix}\][ \t]*(?:#.*)?$")
@@ -96,7 +96,7 @@ def _find_table(text: str, keys: Sequence[str], *, or_nested: bool = False) -> t
 
 
 def _is_complete(text: str) -> bool:
-    """Whether a text ends where a table can begin, and not within a list or a string that goes on."""
+    """Return whether a table can begin at the end of a text: no list or string is open."""
     try:
         tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError:
@@ -105,7 +105,7 @@ def _is_complete(text: str) -> bool:
 
 
 def _merge(data: dict[str, Any], keys: Sequence[str], entry: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the data that the edited text must have."""
+    """Return the expected data of the edited text."""
     name, *rest = keys
     old = data.get(name, {})
     if rest:
@@ -129,10 +129,10 @@ def _verify_edit(text: str, expected: dict[str, Any]) -> str:
 
 
 def _drop_empty_tables(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the tables that have something in them: a header alone says as much as none."""
+    """Drop empty tables: a bare header means the same as none."""
     return {key: value for key, value in data.items() if value != {}}
 
 
 def _format_value(value: object) -> str:
-    """Return a text, a number or a list of them as TOML, whose basic strings are those of JSON."""
+    """Format a string, a number or a list of them as TOML, whose basic strings are those of JSON."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -241,8 +241,8 @@ def test_renamed_file_is_found_under_its_new_path_only(place):
 
 def test_two_swapped_files_are_both_reindexed(place):
     place.index()
-    one, two, other = (place.root / name for name in ("shop/cart.py", "shop/money.py", "x"))
-    one.rename(other), two.rename(one), other.rename(two)
+    first, second, other = (place.root / name for name in ("shop/cart.py", "shop/money.py", "x"))
+    first.rename(other), second.rename(first), other.rename(second)
     assert differences(place.index()) == {"changed": 2, "unchanged": 1}
     assert ("shop/money.py", "Cart") in {chunk[:2] for chunk in place.chunks()}
 
@@ -483,10 +483,10 @@ def test_worker_processes_build_the_same_index_as_one_process(tmp_path, model, m
     assert [replace(record, **ours) for record in places["one"].records().values()] == [
         replace(record, **ours) for record in places["many"].records().values()
     ]
-    one, many = (places[name].store.open() for name in ("one", "many"))
-    assert one.read_terms() == many.read_terms()
-    assert abs(one.read_vectors() - many.read_vectors()).max() < 1e-6
-    assert counts(one) == counts(many)
+    single, many = (places[name].store.open() for name in ("one", "many"))
+    assert single.read_terms() == many.read_terms()
+    assert abs(single.read_vectors() - many.read_vectors()).max() < 1e-6
+    assert counts(single) == counts(many)
 
 
 def counts(snapshot):

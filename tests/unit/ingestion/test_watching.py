@@ -21,9 +21,9 @@ def changes(tmp_path, stop, monkeypatch):
     monkeypatch.setattr(watching, "_POLL_MS", 50)
     (tmp_path / "build").mkdir()
     (tmp_path / ".git").mkdir()
-    found = watch_changes(tmp_path, lambda: {"build/", "debug.log"}, stop)
-    assert not next(found)
-    return found
+    watched = watch_changes(tmp_path, lambda: {"build/", "debug.log"}, stop)
+    assert not next(watched)
+    return watched
 
 
 def test_edit_is_noticed(changes, tmp_path):

@@ -135,9 +135,9 @@ def test_vocabulary_of_another_index_is_not_confused(model, words):
     model.embed_batch(batch([chunk]))
     turned = TERMS[::-1]
     for terms in (turned, turned[1:], TERMS):
-        found = model.embed_batch(batch([chunk], terms=terms)).chunks
+        actual = model.embed_batch(batch([chunk], terms=terms)).chunks
         expected = EmbeddedDense(words).embed_batch(batch([chunk], terms=terms)).chunks
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(actual, expected)
 
 
 def test_embedded_model_is_recorded_with_its_version(model, words):
@@ -251,9 +251,9 @@ def sent(model):
 def test_with_a_cache_the_vectors_are_the_same(cache):
     expected = embedded(ProviderDense(FakeEmbedder(), "ollama"), "aab", "b", "x", "aab")
     for _ in range(2):
-        found = embedded(cached(cache), "aab", "b", "x", "aab")
+        actual = embedded(cached(cache), "aab", "b", "x", "aab")
         for name in ("chunks", "files", "paths"):
-            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+            np.testing.assert_array_equal(getattr(actual, name), getattr(expected, name))
 
 
 def test_text_that_was_embedded_before_is_not_sent_again(cache):
@@ -334,11 +334,11 @@ def test_vectors_before_an_error_are_cached(cache):
 
 def test_progress_counts_cached_and_embedded_texts(cache):
     embedded(cached(cache), "aab", "b", "aaa")
-    model, told = cached(cache), []
-    model.on_embedded = told.append
+    model, reported = cached(cache), []
+    model.on_embedded = reported.append
     embedded(model, "b", "new", "aab", "newer", "newest", "b")
-    assert told == [3, 1, 2, 1]  # chunks: 2 kept and 1 repeated, then two requests; the path is kept
-    assert sum(told) == 6 + 1
+    assert reported == [3, 1, 2, 1]  # chunks: 2 kept and 1 repeated, then two requests; the path is kept
+    assert sum(reported) == 6 + 1
 
 
 def test_cached_vectors_are_counted_without_requests(cache):

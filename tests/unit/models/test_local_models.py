@@ -185,9 +185,9 @@ def test_texts_without_a_known_word_get_zeros(model2vec):
 
 def test_model2vec_truncates_with_its_own_tokenizer(model2vec):
     texts = ["login", "login cart cart cart"]
-    whole = embedded(local_model("model2vec", model2vec), texts)
+    full = embedded(local_model("model2vec", model2vec), texts)
     cut = embedded(local_model("model2vec", model2vec, max_tokens=16), ["login " * 16 + "cart " * 50, "login"])
-    assert not np.allclose(whole[0], whole[1])
+    assert not np.allclose(full[0], full[1])
     np.testing.assert_allclose(cut[0], cut[1], atol=1e-6)
 
 
@@ -256,18 +256,18 @@ def test_sentence_transformers_folder_is_loaded_on_first_use_and_locally(tmp_pat
     assert fake.made == []
     model.embed_query("login", [])
     assert embedded(model, ["a", "b"]).shape == (2, 24)
-    (made,) = fake.made
-    assert made.path == str(folder)
-    assert made.options == {"device": "cpu", "truncate_dim": None, "local_files_only": True}
-    assert made.calls == [(["login"], "ask: ", 4), (["a", "b"], "read: ", 4)]
+    (loaded,) = fake.made
+    assert loaded.path == str(folder)
+    assert loaded.options == {"device": "cpu", "truncate_dim": None, "local_files_only": True}
+    assert loaded.calls == [(["login"], "ask: ", 4), (["a", "b"], "read: ", 4)]
 
 
 def test_settings_reach_sentence_transformers(tmp_path, fake):
     folder = write_sentence_transformers(tmp_path / "minilm")
     local_model("sentence-transformers", folder, device="cuda", dimension=24, max_tokens=64).embed_query("login", [])
-    (made,) = fake.made
-    assert made.options == {"device": "cuda", "truncate_dim": 24, "local_files_only": True}
-    assert made.max_seq_length == 64
+    (loaded,) = fake.made
+    assert loaded.options == {"device": "cuda", "truncate_dim": 24, "local_files_only": True}
+    assert loaded.max_seq_length == 64
 
 
 def test_window_never_exceeds_the_models(tmp_path, fake):

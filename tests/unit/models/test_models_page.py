@@ -27,8 +27,8 @@ def test_page_examples_are_valid_settings(example):
 def test_page_lists_every_provider(section):
     providers = get_args(SECTIONS[section].model_fields["provider"].annotation)
     assert all(f"| `{provider}` |" in PAGE for provider in providers)
-    shown = {example[section]["provider"] for example in EXAMPLES if section in example}
-    assert shown == set(providers) - {NEEDS_NOTHING[section]}
+    example_providers = {example[section]["provider"] for example in EXAMPLES if section in example}
+    assert example_providers == set(providers) - {NEEDS_NOTHING[section]}
 
 
 @pytest.mark.parametrize("section", SECTIONS)
@@ -50,4 +50,4 @@ def test_page_states_the_default_of_ollama():
 def test_models_on_the_page_have_known_prefixes():
     (listed,) = re.findall(r"knows by name: (.*?)\. What", PAGE, re.DOTALL)
     for name in re.findall(r"`([\w-]+)`", listed):
-        assert any(name.lower() in known for known in KNOWN_PREFIXES)
+        assert any(name.lower() in prefix_name for prefix_name in KNOWN_PREFIXES)

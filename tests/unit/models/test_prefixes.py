@@ -28,15 +28,15 @@ from coderag.models.prefixes import KNOWN_PREFIXES, Prefixes, find_prefixes, res
     ],
 )
 def test_known_models_get_the_prefixes_they_were_trained_with(model, query, text):
-    found = find_prefixes(model)
-    assert (found.query, found.text) == (query, text)
+    prefixes = find_prefixes(model)
+    assert (prefixes.query, prefixes.text) == (query, text)
 
 
 def test_configured_prefixes_override_defaults():
-    known = Prefixes("q: ", "t: ")
-    assert resolve_prefixes(EmbeddingSettings(), known) == known
-    assert resolve_prefixes(EmbeddingSettings(query_prefix="ask: "), known) == Prefixes("ask: ", "t: ")
-    assert resolve_prefixes(EmbeddingSettings(query_prefix="", text_prefix=""), known) == Prefixes()
+    defaults = Prefixes("q: ", "t: ")
+    assert resolve_prefixes(EmbeddingSettings(), defaults) == defaults
+    assert resolve_prefixes(EmbeddingSettings(query_prefix="ask: "), defaults) == Prefixes("ask: ", "t: ")
+    assert resolve_prefixes(EmbeddingSettings(query_prefix="", text_prefix=""), defaults) == Prefixes()
 
 
 def test_prefix_table_has_normalized_names():

@@ -183,11 +183,11 @@ def test_values_that_are_not_vectors_are_reported(case, vector):
 # --- texts that are too long
 
 
-def refusing(case, refused, said="maximum context length is 8 tokens"):
+def refusing(case, refused, message="maximum context length is 8 tokens"):
     """Have the server refuse requests as too long, whatever else it would do with them."""
     answer = case.server.respond
     case.server.respond = lambda request: (
-        Reply({"error": said}, 400) if refused(request.body["input"]) else answer(request)
+        Reply({"error": message}, 400) if refused(request.body["input"]) else answer(request)
     )
 
 

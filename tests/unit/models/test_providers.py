@@ -262,9 +262,9 @@ def test_requests_of_voyage_stay_below_its_number_of_tokens(voyage):
 
 def test_concurrent_requests_give_the_same_vectors_in_order(case):
     texts = [f"word{number} and more" for number in range(25)]
-    one = case.model(batch_size=2, concurrency=1).embed_batch(batch_of(texts))
-    many = case.model(batch_size=2, concurrency=4).embed_batch(batch_of(texts))
-    np.testing.assert_array_equal(one.chunks, many.chunks)
+    sequential = case.model(batch_size=2, concurrency=1).embed_batch(batch_of(texts))
+    concurrent = case.model(batch_size=2, concurrency=4).embed_batch(batch_of(texts))
+    np.testing.assert_array_equal(sequential.chunks, concurrent.chunks)
 
 
 def test_only_remote_servers_get_concurrent_requests(case):
@@ -285,9 +285,9 @@ def test_model_name_changes_with_the_vectors():
 
     assert name() == "voyage-code-3"
     assert name(model="voyage-3-large", query_prefix="q: ", batch_size=7, dimension=256) == "voyage-3-large"
-    others = [name(max_tokens=512), name(max_tokens=256), name(text_prefix="")]
-    assert all(re.fullmatch("voyage-code-3@[0-9a-f]{8}", each) for each in others)
-    assert len(set(others)) == 3
+    hashed_names = [name(max_tokens=512), name(max_tokens=256), name(text_prefix="")]
+    assert all(re.fullmatch("voyage-code-3@[0-9a-f]{8}", hashed_name) for hashed_name in hashed_names)
+    assert len(set(hashed_names)) == 3
 
 
 def test_model_reports_its_name(case):

@@ -93,7 +93,7 @@ def test_busy_server_gets_more_retries_than_a_broken_one():
 
 
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("status", "message"),
     [
         (400, "This model's maximum context length is 8192 tokens, however you requested 9001 tokens"),
         (400, "Invalid 'input[0]': maximum input length is 8192 tokens."),
@@ -110,8 +110,8 @@ def test_busy_server_gets_more_retries_than_a_broken_one():
         (400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),
     ],
 )
-def test_messages_about_long_texts_are_recognized(status, said):
-    fault = RequestFault("status", status, said)
+def test_messages_about_long_texts_are_recognized(status, message):
+    fault = RequestFault("status", status, message)
     assert fault.is_too_long
     assert not fault.is_transient
     assert "embedding.max_tokens" in build_model_error(fault, Remote("openai", "m", "http://x", "embedding", 1.0)).hint
@@ -124,7 +124,7 @@ def test_fault_without_http_can_be_transient(error):
 
 
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("status", "message"),
     [
         (400, "encoding_format base64 is not supported"),
         (400, "unknown model"),
@@ -134,5 +134,5 @@ def test_fault_without_http_can_be_transient(error):
         (503, "server overloaded, too many requests in the queue"),
     ],
 )
-def test_other_rejections_are_not_length_faults(status, said):
-    assert not RequestFault("status", status, said).is_too_long
+def test_other_rejections_are_not_length_faults(status, message):
+    assert not RequestFault("status", status, message).is_too_long

@@ -122,8 +122,8 @@ def test_field_that_weighs_more_turns_the_vector_towards_its_terms(tiny):
 
 def test_field_with_fewer_columns_gives_the_same_vector(tiny):
     loaded = WordVectors.load(tiny)
-    short, whole, names = field([(0, 1)], n_rows=1), field([(0, 1)]), field([(1, 1)])
-    np.testing.assert_array_equal(loaded.embed([short, names], BOTH), loaded.embed([whole, names], BOTH))
+    short, full, names = field([(0, 1)], n_rows=1), field([(0, 1)]), field([(1, 1)])
+    np.testing.assert_array_equal(loaded.embed([short, names], BOTH), loaded.embed([full, names], BOTH))
 
 
 def test_column_whose_term_is_unknown_counts_nothing(tiny):
@@ -157,10 +157,10 @@ def test_chunk_without_known_words_gets_no_share_of_its_file(tiny):
 def test_vectors_are_the_same_to_the_last_bit_on_every_platform():
     """The digest was made on x86-64; whole numbers, one root and one division give it everywhere."""
     rng = random.Random(1)
-    made = np.array([[rng.randrange(-127, 128) for _ in range(64)] for _ in range(50)], np.int8)
+    rows = np.array([[rng.randrange(-127, 128) for _ in range(64)] for _ in range(50)], np.int8)
     weights = np.array([[rng.randrange(1, 65_536) for _ in range(50)] for _ in range(2)], np.uint16)
     card = {"name": "n", "version": "1", "field_weights": {"body": 1, "names": 1.3, "path": 3}, "context_share": 0.3}
-    table = WordVectors([f"w{number}" for number in range(50)], made, weights, card)
+    table = WordVectors([f"w{number}" for number in range(50)], rows, weights, card)
     texts = field(*([(rng.randrange(50), rng.randrange(1, 9000)) for _ in range(40)] for _ in range(30)), n_rows=50)
     paths = field(*([(rng.randrange(50), 1), (rng.randrange(50), 2)] for _ in range(8)), weight=192, n_rows=50)
     chunks, files, _ = table.embed_chunks([texts], paths, np.arange(50), chunks_of_files(*np.arange(30) // 4))

@@ -26,7 +26,7 @@ TWO_CELLS = notebook(
 )
 
 
-def test_a_line_of_source_is_on_the_line_of_its_json():
+def test_source_line_has_the_line_number_of_its_json():
     rendered, lines = numbered(render_notebook(TWO_CELLS)), TWO_CELLS.split("\n")
     assert list(rendered.values()) == ["# %% [markdown]", "# Title", "text", "# %%", "x = 1", 'y = "é\\n"']
     assert [lines[number - 1].strip() for number in rendered][:5] == [
@@ -34,7 +34,7 @@ def test_a_line_of_source_is_on_the_line_of_its_json():
     ]  # fmt: skip
 
 
-def test_a_rendered_notebook_has_as_many_lines_as_its_file():
+def test_rendered_notebook_has_the_line_count_of_its_file():
     assert render_notebook(TWO_CELLS).count("\n") == TWO_CELLS.count("\n")
 
 
@@ -46,23 +46,23 @@ def test_outputs_and_metadata_are_not_rendered():
 @pytest.mark.parametrize(
     ("language", "marker"), [("python", "# %%"), ("ipython3", "# %%"), ("julia", "# %% [julia]"), ("R", "# %% [r]")]
 )
-def test_a_code_cell_says_its_language_unless_that_is_python(language, marker):
+def test_code_cell_marker_has_the_language_except_python(language, marker):
     rendered = render_notebook(notebook(cell("code", ["f(x)"]), language=language))
     assert list(numbered(rendered).values()) == [marker, "f(x)"]
 
 
-def test_a_notebook_of_one_line_is_rendered_without_regard_to_lines():
+def test_single_line_notebook_is_rendered_without_line_numbers():
     text = notebook(cell("markdown", "# Title"), cell("code", "x = 1\ny = 2"), indent=None)
     assert render_notebook(text) == "# %% [markdown]\n# Title\n\n# %%\nx = 1\ny = 2\n\n"
 
 
-def test_a_notebook_of_the_third_format_is_rendered():
+def test_format_3_notebook_is_rendered():
     text = json.dumps({"worksheets": [{"cells": [{"cell_type": "code", "input": ["x = 1"]}]}]}, indent=1)
     assert list(numbered(render_notebook(text)).values()) == ["# %%", "x = 1"]
 
 
 @pytest.mark.parametrize("source", [[], "", [""]])
-def test_an_empty_cell_does_not_cost_the_others_their_lines(source):
+def test_empty_cell_does_not_shift_other_cells(source):
     text = notebook(cell("code", source), cell("code", ["x = 1\n", "y = 2"]))
     assert render_notebook(text).count("\n") == text.count("\n")
 
@@ -70,11 +70,11 @@ def test_an_empty_cell_does_not_cost_the_others_their_lines(source):
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "{}", '{"cells": 3}', '{"cells": [3]}', "[" * 100_000, TWO_CELLS[:-30]]
 )
-def test_what_is_no_notebook_is_read_as_it_is(text):
+def test_text_that_is_not_a_notebook_is_unchanged(text):
     assert render_notebook(text) == text
 
 
-def test_half_a_character_is_no_reason_to_fail():
+def test_lone_surrogates_are_replaced():
     assert render_notebook('{"cells": [{"cell_type": "raw", "source": ["\\ud83d"]}]}').encode()
 
 
@@ -84,7 +84,7 @@ def test_only_notebooks_are_rendered():
 
 
 @given(st.lists(st.lists(st.text().map(lambda line: line.replace("\n", "") + "\n"))))
-def test_every_notebook_keeps_its_lines(sources):
+def test_rendering_preserves_lines(sources):
     text = notebook(*(cell("code", source) for source in sources))
     rendered = render_notebook(text).split("\n")
     assert len(rendered) == text.count("\n") + 1

@@ -40,20 +40,20 @@ def test_masked_path_unmasks_to_itself(path):
 def test_masking_keeps_the_number_of_components_and_hides_names(path):
     masked = MASK.mask_path(path).split("/")
     assert len(masked) == path.count("/") + 1
-    assert all(re.fullmatch(r"\.*[0-9a-f]{12}", shown) for shown in masked[:-1])
+    assert all(re.fullmatch(r"\.*[0-9a-f]{12}", component) for component in masked[:-1])
     assert re.fullmatch(r"\.*[0-9a-f]{12}(\.[A-Za-z0-9]{1,6})?", masked[-1])
 
 
 @given(paths, names, names)
-def test_files_of_a_folder_are_masked_into_one_folder(folder, one, other):
+def test_files_of_a_folder_are_masked_into_one_folder(folder, first_name, second_name):
     masked = MASK.mask_folder(folder)
-    assert MASK.mask_path(f"{folder}/{one}").rpartition("/")[0] == masked
-    assert MASK.mask_path(f"{folder}/{other}").rpartition("/")[0] == masked
+    assert MASK.mask_path(f"{folder}/{first_name}").rpartition("/")[0] == masked
+    assert MASK.mask_path(f"{folder}/{second_name}").rpartition("/")[0] == masked
 
 
 @given(paths, st.binary(min_size=32, max_size=32), st.binary(min_size=32, max_size=32))
-def test_another_key_gives_another_mask(path, one, other):
-    assert (PathMask(one).mask_path(path) == PathMask(other).mask_path(path)) == (one == other)
+def test_another_key_gives_another_mask(path, first_key, second_key):
+    assert (PathMask(first_key).mask_path(path) == PathMask(second_key).mask_path(path)) == (first_key == second_key)
 
 
 @given(st.lists(paths, min_size=1, unique=True))

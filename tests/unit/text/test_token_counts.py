@@ -16,15 +16,15 @@ SOURCES = sorted(path for path in REPOSITORIES.rglob("*") if path.is_file() and 
 
 
 @given(st.text(max_size=200))
-def test_counts_are_those_of_the_encoding_that_llama_index_carries(text):
+def test_counts_equal_those_of_llama_index(text):
     assert count_tokens(text) == len(get_tokenizer()(text))
 
 
-def test_special_tokens_in_a_text_are_counted_as_text():
+def test_special_tokens_are_counted_as_text():
     assert count_tokens("<|endoftext|>") > 1
 
 
-def test_loading_the_encoding_leaves_the_environment_alone():
+def test_loading_the_encoding_preserves_the_environment():
     count = "import os; from coderag.text.token_counts import count_tokens; count_tokens('x')"
     script = f"{count}; print(os.environ.get('TIKTOKEN_CACHE_DIR'))"
     for given_value in (None, "/somewhere/else"):
@@ -43,12 +43,12 @@ def test_the_estimate_is_close_on_code(path):
         assert abs(estimate_tokens(data) - actual) <= ESTIMATE_TOLERANCE * actual
 
 
-def test_nothing_has_no_tokens():
+def test_empty_text_has_no_tokens():
     assert (estimate_tokens(b""), count_tokens("")) == (0, 0)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
-def test_whether_code_exceeds_a_limit_near_its_size_is_exact(path):
+def test_limit_check_near_the_limit_is_exact(path):
     data = path.read_bytes()
     actual = count_tokens(data.decode())
     assert is_over_limit(data, actual - 1) is (actual > 0)
@@ -59,5 +59,5 @@ def test_a_text_of_fewer_bytes_than_the_limit_never_exceeds_it():
     assert not is_over_limit("解".encode() * 10, 30)
 
 
-def test_bytes_that_are_not_utf8_are_counted_too():
+def test_bytes_that_are_not_utf8_are_counted():
     assert is_over_limit(b"\xff\xfe" * 100, 20)

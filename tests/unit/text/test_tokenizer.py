@@ -19,7 +19,7 @@ from coderag.text.tokenizer import (
 )
 
 
-def test_the_examples_of_the_module_hold():
+def test_module_doctests_pass():
     result = doctest.testmod(tokenizer)
     assert result.attempted >= 2
     assert result.failed == 0
@@ -74,11 +74,11 @@ def test_long_numbers_are_data():
     assert expand_token("12345") == ()
 
 
-def test_numbers_inside_an_identifier_count_only_for_the_whole():
+def test_numbers_in_an_identifier_are_only_in_the_compound_term():
     assert expand_token("sha_256") == ("=sha256", "sha")
 
 
-def test_a_token_too_long_for_a_name_has_no_whole_and_few_parts():
+def test_overlong_token_has_no_compound_term_and_few_parts():
     terms = expand_token("aB" * 100)
     assert 0 < len(terms) <= 24
     assert not any(term.startswith("=") for term in terms)
@@ -96,16 +96,16 @@ def test_terms_of_a_text_come_in_order_and_repeated():
     assert tokenize_text("open file; open door") == ["open", "file", "open", "door"]
 
 
-def test_stop_words_are_left_out_of_a_question_but_not_of_a_text():
+def test_stop_words_are_dropped_from_queries_but_not_texts():
     assert tokenize_query("where is the session opened") == ["session", "open"]
     assert "where" in tokenize_text("where is the session opened")
 
 
-def test_a_question_of_stop_words_alone_keeps_them():
+def test_query_of_stop_words_only_retains_them():
     assert extract_content_words("what is this") == ["what", "is", "this"]
 
 
-def test_a_chinese_question_meets_a_chinese_comment():
+def test_chinese_query_matches_chinese_comment():
     assert set(tokenize_query("解析配置")) & set(tokenize_text("# 读取并解析文件"))
 
 
@@ -116,7 +116,7 @@ def test_stop_words_are_in_lower_case():
 # Paths
 
 
-def test_a_path_counts_its_stem_twice_and_its_last_two_folders_once():
+def test_path_terms_have_stem_twice_and_last_two_folders_once():
     assert tokenize_path("repo/src/auth/session_store.py") == [
         "=sessionstore", "session", "store", "=sessionstore", "session", "store", "src", "auth",
     ]  # fmt: skip
@@ -133,14 +133,14 @@ def test_paths_without_folder_or_ending(path, terms):
 
 
 @given(st.text(max_size=300))
-def test_no_text_makes_the_tokenizer_fail_or_gives_an_empty_term(text):
+def test_any_text_yields_nonempty_terms(text):
     terms = tokenize_text(text)
     assert all(isinstance(term, str) and term.strip("=") for term in terms)
     tokenize_query(text)
 
 
 @given(st.text(max_size=300))
-def test_words_beyond_an_ascii_letter_are_found_in_any_case(text):
+def test_non_ascii_words_are_case_insensitive(text):
     for raw in split_raw_tokens(text):
         if raw.isascii() and raw.isalpha():
             assert expand_token(raw.lower()) == expand_token(raw.capitalize())
@@ -149,11 +149,11 @@ def test_words_beyond_an_ascii_letter_are_found_in_any_case(text):
 @given(
     st.text(alphabet=st.characters(codec="utf-8", categories=["Lu", "Ll", "Lo", "Nd", "Pc"]), min_size=1, max_size=64)
 )
-def test_a_name_is_always_found_by_itself(name):
+def test_every_name_matches_itself(name):
     """What is asked for by a name in a text has the terms of the name in it."""
     assert tokenize_text(f"def {name}():") == [*tokenize_text("def"), *tokenize_text(name)]
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_the_terms_of_two_texts_are_those_of_each(first, second):
+def test_terms_of_concatenated_texts_are_concatenated(first, second):
     assert tokenize_text(f"{first} {second}") == tokenize_text(first) + tokenize_text(second)

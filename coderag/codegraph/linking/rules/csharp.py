@@ -3,18 +3,17 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from coderag.codegraph.linking.overloads import can_take_arguments, count_type_parameters, strip_arity
 from coderag.codegraph.linking.program import MODULE
+from coderag.codegraph.linking.queries import ResolutionQueries
 from coderag.codegraph.linking.referents import RESOLVER_PRECISION, TYPE_KINDS, Referent
-from coderag.codegraph.linking.rules.base import LanguageRules, split_words
+from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.rules.proximity import select_nearest
+from coderag.codegraph.linking.rules.traits import split_words
 from coderag.codegraph.linking.type_expressions import parse_type
 from coderag.schema.facts import Definition, Import
-
-if TYPE_CHECKING:
-    from coderag.codegraph.linking.resolver import Resolver
 
 _ELEMENT_METHODS: Final = split_words(
     """
@@ -90,11 +89,11 @@ class CSharpRules(LanguageRules):
                 referent = Referent("definition", owner.file, nested_indices[0]) if nested_indices else None
         return referent or Referent("external", name=name)
 
-    def find_package_member(self, resolver: "Resolver", package: str, name: str) -> Referent | None:
+    def find_package_member(self, resolver: ResolutionQueries, package: str, name: str) -> Referent | None:
         """Return a type of a namespace, or a namespace inside it."""
         return self._find_in_namespace(self._any_file, package, name)
 
-    def resolve_in_package(self, resolver: "Resolver", file: int, name: str) -> Referent | None:
+    def resolve_in_package(self, resolver: ResolutionQueries, file: int, name: str) -> Referent | None:
         """Return a declaration of a file's namespaces, innermost first, else of its project's global usings."""
         if "/" in name:
             return None
@@ -110,7 +109,7 @@ class CSharpRules(LanguageRules):
                 return referent.replace_resolver("import", RESOLVER_PRECISION["star"])
         return None
 
-    def resolve_import(self, resolver: "Resolver", file: int, import_: Import) -> Referent | None:
+    def resolve_import(self, resolver: ResolutionQueries, file: int, import_: Import) -> Referent | None:
         """Return the namespace or the target of an alias, as seen from the file's namespaces."""
         referent = self.resolve_module(file, import_.module)
         if referent is not None and referent.kind == "external":
@@ -120,7 +119,7 @@ class CSharpRules(LanguageRules):
                     return nested
         return referent
 
-    def find_other_parts(self, resolver: "Resolver", file: int, index: int) -> Sequence[tuple[int, int]]:
+    def find_other_parts(self, resolver: ResolutionQueries, file: int, index: int) -> Sequence[tuple[int, int]]:
         """Return the other parts of a partial type."""
         definition = self.program.read_interface(file).definitions[index]
         if "partial" not in definition.modifiers.split():
@@ -129,7 +128,7 @@ class CSharpRules(LanguageRules):
         return [declaration for declaration in self._find_parts(file, index) if declaration != (file, index)]
 
     def find_out_of_line_members(
-        self, resolver: "Resolver", file: int, index: int, name: str
+        self, resolver: ResolutionQueries, file: int, index: int, name: str
     ) -> Sequence[tuple[int, int]]:
         """Return the members of a name in the other parts of a type."""
         return [
@@ -138,7 +137,9 @@ class CSharpRules(LanguageRules):
             for member_index in resolver.find_scope_declarations(part_file, part_index, name)
         ]
 
-    def find_extension_method(self, resolver: "Resolver", file: int, receiver: Referent, name: str) -> Referent | None:
+    def find_extension_method(
+        self, resolver: ResolutionQueries, file: int, receiver: Referent, name: str
+    ) -> Referent | None:
         """Return the visible extension method of a name that accepts the receiver."""
         method, is_called, argument_count = name.partition("/")
         value = resolver.infer_value(receiver)
@@ -183,7 +184,7 @@ class CSharpRules(LanguageRules):
         """Return the first two parts of an external namespace."""
         return ".".join(name.split(".")[:2])
 
-    def _can_extend(self, resolver: "Resolver", value: Referent, file: int, index: int) -> bool:
+    def _can_extend(self, resolver: ResolutionQueries, value: Referent, file: int, index: int) -> bool:
         """Return whether a value can be the first argument of an extension method."""
         definition = self.program.get_definition(file, index)
         receiver_type = resolver.memoize(

@@ -1,17 +1,15 @@
 """JavaScript and TypeScript: ECMAScript and CommonJS modules, prototypes, objects with methods."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from coderag.codegraph.linking.program import MODULE, FileInterface, Program
+from coderag.codegraph.linking.queries import ResolutionQueries
 from coderag.codegraph.linking.referents import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.rules import ecmascript_names as names
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.rules.ecmascript_modules import EcmaScriptModules, get_package_name
 from coderag.schema.facts import Definition, Import
-
-if TYPE_CHECKING:
-    from coderag.codegraph.linking.resolver import Resolver
 
 _WHOLE_EXPORT: Final = "="  # name of the export of ``module.exports = ...`` and ``export = ...``
 _COMMONJS_OBJECT: Final = "module.exports"
@@ -59,7 +57,7 @@ class EcmaScriptRules(LanguageRules):
         """Return the package of a module name."""
         return get_package_name(name)
 
-    def resolve_import(self, resolver: "Resolver", file: int, import_: Import) -> Referent | None:
+    def resolve_import(self, resolver: ResolutionQueries, file: int, import_: Import) -> Referent | None:
         """Return the referent of an import; a whole export, as by ``module.exports = ...``, stands for its module."""
         target = self.resolve_module(file, import_.module) if import_.module else Referent("module", file)
         if target is None or target.kind != "module" or import_.name == "*":
@@ -78,7 +76,7 @@ class EcmaScriptRules(LanguageRules):
             return target
         return referent
 
-    def _find_whole_export(self, resolver: "Resolver", file: int) -> Referent | None:
+    def _find_whole_export(self, resolver: ResolutionQueries, file: int) -> Referent | None:
         """Return the whole export of a module, if it has one."""
         if (referent := resolver.resolve_export(file, _WHOLE_EXPORT)) is not None:
             return referent
@@ -113,7 +111,7 @@ class EcmaScriptRules(LanguageRules):
 
     def find_owner_types(
         self,
-        resolver: "Resolver",
+        resolver: ResolutionQueries,
         file: int,
         definition: Definition,
     ) -> Sequence[tuple[int, int]]:
@@ -129,7 +127,7 @@ class EcmaScriptRules(LanguageRules):
 
     def find_out_of_line_members(
         self,
-        resolver: "Resolver",
+        resolver: ResolutionQueries,
         file: int,
         index: int,
         name: str,

@@ -7,10 +7,9 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from coderag.codegraph.linking.program import Program
+from coderag.codegraph.linking.program import Program
 
 _EXTENSIONS: Final = (
     ".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts", ".d.mts", ".d.cts",

@@ -4,16 +4,14 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from coderag.codegraph.linking.program import MODULE
+from coderag.codegraph.linking.queries import ResolutionQueries
 from coderag.codegraph.linking.referents import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.rules.go_interfaces import GoInterfaces
 from coderag.schema.facts import Definition
-
-if TYPE_CHECKING:
-    from coderag.codegraph.linking.resolver import Resolver
 
 _VERSION_SUFFIX = re.compile(r"[/.]v\d+$")
 _CODE_HOSTS: Final = frozenset({"github.com", "gitlab.com", "bitbucket.org", "golang.org"})
@@ -139,7 +137,7 @@ class GoRules(LanguageRules):
 
     # Names
 
-    def find_package_member(self, resolver: "Resolver", package: str, name: str) -> Referent | None:
+    def find_package_member(self, resolver: ResolutionQueries, package: str, name: str) -> Referent | None:
         """Return the exported declaration of a package by a name."""
         if not name[:1].isupper():
             return None
@@ -151,7 +149,7 @@ class GoRules(LanguageRules):
             else None
         )
 
-    def resolve_in_package(self, resolver: "Resolver", file: int, name: str) -> Referent | None:
+    def resolve_in_package(self, resolver: ResolutionQueries, file: int, name: str) -> Referent | None:
         """Return an imported package by the name in its package clause, or a declaration of the own package."""
         if (import_path := self._get_imported_packages(file).get(name)) is not None:
             return self.resolve_module(file, import_path)
@@ -163,7 +161,9 @@ class GoRules(LanguageRules):
             else None
         )
 
-    def find_owner_types(self, resolver: "Resolver", file: int, definition: Definition) -> Sequence[tuple[int, int]]:
+    def find_owner_types(
+        self, resolver: ResolutionQueries, file: int, definition: Definition
+    ) -> Sequence[tuple[int, int]]:
         """Return the type of a method's receiver."""
         if not definition.owner:
             return ()
@@ -172,7 +172,7 @@ class GoRules(LanguageRules):
         return (owner_type,) if owner_type else ()
 
     def find_out_of_line_members(
-        self, resolver: "Resolver", file: int, index: int, name: str
+        self, resolver: ResolutionQueries, file: int, index: int, name: str
     ) -> Sequence[tuple[int, int]]:
         """Return a type's method of a name, from any file of its package."""
         definition = self.program.get_definition(file, index)
@@ -182,7 +182,7 @@ class GoRules(LanguageRules):
         method = self._get_own_package(file).methods.get(definition.name, {}).get(name)
         return (method,) if method else ()
 
-    def find_implemented_types(self, resolver: "Resolver", file: int, index: int) -> Sequence[Referent]:
+    def find_implemented_types(self, resolver: ResolutionQueries, file: int, index: int) -> Sequence[Referent]:
         """Return the interfaces of the repository that a type implements."""
         return self._interfaces.find_implemented_types(resolver, file, index)
 

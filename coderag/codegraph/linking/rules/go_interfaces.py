@@ -2,13 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from coderag.codegraph.linking.program import MODULE, Program
+from coderag.codegraph.linking.queries import ResolutionQueries
 from coderag.codegraph.linking.referents import RESOLVER_PRECISION, Referent
-
-if TYPE_CHECKING:
-    from coderag.codegraph.linking.resolver import Resolver
 
 _QUALIFIER = re.compile(r"\b\w+\.(?=\w)")
 _LANGUAGES: Final = ("go",)
@@ -29,13 +27,13 @@ class GoInterfaces:
         self._program = program
         self._find_methods = find_methods
 
-    def find_implemented_types(self, resolver: "Resolver", file: int, index: int) -> Sequence[Referent]:
+    def find_implemented_types(self, resolver: ResolutionQueries, file: int, index: int) -> Sequence[Referent]:
         """Return the interfaces that a type implements, in the order of their files, without empty ones."""
         return self._program.memoize(
             "go implemented", (file, index), lambda: self._compute_implemented_types(resolver, file, index)
         )
 
-    def _compute_implemented_types(self, resolver: "Resolver", file: int, index: int) -> Sequence[Referent]:
+    def _compute_implemented_types(self, resolver: ResolutionQueries, file: int, index: int) -> Sequence[Referent]:
         if self._program.get_definition(file, index).kind == "interface":
             return ()
         own_methods = self._build_method_set(resolver, file, index)
@@ -53,7 +51,7 @@ class GoInterfaces:
             for declaration in sorted(implemented)
         ]
 
-    def _has_all_methods(self, resolver: "Resolver", own_methods: MethodSet, interface: tuple[int, int]) -> bool:
+    def _has_all_methods(self, resolver: ResolutionQueries, own_methods: MethodSet, interface: tuple[int, int]) -> bool:
         """Return whether a method set contains that of an interface, by name and signature."""
         required = self._build_method_set(resolver, *interface)
         if not required or not required.keys() <= own_methods.keys():
@@ -65,14 +63,14 @@ class GoInterfaces:
                 return False
         return all(self._is_complete(resolver, ancestor) for ancestor in resolver.find_ancestors(*interface))
 
-    def _is_complete(self, resolver: "Resolver", interface: Referent) -> bool:
+    def _is_complete(self, resolver: ResolutionQueries, interface: Referent) -> bool:
         """Return whether all embedded interfaces are known, so that no method is missing."""
         if interface.kind != "definition":
             return interface.name in _EMPTY_INTERFACES
         written_bases = self._program.read_interface(interface.file).bases.get(interface.index, ())
         return len(written_bases) == len(resolver.resolve_bases(interface.file, interface.index))
 
-    def _build_method_set(self, resolver: "Resolver", file: int, index: int) -> MethodSet:
+    def _build_method_set(self, resolver: ResolutionQueries, file: int, index: int) -> MethodSet:
         """Return the methods of a type and of its embedded types."""
         methods: dict[str, tuple[int, int]] = {}
         for ancestor in resolver.find_ancestors(file, index):

@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from coderag.codegraph.linking.program import MODULE
+from coderag.codegraph.linking.queries import ResolutionQueries
 from coderag.codegraph.linking.referents import RESOLVER_PRECISION, Referent
-from coderag.codegraph.linking.rules.base import LanguageRules, split_words
+from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.rules.proximity import select_nearest
+from coderag.codegraph.linking.rules.traits import split_words
 from coderag.schema.facts import Definition, Import
-
-if TYPE_CHECKING:
-    from coderag.codegraph.linking.resolver import Resolver
 
 _ELEMENT_METHODS: Final = split_words(
     """
@@ -99,11 +98,11 @@ class JavaRules(LanguageRules):
                 )
         return Referent("external", name=module)
 
-    def find_package_member(self, resolver: "Resolver", package: str, name: str) -> Referent | None:
+    def find_package_member(self, resolver: ResolutionQueries, package: str, name: str) -> Referent | None:
         """Return a type of a package, or a package inside it."""
         return self._find_in_package(-1, package, name)
 
-    def resolve_in_package(self, resolver: "Resolver", file: int, name: str) -> Referent | None:
+    def resolve_in_package(self, resolver: ResolutionQueries, file: int, name: str) -> Referent | None:
         """Return a type of a file's own package, or the first part of a qualified name."""
         if "/" in name:
             return None
@@ -114,7 +113,7 @@ class JavaRules(LanguageRules):
         self.program.record_key(f"namespace:java:{name}")
         return Referent("package", file, name=name) if name in self._packages else None
 
-    def resolve_import(self, resolver: "Resolver", file: int, import_: Import) -> Referent | None:
+    def resolve_import(self, resolver: ResolutionQueries, file: int, import_: Import) -> Referent | None:
         """Return the referent of an import: a type, or a static member, which may be a method."""
         referent = self.resolve_module(file, import_.module)
         if referent is None or import_.name in ("", "*"):
@@ -127,14 +126,16 @@ class JavaRules(LanguageRules):
             None if "/" in import_.name else resolver.find_member(referent, f"{import_.name}/")
         )
 
-    def find_owner_types(self, resolver: "Resolver", file: int, definition: Definition) -> Sequence[tuple[int, int]]:
+    def find_owner_types(
+        self, resolver: ResolutionQueries, file: int, definition: Definition
+    ) -> Sequence[tuple[int, int]]:
         """Return the base of the anonymous class around a method."""
         if not definition.owner:
             return ()
         owner_type = resolver.resolve_type_text(file, definition.parent, definition.owner, definition.start_line)
         return [(owner_type.file, owner_type.index)] if owner_type is not None and owner_type.kind == "instance" else ()
 
-    def find_implicit_member(self, resolver: "Resolver", file: int, index: int, name: str) -> Referent | None:
+    def find_implicit_member(self, resolver: ResolutionQueries, file: int, index: int, name: str) -> Referent | None:
         """Return an accessor of a record, or a method that every enum has."""
         interface = self.program.read_interface(file)
         if name in ("values/0", "valueOf/1") and interface.definitions[index].kind == "enum":

@@ -8,16 +8,13 @@ import posixpath
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from coderag.codegraph.linking.import_paths import ImportResolver
 from coderag.codegraph.linking.program import Program
+from coderag.codegraph.linking.queries import ResolutionQueries
 from coderag.codegraph.linking.referents import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.schema.facts import Definition
-
-if TYPE_CHECKING:
-    from coderag.codegraph.linking.resolver import Resolver
 
 _HEADER_LANGUAGES = frozenset({"c", "cpp", "objective_c"})
 _FOLDER_PACKAGE_LANGUAGES = frozenset({"kotlin", "scala", "swift", "groovy", "dart", "terraform", "protobuf", "php"})
@@ -60,7 +57,7 @@ class PlainRules(LanguageRules):
         """Return the import as written: languages differ in which part of it is the package."""
         return name
 
-    def resolve_in_package(self, resolver: "Resolver", file: int, name: str) -> Referent | None:
+    def resolve_in_package(self, resolver: ResolutionQueries, file: int, name: str) -> Referent | None:
         """Return the only declaration of a name in the files visible from a file."""
         referents = [
             referent
@@ -80,7 +77,9 @@ class PlainRules(LanguageRules):
             else None
         )
 
-    def find_owner_types(self, resolver: "Resolver", file: int, definition: Definition) -> Sequence[tuple[int, int]]:
+    def find_owner_types(
+        self, resolver: ResolutionQueries, file: int, definition: Definition
+    ) -> Sequence[tuple[int, int]]:
         """Return the type that qualifies a definition: ``Foo`` of ``Foo::bar``."""
         if not definition.owner:
             return ()
@@ -91,7 +90,7 @@ class PlainRules(LanguageRules):
         return [(referent.file, referent.index)]
 
     def find_out_of_line_members(
-        self, resolver: "Resolver", file: int, index: int, name: str
+        self, resolver: ResolutionQueries, file: int, index: int, name: str
     ) -> Sequence[tuple[int, int]]:
         """Return the members of a type that its file, or the source of its header, defines out of line."""
         type_name = self.program.get_definition(file, index).name

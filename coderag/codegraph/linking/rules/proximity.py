@@ -1,10 +1,8 @@
 """Choice of the nearest of several equal declarations."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from coderag.codegraph.linking.program import Program
+from coderag.codegraph.linking.program import Program
 
 
 def select_nearest(program: "Program", file: int, declarations: Sequence[tuple[int, int]]) -> tuple[int, int]:

@@ -5,14 +5,12 @@ import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from coderag.codegraph.linking.queries import ResolutionQueries
 from coderag.codegraph.linking.referents import Referent
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.schema.facts import Definition, Import
-
-if TYPE_CHECKING:
-    from coderag.codegraph.linking.resolver import Resolver
 
 _SUFFIXES = (".py", ".pyi", ".pyx", ".pyw", ".ipynb")
 _PACKAGE_FILE = "__init__"
@@ -75,12 +73,12 @@ class PythonRules(LanguageRules):
             self._find_module_at(f"{folder}/{name}" if folder else name) if filename.startswith(_PACKAGE_FILE) else None
         )
 
-    def find_package_member(self, resolver: "Resolver", package: str, name: str) -> Referent | None:
+    def find_package_member(self, resolver: ResolutionQueries, package: str, name: str) -> Referent | None:
         """Return a module of a namespace package."""
         self.program.record_key(f"module:{name}")
         return self._find_module_at(f"{package}/{name}")
 
-    def resolve_import(self, resolver: "Resolver", file: int, import_: Import) -> Referent | None:
+    def resolve_import(self, resolver: ResolutionQueries, file: int, import_: Import) -> Referent | None:
         """Return the referent of an import; ``from . import x`` in an ``__init__`` file imports the submodule ``x``."""
         if import_.name and self.resolve_module(file, import_.module) == Referent("module", file):
             return self.find_submodule(file, import_.name)

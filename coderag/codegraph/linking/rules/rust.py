@@ -1,16 +1,14 @@
 """Rust: modules and crates, impl blocks in any file, trait methods."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from coderag.codegraph.linking.program import MODULE, Program
+from coderag.codegraph.linking.queries import ResolutionQueries
 from coderag.codegraph.linking.referents import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.rules.rust_modules import RustModules
 from coderag.schema.facts import Definition, Import
-
-if TYPE_CHECKING:
-    from coderag.codegraph.linking.resolver import Resolver
 
 _PATH_KEYWORDS: Final = frozenset({"crate", "self", "super"})
 _ELEMENT_METHODS: Final = frozenset(
@@ -121,7 +119,7 @@ class RustRules(LanguageRules):
             return None if parent is None else Referent("module", parent)
         return self._find_macro(file, name[:-1]) if name.endswith("!") else None
 
-    def resolve_in_package(self, resolver: "Resolver", file: int, name: str) -> Referent | None:
+    def resolve_in_package(self, resolver: ResolutionQueries, file: int, name: str) -> Referent | None:
         """Return the first segment of a path: ``crate``, ``self``, ``super`` or a crate of the repository; or a macro."""
         if name in _PATH_KEYWORDS:
             referent = self._modules.resolve_path(file, [name])
@@ -131,7 +129,7 @@ class RustRules(LanguageRules):
         library = self._modules.find_crate(file, name)
         return None if library is None else Referent("module", library)
 
-    def resolve_import(self, resolver: "Resolver", file: int, import_: Import) -> Referent | None:
+    def resolve_import(self, resolver: ResolutionQueries, file: int, import_: Import) -> Referent | None:
         """Return the referent of an import, which may be a macro of another crate."""
         referent = super().resolve_import(resolver, file, import_)
         if (
@@ -147,7 +145,7 @@ class RustRules(LanguageRules):
         """Return the crate of a path."""
         return name.partition(".")[0]
 
-    def _find_imported_macro(self, resolver: "Resolver", file: int, name: str) -> Referent | None:
+    def _find_imported_macro(self, resolver: ResolutionQueries, file: int, name: str) -> Referent | None:
         for import_ in self.program.read_interface(file).imports.get((MODULE, name), ()):
             referent = self.resolve_import(resolver, file, import_)
             if referent is not None and (referent.kind == "external" or self._is_macro(referent)):
@@ -174,7 +172,9 @@ class RustRules(LanguageRules):
 
     # Types
 
-    def find_owner_types(self, resolver: "Resolver", file: int, definition: Definition) -> Sequence[tuple[int, int]]:
+    def find_owner_types(
+        self, resolver: ResolutionQueries, file: int, definition: Definition
+    ) -> Sequence[tuple[int, int]]:
         """Return the type of an impl block."""
         if definition.kind != "impl" or not definition.returns:
             return ()
@@ -186,7 +186,7 @@ class RustRules(LanguageRules):
         return [(owner_type.file, owner_type.index)] if owner_type is not None and owner_type.kind == "instance" else ()
 
     def find_out_of_line_members(
-        self, resolver: "Resolver", file: int, index: int, name: str
+        self, resolver: ResolutionQueries, file: int, index: int, name: str
     ) -> Sequence[tuple[int, int]]:
         """Return a type's member from its impl blocks: an inherent one, else a trait's if it is unique."""
         inherent_members: list[tuple[int, int]] = []
@@ -198,7 +198,7 @@ class RustRules(LanguageRules):
         return inherent_members or (trait_members if len(trait_members) == 1 else ())
 
     def find_out_of_line_bases(
-        self, resolver: "Resolver", file: int, index: int
+        self, resolver: ResolutionQueries, file: int, index: int
     ) -> Iterator[tuple[Referent, int, str]]:
         """Yield the traits that a type implements."""
         if self.program.get_definition(file, index).kind == "trait":
@@ -206,7 +206,7 @@ class RustRules(LanguageRules):
         for impl_file, impl in self._iterate_implementations(resolver, file, index):
             yield from resolver.resolve_bases(impl_file, impl)
 
-    def find_implicit_member(self, resolver: "Resolver", file: int, index: int, name: str) -> Referent | None:
+    def find_implicit_member(self, resolver: ResolutionQueries, file: int, index: int, name: str) -> Referent | None:
         """Return a method of standard traits and wrappers, if it returns the value itself."""
         kind = self.program.get_definition(file, index).kind
         if name in _IDENTITY_METHODS and kind in ("struct", "enum", "union"):
@@ -220,7 +220,7 @@ class RustRules(LanguageRules):
         return Referent("supplier", owner.file, owner.index, "elements") if name in _COLLECTION_METHODS else None
 
     def _iterate_implementations(
-        self, resolver: "Resolver", file: int, index: int, member: str = ""
+        self, resolver: ResolutionQueries, file: int, index: int, member: str = ""
     ) -> Iterator[tuple[int, int]]:
         """Yield the impl blocks of a type, as (file, index); only those with a member, if one is given."""
         definition = self.program.get_definition(file, index)

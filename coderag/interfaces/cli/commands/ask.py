@@ -88,7 +88,7 @@ def ask(  # noqa: PLR0913  # one parameter an option
 
 
 async def _print_stream(events: "AsyncIterator[AnswerEvent]", root: Path, output: Output) -> "Answer":
-    """Print an answer while it comes, and return it."""
+    """Print a streamed answer and return it."""
     printer = AnswerPrinter(output, root)
     answer = None
     try:

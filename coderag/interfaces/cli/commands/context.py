@@ -110,7 +110,7 @@ def _check_options(
     forget: bool,
     explain: bool,
 ) -> None:
-    """Refuse what does not go together."""
+    """Reject incompatible options."""
     if explain and (file or session):
         raise typer.BadParameter("it goes with neither --file nor --session.", param_hint="--explain")
     if file and (query or session or filters):
@@ -137,7 +137,7 @@ def _print_explanation(
 
 
 def _format_totals(assembled: AssembledContext, *, judged: bool) -> str:
-    """Return one line on what was printed; lines that were asked for by their place have no verdict."""
+    """Format the totals as one line; requested lines have no verdict."""
     parts = [f"{assembled.tokens:,} of {assembled.token_budget:,} tokens"]
     if assembled.omitted:
         parts.append(f"{_format_result_count(len(assembled.omitted))} left out")

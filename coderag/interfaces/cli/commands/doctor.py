@@ -96,7 +96,7 @@ def doctor(
 
 
 def find_exit_code(report: "DoctorReport") -> int:
-    """Return the exit code of the first failure, or that of success."""
+    """Return the exit code of the first failure, or of success."""
     failure = report.first_failure
     if failure is None:
         return SUCCESS
@@ -113,7 +113,7 @@ def _make_examination(root: Path, only: list[str] | None, offline: bool, timeout
 
 
 def _can_encode(text: str) -> bool:
-    """Whether the encoding of standard output has these characters."""
+    """Return whether standard output can encode a text."""
     try:
         text.encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -122,7 +122,7 @@ def _can_encode(text: str) -> bool:
 
 
 class _CheckPrinter:
-    """Writes checks, a line or two each: in a terminal wrapped below the message."""
+    """Printer of check results, one or two lines each, wrapped in a terminal."""
 
     def __init__(self, output: Output, names: Sequence[str]) -> None:
         self._output = output

@@ -74,10 +74,10 @@ def enrich(  # noqa: PLR0913  # one parameter an option
 
 
 def parse_duration(text: str) -> float:
-    """Return a time as typed, such as ``90s``, ``10m``, ``1h30m`` or ``45`` (seconds), in seconds.
+    """Parse a duration such as ``90s``, ``10m``, ``1h30m`` or ``45`` (seconds) to seconds.
 
     Raises:
-        InvalidQueryError: It is none.
+        InvalidQueryError: It is not a duration.
     """
     import re
 

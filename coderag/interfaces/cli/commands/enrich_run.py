@@ -1,4 +1,4 @@
-"""``coderag enrich``: the run with its progress, and what is said of it."""
+"""Runs of ``coderag enrich``, with progress and report."""
 
 import os
 import signal
@@ -40,20 +40,20 @@ def run_enrichment(
     *,
     watch: bool,
 ) -> None:
-    """Summarise, and tell what was done; Ctrl-C ends it in good order.
+    """Write summaries and print the report; Ctrl-C ends the run cleanly.
 
     Args:
-        limits: Seconds, cost and number.
-        include: Roles that are summarised as well.
-        watch: Whether to go on whenever the index changes, until Ctrl-C, which is the way to end that.
+        limits: Limits of seconds, cost and number.
+        include: Additional roles to summarise.
+        watch: Continue on each index change until Ctrl-C.
 
     Raises:
-        InterruptedByUserError: Ctrl-C has ended it before all was done; what was is told, and kept.
+        InterruptedByUserError: Ctrl-C ended it early; the report is printed and results are kept.
     """
     from coderag.ingestion.summaries.enricher import EnrichLimits
 
     with suppress(AttributeError, OSError):  # Windows has none
-        os.nice(_NICENESS)  # who searches meanwhile should not notice
+        os.nice(_NICENESS)  # do not slow down searches
     with _stop_on_interrupt() as stop:
         if watch:
             reports = rag.summaries.follow(EnrichLimits(*limits), include=include, stop=stop)
@@ -72,7 +72,7 @@ def run_enrichment(
 
 
 def make_plan_rows(plan: "EnrichPlan") -> list[ReportRow]:
-    """Return a plan as rows."""
+    """Return the rows of a plan."""
     written, total = plan.share
     rows = [
         ReportRow("model", plan.model or "none is configured: set llm.provider, or import summaries with --from"),
@@ -97,7 +97,7 @@ def make_plan_rows(plan: "EnrichPlan") -> list[ReportRow]:
 
 
 def make_report_rows(report: "EnrichReport") -> list[ReportRow]:
-    """Return what a run did as rows."""
+    """Return the rows of a run report."""
     written, total = report.share
     cost = "" if report.cost is None else f", cost {report.cost:.4f}"
     tokens = f"{report.input_tokens:,} sent, {report.output_tokens:,} received{cost}"
@@ -136,7 +136,7 @@ def _format_duration(seconds: float) -> str:
 
 @contextmanager
 def _stop_on_interrupt() -> Iterator[threading.Event]:
-    """Yield what the first Ctrl-C sets; the second one ends the command at once."""
+    """Yield an event that the first Ctrl-C sets; the second one ends the command at once."""
     stop = threading.Event()
     previous_handler = signal.getsignal(signal.SIGINT)
 
@@ -153,7 +153,7 @@ def _stop_on_interrupt() -> Iterator[threading.Event]:
 
 @contextmanager
 def _show_progress() -> "Iterator[Callable[[EnrichProgress], None] | None]":
-    """Yield what to report progress to: a bar, or None where standard error is no terminal."""
+    """Yield the callback of a progress bar, or None if standard error is not a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -67,10 +67,10 @@ def index(  # noqa: PLR0913  # one parameter an option
 
 
 def make_report_rows(report: "IndexReport", *, profile: bool = False) -> "list[ReportRow]":
-    """Return the report of an indexing run as rows.
+    """Return the rows of an indexing report.
 
     Args:
-        profile: Whether to say how long each stage took.
+        profile: Include the duration of each stage.
     """
     from coderag.interfaces.cli.output.report import ReportRow, format_counts, make_list_rows, make_reason_rows
 
@@ -103,7 +103,7 @@ def _make_stage_rows(label: str, seconds: "Mapping[str, float]", report: "IndexR
 
 
 def _format_speed(report: "IndexReport", seconds: float) -> str:
-    """Return how fast the files that were read went through in so many seconds; nothing where that says nothing."""
+    """Format the throughput of read files; empty if it is meaningless."""
     if not report.lines_read or seconds < 0.0005:
         return ""
     return f"  ({report.lines_read / seconds:,.0f} lines/s, {report.bytes_read / seconds / 1e6:,.1f} MB/s)"

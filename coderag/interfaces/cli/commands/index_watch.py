@@ -1,4 +1,4 @@
-"""``coderag index --watch``: one line, or one JSON document, for each time that files changed."""
+"""Output of ``coderag index --watch``: one line or JSON document for each update."""
 
 from contextlib import suppress
 from datetime import datetime
@@ -15,7 +15,7 @@ _CHANGES = ("added", "changed", "removed", "renamed")
 
 
 def follow_edits(rag: "CodeRAG", output: Output) -> None:
-    """Index and follow the edits until Ctrl-C, which is the way to end it."""
+    """Index and follow edits until Ctrl-C."""
     with suppress(KeyboardInterrupt):
         with show_index_progress() as progress:
             reports = rag.watch(progress=progress)

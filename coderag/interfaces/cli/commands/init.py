@@ -1,4 +1,4 @@
-"""``coderag init``: a settings file that explains itself, made from the `Settings` model so that it cannot drift."""
+"""``coderag init``: a commented settings file generated from the `Settings` model, so it cannot drift."""
 
 import re
 import sys
@@ -52,13 +52,13 @@ NoDetectOption = Annotated[bool, typer.Option("--no-detect", help="Do not look f
 
 @dataclass(frozen=True, slots=True)
 class InitReport:
-    """What was written.
+    """Result of ``coderag init``.
 
     Attributes:
-        overwritten: Whether there was a file before.
-        chosen: The models that are set in it, by section, each as its settings.
-        found: The models of a running Ollama; None if none was found or looked for.
-        trusted: Whether the settings hold; not where the repository has others that nobody looked at.
+        overwritten: Whether a file existed before.
+        chosen: Settings of the chosen models, by section.
+        found: Models of a detected Ollama; None if none was detected.
+        trusted: Whether the repository is trusted; false if it has other, unreviewed settings.
     """
 
     path: Path
@@ -119,16 +119,15 @@ def init_repository(
     """Write the settings file of the repository at `root`.
 
     Args:
-        root: Its folder.
-        given: Models as ``provider/model``, by section.
-        force: Whether to overwrite a file.
-        detect: Whether to look for a running Ollama.
-        can_ask: Whether a person can be asked which of its models to use.
+        root: Folder of the repository.
+        models: Models as ``provider/model``, by section.
+        force: Overwrite an existing file.
+        detect: Look for a running Ollama.
+        can_prompt: Whether the user can be asked which models to use.
 
     Raises:
-        IngestionError: `root` is no folder to work on.
-        ConfigurationError: The file exists (without `force`) or cannot be written, or a model is given of a provider that
-            there is not.
+        IngestionError: `root` is not a usable folder.
+        ConfigurationError: The file exists (without `force`) or cannot be written, or a provider does not exist.
     """
     from coderag.config.repository_root import is_too_wide, resolve_folder
     from coderag.interfaces.cli.commands.init_ollama import (
@@ -146,7 +145,7 @@ def init_repository(
     if existed and not force:
         raise ConfigurationError(f"{path} already exists", hint="--force overwrites it.")
     address = find_ollama_address(folder) if detect else ""
-    build_sections(models or {}, address)  # a wrong one is told before anybody is asked
+    build_sections(models or {}, address)  # reject invalid models before prompting
     ollama = detect_models(address) if detect else None
     chosen = {**(choose_models(ollama, set(models or ())) if ollama and can_prompt else {}), **(models or {})}
     sections = build_sections(chosen, address)
@@ -161,7 +160,7 @@ def init_repository(
 
 
 def _trust_own_settings(folder: Path) -> bool:
-    """Mark the repository as trusted if all that it would configure was written here; return whether it is."""
+    """Trust the repository if its settings are only those written here; return whether it is trusted."""
     from coderag.config.trust import is_trusted, trust
     from coderag.interfaces.cli.commands.trust import compute_trust_effects
 
@@ -171,16 +170,16 @@ def _trust_own_settings(folder: Path) -> bool:
             restriction.place.startswith(f"{COMMITTED_FILE},") for restriction in effects.settings
         ):
             trust(folder)
-    except ConfigurationError:  # another file cannot be used, or the mark cannot be written
+    except ConfigurationError:  # another file is invalid, or the mark cannot be written
         return is_trusted(folder)
     return is_trusted(folder)
 
 
 def render_settings_template(chosen: Mapping[str, Mapping[str, str]] | None = None) -> str:
-    """Return a ``.coderag.yaml`` with every key of `Settings`, its description and its default.
+    """Render a ``.coderag.yaml`` with each key of `Settings`, its description and default.
 
     Args:
-        chosen: Values that are set instead, by section and key.
+        chosen: Values to set, by section and key.
     """
     from coderag.config.settings import Settings
 
@@ -188,7 +187,7 @@ def render_settings_template(chosen: Mapping[str, Mapping[str, str]] | None = No
 
 
 def _render_section(model: "type[BaseModel]", depth: int, chosen: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of a model's fields. The first two levels stand, deeper ones are comments as a whole."""
+    """Yield the lines of a model's fields. The first two levels are active, deeper groups are commented out."""
     for name, field in model.model_fields.items():
         inner = _find_model(field)
         if inner is None:
@@ -204,7 +203,7 @@ def _render_section(model: "type[BaseModel]", depth: int, chosen: Mapping[str, A
 
 
 def _make_margin(depth: int) -> str:
-    """Return the indent; below a commented group it is a comment itself, so that both are uncommented alike."""
+    """Return the indent; in a commented group it includes the comment mark, so that both are uncommented alike."""
     return "  " * min(depth, 1) + "#   " * (depth - 1)
 
 
@@ -220,14 +219,14 @@ def _read_first_line(model: "type[BaseModel]") -> str:
 
 
 def _describe_field(field: "FieldInfo") -> list[str]:
-    """Return the description with the values that are allowed, in a line if it does not get too long."""
+    """Return description and allowed values, on one line if short enough."""
     parts = [part for part in ((field.description or "").strip(), _describe_allowed_values(field)) if part]
     line = " ".join(parts)
     return [line] if len(line) <= _MAX_LINE_CHARS else parts
 
 
 def _describe_allowed_values(field: "FieldInfo") -> str:
-    """Return which values a setting can have, a sentence; empty if it does not need one."""
+    """Describe the allowed values of a setting in a sentence; empty if unnecessary."""
     from pydantic import SecretStr
 
     if get_origin(field.annotation) is Literal:
@@ -261,7 +260,7 @@ def _dump_scalar(value: Any) -> str:  # noqa: ANN401  # any field's default
 
 
 def _is_secrets_file_ignored(root: Path) -> bool:
-    """Whether the repository's ignore file names the secrets file, or there is no git to ignore it."""
+    """Return whether .gitignore lists the secrets file, or the folder is not in git."""
     if not (root / ".git").exists():
         return True
     try:

@@ -1,4 +1,4 @@
-"""What ``coderag init`` finds of a running Ollama, and what a person chooses of it. Nothing is fetched."""
+"""Detection of a running Ollama and choice of its models for ``coderag init``. Nothing is downloaded."""
 
 import sys
 import time
@@ -13,20 +13,20 @@ from coderag.errors import CodeRAGError, ConfigurationError
 from coderag.interfaces.cli.output.streams import escape_controls
 
 DETECTION_TIMEOUT_S: Final = 0.5
-"""Seconds for all questions to Ollama together: whoever has none must not wait for it."""
+"""Total timeout in seconds of the detection, short for machines without Ollama."""
 
 _HOST_VARIABLE = "OLLAMA_HOST"
 _PORT = 11434
-_LATEST_TAG = ":latest"  # what a name without a tag means
+_LATEST_TAG = ":latest"  # tag of names without one
 
 
 @dataclass(frozen=True, slots=True)
 class OllamaModels:
-    """The models of a running Ollama, as it lists them.
+    """Models listed by a running Ollama.
 
     Attributes:
-        answers: Those that write.
-        embedding: Those that embed.
+        answers: Models that generate text.
+        embedding: Embedding models.
     """
 
     address: str
@@ -35,7 +35,7 @@ class OllamaModels:
 
 
 def detect_models(address: str) -> OllamaModels | None:
-    """Return the models of a running Ollama, or None if it does not answer in time."""
+    """Return the models of a running Ollama; None if it does not respond in time."""
     _import_client()
     results: list[OllamaModels] = []
     thread = Thread(target=lambda: results.extend(_query_models(address)), name="init-ollama", daemon=True)
@@ -45,7 +45,7 @@ def detect_models(address: str) -> OllamaModels | None:
 
 
 def find_ollama_address(root: Path) -> str:
-    """Return where an Ollama would be: where the settings say, or ``OLLAMA_HOST``, or on this machine."""
+    """Return the address of Ollama from the settings, ``OLLAMA_HOST``, or the default."""
     from coderag.config.environment import read_environment_key
     from coderag.config.server_addresses import DEFAULT_ADDRESSES
 
@@ -57,11 +57,11 @@ def find_ollama_address(root: Path) -> str:
 
 
 def choose_models(models: OllamaModels, preset_sections: Collection[str]) -> dict[str, str]:
-    """Ask the person in front of the terminal which models to use; return section and ``ollama/<model>``.
+    """Ask the user which models to use; return ``ollama/<model>`` by section.
 
     Args:
-        found: What there is.
-        given: Sections that need not be asked about.
+        models: The available models.
+        preset_sections: Sections that are already chosen.
     """
     questions = (
         ("llm", "Which model shall write answers?", models.answers, "none"),
@@ -75,7 +75,7 @@ def choose_models(models: OllamaModels, preset_sections: Collection[str]) -> dic
 
 
 def list_missing_models(chosen: Mapping[str, Mapping[str, str]], available: OllamaModels) -> list[str]:
-    """Return the chosen models of Ollama that it does not have."""
+    """Return the chosen Ollama models that are not available."""
     from coderag.models.llms.model_listing import is_listed
 
     names = [*available.answers, *available.embedding]
@@ -84,7 +84,7 @@ def list_missing_models(chosen: Mapping[str, Mapping[str, str]], available: Olla
 
 
 def format_advice(models: OllamaModels) -> str:
-    """Return what was found and how to use it, for whoever cannot be asked."""
+    """Format the detected models with the command that uses them, for non-interactive use."""
     kinds = {"answers": models.answers, "embedding": models.embedding}
     listing = "; ".join(f"for {use}: {', '.join(names)}" for use, names in kinds.items() if names)
     options = {"--llm": models.answers, "--embedding": models.embedding}
@@ -93,14 +93,14 @@ def format_advice(models: OllamaModels) -> str:
 
 
 def build_sections(chosen: Mapping[str, str], address: str) -> dict[str, dict[str, str]]:
-    """Return what to write into the settings file for models chosen as ``provider/model``, by section.
+    """Build the settings of models chosen as ``provider/model``, by section.
 
     Args:
-        chosen: Section and model.
-        address: Of the Ollama; empty is the default.
+        chosen: Model by section.
+        address: Address of Ollama; empty for the default.
 
     Raises:
-        ConfigurationError: There is no such provider.
+        ConfigurationError: The provider does not exist.
     """
     sections = {}
     for section, text in chosen.items():
@@ -130,7 +130,7 @@ def _check_provider(section: str, provider: str) -> None:
 
 
 def _find_configured_address(root: Path) -> str:
-    """Return the address of an Ollama that the settings name; empty if they name none or cannot be read."""
+    """Return the Ollama address in the settings; empty if there is none or they are unreadable."""
     from coderag.config.server_addresses import parse_server_address
     from coderag.config.settings import Settings
     from coderag.config.trust import is_trusted
@@ -145,7 +145,7 @@ def _find_configured_address(root: Path) -> str:
 
 
 def _parse_host(host: str) -> str:
-    """Return the address that ``OLLAMA_HOST`` means: it may lack the scheme and the port, and be that of a listener.
+    """Parse ``OLLAMA_HOST``, which may lack scheme and port, or be a listening address such as 0.0.0.0.
 
     Source: https://github.com/ollama/ollama/blob/main/envconfig/config.go
     """
@@ -160,13 +160,13 @@ def _parse_host(host: str) -> str:
     except ValueError:
         return ""
     name = parts.hostname or "localhost"
-    if name in ("0.0.0.0", "::"):  # noqa: S104  # where a server listens, and no client connects
+    if name in ("0.0.0.0", "::"):  # noqa: S104  # listening addresses, to which clients cannot connect
         name = "localhost"
     return f"{scheme or 'http'}://{f'[{name}]' if ':' in name else name}:{port}"
 
 
 def _import_client() -> None:
-    """Import what asks the server before the time begins."""
+    """Import the client before the timeout starts."""
     import httpx  # noqa: F401
 
     import coderag.models.llms.model_listing
@@ -174,7 +174,7 @@ def _import_client() -> None:
 
 
 def _query_models(address: str) -> Iterator[OllamaModels]:
-    """Yield the models; nothing if the server cannot be asked."""
+    """Yield the models; nothing if the request fails."""
     from coderag.models.llms.model_listing import list_server_models
     from coderag.models.ollama_models import describe_models
     from coderag.models.remote_errors import Remote
@@ -190,7 +190,7 @@ def _query_models(address: str) -> Iterator[OllamaModels]:
 
 
 def _ask_choice(question: str, names: Sequence[str], default: str) -> str:
-    """Return the model that was chosen by its number or name; empty if none was."""
+    """Return the model chosen by number or name; empty if none is."""
     if not names:
         return ""
     _print_line(f"\n{question}")

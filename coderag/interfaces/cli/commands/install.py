@@ -1,4 +1,4 @@
-"""``coderag install``: CodeRAG in the configuration of agents."""
+"""``coderag install``: installation into coding agents."""
 
 from pathlib import Path
 from typing import Annotated
@@ -33,7 +33,7 @@ CheckOption = Annotated[bool, typer.Option("--check", help=_CHECK_HELP)]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
 
 
-def install(  # noqa: PLR0913  # each is an option of the command
+def install(  # noqa: PLR0913  # one parameter an option
     agents: AgentsArgument = None,
     *,
     all_: AllOption = False,

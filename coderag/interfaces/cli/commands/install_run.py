@@ -1,4 +1,4 @@
-"""What ``coderag install`` does, target by target: one that fails holds up no other."""
+"""Steps of ``coderag install`` for each target; a failure does not stop the others."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,12 +38,12 @@ _DECLINED_EXIT_CODE = 1
 
 @dataclass(frozen=True, slots=True)
 class InstallRequest:
-    """What the user asked for.
+    """Options of ``coderag install``.
 
     Attributes:
-        names: Of agents; none is those that are found.
-        every: Whether all agents are meant.
-        root: Folder of the project.
+        names: Names of agents; empty selects the installed ones.
+        all_agents: Select all supported agents.
+        root: Project folder.
     """
 
     names: tuple[str, ...]
@@ -56,13 +56,13 @@ class InstallRequest:
 
 @dataclass(frozen=True, slots=True)
 class TargetResult:
-    """What became of one target.
+    """Outcome of a target.
 
     Attributes:
-        target: The agent, or what else it is.
-        detail: For people: what to know about it.
-        diff: What was shown.
-        restored: Of taking out: whether the file has the very bytes that it had before.
+        target: Name of the agent or other target.
+        detail: Further information for display.
+        diff: The displayed diff.
+        restored: Whether a removal restored the original bytes.
     """
 
     target: str
@@ -74,13 +74,13 @@ class TargetResult:
 
 
 def run_install(request: InstallRequest, output: Output, *, yes: bool, uninstall: bool) -> int:
-    """Put it in or take it out; return the exit code."""
+    """Install or uninstall all targets; return the exit code."""
     results, code = [], SUCCESS
     for target in _list_targets(request, uninstall=uninstall):
         try:
             result = _apply_target(target, output, yes=yes, uninstall=uninstall)
         except CodeRAGError as error:
-            if not isinstance(error, ConfigurationError):  # nobody can be asked: so it is for the others, too
+            if not isinstance(error, ConfigurationError):  # confirmation is impossible for every target
                 raise
             result = TargetResult(target.name, str(target.path), "failed", _format_error(error))
             code = code or find_error_row(error).exit_code
@@ -100,7 +100,7 @@ def run_install(request: InstallRequest, output: Output, *, yes: bool, uninstall
 
 
 def run_print(request: InstallRequest, output: Output) -> int:
-    """Print what to add to which file."""
+    """Print the entry for each configuration file."""
     entries = [target for target in _list_targets(request, uninstall=False) if isinstance(target, ServerEntry)]
     if output.as_json:
         snippets = [
@@ -115,7 +115,7 @@ def run_print(request: InstallRequest, output: Output) -> int:
 
 
 def run_check(request: InstallRequest, output: Output) -> int:
-    """Start what each agent has configured; return the exit code."""
+    """Start the configured server of each agent; return the exit code."""
     results, code = [], SUCCESS
     for target in _list_targets(request, uninstall=False):
         if not isinstance(target, ServerEntry):
@@ -134,7 +134,7 @@ def run_check(request: InstallRequest, output: Output) -> int:
 
 
 def _list_targets(request: InstallRequest, *, uninstall: bool) -> Iterator[InstallTarget]:
-    """Yield what is meant, agent by agent."""
+    """Yield the selected targets."""
     within = request.root if request.scope == "project" else None
     if within is not None and is_too_wide(request.root):
         raise ConfigurationError(f"{request.root} is no project", hint="Go to one, or name it with --repo.")
@@ -165,13 +165,13 @@ def _select_agents(request: InstallRequest, *, uninstall: bool) -> list[CodingAg
 
 
 def _apply_target(target: InstallTarget, output: Output, *, yes: bool, uninstall: bool) -> TargetResult | None:
-    """Show, ask and write; None if there is nothing to take out."""
+    """Show the change, confirm and write it; None if there is nothing to remove."""
     if uninstall and _has_nothing(target):
         return None
     change = changes.plan_uninstall(target) if uninstall else changes.plan_install(target)
     if change is None:
         return None if uninstall else TargetResult(target.name, str(target.path), "unchanged")
-    diff = get_redactor().redact("\n".join(changes.format_diff(change))).text  # others' entries may hold keys
+    diff = get_redactor().redact("\n".join(changes.format_diff(change))).text  # other entries may hold keys
     output.note(f"{target.title}:\n{diff}")
     if not yes and not confirm("Write it?"):
         return TargetResult(target.name, str(target.path), "declined", diff=diff)
@@ -183,7 +183,7 @@ def _apply_target(target: InstallTarget, output: Output, *, yes: bool, uninstall
 
 
 def _has_nothing(target: InstallTarget) -> bool:
-    """Whether a file cannot have anything of ours, so that it need not even be valid."""
+    """Return whether a file cannot contain our entry, so that it need not even be valid."""
     file = files.read_config_file(target.path, target.within)
     return file.content is None or (
         SERVER_NAME.encode() not in file.content and records.read_record(file.real_path) is None

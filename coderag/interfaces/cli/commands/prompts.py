@@ -1,4 +1,4 @@
-"""``coderag prompts``: what language models are told, and a project's own texts of it."""
+"""``coderag prompts``: prompts of language models and a project's custom texts."""
 
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -22,12 +22,12 @@ prompts: Final = typer.Typer(name="prompts", cls=LightGroup, invoke_without_comm
 
 @dataclass(frozen=True, slots=True)
 class PromptReport:
-    """A prompt as it is in force.
+    """A prompt in its effective form.
 
     Attributes:
-        path: File of the project's own text; empty if the package's is used.
-        error: Why the project's own text cannot be used; empty if it can.
-        hint: What to do about it.
+        path: File of the custom text; empty if the packaged one is used.
+        error: Error of the custom text; empty if it is valid.
+        hint: Suggested action.
     """
 
     name: str
@@ -179,7 +179,7 @@ def check(*, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugO
 
 
 def _load_prompts(repo: Path | None) -> "Prompts":
-    """Return the prompts of the repository that a command means."""
+    """Load the prompts of the command's repository."""
     from coderag.config.repository_root import find_root, resolve_folder
     from coderag.config.settings import Settings
     from coderag.config.trust import is_trusted

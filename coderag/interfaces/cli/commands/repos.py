@@ -45,7 +45,7 @@ def repos(*, forget: ForgetOption = None, as_json: JsonOption = False, debug: De
 
 
 def _forget(registry: "Registry", name: str) -> "RegistryEntry":
-    """Strike a repository from the list and return what it was."""
+    """Remove a repository from the list and return its entry."""
     entry = registry.find(name) or next(
         (candidate for candidate in registry.read_entries() if candidate.root == _resolve_folder(name)), None
     )
@@ -58,7 +58,7 @@ def _forget(registry: "Registry", name: str) -> "RegistryEntry":
 def _resolve_folder(name: str) -> str:
     try:
         return str(Path(name).expanduser().resolve())
-    except (OSError, RuntimeError, ValueError):  # no folder at all
+    except (OSError, RuntimeError, ValueError):  # not a path
         return name
 
 
@@ -79,7 +79,7 @@ def _to_record(entry: "RegistryEntry") -> dict[str, object]:
 
 
 def _print_table(entries: "list[RegistryEntry]", output: Output) -> None:
-    """Print a line for each repository: aligned text in a pipe, with colours in a terminal."""
+    """Print a line for each repository: aligned in a pipe, coloured in a terminal."""
     rows = [(entry.name, _format_state(entry), entry.used[:10], entry.root) for entry in entries]
     if not output.is_terminal:
         widths = [max(len(row[column]) for row in rows) for column in range(3)]

@@ -119,7 +119,7 @@ def search(  # noqa: PLR0913  # one parameter an option
 
 
 def _check_options(*, exact: bool, regex: bool, explain: bool, has_text_options: bool) -> None:
-    """Refuse options that mean nothing together."""
+    """Reject incompatible options."""
     if exact and regex:
         raise typer.BadParameter("give one of --exact and --regex.")
     if explain and (exact or regex):

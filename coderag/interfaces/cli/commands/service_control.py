@@ -1,4 +1,4 @@
-"""Starts, shows and ends the service for ``coderag serve``."""
+"""Start, status and end of the service for ``coderag serve``."""
 
 import logging
 import sys
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 def run_service(
     option_values: Mapping[str, Any], token_file: Path | None, output: Output, *, show_token: bool, as_background: bool
 ) -> None:
-    """Serve in this process until it is told to end.
+    """Serve in this process until stopped.
 
     Args:
-        given: Options of `ServeOptions` as the command line has them; None where it says nothing.
-        token_file: Keeps the token.
-        output: For notes.
-        show_token: Whether the token is told.
-        as_background: Whether this is the process in the background.
+        option_values: Values of `ServeOptions` from the command line; None if not given.
+        token_file: File that stores the token.
+        output: Destination of notes.
+        show_token: Print the token.
+        as_background: Whether this is the background process.
 
     Raises:
-        ServiceError: Another one runs, or an address cannot be had.
-        ConfigurationError: The options cannot be used.
+        ServiceError: Another service runs, or an address is unavailable.
+        ConfigurationError: The options are invalid.
     """
     import secrets
 
@@ -54,7 +54,7 @@ def run_service(
     try:
         serve(options, print_address, token=token, log=get_log_file() if as_background else None)
     except AlreadyServedError as error:
-        if as_background:  # somebody else was quicker, which is as good
+        if as_background:  # another process was faster, which is equivalent
             output.note("a service of this user runs already")
             return
         hint = "'coderag serve --status' tells where, 'coderag serve --stop' ends it."
@@ -64,7 +64,7 @@ def run_service(
 def start_service(
     option_values: Mapping[str, Any], token_file: Path | None, output: Output, *, show_token: bool
 ) -> None:
-    """Start a service in the background and wait until it answers. Arguments and errors as of `run`."""
+    """Start a background service and wait until it responds. Arguments and errors as in `run_service`."""
     from coderag.service.launcher import start_in_background
 
     _make_options(option_values, ends_when_idle=True).check()
@@ -81,10 +81,10 @@ def start_service(
 
 
 def end_service(output: Output) -> None:
-    """End the service that runs.
+    """Stop the running service.
 
     Raises:
-        ServiceError: It does not end.
+        ServiceError: It does not stop.
     """
     from coderag.service.launcher import stop_service
 
@@ -97,7 +97,7 @@ def end_service(output: Output) -> None:
 
 
 def print_status(output: Output, *, show_token: bool) -> None:
-    """Tell where the service is, and what it does; exit as for `ServiceError` if none runs."""
+    """Print address and activity of the service; exit as for `ServiceError` if none runs."""
     address = read_address()
     if address is None or not is_service_alive(address):
         if output.as_json:
@@ -117,11 +117,11 @@ def print_status(output: Output, *, show_token: bool) -> None:
 
 
 def _make_options(option_values: Mapping[str, Any], *, ends_when_idle: bool) -> "ServeOptions":
-    """Return the options: what was given, else what the environment says, else the defaults."""
+    """Build the options from the command line, else the environment, else the defaults."""
     from coderag.config.settings import Settings
     from coderag.interfaces.serve.options import ServeOptions
 
-    settings = Settings.load(ensure_runtime_folder()).service  # a folder without settings: only the environment's count
+    settings = Settings.load(ensure_runtime_folder()).service  # a folder without settings: only the environment counts
     values: dict[str, Any] = {
         "idle_minutes": settings.idle_minutes if ends_when_idle else 0.0,
         "max_repositories": settings.max_repositories,
@@ -132,7 +132,7 @@ def _make_options(option_values: Mapping[str, Any], *, ends_when_idle: bool) -> 
 
 
 def _build_arguments(option_values: Mapping[str, Any], token_file: Path | None) -> list[str]:
-    """Return the options as a command line that means the same."""
+    """Return the equivalent command-line arguments."""
     arguments: list[str] = []
     if option_values["host"]:
         arguments += ["--host", option_values["host"], "--port", str(option_values["port"])]
@@ -152,7 +152,7 @@ def _build_arguments(option_values: Mapping[str, Any], token_file: Path | None) 
 
 
 def _note_address(address: ServiceAddress, output: Output, *, show_token: bool) -> None:
-    """Say on standard error what is served where."""
+    """Note the addresses of the service on standard error."""
     output.note(f"commands of this user: {address.http}")
     if address.url:
         output.note(f"REST: {address.url}/api/v1 (described by {address.url}/openapi.json)")
@@ -176,7 +176,7 @@ def _to_record(address: ServiceAddress, *, show_token: bool) -> dict[str, Any]:
 
 
 def _query_status(address: ServiceAddress) -> dict[str, Any]:
-    """Return what the service says of itself; nothing if it is of another version, and says it otherwise."""
+    """Return the service's own status; empty for another version, whose format may differ."""
     from coderag.service.client import STATUS_PATH, ServiceClient
 
     if address.version != __version__:

@@ -36,7 +36,7 @@ def status(
 
 
 def describe_linking(state: "IndexStatus") -> str:
-    """Return of which languages the code graph knows what, in a line."""
+    """Describe the linked languages in one line."""
     if not state.linked:
         return "names within a file and what it imports"
     other_languages = (
@@ -46,13 +46,13 @@ def describe_linking(state: "IndexStatus") -> str:
 
 
 def describe_summaries(state: "IndexStatus") -> str:
-    """Return how much of the code a language model has summarised, and which, in a line."""
+    """Describe the share of summarised code, and the models, in one line."""
     by = f" by {', '.join(state.summarised_by)}" if state.summarised_by else ""
     return f"{state.summarised:,} of {state.to_summarise:,}{by}"
 
 
 def make_status_rows(state: "IndexStatus") -> "list[ReportRow]":
-    """Return the state of an index as rows."""
+    """Return the rows of an index status."""
     from coderag.interfaces.cli.output.report import ReportRow, format_counts, make_list_rows, make_reason_rows
 
     if state.fresh:

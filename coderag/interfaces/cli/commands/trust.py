@@ -1,4 +1,4 @@
-"""``coderag trust``: whether the settings of a repository hold."""
+"""``coderag trust``: trust in the settings of repositories."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,11 +24,11 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 @dataclass(frozen=True, slots=True)
 class TrustEffects:
-    """What trusting a repository lets its files do.
+    """Effects of trusting a repository.
 
     Attributes:
-        settings: What is left out as long as it is not trusted.
-        prompts: The names of its own texts of prompts.
+        settings: Settings that are ignored without trust.
+        prompts: Names of its custom prompts.
     """
 
     settings: "tuple[Restriction, ...]" = ()
@@ -69,10 +69,10 @@ def trust(
 
 
 def compute_trust_effects(root: Path) -> TrustEffects:
-    """Return what the files of a repository could do if it were trusted, and cannot as long as it is not.
+    """Return the settings and prompts of a repository that need trust.
 
     Raises:
-        ConfigurationError: Its settings cannot be used.
+        ConfigurationError: Its settings are invalid.
     """
     from coderag.config.repository_root import INDEX_FOLDER
     from coderag.config.settings import Settings
@@ -115,7 +115,7 @@ def _add_trust(root: Path, output: Output, *, yes: bool) -> None:
 
 
 def _note_effects(root: Path, effects: TrustEffects, output: Output) -> None:
-    """Show on standard error what would hold from now on; a setting's value as it is written in its file."""
+    """Note the effects of trust on standard error, with values as written in the files."""
     if not effects:
         output.note(f"{root} has no settings that need trust; later ones, its own or of what lies below, would hold.")
         return

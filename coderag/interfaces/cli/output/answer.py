@@ -1,4 +1,4 @@
-"""Print an answer while it is written: what is checked as rendered Markdown, the words under way dim below it."""
+"""Incremental printing of an answer: verified text as rendered Markdown, the draft dimmed below it."""
 
 import re
 from collections.abc import Iterable
@@ -16,38 +16,38 @@ _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 
 
 _STAGES = {"budget": "writing"}
-"""What is shown behind a node of the query graph; ``searching`` behind the others."""
+"""Progress text after a node of the query graph; ``searching`` after all others."""
 
 
 class AnswerPrinter:
-    """Prints the answers to one question after the other.
+    """Printer of streamed answers.
 
-    In a terminal, finished paragraphs are printed for good and scroll as they will; only what is below them is drawn again. Any
-    other output gets the Markdown as it is, once.
+    In a terminal, finished paragraphs are printed permanently and only the text below them is redrawn. Other outputs get the
+    Markdown source, once.
 
     Args:
-        output: Where to.
-        root: Folder of the repository, for links to its files.
+        output: Destination.
+        root: Repository folder, for file links.
     """
 
     def __init__(self, output: Output, root: Path) -> None:
         self._output = output
         self._root = root
         self._live: Live | None = None
-        self._checked = ""  # the paragraph that is not finished
+        self._checked = ""  # the unfinished paragraph
         self._draft = ""
         self._stage = "searching"
-        self._has_printed = False  # whether anything of this answer was
+        self._has_printed = False  # whether part of this answer was printed
 
     def handle_event(self, event: AnswerEvent) -> None:
-        """Take the next step of an answer; with the last one, all of it is printed."""
+        """Handle the next event of an answer; the last one completes the output."""
         if event.kind == "answer" and event.answer:
             self._print_answer(event.answer)
         elif self._output.is_terminal:
             self._handle_progress(event)
 
     def close(self) -> None:
-        """Leave the terminal as it was; what was checked of an answer that broke off is printed."""
+        """Restore the terminal; print the verified part of an interrupted answer."""
         if self._output.is_terminal:
             self._draft = ""
             self._stop_live()
@@ -67,7 +67,7 @@ class AnswerPrinter:
 
     def _print_answer(self, answer: Answer) -> None:
         if self._output.is_terminal:
-            if not self._has_printed and not self._checked:  # nobody streamed it
+            if not self._has_printed and not self._checked:  # it was not streamed
                 self._checked = answer.text
             self.close()
         else:
@@ -78,7 +78,7 @@ class AnswerPrinter:
             return
         from coderag.interfaces.cli.output.markdown import LinkedMarkdown
 
-        self._stop_live()  # the thread that draws may otherwise do so between the lines that are printed
+        self._stop_live()  # otherwise the drawing thread may draw between printed lines
         console = self._output.make_console()
         if self._has_printed:
             console.print()
@@ -86,7 +86,7 @@ class AnswerPrinter:
         self._has_printed = True
 
     def _draw(self) -> None:
-        """Draw what is not finished."""
+        """Draw the unfinished part."""
         from coderag.interfaces.cli.output.markdown import AnswerTail, make_live
 
         tail = AnswerTail(
@@ -104,12 +104,12 @@ class AnswerPrinter:
     def _stop_live(self) -> None:
         if self._live:
             live, self._live = self._live, None
-            live.update("")  # else it is drawn once more
+            live.update("")  # otherwise it is drawn once more
             live.stop()
 
 
 def split_finished_blocks(markdown: str) -> tuple[str, str]:
-    """Return the paragraphs, lists and blocks of code that nothing can be added to, and what is behind them."""
+    """Split Markdown into complete blocks (paragraphs, lists, code) and the remainder."""
     fence, blank, end, position = "", False, 0, 0
     for line in markdown.splitlines(keepends=True):
         if match := _FENCE.match(line):
@@ -127,14 +127,14 @@ def split_finished_blocks(markdown: str) -> tuple[str, str]:
 
 
 def format_verdict(answer: Answer) -> str:
-    """Return how many of an answer's claims are verified, in words."""
+    """Format the number of verified claims."""
     if not answer.total:
         return "no claims"
     return f"{answer.verified} of {answer.total} {'claim' if answer.total == 1 else 'claims'} verified"
 
 
 def list_notes(answer: Answer) -> Iterable[str]:
-    """Yield what else is to be told of an answer, a line each."""
+    """Yield notes on an answer: unverified citations, dropped claims, flagged text, redactions."""
     for citation in answer.citations:
         if not citation.verified:
             yield f"not verified: {citation.location}: {citation.reason}"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 @cache
 def find_cited_file(root: Path, location: str) -> Path | None:
-    """Return the file that a place in a repository is in, such as ``src/a.py:10-42``; None if there is none."""
+    """Return the file of a location such as ``src/a.py:10-42``; None if it does not exist."""
     path = PurePosixPath(location.partition(":")[0])
     if path.is_absolute() or ".." in path.parts:
         return None

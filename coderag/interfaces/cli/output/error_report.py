@@ -1,4 +1,4 @@
-"""How a command that failed ends: one line on standard error, and an exit code."""
+"""Error reports of failed commands: one line on standard error, and an exit code."""
 
 import json
 import sys
@@ -22,16 +22,16 @@ from coderag.interfaces.json_values import to_mapping
 
 
 class InterruptedByUserError(Exception):
-    """Ctrl-C."""
+    """Interruption by Ctrl-C."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorReport:
-    """What is told of an error.
+    """The reported attributes of an error.
 
     Attributes:
-        type: Name of its class, for programs.
-        candidates: What an ambiguous name may mean, for programs; people are told before.
+        type: Class name, for programs.
+        candidates: Meanings of an ambiguous name, for programs.
     """
 
     type: str
@@ -43,7 +43,7 @@ class ErrorReport:
 
 
 def describe_error(error: Exception) -> ErrorReport | None:
-    """Return what to tell of an error that ended a command; None if nothing."""
+    """Return the report of an error that ended a command; None if there is nothing to report."""
     name = type(error).__name__
     if isinstance(error, ReaderGoneError):
         return None
@@ -58,7 +58,7 @@ def describe_error(error: Exception) -> ErrorReport | None:
         return ErrorReport(name, str(error), error.hint, find_error_row(error).exit_code, error.retryable, candidates)
     if isinstance(error, OutputError):
         return ErrorReport(name, str(error), "", OUTPUT_ERROR)
-    # Typer has its own copy of Click since 0.25, so that the class of its errors cannot be named for all versions.
+    # Typer vendors Click since 0.25, so its error class cannot be named for all versions.
     if (format_message := getattr(error, "format_message", None)) is not None:
         context = getattr(error, "ctx", None)
         hint = f"See '{context.command_path} --help'." if context is not None else ""
@@ -69,11 +69,11 @@ def describe_error(error: Exception) -> ErrorReport | None:
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Whether an error comes of Ctrl-C, which libraries turn into errors of their own when it meets them."""
+    """Return whether an error stems from Ctrl-C, which libraries may wrap in their own errors."""
     while error is not None:
         is_foreign = not isinstance(error, CodeRAGError) and not hasattr(
             error, "format_message"
-        )  # Click's, of wrong usage
+        )  # usage errors of Click
         if isinstance(error, KeyboardInterrupt) or (is_foreign and "KeyboardInterrupt" in str(error)):
             return True
         error = error.__cause__ or error.__context__
@@ -81,8 +81,8 @@ def is_interrupt(error: BaseException | None) -> bool:
 
 
 def report_error(error: Exception, *, as_json: bool, debug: bool) -> int:
-    """Tell the error on standard error, and return the exit code."""
-    if isinstance(error, OSError):  # help and version are written by Typer
+    """Print an error on standard error and return its exit code."""
+    if isinstance(error, OSError):  # Typer writes help and version
         try:
             flush_stdout()
         except (OutputError, ReaderGoneError) as output_error:

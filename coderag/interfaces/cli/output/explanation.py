@@ -1,4 +1,4 @@
-"""What explains a query, for people: why each result is where it is, and what a context shows of it."""
+"""Explanations of queries: ranking of each result and its use in the context."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,16 +22,16 @@ _RELATIONS = {
     "interface_of": "interface of",
     "sibling": "beside",
 }
-"""How a piece belongs to a result, where "caller of" and the like do not say it."""
+"""Descriptions of relations that "<relation> of" does not express."""
 
 _MIN_TABLE_COLUMNS = 100
-"""Columns of a terminal from which on the tables are legible and no path is broken."""
+"""Terminal width from which tables are legible without broken paths."""
 
 _BUDGET_STYLES = {"full": "green", "elided": "green", "signature": "yellow", "line": "yellow"}
 
 
 def print_explanation(explanation: "Explanation", root: Path, output: Output) -> None:
-    """Print how the question was understood, where each result comes from, what is related, and what took how long."""
+    """Print query analysis, ranking of results, related code and timings."""
     if output.as_json:
         output.write_json(explanation, root=root)
         return
@@ -48,7 +48,7 @@ def print_explanation(explanation: "Explanation", root: Path, output: Output) ->
 
 
 def _format_head(explanation: "Explanation") -> list[str]:
-    """Return a line each on the intent, the terms, the verdict and the size of the context."""
+    """Return lines on intent, terms, verdict and context size."""
     hidden = len(explanation.terms) - _MAX_TERMS
     terms = " ".join(explanation.terms[:_MAX_TERMS]) + (f" and {hidden} more" if hidden > 0 else "")
     features = ", ".join(f"{name.replace('_', ' ')} {value:.2f}" for name, value in explanation.features.items())
@@ -91,7 +91,7 @@ def _format_budget(piece: "ExplainedSnippet") -> str:
 
 
 def _explain_piece(piece: "ExplainedSnippet") -> dict[str, str]:
-    """Return in words what is known of a piece: its relation, or its places in the channels and its signals."""
+    """Describe a piece by its relation, or by its channel ranks and signals."""
     if piece.relation:
         steps = f"{piece.hop} step" + ("s" if piece.hop > 1 else "")
         relation = _RELATIONS.get(piece.relation, f"{piece.relation.replace('_', ' ')} of")

@@ -1,4 +1,4 @@
-"""Search results for people: coloured in a terminal, plain and stable in a pipe."""
+"""Printing of search results: coloured in a terminal, plain and stable in a pipe."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 _MAX_LINE_CHARS = 240
-"""Characters of a line of code shown in a pipe; minified code has lines of a megabyte."""
+"""Maximum characters of a code line in a pipe; minified code has lines of a megabyte."""
 
 _MAX_DUPLICATES = 5
-"""Further places of the same code that are named."""
+"""Maximum number of listed duplicates."""
 
 _THEME = "ansi_dark"
-"""Colours of the terminal's own palette, so that they suit its background."""
+"""Colours of the terminal's palette, which suit its background."""
 
 
 def print_hits(hits: Sequence[SearchHit], root: Path, lines: int, output: Output) -> None:
-    """Print each result with `lines` lines of its code."""
+    """Print results with `lines` lines of code each."""
     if not output.is_terminal:
         if hits:
             output.write("\n".join(_format_hit(hit, lines) for hit in hits))
@@ -40,25 +40,25 @@ def _format_title(hit: SearchHit) -> str:
 
 
 def _format_summary(hit: SearchHit, lines: int) -> str:
-    """Return one line on what it is: its summary, or its signature where no code shows it."""
+    """Return the summary, or the signature if no code is shown, as one line."""
     return " ".join(escape_controls(hit.summary or ("" if lines else hit.signature)).split())
 
 
 def _format_duplicates(hit: SearchHit) -> str:
-    """Return one line on where else the same code is."""
+    """Format the locations of duplicates as one line."""
     duplicates, hidden = hit.duplicates[:_MAX_DUPLICATES], len(hit.duplicates) - _MAX_DUPLICATES
     listed = ", ".join(map(escape_line, duplicates)) + (f" and {hidden:,} more" if hidden > 0 else "")
     return f"also at {listed}" if duplicates else ""
 
 
 def _cut_code(hit: SearchHit, lines: int) -> tuple[int, list[str]]:
-    """Return the number of a line and `lines` lines from there on, see `excerpt`."""
+    """Return the first line number and `lines` lines, see `cut_excerpt`."""
     skipped, code = cut_excerpt(escape_controls(hit.text), hit.name, lines)
     return hit.start_line + skipped, code
 
 
 def _format_hit(hit: SearchHit, lines: int) -> str:
-    """Return ``path:start-end  kind name  score`` and, indented, the summary and the numbered lines."""
+    """Format ``path:start-end  kind name  score`` with the indented summary and numbered lines."""
     block = [f"{escape_line(hit.location)}  {_format_title(hit)}  {hit.score:.3f}"]
     if summary := _format_summary(hit, lines):
         block.append(f"    {summary}")
@@ -79,7 +79,7 @@ def _print_hit(console: "Console", hit: SearchHit, root: Path, lines: int) -> No
     link = (root.absolute() / hit.path).as_uri()
     head = Text(escape_line(hit.location), Style(color="cyan", bold=True, link=link))
     head.append(f"  {hit.score:.3f}", "dim")
-    console.print(head, soft_wrap=True)  # whole, so that it can be copied
+    console.print(head, soft_wrap=True)  # unbroken, for copying
     kind, _, name = _format_title(hit).partition(" ")
     title = Text.assemble("  ", (kind, "dim"), " ", (name, "bold"))
     if summary := _format_summary(hit, lines):

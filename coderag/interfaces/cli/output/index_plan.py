@@ -1,4 +1,4 @@
-"""The plan of an indexing run, as ``coderag index --plan`` prints it."""
+"""Printing of an indexing plan for ``coderag index --plan``."""
 
 from collections.abc import Iterable, Mapping
 from math import ceil, floor, log10
@@ -12,7 +12,7 @@ _BYTES_PER_KILOBYTE = 1_000
 
 
 def print_plan(plan: IndexPlan, output: Output) -> None:
-    """Print a plan: as a report, or as JSON."""
+    """Print a plan as a report or as JSON."""
     if output.as_json:
         output.write_json(plan, nothing_to_do=plan.is_up_to_date)
     else:
@@ -20,7 +20,7 @@ def print_plan(plan: IndexPlan, output: Output) -> None:
 
 
 def make_plan_rows(plan: IndexPlan) -> list[ReportRow]:
-    """Return a plan as rows."""
+    """Return the rows of a plan."""
     return [
         _make_summary_row(plan),
         ReportRow("folder", plan.directory),
@@ -66,7 +66,7 @@ def _make_embedding_rows(plan: EmbeddingPlan) -> Iterable[ReportRow]:
 
 
 def _make_table_rows(label: str, amounts: Mapping[str, FileTotals]) -> list[ReportRow]:
-    """Return a row for each name, its bytes and files in columns."""
+    """Return a row for each name, with bytes and files in columns."""
     sizes = [
         (_format_size(amount.bytes), f"{amount.files:,} {'file ' if amount.files == 1 else 'files'}")
         for amount in amounts.values()
@@ -106,20 +106,20 @@ def _format_memory(number: Estimate) -> str:
 
 
 def _format_estimate(number: Estimate) -> str:
-    """Return a spread of whole numbers; one that is known is told to the last digit."""
+    """Format a range of integers; an exact one keeps all digits."""
     if number.low == number.high:
         return f"{number.low:,.0f}"
     return _format_range(Estimate(floor(number.low), ceil(number.high)))
 
 
 def _format_range(number: Estimate, unit: float = 1) -> str:
-    """Return ``about 4-8``: both bounds with two digits that mean something, or one number if those are the same."""
+    """Format a range as ``about 4-8``, bounds with two significant digits, or one number if they are equal."""
     low, high = _round_significant(number.low / unit), _round_significant(number.high / unit)
     return f"about {low}" if low == high else f"about {low}-{high}"
 
 
 def _round_significant(number: float) -> str:
-    """Return a number with two significant digits and without an exponent."""
+    """Round to two significant digits, without an exponent."""
     if not number:
         return "0"
     digits = 1 - floor(log10(abs(number)))

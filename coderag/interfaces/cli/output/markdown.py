@@ -1,4 +1,4 @@
-"""Markdown in a terminal, with links to the places in it. Imported only where something is drawn."""
+"""Markdown in a terminal with links to cited locations. Imported only for drawing."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,13 +16,13 @@ from coderag.interfaces.cli.output.cited_files import find_cited_file
 
 _PLACE = re.compile(r"[\w.@+~-]+(?:/[\w.@+~-]+)*:\d+(?:-\d+)?")
 _MAX_DRAWN_CHARS = 8_000  # characters
-_FREE_LINES = 2  # lines of the terminal, below what is drawn again and again
+_FREE_LINES = 2  # terminal lines below the redrawn part
 
 
 class LinkedMarkdown:
-    """Markdown in which ``path:10-42`` is a link to the file, where the terminal has links.
+    """Markdown in which ``path:10-42`` links to the file, in terminals with links.
 
-    Links of the text itself are shown with their addresses, for nobody can see where else they lead.
+    Links of the text are shown with their addresses, so that their targets are visible.
     """
 
     def __init__(self, text: str, root: Path) -> None:
@@ -30,9 +30,9 @@ class LinkedMarkdown:
         self._root = root
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Render it."""
+        """Render the lines."""
         lines = console.render_lines(self._markdown, options.update(height=None), pad=False)
-        while lines and _is_blank(lines[0]):  # Rich sets lists and code apart, and paragraphs not
+        while lines and _is_blank(lines[0]):  # Rich surrounds lists and code, not paragraphs, with blank lines
             lines.pop(0)
         while lines and _is_blank(lines[-1]):
             lines.pop()
@@ -54,9 +54,9 @@ class LinkedMarkdown:
 
 
 class AnswerTail:
-    """The end of an answer that is being written: the checked part of its last paragraph, and the words under way.
+    """The unfinished end of a streamed answer: verified part of the last paragraph, and draft.
 
-    Of what is higher than the terminal, the last lines are shown.
+    Only the last lines that fit the terminal are shown.
     """
 
     def __init__(self, checked: str, draft: str, stage: str, root: Path, *, leading_blank: bool) -> None:
@@ -67,7 +67,7 @@ class AnswerTail:
         self._spinner = Spinner("line", Text(f" {stage} ...", style="dim"))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Render it."""
+        """Render the lines."""
         parts: list[RenderableType] = []
         if self._checked.strip():
             parts.append(LinkedMarkdown(_cut_end(self._checked), self._root))
@@ -83,7 +83,7 @@ class AnswerTail:
 
 
 def _cut_end(text: str) -> str:
-    """Return the lines at the end of a text that may be on the screen: all of a long one would take too long to render."""
+    """Return the last lines of a text that may be visible: rendering a long text takes too long."""
     return (
         text
         if len(text) <= _MAX_DRAWN_CHARS
@@ -96,7 +96,7 @@ def _is_blank(line: Sequence[Segment]) -> bool:
 
 
 def make_live(console: Console, tail: AnswerTail) -> Live:
-    """Return what draws the tail, until it is stopped; then nothing of it is left."""
+    """Return the live display of a tail, which is erased when stopped."""
     return Live(
         tail, console=console, transient=True, refresh_per_second=12, redirect_stdout=False, redirect_stderr=False
     )

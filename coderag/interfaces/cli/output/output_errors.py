@@ -7,8 +7,8 @@ if TYPE_CHECKING:
 
 
 class ReaderGoneError(Exception):
-    """Whoever reads standard output has stopped, as ``head`` does. No fault."""
+    """The reader of standard output has closed it, as ``head`` does. Not an error."""
 
 
 class OutputError(Exception):
-    """Standard output cannot be written."""
+    """Standard output is not writable."""

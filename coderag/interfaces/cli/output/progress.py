@@ -1,4 +1,4 @@
-"""A progress bar for indexing, on standard error."""
+"""Progress bar of indexing, on standard error."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ _LABELS: Final = {"scan": "looking for files", "chunk": "indexing", "embed": "em
 
 @contextmanager
 def show_index_progress() -> Iterator[Callable[[IndexProgress], None] | None]:
-    """Yield what to report progress to: a bar, or None where standard error is no terminal."""
+    """Yield the callback of a progress bar, or None if standard error is not a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -27,15 +27,15 @@ def show_index_progress() -> Iterator[Callable[[IndexProgress], None] | None]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=SideConsole(), transient=True) as progress:
-        task = progress.add_task("preparing", total=None, count="")  # without a total the bar pulses
+        task = progress.add_task("preparing", total=None, count="")  # the bar pulses without a total
 
         def show(step: IndexProgress) -> None:
             label = _LABELS.get(step.stage, step.stage)
-            if step.stage == "embed" and not step.total:  # between files, whose bar stays
+            if step.stage == "embed" and not step.total:  # between files: keep their bar
                 progress.update(task, description=label, count=f"{step.done:,} texts")
                 return
             count = f"{step.done:,}/{step.total:,}" if step.total > 1 else ""
-            # A full bar would stop the clock while the rest of the run goes on. `update` takes no None.
+            # A full bar would stop the clock while the run continues. `update` ignores None.
             progress.tasks[0].total = step.total if step.done < step.total else None
             progress.update(task, description=label, completed=step.done, count=count)
 

@@ -1,4 +1,4 @@
-"""Reports as rows of a label and a value: aligned text in a pipe, a table in a terminal."""
+"""Reports as labelled rows: aligned text in a pipe, a table in a terminal."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from coderag.interfaces.cli.output.streams import Output, escape_controls
 
 MAX_LISTED = 10
-"""Paths and reasons shown of one sort; JSON has them all."""
+"""Maximum number of listed items; JSON has them all."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """A line of a report. Without a label it continues the one above."""
+    """A row of a report; without a label it continues the row above."""
 
     label: str
     value: str
@@ -19,7 +19,7 @@ class ReportRow:
 
 
 def print_report(title: str, rows: Sequence[ReportRow], output: Output) -> None:
-    """Print the rows below their title."""
+    """Print a title and its rows."""
     if not output.is_terminal:
         width = max(len(row.label) for row in rows)
         lines = [title, *(f"  {row.label:<{width}}  {row.value}" for row in rows)]
@@ -39,12 +39,12 @@ def print_report(title: str, rows: Sequence[ReportRow], output: Output) -> None:
 
 
 def format_counts(numbers: Mapping[str, int]) -> str:
-    """Return ``12 indexed, 3 skipped``, without what is zero."""
+    """Format counts as ``12 indexed, 3 skipped``, without zeros."""
     return ", ".join(f"{number:,} {name}" for name, number in numbers.items() if number) or "none"
 
 
 def make_list_rows(label: str, values: Iterable[str], style: str = "") -> list[ReportRow]:
-    """Return a row for each value up to `LISTED`, and one for how many more there are."""
+    """Return a row for each value up to `MAX_LISTED`, and one with the number of omitted values."""
     values = list(values)
     rows = [ReportRow(label if index == 0 else "", value, style) for index, value in enumerate(values[:MAX_LISTED])]
     overflow = (
@@ -56,6 +56,6 @@ def make_list_rows(label: str, values: Iterable[str], style: str = "") -> list[R
 
 
 def make_reason_rows(label: str, skipped: Mapping[str, int]) -> list[ReportRow]:
-    """Return how many files were left out for which reason, the most frequent first."""
+    """Return the numbers of skipped files by reason, most frequent first."""
     ordered = sorted(skipped.items(), key=lambda item: (-item[1], item[0]))
     return make_list_rows(label, (f"{number:,} {reason}" for reason, number in ordered))

@@ -1,4 +1,4 @@
-"""Standard output, kept for results, and standard error, for everything else. Imports nothing slow."""
+"""Standard output for results, standard error for everything else. Imports nothing slow."""
 
 import errno
 import json
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 from coderag.interfaces.cli.output.output_errors import OutputError, ReaderGoneError
 
 _HARMFUL_CHARS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters but tab and newline, marks that reverse the direction of text, and lone surrogates."""
+"""Control characters except tab and newline, bidirectional marks, and lone surrogates."""
 
 
 _LINE_END = re.compile(r"\r+(?=\n|\Z)")
 
 
 def escape_controls(text: str) -> str:
-    r"""Return `text` with harmful characters spelt out (``\x1b``), so that a repository cannot command the terminal.
+    r"""Escape harmful characters (``\x1b``), so that repository text cannot control the terminal.
 
-    A carriage return that ends a line is none, nor one at the end: lines are shown one by one, and of a file with ``\r\n``.
+    Carriage returns at line ends are dropped, as in files with ``\r\n``.
     """
     return _escape(_LINE_END.sub("", text))
 
 
 def escape_line(text: str) -> str:
-    """Return `text` likewise on one line, such as a path: a file's name may have a line break."""
+    """Escape harmful characters and newlines, as in paths: file names may contain newlines."""
     return _escape(text).replace("\n", "\\n")
 
 
@@ -48,20 +48,20 @@ def _dump_json(value: Mapping[str, object], indent: int | None) -> str:
 
 
 def set_encodings() -> None:
-    """Make writing a character that the encoding lacks show a ``?`` instead of failing; on Windows write UTF-8."""
+    """Replace unencodable characters by ``?`` instead of failing; on Windows write UTF-8."""
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by the caller, as by ``>&-``
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # for all the process's life
+        if getattr(sys, name) is None:  # closed by the caller, as with ``>&-``
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # open for the life of the process
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             with suppress(OSError, ValueError):
-                # A pipe on Windows has the ANSI code page unless told otherwise.
+                # A pipe on Windows has the ANSI code page by default.
                 encoding = "utf-8" if os.name == "nt" and "PYTHONIOENCODING" not in os.environ else None
                 stream.reconfigure(encoding=encoding, errors="replace")
 
 
 def discard_stdout() -> None:
-    """Send what is still buffered for standard output nowhere, so that the interpreter's last flush is quiet."""
+    """Discard buffered standard output, so that the interpreter's last flush does not fail."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -72,10 +72,10 @@ def _make_output_error(error: OSError) -> Exception:
 
 
 def flush_stdout() -> None:
-    """Write what Typer printed and is still buffered.
+    """Flush text that Typer printed.
 
     Raises:
-        ReaderGoneError: Nobody reads it.
+        ReaderGoneError: The reader has closed it.
         OutputError: It cannot be written.
     """
     try:
@@ -86,24 +86,24 @@ def flush_stdout() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where a command writes.
+    """Output streams of a command.
 
     Attributes:
-        as_json: The result is wanted as JSON; then notes go to a terminal only, and errors are JSON too.
+        as_json: Write results and errors as JSON; notes then go to a terminal only.
     """
 
     as_json: bool = False
 
     @property
     def is_terminal(self) -> bool:
-        """Whether somebody looks at the result in a terminal."""
+        """Whether results go to a terminal as text."""
         return not self.as_json and sys.stdout.isatty()
 
     def write(self, text: str) -> None:
-        """Write a part of the result as it is, ending it with a newline.
+        """Write a part of the result verbatim, adding a final newline.
 
         Raises:
-            ReaderGoneError: Nobody reads it.
+            ReaderGoneError: The reader has closed it.
             OutputError: It cannot be written.
         """
         try:
@@ -113,15 +113,15 @@ class Output:
             raise _make_output_error(error) from error
 
     def write_json(self, result: object, **extra: object) -> None:
-        """Write a result, a dataclass or a mapping, as one JSON object; `more` are further keys of it."""
+        """Write a dataclass or mapping as one JSON object; `extra` adds keys."""
         self.write(_dump_json({**to_mapping(result), **extra}, indent=2))
 
     def write_json_line(self, result: object) -> None:
-        """Write one of several results, a dataclass or a mapping, as a JSON object on a line of its own."""
+        """Write a dataclass or mapping as a JSON object on one line."""
         self.write(_dump_json(to_mapping(result), indent=None))
 
     def note(self, text: str) -> None:
-        """Tell the person something on standard error."""
+        """Write a note for the user on standard error."""
         if not self.as_json or sys.stderr.isatty():
             with suppress(OSError):
                 sys.stderr.write(escape_controls(text) + "\n")
@@ -133,7 +133,7 @@ class Output:
         return ResultConsole()
 
     def show_status(self, activity: str) -> AbstractContextManager[object]:
-        """Show on standard error that work is under way, if that is a terminal, until the context ends."""
+        """Show a spinner on standard error during the context, if it is a terminal."""
         if not sys.stderr.isatty():
             return nullcontext()
         from coderag.interfaces.cli.output.console import SideConsole

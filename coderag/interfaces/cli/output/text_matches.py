@@ -1,4 +1,4 @@
-"""Matches of exact text for people: grouped and coloured in a terminal, one line each in a pipe."""
+"""Printing of text matches: grouped and coloured in a terminal, one line each in a pipe."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from coderag.retrieval.text_search.text_matches import TextMatch, TextMatches
 
 _MAX_LINE_CHARS = 240
-"""Characters of a line shown around a match; minified code has lines of a megabyte."""
+"""Maximum characters shown around a match; minified code has lines of a megabyte."""
 
 _LEAD_CHARS = 60
-"""Characters shown before a match that is far to the right."""
+"""Characters shown before a match far to the right."""
 
 _ELLIPSIS = "..."
 
 
 class _MatchLine(NamedTuple):
-    """A line to show: parts of matches in it, as half-open ranges of its characters, and the match that begins in it."""
+    """A displayed line: half-open character ranges of its matches, and the match that begins in it."""
 
     number: int
     text: str
@@ -33,7 +33,7 @@ class _MatchLine(NamedTuple):
 
 
 def print_matches(result: "TextMatches", root: Path, output: Output) -> None:
-    """Print the matches with the lines around them, file by file."""
+    """Print matches with context lines, grouped by file."""
     files = [list(matches) for _, matches in groupby(result.matches, key=lambda match: match.path)]
     if output.is_terminal:
         console = output.make_console()
@@ -46,14 +46,14 @@ def print_matches(result: "TextMatches", root: Path, output: Output) -> None:
 
 
 def print_counts(result: "TextMatches", output: Output, *, with_numbers: bool) -> None:
-    """Print the files with matches, with the number of matches in each if asked for."""
+    """Print the files with matches, optionally with the number of matches in each."""
     if result.files:
         names = (escape_line(path) + (f":{number}" if with_numbers else "") for path, number in result.files.items())
         output.write("\n".join(names))
 
 
 def note_totals(result: "TextMatches", output: Output, *, filtered: bool, all_shown: bool) -> None:
-    """Say on standard error how many matches there are, and what should be known of them."""
+    """Note the number of matches, and caveats, on standard error."""
     if not result.total:
         output.note("nothing found" + (" with these filters" if filtered else ""))
     else:
@@ -78,7 +78,7 @@ def _format_count(number: int, singular: str, plural: str = "") -> str:
 
 
 def _collect_lines(matches: Sequence["TextMatch"]) -> list[_MatchLine]:
-    """Return the lines to show of a file, each once."""
+    """Return the displayed lines of a file, without duplicates."""
     texts: dict[int, str] = {}
     ranges: dict[int, list[tuple[int, int]]] = defaultdict(list)
     matches_by_line: dict[int, TextMatch] = {}
@@ -95,7 +95,7 @@ def _collect_lines(matches: Sequence["TextMatch"]) -> list[_MatchLine]:
 
 
 def _cut_line(line: _MatchLine, width: int) -> tuple[str, list[tuple[int, int]]]:
-    """Return at most `width` characters of a line, with its first match among them, and where its matches are in that."""
+    """Cut a line to `width` characters around its first match; return it with the shifted match ranges."""
     if len(line.text) <= width:
         return line.text, line.ranges
     first = line.ranges[0][0] if line.ranges else 0
@@ -110,13 +110,13 @@ def _cut_line(line: _MatchLine, width: int) -> tuple[str, list[tuple[int, int]]]
 
 
 def _group_lines(lines: Sequence[_MatchLine]) -> Iterator[list[_MatchLine]]:
-    """Yield the runs of lines that follow on one another."""
+    """Yield runs of consecutive lines."""
     for _, run in groupby(enumerate(lines), key=lambda entry: entry[1].number - entry[0]):
         yield [line for _, line in run]
 
 
 def _format_lines(matches: Sequence["TextMatch"]) -> Iterator[str]:
-    """Yield ``path:line:column: text  [kind name]`` of a match, ``path-line- text`` of the lines around it."""
+    """Yield ``path:line:column: text  [kind name]`` for matches, ``path-line- text`` for context lines."""
     path = escape_line(str(matches[0].path))
     with_context = any(match.before or match.after for match in matches)
     for index, group in enumerate(_group_lines(_collect_lines(matches))):
@@ -143,7 +143,7 @@ def _print_file(console: "Console", matches: Sequence["TextMatch"], root: Path, 
     path = matches[0].path
     head = Text(escape_line(str(path)), Style(color="cyan", bold=True, link=(root.absolute() / path).as_uri()))
     head.append(f"  {_format_count(number, 'match', 'matches')}", "dim")
-    console.print(head, soft_wrap=True)  # whole, so that it can be copied
+    console.print(head, soft_wrap=True)  # unbroken, for copying
     lines = _collect_lines(matches)
     digits = len(str(lines[-1].number))
     title = ""
@@ -160,7 +160,7 @@ def _print_file(console: "Console", matches: Sequence["TextMatch"], root: Path, 
 
 
 def _format_line(line: _MatchLine, digits: int, width: int) -> "Text":
-    """Return a line with its number, and its matches highlighted."""
+    """Format a line with its number and highlighted matches."""
     from rich.text import Text
 
     text, ranges = _cut_line(line, max(width - digits - 2 * len(_ELLIPSIS) - 4, 20))

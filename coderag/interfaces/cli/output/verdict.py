@@ -1,4 +1,4 @@
-"""How well a result answers, for people."""
+"""Verdicts of results as text."""
 
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -15,7 +15,7 @@ _MEANINGS: Final[dict[Evidence, str]] = {
 
 
 class JudgedResult(Protocol):
-    """A result that says how well it answers."""
+    """A result with a verdict."""
 
     @property
     def evidence(self) -> Evidence:
@@ -24,17 +24,17 @@ class JudgedResult(Protocol):
 
     @property
     def not_indexed(self) -> Sequence[str]:
-        """Files that may have the answer, as ``path: reason``."""
+        """Unindexed files that may hold the answer, as ``path: reason``."""
         ...
 
 
 def format_evidence(result: JudgedResult) -> str:
-    """Return the verdict in words."""
+    """Format the verdict."""
     meaning = _MEANINGS[result.evidence]
     return f"evidence: {result.evidence.replace('_', ' ')}" + (f" ({meaning})" if meaning else "")
 
 
 def note_unindexed(result: JudgedResult, output: Output) -> None:
-    """Tell which files may have the answer and are not in the index."""
+    """Note the unindexed files that may hold the answer."""
     for file in result.not_indexed:
         output.note(f"not indexed: {file}")

@@ -1,4 +1,4 @@
-"""A command whose usual values are read without pydantic, which Typer imports for the first one: that takes 0.2 s."""
+"""A Typer command that converts common values without pydantic, whose import takes 0.2 s."""
 
 import os
 import re
@@ -14,12 +14,12 @@ _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,15}")
 
 
 class LightCommand(TyperCommand):
-    """A command that reads plain texts, numbers, paths and lists of texts itself, and leaves all else to Typer."""
+    """A command that converts strings, numbers, paths and lists of strings itself, and leaves the rest to Typer."""
 
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # as Typer's
         """Return the options and arguments.
 
-        What Typer coerces values with is private to it, so nothing is done where it is not as expected.
+        Typer's converters are private, so unexpected ones are left unchanged.
         """
         parameters: list[Any] = list(super().get_params(ctx))
         for parameter in parameters:
@@ -29,10 +29,10 @@ class LightCommand(TyperCommand):
 
 
 class _LightParam:
-    """Coerces the values of a parameter. It stands in for Typer's ``RuntimeParam``.
+    """Converter of the values of a parameter, in place of Typer's ``RuntimeParam``.
 
     Args:
-        parameter: Of the command.
+        parameter: The parameter of the command.
     """
 
     def __init__(self, parameter: Any) -> None:  # noqa: ANN401  # as Typer's
@@ -42,14 +42,14 @@ class _LightParam:
         self._info = descriptor.parameter_info
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ANN401  # as Typer's
-        """Return the value as the command takes it; Typer has the last word on what is unusual, and tells the faults."""
+        """Convert a value; Typer converts uncommon values and reports errors."""
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
         converted = self._convert_usual(value)
         return self._build_typer_param().coerce(value, param=param, ctx=ctx) if converted is None else converted
 
     def _convert_usual(self, value: object) -> object:
-        """Return the value if it is a usual one of its type; else None."""
+        """Convert a common value of its type; None if it is uncommon."""
         kind = self._annotation
         if self._info.parser is not None:
             return None
@@ -83,7 +83,7 @@ class _LightParam:
         )
 
     def _build_typer_param(self) -> Any:  # noqa: ANN401  # as Typer's
-        from typer._coercion import build_runtime_param  # the public way is to let Typer do all
+        from typer._coercion import build_runtime_param  # Typer has no public API for a single parameter
 
         build = cast("Callable[[Any], Any]", build_runtime_param)
         self._parameter._runtime_param = param = build(self._parameter.type_descriptor)
@@ -91,7 +91,7 @@ class _LightParam:
 
 
 def _is_text(value: object) -> bool:
-    """Whether a value is a text without lone surrogates, of which Typer makes an error."""
+    """Return whether a value is a string without lone surrogates, which Typer rejects."""
     if not isinstance(value, str):
         return False
     try:

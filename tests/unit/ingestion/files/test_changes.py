@@ -41,7 +41,7 @@ def changes_of(candidates, records):
 # By stat data
 
 
-def test_a_file_with_the_stat_data_of_its_record_is_kept_unread():
+def test_file_with_unchanged_stat_data_is_not_read():
     changes = changes_of([candidate()], [record()])
     assert (changes.unchanged, changes.changed, changes.removed) == ([record()], [], [])
 
@@ -49,40 +49,40 @@ def test_a_file_with_the_stat_data_of_its_record_is_kept_unread():
 @pytest.mark.parametrize(
     "status", [{"size": 11}, {"mtime_ns": at(-3599)}, {"mtime_ns": at(-7200)}, {"ctime_ns": at(-3599)}, {"inode": 2}]
 )
-def test_a_file_with_another_size_time_or_number_on_disk_is_to_be_read(status):
+def test_file_with_changed_stat_data_is_read(status):
     assert changes_of([candidate(**status)], [record()]).changed == [candidate(**status)]
 
 
 @pytest.mark.parametrize("which", ["mtime_ns", "ctime_ns"])
 @pytest.mark.parametrize("seconds", [-1.0, 0, 5, -0.05, 0.001])
-def test_a_file_written_about_when_it_was_looked_at_is_to_be_read_again(which, seconds):
+def test_racily_clean_file_is_read_again(which, seconds):
     """It may have changed once more without its time stamp showing it."""
     written = {which: at(seconds)}
     assert changes_of([candidate(**written)], [record(**written)]).unchanged == []
 
 
 @pytest.mark.parametrize("seconds", [-3, -0.2])
-def test_a_file_written_well_before_is_trusted(seconds):
+def test_older_file_is_trusted(seconds):
     """Two seconds before where time stamps are whole seconds, a tenth of one elsewhere."""
     written = {"mtime_ns": at(seconds), "ctime_ns": at(seconds)}
     assert len(changes_of([candidate(**written)], [record(**written)]).unchanged) == 1
 
 
-def test_a_file_that_could_not_be_read_is_tried_again():
+def test_failed_file_is_read_again():
     assert len(changes_of([candidate()], [record(outcome="failed", hash="")]).changed) == 1
 
 
-def test_a_file_skipped_for_its_content_is_not_read_again():
+def test_skipped_file_is_not_read_again():
     skipped = record(outcome="skipped", reason="binary file")
     assert changes_of([candidate()], [skipped]).unchanged == [skipped]
 
 
-def test_without_an_earlier_index_everything_is_to_be_read():
+def test_every_file_is_read_without_an_index():
     changes = find_changes(Scan(candidates=[candidate("a.py"), candidate("b.py")]), None)
     assert [one.path for one in changes.changed] == ["a.py", "b.py"]
 
 
-def test_only_what_was_indexed_can_be_removed():
+def test_only_indexed_files_can_be_removed():
     gone = [record("a.py"), record("b.png", "skipped"), record("c.py", "failed")]
     assert changes_of([], gone).removed == ["a.py"]
 
@@ -95,7 +95,7 @@ def on_disk(root, *paths):
     return Scan(candidates=[one for one in found.candidates if one.path in paths])
 
 
-def test_content_tells_what_stat_data_leave_open(tmp_path):
+def test_content_decides_when_stat_data_are_inconclusive(tmp_path):
     contents = {"same.py": "a = 1\n", "edited.py": "b = 2\n", "new.py": "c = 3\n", "binary.py": "\0\0"}
     for path, text in contents.items():
         (tmp_path / path).write_text(text)
@@ -114,7 +114,7 @@ def test_a_rename_is_an_added_file_with_the_content_of_a_removed_one():
     assert count_renames(added, removed) == 2
 
 
-def test_the_digest_depends_on_paths_contents_and_outcomes_alone():
+def test_digest_depends_on_paths_contents_and_outcomes_only():
     tree = [record("a.py", hash="1"), record("b.py", hash="2")]
     assert compute_content_digest(tree) == compute_content_digest(
         [replace(one, mtime_ns=1, size=2) for one in reversed(tree)]

@@ -20,7 +20,7 @@ def repository(tmp_path: Path) -> Path:
     return make_repository(tmp_path)
 
 
-def test_config_is_read_without_git_as_with_it(repository: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_config_is_the_same_without_git(repository: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "mine").write_text("AB\n")
     (home / ".gitconfig").write_text('[user]\n\tname = "x"\n[core]\n\texcludesFile = "~/mine" ; comment\n')
     git(repository, "config", "core.ignoreCase", "true")
@@ -51,7 +51,7 @@ def test_user_without_a_home_has_no_global_excludes(
     assert IgnoreRules.load_for_root(tmp_path).find_ignore_reason("a", is_dir=False)
 
 
-def test_empty_or_damaged_git_directory_is_no_repository(tmp_path: Path) -> None:
+def test_empty_or_damaged_git_directory_is_not_a_repository(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     assert read_repository(tmp_path) is None
     (tmp_path / ".git").rmdir()
@@ -59,7 +59,7 @@ def test_empty_or_damaged_git_directory_is_no_repository(tmp_path: Path) -> None
     assert read_repository(tmp_path) is None
 
 
-def test_git_runs_nothing_that_a_repository_names(repository: Path) -> None:
+def test_git_does_not_run_commands_of_the_repository(repository: Path) -> None:
     script = repository / "monitor.sh"
     script.write_text(f"#!/bin/sh\ntouch {repository}/ran\n")
     script.chmod(0o755)
@@ -77,13 +77,13 @@ def test_git_inside_the_repository_is_not_run(tmp_path: Path, monkeypatch: pytes
     assert run_git(tmp_path, "version") is None
 
 
-def test_git_that_fails_or_cannot_run_is_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_git_counts_as_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_git(tmp_path, "no-such-command") is None
     monkeypatch.setattr(system_git.shutil, "which", lambda name: "/nonexistent/git")
     assert run_git(tmp_path, "version") is None
 
 
-def test_git_of_a_hook_is_not_mistaken_for_this_repository(
+def test_git_hook_environment_is_ignored(
     repository: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = tmp_path_factory.mktemp("other")

@@ -58,19 +58,19 @@ def root(tmp_path, canary):
     return folder
 
 
-def test_what_the_scanner_asks_runs_nothing(root, canary) -> None:
+def test_scanner_runs_no_repository_commands(root, canary) -> None:
     assert [file.path for file in scan(root, max_file_bytes=1_000_000, exclude=()).candidates]
     assert not canary.exists()
 
 
-def test_what_changed_is_found_without_running_anything(root, canary) -> None:
+def test_changed_files_are_found_without_repository_commands(root, canary) -> None:
     assert find_changed_since(root, "HEAD", ["a.py"]) == ["a.py"]
     assert not canary.exists()
     subprocess.run(["git", "diff", "--stat"], cwd=root, capture_output=True, check=False)
     assert canary.exists(), "the trap itself does not work"
 
 
-def test_asking_what_is_tracked_runs_nothing(root, canary) -> None:
+def test_listing_tracked_files_runs_no_repository_commands(root, canary) -> None:
     assert is_tracked(root, ["a.py"])
     assert not is_tracked(root, ["b.py"])
     (root / ".coderag" / "v1").mkdir(parents=True)

@@ -17,7 +17,7 @@ def repository(tmp_path: Path) -> Path:
     return make_repository(tmp_path)
 
 
-def test_every_source_of_git_counts_in_its_order(repository: Path, home: Path) -> None:
+def test_git_sources_apply_in_order(repository: Path, home: Path) -> None:
     (home / ".config" / "git").mkdir(parents=True)
     (home / ".config" / "git" / "ignore").write_text("*.c\nab\n[[]a]\n")
     (repository / ".git" / "info" / "exclude").write_text("!b.c\nxab\n/d/b\n")
@@ -69,7 +69,7 @@ def test_precedence_of_coderagignore_and_settings(tmp_path: Path) -> None:
     ]
 
 
-def test_tracked_file_is_ignored_by_our_patterns_only(tmp_path: Path) -> None:
+def test_tracked_file_is_ignored_by_coderag_patterns_only(tmp_path: Path) -> None:
     make_tree(tmp_path, ["d/"])
     (tmp_path / ".coderagignore").write_text("*.c\n")
     (tmp_path / "d" / ".gitignore").write_text("*.b\n*.c\n")
@@ -86,7 +86,7 @@ def test_rules_do_not_change_when_a_directory_is_entered(tmp_path: Path) -> None
     assert rules.find_ignore_reason("a", is_dir=False) is None
 
 
-def test_directories_without_patterns_of_their_own_share_rules(tmp_path: Path) -> None:
+def test_directories_without_patterns_share_rules(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("*.log\n/build\nb/c/d\n")
     rules = IgnoreRules.load_for_root(tmp_path)
     plain = rules.enter_directory(tmp_path / "a", ())
@@ -94,7 +94,7 @@ def test_directories_without_patterns_of_their_own_share_rules(tmp_path: Path) -
     assert rules.enter_directory(tmp_path / "b", ()) is not plain
 
 
-def test_rules_of_an_enclosing_repository_hold_below_its_top(repository: Path) -> None:
+def test_enclosing_repository_rules_apply_below_its_top(repository: Path) -> None:
     (repository / ".gitignore").write_text("/d/x/a\nab\n")
     (repository / "d" / ".coderagignore").write_text("b\n")
     rules = IgnoreRules.load_for_root(repository / "d" / "x")
@@ -103,7 +103,7 @@ def test_rules_of_an_enclosing_repository_hold_below_its_top(repository: Path) -
     assert rules.repository == find_repository(repository)
 
 
-def test_root_that_its_repository_ignores_is_judged_by_itself(repository: Path) -> None:
+def test_ignored_root_uses_only_its_own_rules(repository: Path) -> None:
     (repository / ".gitignore").write_text("*\n")
     (repository / "d" / ".gitignore").write_text("a\n")
     rules = IgnoreRules.load_for_root(repository / "d")

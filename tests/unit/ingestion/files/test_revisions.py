@@ -27,11 +27,11 @@ def root(tmp_path):
     return tmp_path
 
 
-def test_nothing_differs_from_what_was_just_committed(root):
+def test_clean_tree_has_no_changes(root):
     assert find_changed_since(root, "HEAD", PATHS[:3]) == []
 
 
-def test_committed_uncommitted_staged_and_untracked_changes_are_all_told(root):
+def test_committed_uncommitted_staged_and_untracked_changes_are_listed(root):
     (root / "a.py").write_text("committed = 2\n")
     commit(root)
     assert find_changed_since(root, "HEAD", PATHS) == ["sub/new.py"]  # not in the revision, whether it exists or not
@@ -43,7 +43,7 @@ def test_committed_uncommitted_staged_and_untracked_changes_are_all_told(root):
     assert find_changed_since(root, "HEAD", PATHS) == ["b.py", "sub/new.py", "sub/umlaut-\xe4.py"]
 
 
-def test_a_file_that_was_only_touched_or_changed_back_has_not_changed(root):
+def test_touched_or_reverted_file_is_unchanged(root):
     content = (root / "a.py").read_bytes()
     (root / "a.py").write_text("other\n")
     commit(root)
@@ -53,13 +53,13 @@ def test_a_file_that_was_only_touched_or_changed_back_has_not_changed(root):
     assert find_changed_since(root, "HEAD", PATHS[:3]) == ["a.py"]
 
 
-def test_paths_of_a_folder_of_the_repository_start_there(root):
+def test_paths_are_relative_to_the_folder(root):
     (root / "sub/c.py").write_text("edited\n")
     (root / "a.py").write_text("edited\n")
     assert find_changed_since(root / "sub", "HEAD", ["c.py", "umlaut-\xe4.py"]) == ["c.py"]
 
 
-def test_no_program_of_the_repository_is_run_to_compare(root):
+def test_comparison_runs_no_repository_commands(root):
     (root / ".gitattributes").write_text("*.py filter=evil diff=evil\n")
     commit(root)
     git(root, "config", "filter.evil.clean", "touch ran; cat")
@@ -72,11 +72,11 @@ def test_no_program_of_the_repository_is_run_to_compare(root):
 
 
 @pytest.mark.parametrize("revision", ["nope", "main..HEAD", "^main", "--all", "-p", "0" * 40])
-def test_what_names_no_commit_is_refused(root, revision):
-    with pytest.raises(InvalidQueryError, match="git knows no revision"):
+def test_unknown_revision_is_rejected(root, revision):
+    with pytest.raises(InvalidQueryError, match="unknown git revision"):
         find_changed_since(root, revision, PATHS)
 
 
-def test_without_a_repository_there_is_no_telling(tmp_path):
+def test_folder_outside_a_repository_is_rejected(tmp_path):
     with pytest.raises(InvalidQueryError, match="no git repository"):
         find_changed_since(tmp_path, "HEAD", PATHS)

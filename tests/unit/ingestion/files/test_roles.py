@@ -37,6 +37,6 @@ def test_role_follows_the_conventions_of_paths(role: str, path: str) -> None:
     assert classify_role(path) == role
 
 
-def test_spaces_and_other_scripts_in_a_path_are_no_obstacle() -> None:
+def test_paths_with_spaces_and_other_scripts_are_classified() -> None:
     assert classify_role("my docs/tests/été.py") == "test"
     assert classify_role("日本語/コード.py") == "source"

@@ -106,7 +106,7 @@ def test_file_replaced_within_its_size_and_time_differs(root: Path) -> None:
     assert new.ctime_ns >= old.ctime_ns
 
 
-def test_windows_has_no_time_of_change(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_has_no_change_time(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scanner, "_HAS_CHANGE_TIME", False)
     put(root, "a.py")
     assert scan(root).candidates[0].ctime_ns == 0
@@ -116,7 +116,7 @@ def test_empty_directory_has_an_empty_scan(root: Path) -> None:
     assert scan(root) == Scan()
 
 
-def test_ignore_files_hold_without_a_repository_and_say_why(root: Path) -> None:
+def test_ignore_files_apply_without_a_repository(root: Path) -> None:
     put(root, ".gitignore", "*.log\nout/\n")
     put(root, ".coderagignore", "secret.py\n")
     put(root, "src/.gitignore", "!keep.log\n")
@@ -133,7 +133,7 @@ def test_ignore_files_hold_without_a_repository_and_say_why(root: Path) -> None:
     ]
 
 
-def test_settings_exclude_and_include_over_all_files(root: Path) -> None:
+def test_settings_override_ignore_files(root: Path) -> None:
     put(root, ".gitignore", "*.gen\n")
     for path in ("a.gen", "data/a.csv", "src/data/b.csv", "a.py"):
         put(root, path)
@@ -142,7 +142,7 @@ def test_settings_exclude_and_include_over_all_files(root: Path) -> None:
     assert found.ignored == [("data/", "excluded by the settings: /data/")]
 
 
-def test_our_own_and_derived_directories_are_left_out_whatever_files_say(root: Path) -> None:
+def test_own_and_derived_directories_are_always_ignored(root: Path) -> None:
     put(root, ".gitignore", "!*\n")
     for name in (
         ".git",
@@ -244,7 +244,7 @@ def test_devices_are_skipped(root: Path) -> None:
 
 
 @posix_names
-def test_any_name_that_is_text_is_kept(root: Path) -> None:
+def test_any_valid_name_is_included(root: Path) -> None:
     names = [
         "a b.py", " a.py", "a.py ", "a.py.", "...", "a\nb.py", "a\tb.py", "a\rb.py", "a\"'`$b.py", "a\\b.py", "été.py",
         "日本.py", "🦀.py", "👩‍👩‍👧.py", "-rf.py", "*.py", "[a].py", "?.py", "!a.py", "#a.py", "x" * 252 + ".py",
@@ -257,7 +257,7 @@ def test_any_name_that_is_text_is_kept(root: Path) -> None:
 
 
 @posix_names
-def test_pattern_does_not_match_a_name_that_looks_like_it(root: Path) -> None:
+def test_pattern_does_not_match_a_homoglyph_name(root: Path) -> None:
     put(root, ".gitignore", "\\*.py\n[[]a].py\n")
     for name in ("*.py", "[a].py", "a.py", "b.py"):
         put(root, name)
@@ -267,7 +267,7 @@ def test_pattern_does_not_match_a_name_that_looks_like_it(root: Path) -> None:
 @pytest.mark.parametrize(
     ("one", "other"), [("readme.py", "README.py"), ("\u00e9.py", "e\u0301.py")], ids=["letter case", "NFC and NFD"]
 )
-def test_names_that_look_alike_are_listed_as_often_as_they_exist(root: Path, one: str, other: str) -> None:
+def test_lookalike_names_are_listed_separately(root: Path, one: str, other: str) -> None:
     put(root, f"{one[0]}/{one}")
     put(root, f"{one[0]}/{other}")
     existing = [f"{folder.name}/{name}" for folder in root.iterdir() for name in os.listdir(folder)]  # noqa: PTH208
@@ -276,7 +276,7 @@ def test_names_that_look_alike_are_listed_as_often_as_they_exist(root: Path, one
 
 
 @posix_names
-def test_folders_nested_beyond_what_a_path_may_hold_have_failed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_beyond_the_path_limit_fail(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(root, "d/a.py")
     monkeypatch.chdir(root / "d")
     for _ in range(3_000):
@@ -299,7 +299,7 @@ def test_folders_nested_beyond_what_a_path_may_hold_have_failed(root: Path, monk
 
 
 @posix_names
-def test_names_that_are_no_text_are_skipped_and_can_be_printed(root: Path) -> None:
+def test_undecodable_names_are_skipped_and_printable(root: Path) -> None:
     try:
         (root / os.fsdecode(b"caf\xe9.py")).touch()
     except OSError:
@@ -316,7 +316,7 @@ def test_names_that_are_no_text_are_skipped_and_can_be_printed(root: Path) -> No
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
-def test_unreadable_directory_has_failed_and_the_rest_is_scanned(shared: Path) -> None:
+def test_unreadable_directory_fails_and_the_rest_is_scanned(shared: Path) -> None:
     put(shared, "a.py")
     put(shared, "locked/b.py")
     put(shared, "unsearchable/c.py")
@@ -331,7 +331,7 @@ def test_unreadable_directory_has_failed_and_the_rest_is_scanned(shared: Path) -
     }
 
 
-def test_what_vanishes_during_the_scan_has_failed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entry_removed_during_the_scan_fails(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(root, "a.py")
     put(root, "gone.py")
     put(root, "d/b.py")
@@ -372,7 +372,7 @@ def test_folder_that_becomes_a_link_during_the_scan_is_not_followed(
     assert reasons(found) == {"d/": "is a symbolic link"}
 
 
-def test_root_that_vanished_has_failed(root: Path) -> None:
+def test_removed_root_fails(root: Path) -> None:
     (record,) = scan(root / "gone").skipped
     assert (record.path, record.outcome, record.reason) == ("./", "failed", "no such file or directory")
 
@@ -517,7 +517,7 @@ def test_worktree_inside_its_repository_is_not_scanned_twice(repository: Path) -
 
 @needs_git
 @posix_names
-def test_tracked_names_that_are_no_text_do_no_harm(repository: Path) -> None:
+def test_undecodable_tracked_names_are_handled(repository: Path) -> None:
     put(repository, ".gitignore", "*.log\n")
     try:
         put(repository, os.fsdecode(b"caf\xe9.log"))
@@ -552,7 +552,7 @@ def test_root_is_resolved(root: Path, monkeypatch: pytest.MonkeyPatch, home: Pat
         ("nul\0", "cannot be opened"),
     ],
 )
-def test_root_that_is_no_directory_is_refused_with_a_hint(root: Path, name: str, words: str) -> None:
+def test_root_that_is_not_a_directory_is_rejected_with_a_hint(root: Path, name: str, words: str) -> None:
     (root / "file").touch()
     (root / "loop").symlink_to("loop")
     with pytest.raises(IngestionError, match=words) as caught:
@@ -562,7 +562,7 @@ def test_root_that_is_no_directory_is_refused_with_a_hint(root: Path, name: str,
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
 @pytest.mark.parametrize("mode", [0o000, 0o444, 0o111])
-def test_root_without_permission_is_refused(shared: Path, mode: int) -> None:
+def test_root_without_permission_is_rejected(shared: Path, mode: int) -> None:
     (shared / "locked").mkdir()
     (shared / "locked").chmod(mode)
     with ordinary_user(), pytest.raises(IngestionError, match="permission denied") as caught:
@@ -570,7 +570,7 @@ def test_root_without_permission_is_refused(shared: Path, mode: int) -> None:
     assert caught.value.hint
 
 
-def test_home_and_what_holds_it_are_refused(home: Path) -> None:
+def test_home_and_its_parents_are_rejected(home: Path) -> None:
     for path in (home, home.parent, Path("~")):
         with pytest.raises(IngestionError, match="home directory"):
             check_root(path)
@@ -578,7 +578,7 @@ def test_home_and_what_holds_it_are_refused(home: Path) -> None:
         check_root(Path(home.anchor))
 
 
-def test_home_behind_a_link_is_refused(root: Path, home: Path) -> None:
+def test_home_behind_a_link_is_rejected(root: Path, home: Path) -> None:
     (root / "link").symlink_to(home)
     with pytest.raises(IngestionError, match="home directory"):
         check_root(root / "link")
@@ -593,12 +593,12 @@ def test_user_without_a_home_can_index(root: Path, monkeypatch: pytest.MonkeyPat
 
 
 @needs_git
-def test_git_directory_is_refused(repository: Path) -> None:
-    with pytest.raises(IngestionError, match="git's own data"):
+def test_git_directory_is_rejected(repository: Path) -> None:
+    with pytest.raises(IngestionError, match="a git directory"):
         check_root(repository / ".git")
 
 
-def test_a_walk_whose_time_is_over_ends_with_what_lies_in_the_upper_folders(root: Path) -> None:
+def test_walk_past_its_deadline_returns_the_upper_folders(root: Path) -> None:
     (root / "top.py").write_text("x = 1\n")
     (root / "deep").mkdir()
     (root / "deep" / "low.py").write_text("x = 1\n")

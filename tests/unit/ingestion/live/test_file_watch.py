@@ -15,7 +15,7 @@ DEADLINE_S = 30
 
 
 @pytest.fixture
-def told():
+def reported():
     return []
 
 
@@ -27,11 +27,11 @@ def root(tmp_path):
 
 
 @pytest.fixture
-def watch(root, told, monkeypatch):
+def watch(root, reported, monkeypatch):
     """A watch that has begun and told that anything may have changed before."""
     monkeypatch.setattr(file_watch, "_SETTLE_TIMEOUT_S", 3.0)  # the machine may be busy
     monkeypatch.setattr(file_watch, "_ROOT_CHECK_MS", 50)
-    watch = FileWatch(root, lambda: {"build/", "debug.log"}, told.append, root / ".coderag" / "watch")
+    watch = FileWatch(root, lambda: {"build/", "debug.log"}, reported.append, root / ".coderag" / "watch")
     assert watch.wait_until_started(DEADLINE_S)
     until(lambda: ROOT in (watch.take_changes() or ()))
     yield watch
@@ -91,21 +91,21 @@ def test_no_cookie_is_left_behind(watch, root):
     assert [entry.name for entry in (root / ".coderag" / "watch").iterdir() if entry.name.startswith("cookie")] == []
 
 
-def test_changes_are_reported_in_the_background(watch, root, told):
+def test_changes_are_reported_in_the_background(watch, root, reported):
     (root / "a.py").write_text("x = 1\n")
-    until(lambda: any("a.py" in paths for paths in told))
+    until(lambda: any("a.py" in paths for paths in reported))
 
 
 def test_each_of_several_threads_gets_a_result(watch, root):
     (root / "a.py").write_text("x = 1\n")
-    found = []
-    threads = [threading.Thread(target=lambda: found.append(watch.take_changes())) for _ in range(4)]
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(watch.take_changes())) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(DEADLINE_S)
-    assert len(found) == 4
-    assert set().union(*found) == {"a.py"}
+    assert len(results) == 4
+    assert set().union(*results) == {"a.py"}
 
 
 def test_replaced_root_is_watched_again(watch, root):
@@ -114,11 +114,11 @@ def test_replaced_root_is_watched_again(watch, root):
     (root / ".coderag").mkdir(parents=True)
     until(lambda: ROOT in (watch.take_changes() or ()))
 
-    def is_told():
+    def is_reported():
         (root / "a.py").write_text("x = 1\n")
         return "a.py" in (watch.take_changes() or ())
 
-    until(is_told)
+    until(is_reported)
 
 
 def test_invalid_unicode_name_reports_the_root(watch, root):
@@ -128,9 +128,9 @@ def test_invalid_unicode_name_reports_the_root(watch, root):
     until(lambda: ROOT in (watch.take_changes() or ()))
 
 
-def test_unwatchable_folder_gives_an_unknown_result(tmp_path, told, monkeypatch):
+def test_unwatchable_folder_gives_an_unknown_result(tmp_path, reported, monkeypatch):
     monkeypatch.setattr(file_watch, "_ROOT_CHECK_MS", 50)
-    watch = FileWatch(tmp_path / "nowhere", set, told.append, tmp_path / ".coderag" / "watch")
+    watch = FileWatch(tmp_path / "nowhere", set, reported.append, tmp_path / ".coderag" / "watch")
     assert watch.wait_until_started(DEADLINE_S)
     assert watch.take_changes() is None
     watch.close()

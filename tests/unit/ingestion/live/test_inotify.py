@@ -55,28 +55,28 @@ def folders(watch):
 
 def test_no_edit_is_lost_with_concurrent_threads(root, monkeypatch):
     monkeypatch.setattr(file_watch, "_SETTLE_TIMEOUT_S", 5.0)
-    told, ended = set(), threading.Event()
-    watch = FileWatch(root, frozenset, told.update, root / ".coderag" / "watch")
+    reported, ended = set(), threading.Event()
+    watch = FileWatch(root, frozenset, reported.update, root / ".coderag" / "watch")
     assert watch.wait_until_started(DEADLINE_S)
 
     def ask():
         while not ended.wait(0.001):
             watch.take_changes()
 
-    others = [threading.Thread(target=ask) for _ in range(2)]
-    for other in others:
-        other.start()
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
     try:
         for number in range(2_000):
             path = f"src/f{number % 50}.py"
-            told.clear()
+            reported.clear()
             (root / path).write_text(f"x = {number}\n")
             assert watch.take_changes() is not None
-            assert path in told
+            assert path in reported
     finally:
         ended.set()
-        for other in others:
-            other.join(DEADLINE_S)
+        for thread in threads:
+            thread.join(DEADLINE_S)
         watch.close()
 
 
@@ -94,32 +94,32 @@ def test_result_waits_for_changes_read_by_another_thread(root, monkeypatch):
     assert watch.wait_until_started(DEADLINE_S)
     (root / "src" / "a.py").write_text("x = 1\n")
     assert reached.wait(DEADLINE_S)  # the thread that follows edits has read it, and is not done
-    found = []
-    asking = threading.Thread(target=lambda: found.append((watch.take_changes(), list(noted))))
-    asking.start()
-    asking.join(0.1)
-    assert not found
+    results = []
+    thread = threading.Thread(target=lambda: results.append((watch.take_changes(), list(noted))))
+    thread.start()
+    thread.join(0.1)
+    assert not results
     released.set()
-    asking.join(DEADLINE_S)
+    thread.join(DEADLINE_S)
     watch.close()
-    [(changed, noted_then)] = found
+    [(changed, noted_before)] = results
     assert "src/a.py" in changed
-    assert "src/a.py" in noted_then
+    assert "src/a.py" in noted_before
 
 
 def test_callback_may_query_the_watch(root, monkeypatch):
     monkeypatch.setattr(file_watch, "_SETTLE_TIMEOUT_S", 5.0)
-    made, answers = [], []
-    made.append(
+    watches, answers = [], []
+    watches.append(
         FileWatch(
             root,
             frozenset,
             lambda paths: None,
             root / ".coderag" / "watch",
-            lambda paths: answers.extend(one.take_changes() for one in made),
+            lambda paths: answers.extend(watch_in_list.take_changes() for watch_in_list in watches),
         )
     )
-    [watch] = made
+    [watch] = watches
     assert watch.wait_until_started(DEADLINE_S)
     (root / "a.py").write_text("x = 1\n")
     watch.take_changes()
@@ -132,8 +132,8 @@ def test_nested_new_folders_are_watched_and_reported(watch, root):
         deep = root / f"n{number}" / "b" / "c"
         deep.mkdir(parents=True)
         (deep / "a.py").write_text("x = 1\n")
-        told = watch.take_changes()
-        assert told & {f"n{number}", f"n{number}/b", f"n{number}/b/c", f"n{number}/b/c/a.py"}
+        reported = watch.take_changes()
+        assert reported & {f"n{number}", f"n{number}/b", f"n{number}/b/c", f"n{number}/b/c/a.py"}
         (deep / "a.py").write_text("x = 2\n")
         assert watch.take_changes() == {f"n{number}/b/c/a.py"}
 
@@ -249,7 +249,7 @@ def test_swapped_folders_are_reported_by_name(watch, root):
 
 
 def tree(root, below=""):
-    found = {}
+    texts = {}
     top = root / below
     if top.is_symlink() or not top.is_dir():
         return {below: top.read_text()} if top.is_file() and not top.is_symlink() else {}
@@ -259,8 +259,8 @@ def tree(root, below=""):
             path = os.path.join(folder, name)  # noqa: PTH118
             if not os.path.islink(path):  # noqa: PTH114
                 with open(path) as file:  # noqa: PTH123
-                    found[os.path.relpath(path, root)] = file.read()
-    return found
+                    texts[os.path.relpath(path, root)] = file.read()
+    return texts
 
 
 def edit(root, outside, chance, number):
@@ -274,7 +274,7 @@ def edit(root, outside, chance, number):
         target.write_text(str(number))
     elif kind == 3:
         deep = folder / name / chance.choice("ab") / chance.choice("cd")
-        if not any(one.is_file() for one in (deep, *deep.parents)):
+        if not any(path.is_file() for path in (deep, *deep.parents)):
             deep.mkdir(parents=True, exist_ok=True)
             (deep / f"{number}.py").write_text(str(number))
     elif kind == 4 and target.exists():
@@ -300,10 +300,10 @@ def test_reported_changes_reproduce_the_tree(seed, watch, root, tmp_path):
     for number in range(150):
         for _ in range(chance.choice((1, 1, 1, 5))):
             edit(root, tmp_path / "outside", chance, number)
-        told = watch.take_changes()
-        assert told is not None
-        for path in told:
+        reported = watch.take_changes()
+        assert reported is not None
+        for path in reported:
             assert path != ROOT
-            mirror = {one: text for one, text in mirror.items() if one != path and not one.startswith(f"{path}/")}
+            mirror = {name: text for name, text in mirror.items() if name != path and not name.startswith(f"{path}/")}
             mirror |= tree(root, path)
         assert mirror == tree(root)

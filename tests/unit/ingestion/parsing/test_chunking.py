@@ -64,7 +64,7 @@ def check_cover(text, language, **limits):
 @pytest.mark.parametrize(("language", "text"), SOURCES)
 @pytest.mark.parametrize("limits", [{}, {"max_tokens": 40, "min_tokens": 0}, {"max_tokens": 60, "min_tokens": 60}])
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_the_chunks_of_a_file_cover_it(language, text, limits, newline):
+def test_chunks_cover_a_file(language, text, limits, newline):
     check_cover(text.replace("\n", newline), language, **limits)
 
 
@@ -75,13 +75,13 @@ def test_the_chunks_of_a_file_cover_it(language, text, limits, newline):
     st.integers(0, 60),
 )
 @settings(max_examples=300)
-def test_the_chunks_of_any_text_cover_it(text, language, max_tokens, min_tokens):
+def test_chunks_cover_any_text(text, language, max_tokens, min_tokens):
     check_cover(text, language, max_tokens=max_tokens, min_tokens=min_tokens)
 
 
 @given(st.data())
 @settings(max_examples=300)
-def test_the_chunks_of_a_damaged_file_cover_it(data):
+def test_chunks_cover_a_damaged_file(data):
     language, text = data.draw(st.sampled_from(SOURCES))
     for _ in range(data.draw(st.integers(1, 4))):
         start = data.draw(st.integers(0, len(text)))
@@ -103,13 +103,13 @@ def test_an_empty_file_is_one_chunk(language, text):
 
 
 @pytest.mark.parametrize("language", ["javascript", "json", "text", "markdown", "scala"])
-def test_a_line_of_a_megabyte_is_cut_inside(language):
+def test_megabyte_line_is_split(language):
     parsed = check_cover("x = [" + "1234, " * 170_000 + "]\n", language)
     assert len(parsed.chunks) > 100
     assert len({compute_chunk_id("", c.metadata, first_byte_of_line=0) for c in parsed.chunks}) == len(parsed.chunks)
 
 
-def test_carriage_returns_and_form_feeds_end_no_line():
+def test_carriage_returns_and_form_feeds_do_not_end_lines():
     text = "a = 1\r\nb = 2\rc = 3\x0c\n\ndef f():\r\n    return 1\r\n"
     assert check_cover(text, "python").chunks[-1].metadata["start_line"] == 4
 
@@ -117,7 +117,7 @@ def test_carriage_returns_and_form_feeds_end_no_line():
 # --- What belongs together
 
 
-def test_module_code_functions_and_classes_are_chunks_of_their_own():
+def test_module_code_functions_and_classes_are_separate_chunks():
     method = f"    def g(self):\n{CALLS.replace('    ', '        ')}"
     text = f"import os\n\nLIMIT = 1\n\ndef f():\n{CALLS}\n\nclass A(B):\n    '''Doc.'''\n{method}\nmain()\n"
     assert [row[:2] for row in outline(text)] == [
@@ -125,7 +125,7 @@ def test_module_code_functions_and_classes_are_chunks_of_their_own():
     ]  # fmt: skip
 
 
-def test_a_method_has_the_header_of_its_class_as_context():
+def test_method_context_is_the_class_header():
     body = CALLS.replace("    ", "        ")
     text = f"class A(\n    B,\n):\n    '''Doc.'''\n\n    def g(self, x):\n        '''Say it.'''\n{body}"
     header, method = chunks(text)
@@ -167,12 +167,12 @@ def test_comments_decorators_and_exports_belong_to_their_declaration(language, t
     assert declaration.metadata["docstring"].startswith("Why.")
 
 
-def test_a_remark_between_declarations_goes_with_those_below_it():
+def test_comment_between_declarations_joins_the_next_chunk():
     text = f"def f():\n{CALLS}\n# ------\n# Others\n# ------\n\ndef g():\n{CALLS}"
     assert [c.text.split("\n")[0] for c in chunks(text)] == ["def f():", "# ------"]
 
 
-def test_a_comment_at_the_end_of_a_line_stays_on_it():
+def test_trailing_comment_stays_on_its_line():
     first, second = chunks(f"x = 1  # of this line\ndef f():\n{CALLS}")
     assert first.text == "x = 1  # of this line\n"
     assert second.metadata["docstring"] == ""
@@ -183,7 +183,7 @@ def test_a_nested_function_is_a_symbol_of_the_outer_one():
     assert [s["qualified_name"] for s in chunk.metadata["symbols"]] == ["f", "f.g"]
 
 
-def test_helpers_inside_a_callback_stay_with_it():
+def test_helpers_in_a_callback_stay_in_its_chunk():
     (chunk,) = chunks(
         "describe('x', () => {\n  const make = () => 1;\n  it('y', () => { expect(make()).toBe(1); });\n});\n",
         "javascript",
@@ -192,7 +192,7 @@ def test_helpers_inside_a_callback_stay_with_it():
     assert [s["name"] for s in chunk.metadata["symbols"]] == ["make"]
 
 
-def test_the_methods_of_an_object_are_chunks_if_it_is_large():
+def test_methods_of_a_large_object_are_chunks():
     body = "".join(f"    first{n} = compute(first, {n});\n" for n in range(14))
     text = f"export default {{\n  name: 'x',\n  first() {{\n{body}  }},\n  second: function () {{\n{body}  }},\n}};\n"
     assert [row[:2] for row in outline(text, "javascript")] == [
@@ -202,7 +202,7 @@ def test_the_methods_of_an_object_are_chunks_if_it_is_large():
     ]
 
 
-def test_the_bare_header_of_a_namespace_stays_with_what_follows_it():
+def test_bare_namespace_header_joins_the_next_chunk():
     body = "".join(f"    first{n} = compute(first, {n});\n" for n in range(16))
     text = f"namespace A {{\n  export function f() {{\n{body}  }}\n  export function g() {{\n{body}  }}\n}}\n"
     assert [row[:2] for row in outline(text, "typescript")] == [("function", "A.f"), ("function", "A.g")]
@@ -226,21 +226,21 @@ def test_tiny_neighbours_are_merged_and_keep_their_lines():
     ]
 
 
-def test_a_declaration_of_some_size_is_never_merged():
+def test_declarations_of_min_tokens_are_not_merged():
     text = f"def a():\n    return 1\n\n\ndef b():\n{CALLS}\n\ndef c():\n    return 3\n"
     assert [row[1] for row in outline(text)] == ["a", "b", "c"]
 
 
-def test_classes_with_bases_are_not_merged_so_that_each_keeps_its_own():
+def test_classes_with_bases_are_not_merged():
     parsed = chunks("class A(X):\n    pass\n\n\nclass B(Y):\n    pass\n")
     assert [(c.metadata["name"], c.metadata["bases"]) for c in parsed] == [("A", ["X"]), ("B", ["Y"])]
 
 
-def test_nothing_is_merged_if_min_tokens_is_zero():
+def test_min_tokens_zero_disables_merging():
     assert len(chunks("def a(): pass\ndef b(): pass\n", min_tokens=0)) == 2
 
 
-def test_a_large_function_is_cut_at_statements_and_names_itself_in_each_part():
+def test_large_function_is_split_at_statements_and_named_in_each_part():
     statement = "    if value:\n        total = compute_something(value, 1)\n        other = total\n"
     parts = chunks(f"def large(value):\n    '''Doc.'''\n{statement * 60}    return total\n", max_tokens=200)
     assert len(parts) > 4
@@ -280,7 +280,7 @@ def test_close_to_the_limit_tokens_are_counted():
 # --- Metadata
 
 
-def test_complexity_is_one_more_than_the_branches():
+def test_complexity_is_branches_plus_one():
     (chunk,) = chunks(
         "def f(a, b):\n    if a and b:\n        return 1\n    for x in a: pass\n    return [y for y in b if y]\n"
     )
@@ -294,14 +294,14 @@ def test_calls_are_distinct_in_order_and_bounded():
     assert max(len(c.metadata["calls"]) for c in many) == 64
 
 
-def test_a_long_signature_is_cut_and_comments_are_left_out_of_it():
+def test_long_signature_is_truncated_without_comments():
     (chunk,) = chunks("def f(\n    a,  # first\n    b=1,\n):\n    pass\n")
     assert chunk.metadata["signature"] == "def f( a, b=1, ):"
     (chunk,) = chunks(f"VALUE = [{'1, ' * 300}]\n")
     assert len(chunk.metadata["signature"]) == 300
 
 
-def test_the_code_of_a_file_is_named_after_it():
+def test_module_code_has_the_file_name():
     (chunk,) = parse_file("requests/sessions.py", '"""Sessions."""\nimport os\n', "python", "test").chunks
     metadata = chunk.metadata
     assert (metadata["kind"], metadata["name"], metadata["qualified_name"]) == (
@@ -318,7 +318,7 @@ def test_the_code_of_a_file_is_named_after_it():
     assert derive_module_name(".bashrc") == (".bashrc", ".bashrc")
 
 
-def test_an_id_depends_on_place_and_content_only():
+def test_chunk_id_depends_on_location_and_content_only():
     one, two = (parse_file("a.py", text, "python", "source").chunks[0].metadata for text in ("x = 1\n", "x = 2\n"))
     assert compute_chunk_id("r", one) == compute_chunk_id("r", dict(one, role="test"))
     assert (
@@ -337,7 +337,7 @@ def test_an_id_depends_on_place_and_content_only():
 # --- Files that are no programs of a language with a query
 
 
-def test_a_file_that_does_not_parse_is_cut_by_lines_with_a_note():
+def test_unparsable_file_is_split_by_lines_with_a_note():
     text = "}}}} ((( :: )) ?? !! class Odd\n" * 400
     parsed = check_cover(text, "java")
     assert "cut by lines" in parsed.note
@@ -345,7 +345,7 @@ def test_a_file_that_does_not_parse_is_cut_by_lines_with_a_note():
     assert {c.metadata["kind"] for c in parsed.chunks} == {"block"}
 
 
-def test_a_file_that_takes_too_long_is_cut_by_lines_with_a_note():
+def test_parse_timeout_splits_by_lines_with_a_note():
     parsed = check_cover("a<" * 20_000, "java", timeout_s=0.05)
     assert "not parsed within 0.05 s" in parsed.note
     assert "not parsed" in check_cover("a<" * 20_000, "groovy", timeout_s=0.0).note
@@ -358,11 +358,11 @@ def test_a_file_that_takes_too_long_is_cut_by_lines_with_a_note():
         ("haskell", "f :: Int -> Int\nf x = x\n{-# INLINE f #-}\n\nx = 1\n", ["function", "constant"]),
     ],
 )
-def test_what_only_ends_a_declaration_or_file_is_no_chunk(language, text, ends):
+def test_closers_alone_are_not_a_chunk(language, text, ends):
     assert [c.metadata["kind"] for c in check_cover(text, language, min_tokens=0).chunks] == ends
 
 
-def test_an_end_with_a_name_stays_with_what_it_ends():
+def test_named_end_stays_with_its_declaration():
     body = "".join(f"  def f{number}(x: Int): Int =\n    compute(x, {number})\n" for number in range(12))
     text = f"object A:\n{body}end A\n\nobject B:\n{body}end B\n"
     parsed = check_cover(text, "scala")
@@ -377,7 +377,7 @@ def test_a_declaration_on_the_last_line_of_another_shares_its_chunk():
     assert [c.metadata["name"] for c in check_cover(text, "javascript").chunks] == ["A", "f", "g"]
 
 
-def test_preprocessor_conditions_between_declarations_stay_with_the_one_above():
+def test_preprocessor_conditions_stay_with_the_declaration_above():
     text = "int f(int a) {\n" + "  a = compute(a, 1);\n" * 20 + "}\n#endif\n\n#ifdef B\nint g(int a) {\n"
     text += "  a = compute(a, 1);\n" * 20 + "}\n#endif\n"
     assert [row[:2] for row in outline(text, "c")] == [("function", "f"), ("function", "g")]
@@ -391,7 +391,7 @@ def test_preprocessor_conditions_between_declarations_stay_with_the_one_above():
         ("sql", "CREATE TABLE users (\n  id int\n);\n", [("users", "table", 1, 3)]),
     ],
 )
-def test_names_are_found_without_a_query(language, text, symbols):
+def test_symbols_are_found_without_a_query(language, text, symbols):
     found = [
         (s["qualified_name"], s["kind"], s["start_line"], s["end_line"])
         for c in check_cover(text, language).chunks
@@ -400,7 +400,7 @@ def test_names_are_found_without_a_query(language, text, symbols):
     assert set(symbols) <= set(found)
 
 
-def test_blocks_follow_the_tree_and_know_what_is_around_them():
+def test_blocks_follow_the_tree_and_have_parents():
     method = "  int run{}(int x) {\n" + "    var value = compute(x, 1);\n" * 24 + "    return value;\n  }\n\n"
     parsed = check_cover(
         "class Runner {\n" + "".join(method.replace("{}", str(n), 1) for n in range(5)) + "}\n", "dart"
@@ -410,7 +410,7 @@ def test_blocks_follow_the_tree_and_know_what_is_around_them():
     assert (last["kind"], last["parent"], last["context"]) == ("block", "Runner", "class Runner")
 
 
-def test_data_is_cut_at_blank_lines_within_the_limit():
+def test_data_is_split_at_blank_lines_within_the_limit():
     text = "\n".join(f"section{n}:\n  key: value\n  other: [1, 2, 3]\n" for n in range(200))
     parsed = check_cover(text, "yaml")
     assert all(count_tokens(c.text) <= MAX_TOKENS for c in parsed.chunks)
@@ -426,7 +426,7 @@ def test_data_is_cut_at_blank_lines_within_the_limit():
         ("vue", "<template><p/></template>\n<script>\nclass Cart { pay() { return 1; } }\n</script>\n"),
     ],
 )
-def test_parsing_leaves_nothing_that_only_the_collector_would_find(language, text):
+def test_parsing_leaves_no_reference_cycles(language, text):
     gc.collect()
     gc.disable()
     try:
@@ -438,7 +438,7 @@ def test_parsing_leaves_nothing_that_only_the_collector_would_find(language, tex
     assert left == []
 
 
-def test_a_file_that_was_trouble_is_cut_by_lines_and_nothing_else_is_tried(monkeypatch):
+def test_failed_file_is_split_by_lines_without_parsing(monkeypatch):
     for tried in ("read_text_facts", "read_syntax", "lay_out_sections"):
         monkeypatch.setattr(f"coderag.ingestion.parsing.chunking.{tried}", None)
     for language in ("markdown", "json", "python", "objective_c"):

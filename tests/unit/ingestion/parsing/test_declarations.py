@@ -62,7 +62,7 @@ def fixture_chunks(folder):
 
 
 @pytest.mark.parametrize("folder", FIXTURES, ids=lambda path: path.name)
-def test_the_symbols_of_a_repository_are_found(folder):
+def test_symbols_of_fixtures_match(folder):
     found = {
         (s["qualified_name"], s["kind"], s["start_line"], s["end_line"])
         for chunk in fixture_chunks(folder)
@@ -74,7 +74,7 @@ def test_the_symbols_of_a_repository_are_found(folder):
 
 
 @pytest.mark.parametrize("folder", FIXTURES, ids=lambda path: path.name)
-def test_what_is_known_of_declarations_is_right(folder):
+def test_declaration_details_match(folder):
     wanted = expected(folder)
     chunks = fixture_chunks(folder)
     by_name = {chunk["qualified_name"]: chunk for chunk in reversed(chunks)}
@@ -109,7 +109,7 @@ def test_only_a_newline_ends_a_line(text, starts):
     assert find_line_starts(text.encode()) == starts
 
 
-def test_a_function_in_a_class_is_a_method_and_one_in_a_function_is_not():
+def test_function_in_a_class_is_a_method_but_not_in_a_function():
     syntax = read(
         "class A:\n    def b(self):\n        def c(): pass\n        class D:\n            def e(self): pass\n"
     )
@@ -122,7 +122,7 @@ def test_a_function_in_a_class_is_a_method_and_one_in_a_function_is_not():
     ]
 
 
-def test_variables_inside_functions_are_no_symbols():
+def test_local_variables_are_not_symbols():
     assert qualified(read("function f() { const g = () => 1; const x = 2; }\nconst y = 3;", "javascript")) == [
         ("f", "function"), ("f.g", "function"), ("y", "constant")
     ]  # fmt: skip
@@ -157,7 +157,7 @@ def test_bases_calls_imports_and_branches_are_found_in_order():
     assert len(syntax.branches) == 2
 
 
-def test_the_grammar_sees_through_macros_around_items():
+def test_macros_around_items_are_transparent():
     syntax = read(
         "cfg_rt! {\n    cfg_io! {\n        pub fn f() {\n            g()\n        }\n    }\n}\n\nfn h() {}\n", "rust"
     )
@@ -165,7 +165,7 @@ def test_the_grammar_sees_through_macros_around_items():
     assert syntax.note == ""
 
 
-def test_what_a_grammar_cannot_read_is_read_as_something_else_and_keeps_its_name_and_place():
+def test_unsupported_syntax_is_replaced_and_keeps_name_and_position():
     text = 'setup() { :; }\n@test "adds: it\'s fine" {\n  run sum\n}\n'
     syntax = read_syntax(text.encode(), LANGUAGES["shell"], timeout_s=None)
     test = syntax.declarations[1]
@@ -173,21 +173,21 @@ def test_what_a_grammar_cannot_read_is_read_as_something_else_and_keeps_its_name
     assert syntax.note == ""
 
 
-def test_the_body_of_a_sql_function_is_no_syntax_error():
+def test_sql_function_body_is_not_a_syntax_error():
     syntax = read(
         "CREATE FUNCTION f() RETURNS int AS $x$ BEGIN IF a THEN b := 1; END IF; END $x$ LANGUAGE plpgsql;", "sql"
     )
     assert (qualified(syntax), syntax.note) == ([("f", "function")], "")
 
 
-def test_receivers_are_joined_and_may_stand_for_a_word_that_is_not_in_the_text():
+def test_receivers_are_joined_and_may_be_implicit():
     text = 'data "aws_ami" "linux" {}\nvariable "region" {}\nlocals {\n  tags = {}\n}\n'
     assert qualified(read(text, "terraform")) == [
         ("data.aws_ami.linux", "resource"), ("var.region", "variable"), ("local.tags", "variable")
     ]  # fmt: skip
 
 
-def test_a_declaration_may_begin_behind_its_documentation_or_with_what_stands_beside_it():
+def test_declaration_start_may_differ_from_its_node():
     described = read('"""Has a name."""\ntype Named {\n  "It."\n  name: String\n}\n', "graphql")
     assert [(one.outer_start, one.start) for one in described.all] == [(0, 18), (33, 41)]
     assert [one.docstring_span for one in described.all] == [(0, 17), (33, 38)]
@@ -197,17 +197,17 @@ def test_a_declaration_may_begin_behind_its_documentation_or_with_what_stands_be
     ]  # fmt: skip
 
 
-def test_the_name_of_an_alias_ends_where_its_value_begins():
+def test_alias_name_ends_before_its_value():
     syntax = read_syntax(b"alias ll='ls -l' la=ls\n", LANGUAGES["shell"], timeout_s=None)
     assert qualified(syntax) == [("ll", "macro"), ("la", "macro")]
 
 
-def test_a_comment_that_takes_in_the_indentation_below_it_still_documents_what_is_there():
+def test_comment_node_with_trailing_indentation_documents_the_declaration():
     text = "const A = struct {\n    x: u8,\n\n    /// Does it.\n    fn f() void {}\n};\n"
     assert [text[start:end] for start, end in read(text, "zig").comments] == ["/// Does it."]
 
 
-def test_several_wrappers_and_a_definition_without_a_name_extend_what_they_wrap():
+def test_wrappers_and_unnamed_definitions_extend_their_declaration():
     syntax = read("export const a = 1, b = () => 2;\n", "javascript")
     assert [(one.name, one.outer_start) for one in syntax.declarations] == [("a", 0), ("b", 20)]
 
@@ -224,7 +224,7 @@ def test_a_docstring_in_an_attribute_belongs_to_the_declaration_below():
     assert [one.docstring_span and one.docstring_span[0] for one in syntax.declarations] == [28, 41, None]
 
 
-def test_what_an_attribute_names_is_no_call():
+def test_names_in_attributes_are_not_calls():
     text = "defmodule A do\n  @spec add(integer) :: B.t()\n  def add(x), do: sub(x)\nend\n"
     assert [text[start:end] for start, end in read(text, "elixir").calls] == ["sub"]
 
@@ -241,13 +241,13 @@ def test_what_an_attribute_names_is_no_call():
         ("java", "class A {\n  void f() {}\n  void f(int n) {}\n}\n", [("A", 1, 4), ("A.f", 2, 2), ("A.f", 3, 3)]),
     ],
 )  # fmt: skip
-def test_clauses_that_follow_one_another_are_one_declaration(language, text, symbols):
+def test_consecutive_clauses_are_one_declaration(language, text, symbols):
     chunks = parse_file("a", text, language, "source").chunks
     found = [(s["qualified_name"], s["start_line"], s["end_line"]) for c in chunks for s in c.metadata["symbols"]]
     assert [row for row in found if row[0] != "b"] == symbols
 
 
-def test_the_first_clause_without_a_body_is_the_signature_and_each_further_body_a_branch():
+def test_clause_without_body_is_the_signature_and_further_bodies_are_branches():
     (chunk,) = parse_file("a", "f :: Int\n  -> Int\nf 0 = 1\nf 1 = 2\nf n = n\n", "haskell", "source").chunks
     assert chunk.metadata["signature"] == "f :: Int -> Int"
     assert chunk.metadata["complexity"] == 3
@@ -263,7 +263,7 @@ def test_both_branches_of_a_preprocessor_condition_are_read():
     assert [one.name for one in read(text, "haskell").all] == ["f", "g", "h"]
 
 
-def test_several_nodes_side_by_side_are_one_declaration():
+def test_sibling_nodes_form_one_declaration():
     text = "val Box.area: Int\n    get() = width * height\n\nval other = 1\n"
     area, other = read(text, "kotlin").all
     assert (area.qualified_name, area.kind) == ("Box.area", "method")
@@ -271,12 +271,12 @@ def test_several_nodes_side_by_side_are_one_declaration():
     assert (other.qualified_name, other.kind) == ("other", "variable")
 
 
-def test_an_import_may_be_of_several_nodes():
+def test_import_source_may_span_several_nodes():
     imports = read("import a.b.C, d.e._\nimport f.{g, h}\n", "scala").imports
     assert [source for _, source in imports] == ["a.b.C", "d.e", "f"]
 
 
-def test_the_space_behind_a_declaration_is_no_part_of_it():
+def test_declaration_excludes_trailing_space():
     text = "object A:\n  def f: Int =\n    1\n\n  def g: Int = 2\n"
     assert [text[one.start : one.end][-1] for one in read(text, "scala").all] == ["2", "1", "2"]
 
@@ -292,19 +292,19 @@ def test_the_space_behind_a_declaration_is_no_part_of_it():
         ("swift", "struct A {\n    @Option() var b: Int\n    func f() throws(E) {}\n}\n", ["A", "A.b", "A.f"]),
     ],
 )  # fmt: skip
-def test_what_a_grammar_does_not_know_is_read_as_space(language, text, symbols):
+def test_unsupported_syntax_is_blanked(language, text, symbols):
     syntax = read(text, language)
     assert [one.qualified_name for one in syntax.declarations] == symbols
     assert syntax.note == ""
 
 
-def test_a_syntax_error_is_noted_and_the_rest_is_used():
+def test_syntax_error_is_noted_and_the_rest_is_parsed():
     syntax = read("def good():\n    return 1\n\ndef bad(:\n    pass\n\ndef fine():\n    return 2\n")
     assert "syntax error" in syntax.note
     assert {"good", "fine"} <= {one.name for one in syntax.declarations}
 
 
-def test_a_text_that_is_no_program_is_refused():
+def test_text_that_is_not_a_program_is_rejected():
     with pytest.raises(SyntaxUnusableError, match="syntax error at line"):
         read("}}}} ((( :: )) ?? !! " * 40, "java")
 
@@ -314,7 +314,7 @@ def test_parsing_is_bounded_in_time():
         parse(b"a<" * 30_000, LANGUAGES["java"], timeout_s=0.05)
 
 
-def test_a_damaged_file_that_would_keep_the_parser_busy_for_ever_is_given_up():
+def test_parser_timeout_stops_on_a_damaged_file():
     with pytest.raises(SyntaxUnusableError, match="not parsed within"):
         parse(b'return(<><n e=/*""/></>}t/b>n> ', LANGUAGES["tsx"], timeout_s=0.2)
 
@@ -329,6 +329,6 @@ def test_a_damaged_file_that_would_keep_the_parser_busy_for_ever_is_given_up():
         ("typescript", "namespace a {" * 10_000 + "}" * 10_000),
     ],
 )
-def test_nesting_ten_thousand_deep_is_no_problem(language, text):
+def test_nesting_ten_thousand_levels_deep_parses(language, text):
     parsed = parse_file("deep", text, language, "source")
     assert "".join(chunk.text for chunk in parsed.chunks) == text

@@ -34,7 +34,7 @@ def notebook(*cells, language="python"):
 # --- Markup
 
 
-def test_a_template_is_a_block_of_the_component_and_a_script_is_cut_at_its_declarations():
+def test_template_is_a_block_and_script_is_split_at_declarations():
     text = f"<template>\n{PARAGRAPH}</template>\n\n<script>\n{SCRIPT}</script>\n"
     assert outline(text) == [("block", "Panel", 1, 15), ("function", "load", 16, 31)]
 
@@ -49,7 +49,7 @@ def test_a_template_is_a_block_of_the_component_and_a_script_is_cut_at_its_decla
         ("a.html", '<SCRIPT TYPE="text/javascript">'),
     ],
 )
-def test_scripts_are_parsed_whatever_their_tag_says(path, opening):
+def test_script_tag_attributes_do_not_prevent_parsing(path, opening):
     closing = "</SCRIPT>" if "SCRIPT" in opening else "</script>"
     assert symbols(f"{opening}\nexport function f() {{}}\n{closing}\n", path) == [("f", 2)]
 
@@ -57,15 +57,15 @@ def test_scripts_are_parsed_whatever_their_tag_says(path, opening):
 @pytest.mark.parametrize(
     "opening", ['<script type="application/json">', '<script type="text/x-template">', '<script type="text/html">']
 )
-def test_a_script_that_is_data_or_a_template_declares_nothing(opening):
+def test_data_and_template_scripts_have_no_declarations(opening):
     assert symbols(f"{opening}\nfunction f() {{}}\n</script>\n", "a.html") == []
 
 
-def test_a_script_in_a_comment_declares_nothing():
+def test_commented_script_has_no_declarations():
     assert symbols("<!-- <script>\nfunction f() {}\n</script> -->\n<p>x</p>\n", "a.html") == []
 
 
-def test_several_scripts_of_several_languages_are_found_with_their_lines():
+def test_scripts_in_several_languages_have_correct_lines():
     text = '<script>\nfunction f() {}\n</script>\n<p>x</p>\n<script lang="ts">\ntype T = 1\nfunction g(): T {}\n</script>\n'
     assert symbols(text, "a.svelte") == [("f", 2), ("T", 6), ("g", 7)]
 
@@ -74,7 +74,7 @@ def test_several_scripts_of_several_languages_are_found_with_their_lines():
     "text", ["<script>", "<script>f(", "<style>", "</script><script", "<template", "<!--", "---\n"]
 )
 @pytest.mark.parametrize("path", ["a.vue", "a.svelte", "a.astro", "a.html"])
-def test_unfinished_markup_is_cut_all_the_same(text, path):
+def test_unfinished_markup_is_split(text, path):
     assert chunks(text, path)
 
 
@@ -83,36 +83,36 @@ def test_front_matter_is_code():
 
 
 @pytest.mark.parametrize("tag", ["{{ value | safe }}", "<%= value %>", "<?= $value ?>"])
-def test_the_value_of_a_template_does_not_break_the_script_around_it(tag):
+def test_template_value_does_not_break_its_script(tag):
     text = f"<script>\nconst a = {tag};\n{{% if b %}}\nfunction f() {{}}\n{{% endif %}}\n</script>\n"
     parsed = parse_file("a.html", text, "html", "source")
     assert parsed.note == ""
     assert symbols(text, "a.html") == [("a", 2), ("f", 4)]
 
 
-def test_markup_knows_the_components_and_functions_that_it_uses():
+def test_markup_lists_used_components_and_functions():
     text = '<template>\n  <user-card @click="open" :n="count(1)"/><Icon.Small />\n  {{ format(x) }}\n</template>\n'
     assert chunks(text)[0]["calls"] == ["UserCard", "open", "count", "Small", "format"]
 
 
-def test_markup_imports_the_files_that_it_names():
+def test_markup_imports_referenced_files():
     text = '{% extends "base.html" %}\n<script src="./app.js"></script><link href="https://a.b/c.css"><a href="x.html">'
     assert chunks(text, "a.html")[0]["imports"] == ["base.html", "./app.js"]
 
 
-def test_markup_is_cut_at_tags_of_the_least_indentation():
+def test_markup_is_split_at_least_indented_tags():
     section = f"<section>\n{PARAGRAPH}</section>\n"
     assert [row[2:] for row in outline(section * 3, "a.html", max_tokens=240)] == [(1, 14), (15, 28), (29, 42)]
 
 
-def test_a_small_component_is_one_chunk_with_all_it_declares():
+def test_small_component_is_one_chunk_with_all_declarations():
     text = "<template><p/></template>\n<script>\nfunction f() { g() }\n</script>\n"
     (only,) = chunks(text)
     assert (only["name"], only["language"], only["calls"]) == ("Panel", "vue", ["g"])
     assert [symbol["name"] for symbol in only["symbols"]] == ["f"]
 
 
-def test_closing_tags_are_no_chunk_of_their_own():
+def test_closing_tags_are_not_a_chunk():
     text = f"<body>\n{PARAGRAPH}<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
     assert [row[0] for row in outline(text, "a.html")] == ["block", "function"]
 
@@ -125,7 +125,7 @@ def test_a_broken_script_is_noted_with_its_line():
 # --- Notebooks
 
 
-def test_a_notebook_is_cut_into_sections_that_know_its_code():
+def test_notebook_sections_have_symbols_of_their_code():
     text = notebook(
         ("markdown", "# Data\nWords.", 0), ("code", "import pandas\nframe = load()", 0), ("markdown", "# End", 0)
     )
@@ -156,13 +156,13 @@ def test_a_large_function_in_a_cell_is_a_chunk():
         "%cd a b",
     ],
 )
-def test_commands_to_the_notebook_do_not_break_its_code(magic):
+def test_notebook_magics_do_not_break_the_code(magic):
     text = notebook(("code", f"{magic}\ndef f():\n    pass\n    %time g(1)\n", 0))
     assert parse_file("a.ipynb", text, "jupyter", "source").note == ""
     assert "f" in [name for name, _ in symbols(text, "a.ipynb")]
 
 
-def test_an_operator_at_the_beginning_of_a_line_is_no_command():
+def test_leading_operator_is_not_a_magic():
     text = notebook(("code", "x = (a\n  % b\n  != c)\ny = 1\n", 0))
     assert parse_file("a.ipynb", text, "jupyter", "source").note == ""
 
@@ -173,16 +173,16 @@ def test_a_cell_in_another_language_is_not_parsed_as_python():
     assert [name for name, _ in symbols(text, "a.ipynb")] == ["g"]
 
 
-def test_the_language_of_a_notebook_is_that_of_its_kernel():
+def test_notebook_language_is_the_kernel_language():
     assert [name for name, _ in symbols(notebook(("code", "struct A end", 0), language="go"), "a.ipynb")] == []
     assert [name for name, _ in symbols(notebook(("code", "func f() {}", 0), language="go"), "a.ipynb")] == ["f"]
 
 
-def test_empty_lines_of_outputs_are_no_chunk_and_do_not_count():
+def test_blank_output_lines_do_not_count():
     text = notebook(*(("code", f"x = {number}", 30_000) for number in range(3)))
     found = chunks(text, "a.ipynb")
     assert [metadata["symbols"][0]["name"] for metadata in found] == ["x", "x", "x"]
 
 
-def test_a_damaged_notebook_is_cut_by_lines():
+def test_damaged_notebook_is_split_by_lines():
     assert {kind for kind, *_ in outline('{"cells": [\n' * 50, "a.ipynb")} == {"block"}

@@ -56,11 +56,11 @@ def test_an_entry_ends_before_the_comment_of_the_next_one(language, text):
         ("toml", "a = 1\nb = {c = 2}\n[d]\n"),
     ],
 )
-def test_scalars_and_entries_on_one_line_are_no_symbols(language, text):
+def test_scalars_and_single_line_entries_are_not_symbols(language, text):
     assert symbols(text, language) == []
 
 
-def test_what_is_deeper_than_two_levels_is_no_symbol():
+def test_entries_below_two_levels_are_not_symbols():
     text = json.dumps({"a": {"b": {"c": {"d": {}}}}, "components": {"schemas": {"User": {"type": 1}}}}, indent=2)
     assert [name for name, *_ in symbols(text, "json")] == [
         "a",
@@ -72,41 +72,41 @@ def test_what_is_deeper_than_two_levels_is_no_symbol():
 
 
 @pytest.mark.parametrize("records", [100, 600])
-def test_the_records_of_a_table_are_no_symbols(records):
+def test_table_records_are_not_symbols(records):
     text = json.dumps({"packages": settings([f"p{number}" for number in range(records)], 1)}, indent=1)
     assert len(symbols(text, "json")) == (1 + records if records == 100 else 1)
 
 
-def test_neither_an_array_nor_a_record_a_line_has_symbols():
+def test_arrays_and_single_line_records_have_no_symbols():
     record = json.dumps({"place": {"lat": 1}}, indent=1)
     assert symbols(f"[{record}, {record}]", "json") == []
     assert symbols(f"{record}\n" * 3, "jsonl") == []
 
 
-def test_a_large_file_of_data_is_cut_by_lines_without_symbols():
+def test_large_data_file_is_split_by_lines_without_symbols():
     found = parsed(json.dumps(settings([f"p{number}" for number in range(200)], 20), indent=1), "json")
     assert {chunk.metadata["kind"] for chunk in found.chunks} == {"block"}
     assert not any(chunk.metadata["symbols"] for chunk in found.chunks)
 
 
-def test_a_stage_of_an_image_reaches_to_the_next_one():
+def test_dockerfile_stage_extends_to_the_next():
     text = "FROM a AS b\nRUN c\n\n# Last.\nFROM d\nRUN e\n\nRUN f"
     assert symbols(text, "dockerfile") == [("b", 1, 2), ("d", 5, 8)]
     assert parsed(text, "dockerfile").note == ""
 
 
-def test_commas_too_many_and_comments_are_no_errors_in_json():
+def test_json_comments_and_trailing_commas_are_accepted():
     assert parsed('// Why.\n{\n  "a": [\n    1, /* one */\n  ],\n}\n', "json").note == ""
 
 
 @pytest.mark.parametrize("opening", ["- ", "? ", "- ? "])
-def test_yaml_nested_so_deep_that_its_grammar_would_crash_is_cut_by_lines(opening):
+def test_deeply_nested_yaml_is_split_by_lines(opening):
     indented = "".join(f"{' ' * depth}k{depth}:\n" for depth in range(300))
     for text in (opening * 300 + "\n", indented):
         assert "nested too deep" in parsed(text, "yaml").note
 
 
-def test_yaml_of_some_depth_is_read():
+def test_moderately_nested_yaml_is_parsed():
     indented = "".join(f"{' ' * depth}k{depth}:\n" for depth in range(98))
     assert parsed(f"{indented}{' ' * 98}- {'long - ' * 40}\n", "yaml").note == ""
 
@@ -115,7 +115,7 @@ def test_yaml_of_some_depth_is_read():
 
 
 @pytest.mark.parametrize("names", [["one"], ["one", "two", "three"]])
-def test_a_file_of_data_is_cut_at_its_entries_with_the_braces_around_them(names):
+def test_data_file_is_split_at_entries_with_their_braces(names):
     text = json.dumps(settings(names, 20), indent=2)
     chunks = parsed(text, "json").chunks
     assert [chunk.metadata["qualified_name"] for chunk in chunks] == names
@@ -123,7 +123,7 @@ def test_a_file_of_data_is_cut_at_its_entries_with_the_braces_around_them(names)
     assert chunks[-1].text.endswith("  }\n}")
 
 
-def test_a_large_entry_is_taken_apart_and_its_parts_know_it():
+def test_large_entry_is_split_and_parts_have_a_parent():
     web, store = settings(["web"], 25)["web"], settings(["store"], 25)["store"]
     text = json.dumps({"version": 3, "services": {"web": web, "store": store}}, indent=2)
     first, second = (chunk.metadata for chunk in parsed(text, "json").chunks)
@@ -135,13 +135,13 @@ def test_a_large_entry_is_taken_apart_and_its_parts_know_it():
     )
 
 
-def test_small_neighbours_are_merged_and_a_small_file_is_named_for_itself():
+def test_small_entries_are_merged_and_small_file_has_its_own_name():
     assert outline("version: 1\n\nvolumes:\n  a: 1\n\nnetworks:\n  b: 1\n", "yaml") == [
         ("module", "app/settings", "version: 1")
     ]
 
 
-def test_the_mark_between_documents_stands_above_the_second():
+def test_document_separator_joins_the_next_document():
     document = "".join(f"  key_{number}: some value or other\n" for number in range(20))
     text = f"kind: Service\nmetadata:\n  name: web\nspec:\n{document}"
     assert outline(f"---\n{text}---\n{text.replace('Service', 'Job')}", "yaml") == [
@@ -150,7 +150,7 @@ def test_the_mark_between_documents_stands_above_the_second():
     ]
 
 
-def test_an_entry_too_large_and_without_parts_is_cut_within_the_limit():
+def test_large_entry_without_parts_is_split_within_the_limit():
     text = json.dumps({"dependencies": {f"package-{number}": f"^{number}.0.0" for number in range(300)}}, indent=2)
     chunks = parsed(text, "json", max_tokens=400).chunks
     assert len(chunks) > 5

@@ -89,7 +89,7 @@ def _check(facts: FileFacts, text: str) -> None:
 
 
 @pytest.mark.parametrize("language", _SAMPLES)
-def test_the_facts_of_each_language_are_whole(language: str) -> None:
+def test_facts_of_each_language_match(language: str) -> None:
     facts = _facts(_SAMPLES[language], language)
     _check(facts, _SAMPLES[language])
     assert facts.references
@@ -112,7 +112,7 @@ _EDIT = st.tuples(
 @pytest.mark.parametrize("language", _SAMPLES)
 @settings(max_examples=60, deadline=None)
 @given(edits=st.lists(_EDIT, min_size=1, max_size=6))
-def test_damaged_source_is_read_as_far_as_it_goes(language: str, edits: list[tuple[float, int, str]]) -> None:
+def test_damaged_source_yields_partial_facts(language: str, edits: list[tuple[float, int, str]]) -> None:
     text = _SAMPLES[language]
     for place, dropped, put in edits:
         at = int(place * len(text))
@@ -124,7 +124,7 @@ def test_damaged_source_is_read_as_far_as_it_goes(language: str, edits: list[tup
 @pytest.mark.parametrize("language", _SAMPLES)
 @settings(max_examples=30, deadline=None)
 @given(text=st.binary(max_size=200).map(lambda data: data.decode("utf-8", "replace")) | st.text(max_size=100))
-def test_arbitrary_text_is_read(language: str, text: str) -> None:
+def test_arbitrary_text_does_not_fail(language: str, text: str) -> None:
     _check(_facts(text, language), text.replace("\r", "\n"))
 
 
@@ -141,7 +141,7 @@ def test_arbitrary_text_is_read(language: str, text: str) -> None:
         ("cpp", "void f() { " + "x." * 100 + "y(); }\n"),
     ],
 )
-def test_what_is_very_long_is_cut_or_left_out(language: str, text: str) -> None:
+def test_long_chains_and_types_are_dropped(language: str, text: str) -> None:
     _check(_facts(text, language), text)
 
 
@@ -187,30 +187,30 @@ def test_the_facts_of_a_small_module() -> None:
         ("(x).f();", "?.f"),
     ],
 )
-def test_without_a_query_a_receiver_of_one_name_is_told(call: str, chain: str) -> None:
+def test_simple_receivers_are_read_without_a_query(call: str, chain: str) -> None:
     facts = _facts(f"void run() {{\n  {call}\n}}\n", "cpp")
     assert Reference(0, "call", chain, 2) in facts.references
 
 
-def test_a_variable_that_is_mentioned_is_no_reference() -> None:
+def test_mentioned_variable_is_not_a_reference() -> None:
     text = "def f(a, cls, kind: type[A]):\n    b = 1\n    g(a, b, c, cls, kind, a.x)\n"
     reads = {one.chain for one in _facts(text, "python").references if one.kind == "read"}
     assert reads == {"c", "cls", "kind", "a.x"}
 
 
-def test_a_name_that_is_a_variable_in_one_block_only_is_a_reference_outside_of_it() -> None:
+def test_block_variable_name_is_a_reference_outside_the_block() -> None:
     text = "function f() {\n  { const a = 1; g(a); }\n  g(a);\n}\n"
     reads = [one for one in _facts(text, "typescript").references if one.kind == "read"]
     assert reads == [Reference(0, "read", "a", 3)]
 
 
-def test_what_is_written_alike_is_read_alike_wherever_it_stands() -> None:
+def test_equal_expressions_have_equal_chains() -> None:
     text = "def f(a):\n    a.b.c(1)\n    a.b.c(1)\n    return a.b.c(1)\n"
     calls = [one for one in _facts(text, "python").references if one.kind == "call"]
     assert calls == [Reference(0, "call", "a.b.c", line) for line in (2, 3, 4)]
 
 
-def test_a_page_has_the_facts_of_its_script() -> None:
+def test_page_has_the_facts_of_its_script() -> None:
     text = '<template><a/></template>\n<script lang="ts">\nimport { a } from "./a";\nfunction f() { a(); }\n'
     "</script>\n"
     facts = _facts(text, "vue")

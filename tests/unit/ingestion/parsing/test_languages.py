@@ -47,7 +47,7 @@ WITH_QUERY = [language for language in LANGUAGES.values() if language.query]
         ("run.js", "#!/bin/sh", "javascript"),
     ],
 )
-def test_a_files_language_is_told_by_its_name_or_its_first_line(path, first_line, language):
+def test_language_is_detected_by_name_or_first_line(path, first_line, language):
     assert detect_language(path, first_line) == language
 
 
@@ -101,7 +101,7 @@ def test_a_files_language_is_told_by_its_name_or_its_first_line(path, first_line
         ("a.ipynb", "", "jupyter"),
     ],
 )
-def test_where_a_name_says_too_little_the_text_tells(path, text, language):
+def test_ambiguous_name_is_resolved_by_text(path, text, language):
     assert detect_language(path, text) == language
 
 
@@ -109,11 +109,11 @@ def test_where_a_name_says_too_little_the_text_tells(path, text, language):
     ("word", "language"),
     [("c++", "cpp"), ("TS", "typescript"), ("bash", "shell"), ("emacs-lisp", "emacs_lisp"), ("R", "r"), ("csharp", "c_sharp")],
 )  # fmt: skip
-def test_a_language_is_known_by_the_words_of_editors_and_kernels(word, language):
+def test_language_is_found_by_editor_and_kernel_names(word, language):
     assert find_language(word).name == language
 
 
-def test_an_unknown_word_names_no_language():
+def test_unknown_word_has_no_language():
     assert find_language("klingon") is None
 
 

@@ -36,11 +36,11 @@ def test_markdown_headings_have_a_level_and_a_plain_title():
 
 
 @pytest.mark.parametrize("fence", ["```", "~~~", "````"])
-def test_a_comment_in_fenced_code_is_no_heading(fence):
+def test_comment_in_fenced_code_is_not_a_heading(fence):
     assert headings(find_markdown_headings, f"# A\n{fence}sh\n# not one\n{fence}\n# B\n") == [(0, 1, "A"), (4, 1, "B")]
 
 
-def test_front_matter_is_no_heading():
+def test_front_matter_is_not_a_heading():
     assert headings(find_markdown_headings, "---\ntitle: x\n---\n# A\n") == [(3, 1, "A")]
 
 
@@ -55,7 +55,7 @@ def test_asciidoc_headings_have_a_level_and_a_plain_title():
 
 
 @pytest.mark.parametrize("block", ["----", "....", "====", "|===", "////", "--", "```"])
-def test_what_is_in_a_block_of_asciidoc_is_no_heading(block):
+def test_asciidoc_block_content_is_not_a_heading(block):
     opening = "```sh" if block == "```" else block
     assert headings(find_asciidoc_headings, f"= A\n\n{opening}\n== not one\n{block}\n\n== B\n") == [
         (0, 1, "A"),
@@ -63,14 +63,14 @@ def test_what_is_in_a_block_of_asciidoc_is_no_heading(block):
     ]
 
 
-def test_an_anchor_above_a_heading_of_asciidoc_belongs_to_it():
+def test_asciidoc_anchor_belongs_to_the_heading_below():
     assert headings(find_asciidoc_headings, "= A\n\n[[b]]\n[.lead]\n== B\n\n[discrete]\n== C\n") == [
         (0, 1, "A"),
         (2, 2, "B"),
     ]
 
 
-def test_a_section_is_named_by_its_headings_from_the_top():
+def test_section_name_joins_its_headings():
     found = sections("# Guide\n\nHello.\n\n## Install\n\npip\n\n### Linux\n\napt\n\n## Use\n\nrun\n")
     assert [(span.qualified_name, span.name, span.parent) for _, span in found] == [
         ("Guide", "Guide", ""),

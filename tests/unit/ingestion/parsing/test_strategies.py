@@ -90,7 +90,7 @@ def symbols_of(chunks):
 
 @pytest.mark.parametrize(("language", "text"), SOURCES)
 @pytest.mark.parametrize("limits", [{}, {"max_tokens": 40, "min_tokens": 0}, {"max_tokens": 60, "min_tokens": 60}])
-def test_cast_covers_a_file_without_gap_and_overlap(language, text, limits):
+def test_cast_covers_a_file_exactly_once(language, text, limits):
     check_cover(cast(text, language, **limits), text)
 
 
@@ -110,7 +110,7 @@ def test_cast_covers_a_damaged_file(data):
 
 
 @pytest.mark.parametrize(("language", "text"), SOURCES)
-def test_no_chunk_of_cast_exceeds_the_limit(language, text):
+def test_cast_chunks_respect_the_limit(language, text):
     assert max(count_tokens(chunk.text) for chunk in cast(text, language, max_tokens=60, min_tokens=30)) <= 60
 
 
@@ -126,13 +126,13 @@ def test_cast_merges_siblings_while_they_fit():
     assert lines_of(cast(text, max_tokens=110, min_tokens=0)) == [(1, 14), (15, 28)]
 
 
-def test_cast_keeps_a_node_that_fits_whole():
+def test_cast_does_not_split_a_node_that_fits():
     text = function("small", 1) + function("large", 12) + function("other", 1)
     chunks = cast(text, max_tokens=130, min_tokens=0)
     assert any("def large" in chunk.text and "value_11" in chunk.text for chunk in chunks)
 
 
-def test_cast_splits_what_does_not_fit_at_its_children():
+def test_cast_splits_an_oversized_node_at_its_children():
     text = "class Shop:\n" + "".join(f"    {line}\n" for name in "abc" for line in function(name, 6).split("\n")[:-2])
     chunks = cast(text, max_tokens=75, min_tokens=30)
     assert [chunk.text.count("def ") for chunk in chunks] == [1, 1, 1]
@@ -146,7 +146,7 @@ def test_cast_cuts_inside_a_long_function_between_statements():
     assert all(chunk.text.endswith("    )\n") for chunk in chunks)
 
 
-def test_cast_keeps_a_comment_with_what_is_below_it():
+def test_cast_keeps_a_comment_with_the_node_below():
     text = function("a", 9) + "# About b.\n# More.\n" + function("b", 9)
     assert cast(text, max_tokens=80, min_tokens=0)[1].text.startswith("# About b.\n")
 
@@ -163,12 +163,12 @@ def test_cast_needs_a_grammar_only(language):
     assert all(count_tokens(chunk.text) <= 60 for chunk in chunks)
 
 
-def test_without_a_grammar_cast_cuts_as_declaration_does():
+def test_cast_without_grammar_equals_declaration():
     text = "one line\n\nanother\n" * 100
     assert list(cast(text, "text")) == list(parse_file("pkg/file.py", text, "text", "source").chunks)
 
 
-def test_documents_are_cut_at_headings_by_cast_too():
+def test_cast_splits_documents_at_headings():
     text = "# Guide\n\n" + "word " * 200 + "\n\n## Install\n\n" + "word " * 200 + "\n"
     assert names_of(cast(text, "markdown")) == ["Guide", "Guide > Install"]
 
@@ -178,7 +178,7 @@ def test_documents_are_cut_at_headings_by_cast_too():
 METHOD = "    def {name}(self):\n        '''Do {name}.'''\n        if self.x:\n            help_{name}()\n\n"
 
 
-def test_a_chunk_of_cast_is_named_after_the_largest_declaration_that_begins_in_it():
+def test_cast_chunk_has_the_name_of_its_largest_declaration():
     (chunk,) = cast("import os\n\nLIMIT = 1\n\n" + function("small", 1) + function("large", 6))
     assert (chunk.metadata["kind"], chunk.metadata["name"]) == ("function", "large")
     assert [symbol["name"] for symbol in chunk.metadata["symbols"]] == ["LIMIT", "small", "large"]
@@ -190,7 +190,7 @@ def test_code_without_declarations_is_a_module():
     assert (chunk.metadata["kind"], chunk.metadata["qualified_name"]) == ("module", "pkg/file")
 
 
-def test_a_chunk_of_methods_knows_the_class_around_it():
+def test_method_chunk_has_its_class_as_parent():
     text = "class Shop(Base):\n" + "".join(METHOD.format(name=name) for name in ("buy", "sell", "open"))
     chunks = cast(text, max_tokens=50, min_tokens=10)
     first, last = chunks[0].metadata, chunks[-1].metadata
@@ -215,19 +215,19 @@ def test_the_rest_of_a_declaration_is_named_after_it_without_its_docstring():
 
 @given(ANY_TEXT, ANY_LANGUAGE, st.integers(16, 60), st.integers(0, 15))
 @settings(max_examples=200)
-def test_windows_hold_every_line_of_any_text_and_advance(text, language, tokens, overlap):
+def test_windows_cover_any_text_and_advance(text, language, tokens, overlap):
     check_windows(windows(text, language, tokens, overlap), text)
 
 
 @pytest.mark.parametrize(("language", "text"), SOURCES)
-def test_windows_hold_every_line_of_a_file(language, text):
+def test_windows_cover_a_file(language, text):
     chunks = windows(text, language, 100, 30)
     check_windows(chunks, text)
     assert all(count_tokens(chunk.text) <= 100 for chunk in chunks)
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=200), st.integers(30, 90), st.integers(0, 29))
-def test_windows_repeat_as_many_whole_lines_as_the_overlap_has_room_for(sizes, window, overlap):
+def test_window_overlap_is_the_largest_fitting_number_of_lines(sizes, window, overlap):
     totals = [sum(sizes[:number]) for number in range(len(sizes) + 1)]
     found = list(split_windows(totals, window, overlap))
     assert (found[0][0], found[-1][1], found[-1][2]) == (0, len(sizes), 0)
@@ -241,7 +241,7 @@ def test_windows_repeat_as_many_whole_lines_as_the_overlap_has_room_for(sizes, w
         assert one_more > overlap or one_more + sizes[last] > window or following - 1 == first
 
 
-def test_the_overlap_of_windows_is_about_the_setting():
+def test_window_overlap_is_close_to_the_setting():
     text = "".join(f"line {number:04} has some words\n" for number in range(400))
     chunks = windows(text, tokens=200, overlap=50)
     shared = [one.text[-(one.metadata["end_byte"] - two.metadata["start_byte"]) :] for one, two in pairwise(chunks)]
@@ -251,13 +251,13 @@ def test_the_overlap_of_windows_is_about_the_setting():
     assert all(200 - line < count_tokens(chunk.text) <= 200 for chunk in chunks[:-1])
 
 
-def test_without_overlap_windows_cover_the_text_once():
+def test_windows_without_overlap_cover_the_text_once():
     text = "".join(f"line {number}\n" for number in range(300))
     check_cover(windows(text, overlap=0), text)
 
 
 @pytest.mark.parametrize(("language", "text"), SOURCES)
-def test_what_lies_in_two_windows_is_declared_by_one(language, text):
+def test_symbol_in_two_windows_belongs_to_one(language, text):
     found = symbols_of(windows(text, language, 100, 40))
     assert found == list(dict.fromkeys(found))
     if LANGUAGES[language].scripts or LANGUAGES[language].cells:
@@ -265,7 +265,7 @@ def test_what_lies_in_two_windows_is_declared_by_one(language, text):
     assert set(found) == set(symbols_of(parse_file("pkg/file", text, language, "source", min_tokens=0).chunks))
 
 
-def test_a_call_in_two_windows_is_told_by_the_second():
+def test_call_in_two_windows_belongs_to_the_second():
     text = "".join(f"call_{number:02}(number)\n" for number in range(60))
     calls = [name for chunk in windows(text, "python") for name in chunk.metadata["calls"]]
     assert calls == [f"call_{number:02}" for number in range(60)]
@@ -279,7 +279,7 @@ def test_windows_of_a_document_are_named_after_their_first_heading():
     assert symbols_of(chunks) == [(f"Part {number}", 4 * number + 1) for number in range(8)]
 
 
-def test_a_line_longer_than_a_window_is_cut_inside():
+def test_line_longer_than_a_window_is_split():
     text = "short\n" * 20 + "x = [" + "1234, " * 40_000 + "]\n" + "short\n" * 20
     chunks = windows(text, "python", 1000, 200)
     check_windows(chunks, text)
@@ -290,7 +290,7 @@ def test_a_line_longer_than_a_window_is_cut_inside():
 
 
 @given(ANY_TEXT)
-def test_lines_counted_apart_have_no_fewer_tokens_than_together(text):
+def test_line_by_line_token_count_is_an_upper_bound(text):
     data = text.encode("utf-8", "replace")
     starts = [0]
     for line in data.splitlines(keepends=True) if b"\r" not in data and b"\x0c" not in data else [data]:
@@ -302,7 +302,7 @@ def test_lines_counted_apart_have_no_fewer_tokens_than_together(text):
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_chunks_of_every_strategy_have_ids_of_their_own(strategy):
+def test_chunk_ids_differ_between_strategies(strategy):
     for language, text in SOURCES:
         document = Document(text=text, metadata={"path": "a", "language": language})
         ids = [node.node_id for node in CodeNodeParser(max_tokens=60, window_tokens=60, window_overlap_tokens=20,
@@ -310,12 +310,12 @@ def test_chunks_of_every_strategy_have_ids_of_their_own(strategy):
         assert len(set(ids)) == len(ids)
 
 
-def test_an_overlap_as_large_as_the_window_is_refused():
+def test_overlap_of_window_size_is_rejected():
     with pytest.raises(ValueError, match="overlap of 100 tokens in windows of 100"):
         windows("text\n", tokens=100, overlap=100)
 
 
-def test_the_node_parser_takes_the_strategy():
+def test_node_parser_accepts_the_strategy():
     text = "".join(f"line {number}\n" for number in range(100))
     parser = CodeNodeParser(strategy="window", window_tokens=100, window_overlap_tokens=20)
     parsed = parser.parse_file("notes.txt", text, "text", "docs")
@@ -335,7 +335,7 @@ def test_the_node_parser_takes_the_strategy():
         ("window_overlap_tokens: -1", r"ingestion\.chunk\.window_overlap_tokens: .*greater than or equal to 0"),
     ],
 )
-def test_settings_that_no_strategy_can_use_are_refused(tmp_path, text, told):
+def test_invalid_chunk_settings_are_rejected(tmp_path, text, told):
     (tmp_path / ".coderag.yaml").write_text(f"ingestion:\n  chunk:\n    {text}\n")
     with pytest.raises(ConfigurationError, match=told):
         Settings.load(tmp_path)
@@ -377,12 +377,12 @@ def test_the_strategy_of_the_settings_reaches_the_index(shops):
     assert len(set(expected.values())) == 3
 
 
-def test_every_strategy_knows_the_same_symbols(shops):
+def test_symbols_are_independent_of_the_strategy(shops):
     assert len({report.symbols for _, report in shops.values()}) == 1
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_declaration_is_found_by_name_whatever_the_strategy(shops, strategy):
+def test_declaration_is_found_by_name_with_every_strategy(shops, strategy):
     rag, _ = shops[strategy]
     (found,) = rag.definition("step_41")
     line = SHOP["shop/cart.py"].split("\n").index("    def step_41(self):") + 1
@@ -390,14 +390,14 @@ def test_a_declaration_is_found_by_name_whatever_the_strategy(shops, strategy):
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_call_is_found_once_whatever_the_strategy(shops, strategy):
+def test_call_is_found_once_with_every_strategy(shops, strategy):
     rag, _ = shops[strategy]
     assert [(caller.qualified_name, caller.line) for caller in rag.callers("step_41")] == [("pay", 5)]
     assert [callee.qualified_name for callee in rag.callees("pay")] == ["Cart.step_41"]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_caller_is_the_declaration_around_the_call_whatever_the_strategy(shops, strategy):
+def test_caller_is_the_enclosing_declaration_with_every_strategy(shops, strategy):
     rag, _ = shops[strategy]
     lines = SHOP["shop/cart.py"].split("\n")
     for name in STEPS:
@@ -407,7 +407,7 @@ def test_a_caller_is_the_declaration_around_the_call_whatever_the_strategy(shops
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_every_citation_holds_whatever_the_strategy(shops, strategy):
+def test_citations_are_valid_with_every_strategy(shops, strategy):
     rag, _ = shops[strategy]
     for question in ("who calls step_41", "how does step 41 work", "where is Cart defined"):
         answer = rag.ask(question)
@@ -416,7 +416,7 @@ def test_every_citation_holds_whatever_the_strategy(shops, strategy):
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_hit_shows_the_lines_it_names_whatever_the_strategy(shops, strategy):
+def test_hit_shows_its_lines_with_every_strategy(shops, strategy):
     rag, _ = shops[strategy]
     hits = rag.search("step 41 of the cart")
     assert hits
@@ -425,7 +425,7 @@ def test_a_hit_shows_the_lines_it_names_whatever_the_strategy(shops, strategy):
         assert hit.text.rstrip("\n") == "\n".join(lines).rstrip("\n")
 
 
-def test_another_strategy_builds_the_index_anew(tmp_path):
+def test_changed_strategy_rebuilds_the_index(tmp_path):
     root = write_files(tmp_path / "shop", SHOP)
     first = open_shop(root, "declaration").index()
     second = open_shop(root, "cast").index()

@@ -51,18 +51,18 @@ def test_the_first_sentence_of_a_docstring_in_one_line(docstring, sentence):
     assert extract_first_sentence(docstring) == sentence
 
 
-def test_a_long_sentence_is_cut_between_words():
+def test_long_sentence_is_truncated_between_words():
     sentence = extract_first_sentence("word " * 200)
     assert len(sentence) <= LONGEST
     assert sentence.endswith("word…")
 
 
-def test_a_docstring_wins_over_what_can_be_derived():
+def test_docstring_takes_precedence_over_derived_summary():
     found = summarize(metadata(docstring="Put it in.", calls=["append"]))
     assert found == ("Put it in.", "docstring")
 
 
-def test_a_docstring_that_says_nothing_is_passed_over():
+def test_docstring_without_text_is_skipped():
     assert summarize(metadata(docstring="=====")) == ("Function add.", "derived")
 
 
@@ -87,7 +87,7 @@ def test_a_docstring_that_says_nothing_is_passed_over():
         ({"kind": "function", "name": "解析配置"}, "Function 解析配置."),
     ],
 )  # fmt: skip
-def test_a_derived_summary_says_kind_name_parent_and_contents(fields, summary):
+def test_derived_summary_has_kind_name_parent_and_contents(fields, summary):
     assert derived(**fields) == summary
 
 
@@ -121,7 +121,7 @@ def test_a_derived_summary_says_kind_name_parent_and_contents(fields, summary):
         ("luau", "convert", "function Rates.convert(rate: Rate<Currency>, amount: number?): number", "rate and amount"),
     ],
 )  # fmt: skip
-def test_parameters_are_named_as_the_language_declares_them(language, name, signature, parameters):
+def test_parameter_names_follow_the_language_syntax(language, name, signature, parameters):
     kind = "method" if "self" in signature else "function"
     summary = derived(language=language, kind=kind, name=name, signature=signature)
     assert summary.endswith(f", taking {parameters}.")
@@ -139,16 +139,16 @@ def test_parameters_are_named_as_the_language_declares_them(language, name, sign
         ("haskell", "apply", "apply :: (a -> b) -> a -> b"),
     ],
 )
-def test_without_parameters_none_are_named(language, name, signature):
+def test_summary_without_parameters_lists_none(language, name, signature):
     assert "taking" not in derived(language=language, name=name, signature=signature)
 
 
-def test_a_base_class_is_no_parameter():
+def test_base_class_is_not_a_parameter():
     summary = derived(kind="class", name="Money", signature="class Money(NamedTuple):", bases=["NamedTuple"])
     assert summary == "Class money, extending NamedTuple."
 
 
-def test_long_lists_are_cut():
+def test_long_lists_are_truncated():
     summary = derived(calls=[f"call{number}" for number in range(50)])
     assert "call0" in summary
     assert "call49" not in summary
@@ -176,7 +176,7 @@ def test_a_summary_is_one_line_and_never_empty(kind, language, name, signature, 
 
 
 @given(st.from_regex(r"[a-z]+(_[a-z]+|[A-Z][a-z]+){0,3}", fullmatch=True))
-def test_the_words_of_a_name_can_be_found_in_its_summary(name):
+def test_summary_contains_the_words_of_the_name(name):
     parts = [term for term in tokenize_text(name) if not term.startswith("=")]
     assert set(parts) <= set(tokenize_text(derived(name=name)))
 
@@ -184,7 +184,7 @@ def test_the_words_of_a_name_can_be_found_in_its_summary(name):
 # The component
 
 
-def test_the_component_fills_the_summaries_that_are_missing():
+def test_component_fills_missing_summaries():
     nodes = [
         TextNode(text="x", metadata=metadata(docstring="Adds. Twice.")),
         TextNode(text="y", metadata=metadata(summary="By a model.", summary_source="llm")),

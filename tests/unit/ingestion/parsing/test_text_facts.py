@@ -31,11 +31,11 @@ def test_names_in_inline_code_are_mentions(code: str, name: str) -> None:
 @pytest.mark.parametrize(
     "text", ["login", "`ab`", "`a b`", "`--flag`", "`x = 1`", "`", "`" * 50, "`1.2`", "`a/b.py`", ""]
 )
-def test_other_text_mentions_nothing(text: str) -> None:
+def test_text_outside_code_has_no_mentions(text: str) -> None:
     assert read_text_facts(text, "markdown").mentions == []
 
 
-def test_a_name_is_mentioned_once_where_it_first_is() -> None:
+def test_mention_is_recorded_at_its_first_line() -> None:
     facts = read_text_facts("`one` `two`\n`one`\n", "markdown")
     assert facts.mentions == [Mention("one", 1), Mention("two", 1)]
 
@@ -88,21 +88,21 @@ def test_a_name_is_mentioned_once_where_it_first_is() -> None:
         ("xml", "<html></html>", {}),
     ],
 )
-def test_what_configuration_says_of_modules(language: str, text: str, settings: dict[str, object]) -> None:
+def test_module_settings_are_read_from_configuration(language: str, text: str, settings: dict[str, object]) -> None:
     assert read_module_settings(text, language) == settings
     assert read_text_facts(text, language).settings == settings
 
 
-def test_what_nobody_wrote_by_hand_configures_nothing() -> None:
+def test_large_generated_files_have_no_module_settings() -> None:
     assert read_text_facts(json.dumps({"main": "x" * 300_000}), "json").settings == {}
 
 
 @given(st.text(max_size=80), st.sampled_from(["json", "toml", "text", "xml", "markdown"]))
-def test_any_text_is_read(text: str, language: str) -> None:
+def test_arbitrary_text_does_not_fail(text: str, language: str) -> None:
     read_text_facts(text, language)
     read_text_facts(f"[package]\n{text}", language)
     read_text_facts(f'{{"main": {text}}}', language)
 
 
-def test_a_line_of_slashes_above_a_file_is_no_go_module():
+def test_line_of_slashes_is_not_a_go_module():
     assert read_module_settings("/" * 80 + "\n//\n// Fast Multimedia Library\n" * 9, "objective_c") == {}

@@ -20,19 +20,19 @@ def table(rows=ROWS):
 
 def test_unsummarized_and_single_chunk_files_need_no_overview():
     overviews, singles = build_file_overviews(table())
-    assert [(one.place, one.lines) for one in overviews] == [("a/x.py", ["f: Does f.", "g: Does g."])]
+    assert [(overview.place, overview.lines) for overview in overviews] == [("a/x.py", ["f: Does f.", "g: Does g."])]
     assert singles == {"a/y.py": "Does h."}
 
 
 def test_folder_overviews_are_built_innermost_first():
     overviews = Overviews(files={"a/b/x.py": "X.", "a/b/y.py": "Y.", "a/z.py": "Z.", "w.py": "W."})
     levels = overviews.build_folder_overviews()
-    found = {}
+    lines_by_place = {}
     for level in levels:
-        for one in level:
-            found[one.place] = list(one.lines)
-            overviews.folders[one.place] = f"All of {one.place}"
-    assert found == {
+        for overview in level:
+            lines_by_place[overview.place] = list(overview.lines)
+            overviews.folders[overview.place] = f"All of {overview.place}"
+    assert lines_by_place == {
         "a/b/": ["x.py: X.", "y.py: Y."],
         "a/": ["b: All of a/b/", "z.py: Z."],
         "./": ["a: All of a/", "w.py: W."],
@@ -42,11 +42,15 @@ def test_folder_overviews_are_built_innermost_first():
 def test_file_sentence_expires_with_its_inputs():
     overviews = Overviews()
     (before,) = build_file_overviews(table())[0]
-    kept = {before.subject: "About x."}
-    overviews.renew_files(table(), lambda subjects: {one: kept[one] for one in subjects if one in kept})
+    sentences = {before.subject: "About x."}
+    overviews.renew_files(
+        table(), lambda subjects: {subject: sentences[subject] for subject in subjects if subject in sentences}
+    )
     assert overviews.files == {"a/x.py": "About x.", "a/y.py": "Does h."}
     edited = [("a/x.py", "f", "Does f otherwise.", "llm"), *ROWS[1:2]]
-    overviews.renew_files(table(edited), lambda subjects: {one: kept[one] for one in subjects if one in kept})
+    overviews.renew_files(
+        table(edited), lambda subjects: {subject: sentences[subject] for subject in subjects if subject in sentences}
+    )
     assert overviews.files == {"a/x.py": "", "a/y.py": "Does h."}
 
 
@@ -61,4 +65,4 @@ def test_removed_file_leaves_its_folders_overview():
     overviews = Overviews(files={"a/x.py": "X.", "a/y.py": "Y.", "a/z.py": "Z."})
     overviews.drop(["a/y.py", "unknown.py"])
     (level, *_) = overviews.build_folder_overviews()
-    assert [list(one.lines) for one in level] == [["x.py: X.", "z.py: Z."]]
+    assert [list(overview.lines) for overview in level] == [["x.py: X.", "z.py: Z."]]

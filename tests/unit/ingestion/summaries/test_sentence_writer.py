@@ -34,7 +34,7 @@ def test_targets_are_numbered_titled_and_fenced():
 @pytest.mark.parametrize("level", ["chunk", "file", "folder"])
 def test_each_level_has_its_own_prompt(level):
     assert f"{level if level != 'chunk' else 'piece'}" in writer().build_batch([piece(1, level=level)]).prompt.system
-    assert len({writer().get_maker_key(one) for one in ("chunk", "file", "folder")}) == 3
+    assert len({writer().get_maker_key(name) for name in ("chunk", "file", "folder")}) == 3
 
 
 def test_batches_fit_the_setting_and_the_context_window():
@@ -44,7 +44,7 @@ def test_batches_fit_the_setting_and_the_context_window():
     narrow = [*writer(context_window=4_096).build_batches(large)]
     assert max(len(batch.targets) for batch in narrow) < 6
     assert all(batch.tokens < 4_096 for batch in narrow)
-    assert [one.subject for batch in narrow for one in batch.targets] == [one.subject for one in large]
+    assert [target.subject for batch in narrow for target in batch.targets] == [target.subject for target in large]
 
 
 def test_reply_limit_bounds_the_batch():
@@ -53,11 +53,11 @@ def test_reply_limit_bounds_the_batch():
 
 def test_long_target_shows_its_start_and_end():
     lines = [f"line_{number} = {number}" for number in range(2_000)]
-    shown = writer().build_batch([piece(1, "\n".join(lines))]).prompt.user
-    assert "line_0 = 0\n" in shown
-    assert "\nline_1999 = 1999" in shown
-    assert "lines left out" in shown
-    assert len(shown) < 8_000
+    prompt = writer().build_batch([piece(1, "\n".join(lines))]).prompt.user
+    assert "line_0 = 0\n" in prompt
+    assert "\nline_1999 = 1999" in prompt
+    assert "lines left out" in prompt
+    assert len(prompt) < 8_000
 
 
 def test_single_long_line_is_shortened():
@@ -66,8 +66,8 @@ def test_single_long_line_is_shortened():
 
 def test_sentences_have_their_share_of_the_tokens():
     model = ScriptedModel(write_sentences)
-    one = writer(model)
-    outcome = asyncio.run(one.write(one.build_batch([piece(1), piece(2)])))
+    sentence_writer = writer(model)
+    outcome = asyncio.run(sentence_writer.write(sentence_writer.build_batch([piece(1), piece(2)])))
     share = outcome.input_tokens // 2, outcome.output_tokens // 2
     assert outcome.sentences == [
         SummaryEntry(f"s{number}", sentence_on(f"function f{number}"), *share) for number in (1, 2)
@@ -75,8 +75,8 @@ def test_sentences_have_their_share_of_the_tokens():
 
 
 def test_model_error_is_a_fault_of_all_targets():
-    one = writer(ScriptedModel(ModelError("too long")))
-    outcome = asyncio.run(one.write(one.build_batch([piece(1), piece(2)])))
+    sentence_writer = writer(ScriptedModel(ModelError("too long")))
+    outcome = asyncio.run(sentence_writer.write(sentence_writer.build_batch([piece(1), piece(2)])))
     assert outcome.faults == {"s1": "too long", "s2": "too long"}
     assert isinstance(outcome.error, ModelError)
 

@@ -75,10 +75,10 @@ def test_job_without_chunks_has_no_columns(bench):
 
 
 def test_file_with_unchanged_content_is_not_parsed(bench, parsed):
-    known = {record.path: record.hash for record in bench.run().records}
+    hashes = {record.path: record.hash for record in bench.run().records}
     parsed.clear()
     bench.write("b.py", "x = 1\n")
-    result = bench.run([FileTask(candidate, known[candidate.path]) for candidate in scan(bench.root).candidates])
+    result = bench.run([FileTask(candidate, hashes[candidate.path]) for candidate in scan(bench.root).candidates])
     assert result.unchanged == {"a.py"}
     assert parsed == ["x = 1\n"]
     assert result.columns["path"].to_pylist() == ["b.py"]
@@ -95,19 +95,19 @@ def test_each_file_and_the_end_of_parsing_are_announced(bench):
 
 
 def failing(monkeypatch, *, always):
-    def parse(path, text, *arguments, trouble="", **options):
-        if "third" in text and (always or not trouble):
+    def parse(path, text, *arguments, failure="", **options):
+        if "third" in text and (always or not failure):
             raise RuntimeError("no such luck")
-        return parse_file(path, text, *arguments, failure=trouble, **options)
+        return parse_file(path, text, *arguments, failure=failure, **options)
 
     monkeypatch.setattr(jobs, "parse_file", parse)
 
 
 def test_file_with_internal_error_is_split_by_lines_with_a_note(bench, monkeypatch):
     failing(monkeypatch, always=False)
-    whole, other = bench.run().records
+    intact, other = bench.run().records
     assert (other.outcome, other.note) == ("indexed", "cannot be parsed: RuntimeError('no such luck'); cut by lines")
-    assert (whole.outcome, whole.note, whole.chunks) == ("indexed", "", 2)
+    assert (intact.outcome, intact.note, intact.chunks) == ("indexed", "", 2)
 
 
 def test_file_with_repeated_internal_errors_has_failed(bench, monkeypatch):
@@ -121,7 +121,7 @@ def test_file_with_repeated_internal_errors_has_failed(bench, monkeypatch):
 def test_degraded_treatment_gets_safer_each_time(bench):
     job = ParseJob([FileTask(candidate) for candidate in scan(bench.root).candidates])
     job = job.degrade(1, "it crashed")
-    assert [(task.treatment, task.trouble) for task in job.files] == [("whole", ""), ("lines", "it crashed")]
+    assert [(task.treatment, task.failure) for task in job.files] == [("whole", ""), ("lines", "it crashed")]
     assert [record.note for record in bench.run(job.files).records] == ["", "it crashed; cut by lines"]
     job = job.degrade(1, "it crashed again")
     assert [(record.outcome, record.reason) for record in bench.run(job.files).records] == [
@@ -170,7 +170,7 @@ def test_damaged_cache_entry_is_parsed_again(bench, parsed, content):
 
 
 def test_degraded_file_bypasses_the_cache(bench):
-    tasks = [FileTask(candidate, treatment="lines", trouble="it crashed") for candidate in scan(bench.root).candidates]
+    tasks = [FileTask(candidate, treatment="lines", failure="it crashed") for candidate in scan(bench.root).candidates]
     bench.keep(bench.run(cache=bench.folder).new_cache_entries)
     result = bench.run(tasks, cache=bench.folder)
     assert result.new_cache_entries == {}

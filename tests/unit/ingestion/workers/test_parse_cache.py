@@ -29,8 +29,8 @@ def text_of(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(FIXTURES).as_posix())
 def test_packed_file_round_trips(path, strategy):
     text = text_of(path)
-    one = parsed(text, detect_language(path.name, text), strategy=strategy)
-    assert parse_cache.unpack(parse_cache.pack(one), text) == one
+    file = parsed(text, detect_language(path.name, text), strategy=strategy)
+    assert parse_cache.unpack(parse_cache.pack(file), text) == file
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -48,14 +48,14 @@ def test_file_can_be_placed_after_unpacking(path, strategy):
     ["", "\n", "x = 1", "\ud800", "def \udfff(a):\n    '\ud800'\n", "# A \ud800\n\nb\n", '{"\ud800": 1}\n'],
 )
 def test_invalid_utf8_round_trips(text, language):
-    one = parsed(text, language)
-    assert parse_cache.unpack(parse_cache.pack(one), text) == one
+    file = parsed(text, language)
+    assert parse_cache.unpack(parse_cache.pack(file), text) == file
 
 
 @given(st.text(st.characters(codec=None), max_size=200), st.sampled_from(sorted(LANGUAGES)))
 def test_any_text_round_trips(text, language):
-    one = parse_file("", text, language, "", timeout_s=1)
-    assert parse_cache.unpack(parse_cache.pack(one), text) == one
+    file = parse_file("", text, language, "", timeout_s=1)
+    assert parse_cache.unpack(parse_cache.pack(file), text) == file
 
 
 # What something else wrote

@@ -22,10 +22,10 @@ def in_words(matrix, terms):
 
 
 @given(JOBS, st.lists(WORDS, unique=True))
-def test_translated_counts_do_not_depend_on_the_worker(jobs, known):
-    vocabulary = Vocabulary(known)
+def test_translated_counts_do_not_depend_on_the_worker(jobs, initial_terms):
+    vocabulary = Vocabulary(initial_terms)
     columns = {}
-    met = list(known)
+    met = list(initial_terms)
     for worker, words in jobs:
         own = columns.setdefault(worker, [])
         new = [word for word in dict.fromkeys(words) if word not in own]
@@ -35,6 +35,6 @@ def test_translated_counts_do_not_depend_on_the_worker(jobs, known):
         matrix = counted(words, own)
         translated = vocabulary.translate(worker, FieldCounts(body=matrix, names=matrix, docs=matrix))
         expected = {word: words.count(word) for word in words}
-        assert [in_words(one, vocabulary.terms) for one in translated.matrices] == [expected] * 3
-        assert all(one.shape[1] == len(vocabulary.terms) for one in translated.matrices)
+        assert [in_words(counts, vocabulary.terms) for counts in translated.matrices] == [expected] * 3
+        assert all(counts.shape[1] == len(vocabulary.terms) for counts in translated.matrices)
     assert vocabulary.terms == met

@@ -231,20 +231,20 @@ def test_two_threads_can_share_a_pool(tmp_path, monkeypatch):
 
     def names(number):
         together.wait()
-        terms, found, columns = {}, [], []
+        terms, names_of_file, columns = {}, [], []
         for result in runners[number].results(run=f"run{number}"):
-            known = terms.setdefault(result.worker, [])
-            known += result.new_terms
-            assert result.counts.n_terms <= len(known)
-            found += [record.path for record in result.records]
+            worker_terms = terms.setdefault(result.worker, [])
+            worker_terms += result.new_terms
+            assert result.counts.n_terms <= len(worker_terms)
+            names_of_file += [record.path for record in result.records]
             columns += result.columns["qualified_name"].to_pylist()
-        return found, [name for name in columns if name.startswith("good_")]
+        return names_of_file, [name for name in columns if name.startswith("good_")]
 
     with ThreadPoolExecutor(len(runners)) as threads:
         results = list(threads.map(names, range(len(runners))))
-    for number, (paths, found) in enumerate(results):
+    for number, (paths, names_of_file) in enumerate(results):
         assert paths == sorted([*(f"file{file:02}.py" for file in range(30)), "file15_bad.py"])
-        assert found == [f"good_{number}_{file}" for file in range(30)]
+        assert names_of_file == [f"good_{number}_{file}" for file in range(30)]
     pool.close()
 
 

@@ -63,10 +63,10 @@ def test_summarizer_runs_within_an_event_loop_and_awaited():
 
 
 def test_existing_summary_is_kept():
-    some = nodes()
-    some[0].metadata["summary"], some[0].metadata["summary_source"] = "Mine.", "docstring"
+    summarized = nodes()
+    summarized[0].metadata["summary"], summarized[0].metadata["summary_source"] = "Mine.", "docstring"
     model = ScriptedModel(write_sentences)
-    assert summaries(ChunkSummarizer(writer=writer(model))(some))["total"] == ("Mine.", "docstring")
+    assert summaries(ChunkSummarizer(writer=writer(model))(summarized))["total"] == ("Mine.", "docstring")
 
 
 def test_llama_index_cache_key_depends_on_model_and_prompt():

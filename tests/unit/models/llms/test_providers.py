@@ -221,16 +221,16 @@ async def test_keep_alives_do_not_count_as_pieces(anthropic):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "reason"),
     [
         ({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}, "the prompt is blocked: PROHIBITED_CONTENT"),
         ({"candidates": [{"finishReason": "SAFETY", "index": 0}]}, "SAFETY"),
         ({"candidates": [{"finishReason": "RECITATION", "index": 0}]}, "RECITATION"),
     ],
 )
-async def test_gemini_block_is_a_refusal_with_its_reason(gemini, content, said):
+async def test_gemini_block_is_a_refusal_with_its_reason(gemini, content, reason):
     gemini.server.next(gemini.stream(sse(content)))
-    assert str(await failure(gemini.model())) == f"gemini/gemini-3.7-flash refuses to answer: {said}"
+    assert str(await failure(gemini.model())) == f"gemini/gemini-3.7-flash refuses to answer: {reason}"
 
 
 async def test_gemini_reasoning_is_not_part_of_the_reply(gemini):

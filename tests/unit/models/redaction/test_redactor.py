@@ -153,8 +153,8 @@ def test_key_with_headers_and_one_in_a_line_are_removed():
 
 
 def test_key_that_is_cut_off_at_either_end_is_removed():
-    whole = pem("PRIVATE KEY").split("\n")
-    for part in (whole[:6], whole[5:]):
+    lines = pem("PRIVATE KEY").split("\n")
+    for part in (lines[:6], lines[5:]):
         redacted = get_redactor().redact("\n".join(part))
         assert redacted.text == "\n".join(["[secret removed: Private Key]"] * len(part))
 
@@ -214,7 +214,7 @@ async def test_model_is_shown_no_secret_of_either_part_of_the_prompt():
     prompt = ModelPrompt(user='key = "' + TOKENS["Hugging Face Token"] + '"', system="password = 'hunter2'")
     assert (await model.complete(prompt)).text == "fine"
     assert "".join([piece async for piece in model.stream(prompt)]) == "fine"
-    assert [(asked.user, asked.system) for asked in inner.prompts] == 2 * [
+    assert [(sent.user, sent.system) for sent in inner.prompts] == 2 * [
         ('key = "[secret removed: Hugging Face Token]"', "password = '[secret removed: Password]'")
     ]
     assert model.redact_prompt(prompt)[1] == 2

@@ -54,9 +54,9 @@ def test_every_text_gets_the_models_score(folder):
 
 def test_spent_budget_gives_no_scores(folder):
     seconds = iter([0.0, 0.0, 5.0])
-    told = CrossEncoderReranker(settings_for(folder), folder, clock=lambda: next(seconds)).rerank("q", TEXTS)
-    assert told.scores is None
-    assert told.note == "2000 ms were over after 4 of 6 texts"
+    result = CrossEncoderReranker(settings_for(folder), folder, clock=lambda: next(seconds)).rerank("q", TEXTS)
+    assert result.scores is None
+    assert result.note == "2000 ms were over after 4 of 6 texts"
 
 
 def test_model_with_several_labels_is_rejected(tmp_path, folder):

@@ -96,9 +96,9 @@ def test_long_texts_and_queries_are_truncated(server, mode):
 @pytest.mark.parametrize("mode", ["pointwise", "listwise"])
 def test_spent_budget_gives_no_scores_and_no_error(server, mode):
     server.next(Reply(delay_s=5))
-    told = reranker_for(server, mode=mode, budget_ms=150).rerank("q", TEXTS)
-    assert told.scores is None
-    assert told.note == "150 ms were over"
+    result = reranker_for(server, mode=mode, budget_ms=150).rerank("q", TEXTS)
+    assert result.scores is None
+    assert result.note == "150 ms were over"
     assert len(server.requests) == 1
 
 
@@ -107,8 +107,8 @@ def test_spent_budget_stops_further_requests(server):
 
     seconds = iter([0.0, 0.1, 0.2, 0.3, 3.0, 3.0, 3.0])
     settings = RerankerSettings(provider="ollama", base_url=server.url, budget_ms=1_000)
-    told = OllamaReranker(settings, clock=lambda: next(seconds, 3.0)).rerank("q", TEXTS)
-    assert told.scores is None
+    result = OllamaReranker(settings, clock=lambda: next(seconds, 3.0)).rerank("q", TEXTS)
+    assert result.scores is None
     assert 0 < len(server.requests) < len(TEXTS)
 
 

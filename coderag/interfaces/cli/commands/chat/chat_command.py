@@ -83,7 +83,7 @@ def chat(  # noqa: PLR0913  # one parameter an option
 
 
 def _check_exclusive(flags: dict[str, bool]) -> None:
-    """Refuse what does not go together."""
+    """Reject incompatible options."""
     names = [name for name, is_given in flags.items() if is_given]
     if len(names) > 1:
         raise typer.BadParameter(f"it does not go with {names[0]}.", param_hint=names[1])
@@ -92,7 +92,7 @@ def _check_exclusive(flags: dict[str, bool]) -> None:
 def _run_session(
     rag: "CodeRAG", thread: str | None, output: Output, *, resume: bool, yes: bool, may_index: bool, debug: bool
 ) -> int:
-    """Talk until the person or the input ends it; return the exit code."""
+    """Run the chat until the user or the input ends it; return the exit code."""
     from coderag.interfaces.cli.commands.chat.session import ChatSession
     from coderag.interfaces.cli.commands.chat.threads import find_last_thread
     from coderag.interfaces.cli.indexing import ask_indexed

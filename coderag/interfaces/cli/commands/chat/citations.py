@@ -1,4 +1,4 @@
-"""Places that a conversation cites: print them, open them, tell what an answer rests on."""
+"""Citations of a conversation: printing, opening, and the context of the last answer."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,18 +10,18 @@ from coderag.interfaces.cli.output.streams import escape_controls, escape_line
 if TYPE_CHECKING:
     from coderag.interfaces.cli.commands.chat.session import ChatSession
 
-_MAX_LINES = 200  # printed of one place
+_MAX_LINES = 200  # printed of one citation
 
 
 def print_citations(session: "ChatSession", references: str) -> None:
-    """Print places as they are on disk, with the numbers of their lines; without any wanted, list what has a number.
+    """Print cited or given locations from disk with line numbers; without references, list the citations.
 
     Args:
         talk: The conversation.
-        wanted: Numbers of citations, or places as ``path:start-end``.
+        references: Citation numbers, or locations as ``path:start-end``.
 
     Raises:
-        InvalidQueryError: There is no such place.
+        InvalidQueryError: A location does not exist.
     """
     from coderag.interfaces.cli.commands.chat.transcript import format_place
 
@@ -52,7 +52,7 @@ def open_citation(session: "ChatSession", reference: str) -> None:
 
 
 def print_context(session: "ChatSession", _: str) -> None:
-    """Print what the last answer rests on, with tokens. Raises `InvalidQueryError` if there is none."""
+    """Print the context of the last answer with token counts. Raises `InvalidQueryError` if there is none."""
     from coderag.interfaces.cli.output.report import ReportRow, print_report
     from coderag.text.token_counts import count_tokens
 
@@ -87,7 +87,7 @@ def _require_citations(session: "ChatSession") -> None:
 
 
 def _parse_reference(session: "ChatSession", reference: str) -> tuple[str, int, int]:
-    """Return path, first and last line of a number, or of a place as typed."""
+    """Return path, first and last line of a citation number or location."""
     from coderag.question.places import parse_location
 
     number = reference.strip("[]#.,")
@@ -105,7 +105,7 @@ def _parse_reference(session: "ChatSession", reference: str) -> tuple[str, int, 
 
 
 def _print_lines(session: "ChatSession", path: str, cited_from: int, cited_to: int) -> None:
-    """Print a place within the declaration that it is in, if that is short."""
+    """Print a location within its declaration, if that is short."""
     from rich.style import Style
     from rich.syntax import Syntax
     from rich.text import Text

@@ -1,4 +1,4 @@
-"""Complete slash commands, paths, and names of declarations."""
+"""Completion of slash commands, paths and declaration names."""
 
 import re
 from bisect import bisect_left
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 _WORD: Final = re.compile(r"[\w./:#$@+~-]+$")
 _CODE_WORD: Final = re.compile(r"[/_:#]|\w\.\w|[a-z][A-Z]")
-"""What no word of plain English has: such words are completed as they are typed, others when Tab is pressed."""
+"""Characters that mark identifiers: such words are completed while typing, others on Tab."""
 _MIN_LETTERS = 2  # letters
 _MAX_COMPLETIONS = 50
 
 
 class PrefixIndex:
-    """Finds texts by how they begin, in whatever case.
+    """Case-insensitive prefix search over a set of texts.
 
     Args:
-        meanings: The texts, and what each means.
+        meanings: The texts with their descriptions.
     """
 
     def __init__(self, meanings: Mapping[str, str]) -> None:
@@ -37,7 +37,7 @@ class PrefixIndex:
         self._sorted = sorted((text.casefold(), text) for text in meanings)
 
     def find_by_prefix(self, prefix: str) -> Iterator[tuple[str, str]]:
-        """Yield texts that begin so and what they mean, in order of the alphabet."""
+        """Yield texts with a prefix and their descriptions, in alphabetical order."""
         folded = prefix.casefold()
         for key, text in islice(self._sorted, bisect_left(self._sorted, (folded, "")), None):
             if not key.startswith(folded):
@@ -46,7 +46,7 @@ class PrefixIndex:
 
 
 class ChatCompleter(Completer):
-    """Completes what is typed in a conversation.
+    """Completer of chat input.
 
     Args:
         talk: The conversation.
@@ -56,7 +56,7 @@ class ChatCompleter(Completer):
         self._talk = session
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """Yield what the word before the cursor may become."""
+        """Yield completions of the word before the cursor."""
         typed = document.text_before_cursor
         if typed.startswith("/") and "\n" not in typed:
             name, separator, argument = typed.partition(" ")
@@ -89,7 +89,7 @@ class ChatCompleter(Completer):
 
 
 def collect_names(corpus: "Corpus") -> dict[str, str]:
-    """Return all names, qualified names, paths and names of files of an index, and what each is."""
+    """Return all names, qualified names and paths of an index with their kinds."""
     names: dict[str, str] = {}
     for symbols in corpus.chunk_symbols:
         for symbol in symbols:

@@ -1,4 +1,4 @@
-"""Open a file at a line in the editor of the environment."""
+"""Opening files in the user's editor."""
 
 import os
 import shlex
@@ -21,10 +21,10 @@ _LINE_OPTION_EDITORS: Final = frozenset(
 
 
 def find_editor(environment: Mapping[str, str]) -> Sequence[str]:
-    """Return the editor's command and its arguments.
+    """Return the editor command of the environment, with its arguments.
 
     Raises:
-        ConfigurationError: None is set, or it cannot be found.
+        ConfigurationError: No editor is set, or it cannot be found.
     """
     text = environment.get("VISUAL") or environment.get("EDITOR") or ""
     try:
@@ -40,7 +40,7 @@ def find_editor(environment: Mapping[str, str]) -> Sequence[str]:
 
 
 def build_command(editor: Sequence[str], file: Path, line: int) -> Sequence[str]:
-    """Return the command that opens a file at a line; an editor that is not known opens the file."""
+    """Build the command that opens a file at a line; unknown editors open the file only."""
     name = PurePath(editor[0]).stem.lower()
     if name in _GOTO_EDITORS:
         return [*editor, "--goto", f"{file}:{line}"]
@@ -54,7 +54,7 @@ def build_command(editor: Sequence[str], file: Path, line: int) -> Sequence[str]
 
 
 def open_in_editor(file: Path, line: int) -> None:
-    """Open a file, and wait until an editor in this terminal is left.
+    """Open a file at a line, and wait until a terminal editor exits.
 
     Raises:
         ConfigurationError: No editor is set, or it cannot be started.

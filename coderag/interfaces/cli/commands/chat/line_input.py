@@ -1,4 +1,4 @@
-"""A conversation whose questions come line by line from a file or another program."""
+"""Chat over piped input, one question a line."""
 
 import sys
 from collections.abc import Iterator
@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 
 
 def answer_lines(session: "ChatSession") -> int:
-    """Answer each line of standard input; return the exit code of the first question that failed.
+    """Answer each line of standard input; return the exit code of the first failed question.
 
-    A question that fails does not keep the next ones from being answered. With JSON, every question has one line of output,
-    which is its answer or its error.
+    A failed question does not stop the following ones. With JSON, each question yields one output line: its answer or error.
     """
     output, first_code = session.output, 0
     unanswered = session.find_unanswered()
@@ -51,7 +50,7 @@ def answer_lines(session: "ChatSession") -> int:
 
 
 def _read_questions() -> Iterator[str]:
-    """Yield the lines of standard input that are not empty."""
+    """Yield the non-empty lines of standard input."""
     for line in sys.stdin.buffer if sys.stdin is not None else ():
         question = line.decode("utf-8-sig", "replace").strip()
         if question:

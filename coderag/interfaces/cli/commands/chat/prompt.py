@@ -1,4 +1,4 @@
-"""The prompt of a conversation: several lines, history, completion, and a toolbar below."""
+"""Multi-line chat prompt with history, completion and toolbar."""
 
 import os
 from collections.abc import Iterable
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from coderag.interfaces.cli.commands.chat.session import ChatSession
 
 _HISTORY_FILE: Final = "chat_history"
-_MAX_HISTORY_BYTES = 1 << 20  # bytes; beyond, the older half goes
+_MAX_HISTORY_BYTES = 1 << 20  # the older half of a larger file is dropped
 _STYLE = Style.from_dict(
     {"prompt": "bold ansicyan", "continuation": "ansibrightblack", "bottom-toolbar": "noreverse dim"}
 )
 
 
 class ChatPrompt:
-    """Reads what a person types.
+    """Reader of chat input.
 
     Args:
-        talk: The conversation, which the toolbar and the completion look at.
+        session: The chat session, for the toolbar and the completion.
     """
 
     def __init__(self, session: "ChatSession") -> None:
@@ -51,7 +51,7 @@ class ChatPrompt:
         )
 
     def read(self) -> str:
-        """Return a text of valid Unicode without white space around it.
+        """Return the typed text as valid Unicode, stripped.
 
         Raises:
             EOFError: Ctrl-D.
@@ -72,7 +72,7 @@ class ChatPrompt:
 
 
 def join_fitting(parts: Iterable[str], width: int) -> str:
-    """Return as many parts, joined, as there is room for; the first always."""
+    """Join as many parts as fit the width; the first is always included."""
     text = ""
     for part in parts:
         longer = f"{text} · {part}" if text else part
@@ -84,7 +84,7 @@ def join_fitting(parts: Iterable[str], width: int) -> str:
 
 def _bind_keys() -> KeyBindings:
     keys = KeyBindings()
-    typing = has_focus(DEFAULT_BUFFER)  # and not a search in the history
+    typing = has_focus(DEFAULT_BUFFER)  # not a history search
 
     @keys.add("enter", filter=typing)
     def _enter(event: KeyPressEvent) -> None:
@@ -110,16 +110,16 @@ def _bind_keys() -> KeyBindings:
 
 
 class _FileHistory(FileHistory):
-    """A history whose file may become unwritable."""
+    """A history that tolerates an unwritable file."""
 
     def store_string(self, string: str) -> None:
-        """Append what was typed."""
+        """Append a typed text."""
         with suppress(OSError):
             super().store_string(string.encode("utf-8", "replace").decode("utf-8"))
 
 
 def make_history(session: "ChatSession") -> History:
-    """Return the history beside the index; one in memory where conversations are not to be kept, or nothing can be."""
+    """Return the input history stored with the index; in memory if chats are not stored or the file is unwritable."""
     if session.rag.settings.chat.memory == "none":
         return InMemoryHistory()
     file = find_index_folder(session.rag.root, session.rag.settings.storage) / _HISTORY_FILE
@@ -131,13 +131,13 @@ def make_history(session: "ChatSession") -> History:
 
 
 def prepare_history_file(file: Path) -> None:
-    """Make the file, for its owner only; of a long one, leave the newer half.
+    """Create the history file with owner-only permissions, and cut a long one to its newer half.
 
     Raises:
         OSError: It cannot be written.
     """
     os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
-    with suppress(OSError):  # Windows, and files of somebody else
+    with suppress(OSError):  # Windows, and files of another owner
         file.chmod(0o600)
     if file.stat().st_size > _MAX_HISTORY_BYTES:
         _, begin, newer = file.read_bytes()[-_MAX_HISTORY_BYTES // 2 :].partition(b"\n# ")

@@ -1,4 +1,4 @@
-"""A conversation in a terminal: read, answer, go on."""
+"""Read-eval-print loop of a chat."""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run_repl(session: "ChatSession") -> None:
-    """Read and answer questions until the person ends it. An error ends a turn, not the conversation."""
+    """Read and answer questions until the user ends the session. An error ends a turn, not the session."""
     prompt = ChatPrompt(session)
     _print_greeting(session)
     _run_guarded(session, partial(resume_conversation, session))
@@ -47,7 +47,7 @@ def _handle_input(session: "ChatSession", text: str) -> None:
 
 
 def _run_guarded(session: "ChatSession", action: Callable[[], None]) -> None:
-    """Do something; an error, or Ctrl-C, ends it and no more."""
+    """Run an action; an error or Ctrl-C ends only the action."""
     try:
         action()
     except CodeRAGError as error:

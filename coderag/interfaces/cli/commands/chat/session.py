@@ -1,4 +1,4 @@
-"""A conversation at the command line: what is asked, what came of it, and the thread that it goes on in."""
+"""A chat session at the command line."""
 
 import asyncio
 from collections.abc import Sequence
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 
 class ChatSession:
-    """Asks the questions of a conversation one after the other, each in an event loop of its own.
+    """A conversation whose questions are asked sequentially, each in its own event loop.
 
     Args:
-        rag: The engine, which has an index.
+        rag: The engine, with an index.
         chat: The conversation.
-        output: Where answers go.
-        yes: Whether long prompts are sent without asking.
-        debug: Whether errors show their tracebacks.
+        output: Destination of answers.
+        yes: Send long prompts without confirmation.
+        debug: Print tracebacks of errors.
 
     Attributes:
-        model: Name of the language model; empty without one.
-        turns: What was said, as last read.
-        answer: The last one of this process in this thread; None before.
-        ended: Whether the person wants no more.
+        model: Name of the language model; empty if there is none.
+        turns: The turns as last read.
+        answer: The last answer of this process in this thread, if any.
+        is_finished: Whether the user ended the session.
     """
 
     def __init__(self, rag: "CodeRAG", chat: "Chat", output: Output, *, yes: bool, debug: bool) -> None:
@@ -47,7 +47,7 @@ class ChatSession:
         self.switch_to(chat)
 
     def switch_to(self, chat: "Chat") -> None:
-        """Go on with another conversation."""
+        """Switch to another conversation."""
         self.chat = chat
         self.answer: Answer | None = None
         self.turns: Sequence[ChatTurn] = ()
@@ -55,28 +55,28 @@ class ChatSession:
 
     @property
     def context(self) -> "ChatContext":
-        """What the conversation works with, with the index as it is now."""
+        """The context of the conversation, with the current index."""
         return self.rag.build_chat_context()
 
     @property
     def cited_places(self) -> Sequence[str]:
-        """The places that have numbers now, number 1 first."""
+        """The numbered citations, number 1 first."""
         return next((turn.cited for turn in reversed(self.turns) if turn.cited), ())
 
     def read_turns(self) -> None:
-        """Read what was said, in another process as well."""
+        """Read the turns, including those of other processes."""
         self.turns = asyncio.run(self.chat.read_turns())
 
     def find_unanswered(self) -> str:
-        """Return the last question if it has no answer; else nothing."""
+        """Return the last question if it has no answer; otherwise an empty text."""
         return asyncio.run(self.chat.find_unanswered())
 
     def ask(self, text: str) -> "Answer":
-        """Return the answer to a question; unless JSON is wanted, it was printed.
+        """Answer a question, and print the answer unless output is JSON.
 
         Raises:
-            ModelError: The language model failed, or a long prompt was not agreed to where nobody can be asked.
-            KeyboardInterrupt: Ctrl-C; the question has no answer then.
+            ModelError: The language model failed, or a long prompt was not confirmed and cannot be.
+            KeyboardInterrupt: Ctrl-C; the question stays unanswered.
         """
         from coderag.engine.chat import Approval
 
@@ -88,7 +88,7 @@ class ChatSession:
         return result
 
     def _run_step(self, text: str, approve: bool | None) -> "Answer | Approval":
-        """Go on to the answer, or to what has to be approved first."""
+        """Run up to the answer, or to the next approval."""
         with suppress_typing() if self.output.is_terminal and can_prompt() else nullcontext():
             return asyncio.run(self._consume_events(text, approve))
 

@@ -1,4 +1,4 @@
-"""The slash commands of a conversation in a terminal."""
+"""Slash commands of a chat."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -26,9 +26,9 @@ class SlashCommand:
     """A slash command.
 
     Attributes:
-        argument: What it takes, as the help shows it; empty for nothing.
-        run: Does it, given what was typed behind its name.
-        choices: What the argument may be, each with its meaning.
+        argument: Its argument as shown in the help; empty if it takes none.
+        run: Runs it with the text after its name.
+        list_choices: Lists possible arguments with descriptions.
     """
 
     name: str
@@ -39,7 +39,7 @@ class SlashCommand:
 
 
 def is_command(text: str) -> bool:
-    """Whether a text is meant as a command; ``/src/app.py`` and what has several lines is not."""
+    """Return whether a text is a command, unlike ``/src/app.py`` and multi-line text."""
     return "\n" not in text.strip() and _COMMAND_PATTERN.match(text.strip()) is not None
 
 
@@ -47,7 +47,7 @@ def run_command(session: "ChatSession", text: str) -> None:
     """Run a slash command.
 
     Raises:
-        InvalidQueryError: There is no such command.
+        InvalidQueryError: The command does not exist.
         CodeRAGError: It failed.
     """
     name, _, argument = text.strip().partition(" ")
@@ -60,7 +60,7 @@ def run_command(session: "ChatSession", text: str) -> None:
     argument = argument.strip()
     if argument and not command.argument:
         raise InvalidQueryError(f"{name} takes nothing behind it", hint=f"Type {name} alone.")
-    session.read_turns()  # it may have gone on elsewhere
+    session.read_turns()  # another process may have continued the thread
     command.run(session, argument)
 
 
@@ -111,7 +111,7 @@ def _print_last_answer(session: "ChatSession", _: str) -> None:
 def _retry_question(session: "ChatSession", _: str) -> None:
     question = session.find_unanswered()
     if not question and session.turns:
-        question = session.turns[-2].question or session.turns[-2].text  # "it" would now be something else
+        question = session.turns[-2].question or session.turns[-2].text  # pronouns would now refer to something else
     if not question:
         raise InvalidQueryError("there is no question yet")
     session.output.note(f"> {question}")

@@ -1,4 +1,4 @@
-"""List, export and delete conversations."""
+"""Listing, export and deletion of conversations."""
 
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def find_last_thread(threads: "ChatThreads") -> str:
-    """Return the id of the conversation that was used last.
+    """Return the id of the most recently used conversation.
 
     Raises:
         InvalidQueryError: There is none.
@@ -26,10 +26,10 @@ def find_last_thread(threads: "ChatThreads") -> str:
 
 
 def find_thread(threads: "ChatThreads", prefix: str) -> str:
-    """Return the id of a conversation by its beginning.
+    """Return the id of the conversation with a prefix.
 
     Raises:
-        InvalidQueryError: None begins so, or several do.
+        InvalidQueryError: None or several match.
     """
     folded = prefix.lower()
     ids = [info.id for info in threads.list()]
@@ -42,7 +42,7 @@ def find_thread(threads: "ChatThreads", prefix: str) -> str:
 
 
 def print_threads(threads: "ChatThreads", output: Output, current: str = "") -> None:
-    """Print all conversations, the one that was used last first; the current one is marked."""
+    """Print all conversations, most recently used first, with the current one marked."""
     infos = threads.list()
     if output.as_json:
         output.write_json({"threads": infos})
@@ -74,7 +74,7 @@ def export_thread(
     file: Path | None,
     output: Output,
 ) -> None:
-    """Write a whole conversation to a file, or to standard output.
+    """Write a conversation to a file or to standard output.
 
     Raises:
         OutputError: It cannot be written.
@@ -93,10 +93,10 @@ def export_thread(
 
 
 def delete_thread(threads: "ChatThreads", thread: str, output: Output, *, yes: bool) -> bool:
-    """Delete a conversation if the person agrees; return whether it is gone.
+    """Delete a conversation after confirmation; return whether it was deleted.
 
     Raises:
-        InvalidQueryError: There is none of that id, or nobody can be asked.
+        InvalidQueryError: The id does not exist, or confirmation is impossible.
     """
     info = next((candidate for candidate in threads.list() if candidate.id == thread.lower()), None)
     if info is None:
@@ -115,7 +115,7 @@ def delete_thread(threads: "ChatThreads", thread: str, output: Output, *, yes: b
 
 
 def format_turn_count(turns: int) -> str:
-    """Return ``3 turns``."""
+    """Format a number of turns, as in ``3 turns``."""
     return f"{turns:,} turn{'' if turns == 1 else 's'}"
 
 

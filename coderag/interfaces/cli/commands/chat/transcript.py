@@ -1,4 +1,4 @@
-"""What is told around the answers of a conversation."""
+"""Output around the answers of a chat: verdicts, citations, earlier turns."""
 
 from collections.abc import Sequence
 from itertools import islice
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from coderag.engine.chat import ChatTurn
     from coderag.interfaces.cli.commands.chat.session import ChatSession
 
-_MAX_LISTED_PLACES = 12  # places below an answer
-_MAX_EARLIER_LINES = 4  # lines of an earlier answer
+_MAX_LISTED_PLACES = 12  # below an answer
+_MAX_EARLIER_LINES = 4  # of an earlier answer
 
 
 def print_verdict(session: "ChatSession") -> None:
-    """Print how well the last answer holds, and the numbers of what it cites, where its text does not show them.
+    """Print the verdict of the last answer, and its numbered citations if its text does not show them.
 
-    Of lines that were shown, or could not be, there is no more to tell.
+    Answers that only show lines have no verdict.
     """
     answer, output = session.answer, session.output
     if answer is None or not session.turns[-2].question:
@@ -57,7 +57,7 @@ def _draw_verdict(session: "ChatSession", verdict: str, numbered: Sequence[tuple
 
 
 def format_place(session: "ChatSession", number: int, place: str) -> "Text":
-    """Return a cited place with its number, as a link to its file."""
+    """Format a numbered citation as a link to its file."""
     from rich.style import Style
     from rich.text import Text
 
@@ -67,7 +67,7 @@ def format_place(session: "ChatSession", number: int, place: str) -> "Text":
 
 
 def print_last_exchange(session: "ChatSession") -> None:
-    """Print the last exchange of a conversation that goes on, in short."""
+    """Print a short form of the last exchange."""
     if len(session.turns) < 2:
         return
     from rich.text import Text
@@ -83,7 +83,7 @@ def print_last_exchange(session: "ChatSession") -> None:
 
 
 def shorten_answer(answer: "ChatTurn") -> list[str]:
-    """Return the first lines of an answer that say something, and how many more there are."""
+    """Return the first text lines of an answer, and the number of hidden ones."""
     lines = [line for line in answer.text.splitlines() if line.strip() and not line.lstrip().startswith(("```", "~~~"))]
     hidden = len(lines) - _MAX_EARLIER_LINES
     return lines if hidden <= 1 else [*lines[:_MAX_EARLIER_LINES], f"… {hidden} more lines: /last shows all"]
@@ -95,7 +95,7 @@ def _format_first_line(text: str) -> str:
 
 
 def print_answer(session: "ChatSession", markdown: str) -> None:
-    """Print an answer that is there already."""
+    """Print an existing answer."""
     from coderag.interfaces.cli.output.markdown import LinkedMarkdown
 
     session.output.make_console().print(LinkedMarkdown(escape_controls(markdown), session.rag.root))

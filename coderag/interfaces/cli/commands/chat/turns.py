@@ -1,4 +1,4 @@
-"""Answer questions in a terminal, and pick up a conversation where it ended."""
+"""Turns of a conversation in a terminal."""
 
 from typing import TYPE_CHECKING
 
@@ -8,11 +8,11 @@ from coderag.interfaces.cli.confirmation import confirm
 if TYPE_CHECKING:
     from coderag.interfaces.cli.commands.chat.session import ChatSession
 
-_MAX_QUESTION_CHARS = 200  # characters of it in a question about it
+_MAX_QUESTION_CHARS = 200  # characters shown of an unanswered question
 
 
 def answer_question(session: "ChatSession", text: str) -> None:
-    """Ask a question; print the answer and what is to be told of it. Ctrl-C ends the answer only.
+    """Ask a question and print the answer with its verdict. Ctrl-C ends the answer only.
 
     Raises:
         CodeRAGError: As `ChatSession.ask`.
@@ -27,7 +27,7 @@ def answer_question(session: "ChatSession", text: str) -> None:
 
 
 def resume_conversation(session: "ChatSession") -> None:
-    """Show the last exchange of a conversation in short, and offer to answer a question that has no answer."""
+    """Print a short form of the last exchange, and offer to answer an unanswered question."""
     print_last_exchange(session)
     question = session.find_unanswered()
     if not question:

@@ -1,4 +1,4 @@
-"""``coderag eval compare``, step by step."""
+"""Steps of ``coderag eval compare``."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def compare_files(before: Path, after: Path, output: Output, *, fail: bool) -> None:
-    """Print how the second kept run differs from the first.
+    """Print the difference of two saved runs.
 
     Args:
-        before, after: Files that ``coderag eval run --out`` wrote.
-        output: Where it is printed.
-        fail: Whether to exit with `BELOW_THRESHOLD` if the second is worse.
+        before, after: Files written by ``coderag eval run --out``.
+        output: Destination.
+        fail: Exit with `BELOW_THRESHOLD` if the second is worse.
     """
     comparison = evals.comparison.compare(evals.runs.load_run(before), evals.runs.load_run(after))
     if output.as_json:
@@ -61,7 +61,7 @@ def _list_warnings(comparison: "Comparison") -> list[str]:
 
 
 def to_comparison_record(comparison: "Comparison") -> Mapping[str, object]:
-    """Return a comparison as plain values, for JSON."""
+    """Convert a comparison to its JSON record."""
     return {
         "regression": comparison.is_regression,
         "questions": comparison.shared,

@@ -1,4 +1,4 @@
-"""``coderag eval``: how good the answers are, measured on golden sets."""
+"""``coderag eval``: quality measured on golden sets."""
 
 from pathlib import Path
 from typing import Annotated, Final

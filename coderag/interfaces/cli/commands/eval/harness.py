@@ -1,9 +1,9 @@
-"""The evaluation harness, which is installed as ``coderag.evals``: the one place of the command line that knows its name.
+"""Lazy access to the evaluation harness, which is installed as ``coderag.evals``.
 
-``_eval_modules.runs`` is its module ``runs``, imported when it is first asked for.
+``harness.runs`` is its module ``runs``, imported on first use.
 """
 
-# ruff: noqa: PLC0414  # a name imported as itself is one that type checkers see from outside
+# ruff: noqa: PLC0414  # a redundant alias makes a name public for type checkers
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING

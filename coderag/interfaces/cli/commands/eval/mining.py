@@ -1,4 +1,4 @@
-"""``coderag eval mine``, step by step."""
+"""Steps of ``coderag eval mine``."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ SOURCES: Final = ("commits", "tests")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MineOptions:
-    """What was asked for on the command line."""
+    """Options of the command."""
 
     repo: Path | None
     sources: str
@@ -33,7 +33,7 @@ class MineOptions:
 
 
 def mine_golden_set(options: MineOptions, output: Output) -> None:
-    """Write a golden set of what the sources yield, and tell what was left out and why."""
+    """Write a golden set mined from the sources, and report dropped items with reasons."""
     sources = _parse_sources(options)
     if options.out.suffix.lower() in (".yaml", ".yml"):
         hint = f"Name it {options.out.with_suffix('.jsonl').name}."
@@ -94,7 +94,7 @@ def _mine_source(source: str, options: MineOptions) -> "Mined":
 
 @contextmanager
 def _show_count(activity: str) -> Iterator[Callable[[int], None] | None]:
-    """Yield what to report progress to: a count, or None where standard error is no terminal."""
+    """Yield the callback of a counter, or None if standard error is not a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""``coderag eval run``, step by step."""
+"""Steps of ``coderag eval run``."""
 
 import re
 import sys
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from evals.thresholds import Miss, Threshold
 
 _GLOB_CHARS = re.compile(r"[\\*?\[\]]")
-"""What means something else in a pattern of files to leave out."""
+"""Special characters of exclusion patterns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalOptions:
-    """What was asked for on the command line."""
+    """Options of the command."""
 
     golden: Path
     repo: Path | None
@@ -51,7 +51,7 @@ class EvalOptions:
 
 
 def run_evaluation(eval_options: EvalOptions, output: Output) -> None:
-    """Run the golden set, print and write what is asked for, and exit with `BELOW_THRESHOLD` if it is not good enough."""
+    """Run the golden set, write the reports, and exit with `BELOW_THRESHOLD` if a threshold is missed."""
     with output.show_status("loading"):
         golden = evals.golden.load_golden(eval_options.golden)
         baseline = evals.runs.load_run(eval_options.baseline) if eval_options.baseline else None
@@ -80,7 +80,7 @@ def _load_thresholds(eval_options: EvalOptions, golden: "GoldenSet") -> "list[Th
 
 
 def _check_folders(eval_options: EvalOptions) -> None:
-    """Refuse what could not be written in the end, before minutes are spent."""
+    """Reject unwritable output paths before minutes are spent."""
     for path in (eval_options.out, eval_options.markdown, eval_options.html):
         if path and not path.resolve().parent.is_dir():
             raise InvalidQueryError(f"{path}: its folder does not exist")
@@ -102,7 +102,7 @@ def _measure_run(eval_options: EvalOptions, golden: "GoldenSet", options: "Optio
 
 
 def _build_arguments(root: Path, eval_options: EvalOptions) -> dict[str, Any]:
-    """Return the settings of this run that are not the repository's."""
+    """Build the settings of this run that override the repository's."""
     settings = Settings.load(root, trusted=is_trusted(root))
     arguments: dict[str, Any] = {"trusted": settings.trusted}
     if eval_options.off:
@@ -113,7 +113,7 @@ def _build_arguments(root: Path, eval_options: EvalOptions) -> dict[str, Any]:
 
 
 def exclude_golden_set(golden: Path, root: Path, settings: Settings) -> dict[str, Any]:
-    """Return the settings by which a golden set is not indexed: its questions would be found in it."""
+    """Return settings that exclude the golden set from the index: its questions would match themselves."""
     path = golden.resolve()
     if not path.is_relative_to(root.resolve()):
         return {}
@@ -123,7 +123,7 @@ def exclude_golden_set(golden: Path, root: Path, settings: Settings) -> dict[str
 
 @contextmanager
 def _show_question_progress() -> Iterator[Callable[[int, int], None] | None]:
-    """Yield what to report progress to: a bar, or None where standard error is no terminal."""
+    """Yield the callback of a progress bar, or None if standard error is not a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""Tables of the evaluation as aligned text."""
+"""Evaluation tables as aligned text."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -10,12 +10,12 @@ _MAX_CELL_CHARS = 60
 
 
 def format_text(parts: "Sequence[str | Table]") -> str:
-    """Return lines and tables as text, tables below an empty line."""
+    """Format lines and tables, each table after an empty line."""
     return "\n".join(part if isinstance(part, str) else f"\n{_format_table(part)}" for part in parts) + "\n"
 
 
 def format_question_count(number: int) -> str:
-    """Return a number of questions in words."""
+    """Format a number of questions."""
     return f"{number:,} question{'' if number == 1 else 's'}"
 
 
@@ -30,9 +30,9 @@ def _format_table(table: "Table") -> str:
 
 
 def _align_column(name: str, cells: list[str], *, is_name: bool) -> list[str]:
-    """Return a column's cells at one width: names and text to the left, numbers to the right."""
+    """Pad the cells of a column: text left-aligned, numbers right-aligned."""
     width = max(map(len, (name, *cells)))
-    is_number = not is_name and all(cell[:1] in "+-.0123456789" for cell in cells)  # an empty cell is one, too
+    is_number = not is_name and all(cell[:1] in "+-.0123456789" for cell in cells)  # an empty cell counts as a number
     return [cell.rjust(width) if is_number else cell.ljust(width) for cell in (name, *cells)]
 
 

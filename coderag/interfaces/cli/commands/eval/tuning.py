@@ -1,4 +1,4 @@
-"""``coderag eval tune``, step by step."""
+"""Steps of ``coderag eval tune``."""
 
 import re
 import sys
@@ -26,7 +26,7 @@ _SECONDS_PER_UNIT: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneOptions:
-    """What was asked for on the command line."""
+    """Options of the command."""
 
     golden: Path
     repo: Path | None
@@ -36,7 +36,7 @@ class TuneOptions:
 
 
 def tune_settings(options: TuneOptions, output: Output) -> None:
-    """Search settings, write them if their gain is sure, and tell what was found."""
+    """Search settings, write them if the gain is significant, and report the result."""
     budget_s = parse_duration(options.budget)
     with output.show_status("loading"):
         golden = evals.golden.load_golden(options.golden)
@@ -60,10 +60,10 @@ def tune_settings(options: TuneOptions, output: Output) -> None:
 
 
 def parse_duration(text: str) -> float:
-    """Return a time such as ``90s``, ``5m`` or ``1h`` in seconds.
+    """Parse a duration such as ``90s``, ``5m`` or ``1h`` to seconds.
 
     Raises:
-        InvalidQueryError: It is none, or zero.
+        InvalidQueryError: It is not a duration, or zero.
     """
     match = _DURATION.fullmatch(text.strip().lower())
     if match is None or not float(match[1]):
@@ -99,7 +99,7 @@ def _format_yaml(changes: Mapping[str, object]) -> Iterator[str]:
 
 @contextmanager
 def _show_trial_progress() -> Iterator[Callable[[int, float, float], None] | None]:
-    """Yield what to report progress to: a bar of the time used up, or None where standard error is no terminal."""
+    """Yield the callback of a bar of elapsed time, or None if standard error is not a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

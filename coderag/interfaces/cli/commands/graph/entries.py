@@ -1,4 +1,4 @@
-"""What the code graph answers, as lines for people: where to look, what is there, and how that is known."""
+"""Graph results as display entries: location, declaration, evidence."""
 
 import re
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ _TYPE_ARGUMENTS: Final = re.compile(r"(?<=\w)<.+>")
 
 @dataclass(frozen=True, slots=True)
 class GraphEntry:
-    """A line of an answer.
+    """A line of graph output.
 
     Attributes:
-        path, line: Where to look; no path for a heading.
-        how: What is known of it, such as who resolved it and how surely.
-        unsure: Whether it is only a candidate.
-        below: What belongs under it.
+        path, line: Location; no path for a heading.
+        detail: Evidence, such as resolver and confidence.
+        is_candidate: Whether it is only a candidate.
+        children: Nested entries.
     """
 
     path: str = ""
@@ -37,10 +37,10 @@ class GraphEntry:
 
 
 def make_neighbour_entries(name: str, neighbours: "Sequence[GraphNeighbour]") -> list[GraphEntry]:
-    """Return neighbours as entries, each below the one that it was reached from.
+    """Return neighbours as entries, each nested in the one that it was reached from.
 
     Args:
-        name: What was asked for; what was reached in another way, as through a method that it overrides, says so.
+        name: The queried name; neighbours reached through another, such as an overridden method, name it.
     """
     bare_name = _TYPE_ARGUMENTS.sub("", name.rpartition("::")[2])
     parents = find_predecessors(neighbours)
@@ -62,7 +62,7 @@ def make_path_entries(steps: "Sequence[GraphNeighbour]") -> list[GraphEntry]:
 
 
 def make_cycle_entries(level: Level, cycles: "Sequence[GraphCycle]") -> list[GraphEntry]:
-    """Return a heading for each cycle, one way around below it."""
+    """Return a heading for each cycle with one round trip nested in it."""
     return [
         GraphEntry(
             kind="cycle",
@@ -89,7 +89,7 @@ def make_hotspot_entries(hotspots: "Sequence[Hotspot]") -> list[GraphEntry]:
 
 
 def make_outline_entries(path: str, outline: "Sequence[OutlineEntry]") -> list[GraphEntry]:
-    """Return the declarations of the file at `path` as entries, each below the one that contains it."""
+    """Return the declarations of the file at `path` as entries nested by containment."""
     return [
         GraphEntry(path, entry.start_line, entry.kind, entry.name, children=make_outline_entries(path, entry.children))
         for entry in outline
@@ -97,7 +97,7 @@ def make_outline_entries(path: str, outline: "Sequence[OutlineEntry]") -> list[G
 
 
 def _make_neighbour_entry(neighbour: "GraphNeighbour", *, via: bool = False) -> GraphEntry:
-    """Return a neighbour at its line of evidence; if that is elsewhere, say where the neighbour is declared."""
+    """Return a neighbour at its line of evidence, with its declaration if that is elsewhere."""
     parts = [neighbour.relation.replace("_", " "), f"{neighbour.resolver} {neighbour.confidence:.2f}"]
     if neighbour.kind not in (EXTERNAL_KIND, FILE_KIND) and is_outgoing(neighbour.relation):
         parts.append(f"at {neighbour.path}:{neighbour.start_line}")

@@ -1,4 +1,4 @@
-"""Print lines of an answer: as a tree or in columns in a terminal, indented in a pipe."""
+"""Printing of graph entries: tree or columns in a terminal, indented text in a pipe."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
 _MAX_COLUMN_CHARS = 60
-"""Characters up to which a column is as wide as its longest part."""
+"""Maximum width of an aligned column."""
 
 
 def print_entries(title: str, entries: Sequence[GraphEntry], root: Path, output: Output) -> None:
-    """Print the entries, one a line: below their title in a terminal, by themselves in a pipe."""
+    """Print entries, one a line, with their title in a terminal only."""
     if not entries:
         return
     if not output.is_terminal:
@@ -29,7 +29,7 @@ def print_entries(title: str, entries: Sequence[GraphEntry], root: Path, output:
     for view in (
         [_build_tree(heading, entries, root)] if _is_nested(entries) else [heading, *_align_columns(entries, root)]
     ):
-        console.print(view, soft_wrap=True)  # lines stay whole, so that they can be copied
+        console.print(view, soft_wrap=True)  # unbroken, for copying
 
 
 def _is_nested(entries: Sequence[GraphEntry]) -> bool:
@@ -41,7 +41,7 @@ def _format_place(entry: GraphEntry) -> str:
 
 
 def _format_lines(entries: Sequence[GraphEntry], depth: int) -> Iterator[str]:
-    """Yield ``path:line  kind name  how``, what is below an entry indented."""
+    """Yield ``path:line  kind name  detail``, nested entries indented."""
     for entry in entries:
         title = f"{entry.kind} {escape_line(entry.name)}".strip()
         yield "    " * depth + "  ".join(
@@ -51,7 +51,7 @@ def _format_lines(entries: Sequence[GraphEntry], depth: int) -> Iterator[str]:
 
 
 def _align_columns(entries: Sequence[GraphEntry], root: Path) -> "Iterator[Text]":
-    """Yield each entry, its parts below those of the others; one that is very long does not move them."""
+    """Yield entries in aligned columns; overlong parts do not widen them."""
     from rich.text import Text
 
     rows = [(_link_place(entry, root), _format_title(entry), _format_detail(entry)) for entry in entries]

@@ -56,7 +56,7 @@ def export(
         for chunk in chunks:
             if output.is_terminal:
                 sys.stdout.write(escape_controls(chunk.decode()))
-            else:  # as bytes: neither the encoding nor the line ends of the system may change them
+            else:  # as bytes: system encoding and line ends must not change them
                 sys.stdout.buffer.write(chunk)
         return
     try:
@@ -88,7 +88,7 @@ def import_(
 
 
 def make_import_rows(report: "ScipReport") -> "list[ReportRow]":
-    """Return what an import did as rows."""
+    """Return the rows of an import report."""
     from coderag.interfaces.cli.output.report import ReportRow, format_counts, make_list_rows
 
     files = {"covered": report.covered, "outdated": len(report.outdated), "not indexed": len(report.unknown)}

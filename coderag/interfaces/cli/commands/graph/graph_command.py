@@ -1,4 +1,4 @@
-"""``coderag graph``: who calls, imports, extends and tests what, each with the line of evidence."""
+"""``coderag graph``: queries of the code graph."""
 
 from collections.abc import Callable
 from typing import Annotated, Final
@@ -45,7 +45,7 @@ def group(ctx: typer.Context) -> None:
 
 
 def _make_walk_command(query: QueryCommand) -> Callable[..., None]:
-    """Return the command of a question that may be followed for several steps."""
+    """Make the command of a query with a depth."""
 
     def run_query_command(  # noqa: PLR0913  # one parameter an option
         name: NameArgument,
@@ -78,7 +78,7 @@ def _make_walk_command(query: QueryCommand) -> Callable[..., None]:
 
 
 def _make_direct_command(query: QueryCommand) -> Callable[..., None]:
-    """Return the command of a question that has one step."""
+    """Make the command of a query without a depth."""
 
     def run_query_command(  # noqa: PLR0913  # one parameter an option
         name: NameArgument,

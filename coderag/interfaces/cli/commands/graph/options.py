@@ -1,4 +1,4 @@
-"""Options that the commands of ``coderag graph`` share, and what was chosen with them."""
+"""Shared options of ``coderag graph``."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,14 +30,14 @@ Level = Literal["files", "symbols"]
 
 @dataclass(frozen=True, slots=True)
 class GraphViewOptions:
-    """How an answer is wanted.
+    """Chosen output options of a graph query.
 
     Attributes:
-        diagram: As which diagram, if any.
-        limit: Number of results shown, at most.
-        candidates: Whether uncertain ones are wanted too.
-        may_index: Whether an index may be made if there is none.
-        repo: The repository, if one was named.
+        diagram: Diagram format, if any.
+        limit: Maximum number of results.
+        candidates: Include uncertain results.
+        may_index: Build a missing index.
+        repo: The named repository, if any.
     """
 
     output: Output
@@ -58,10 +58,10 @@ def make_view_options(
     limit: int | None = None,
     candidates: bool = False,
 ) -> GraphViewOptions:
-    """Return what was chosen.
+    """Return the chosen output options.
 
     Raises:
-        InvalidQueryError: More than one form was.
+        InvalidQueryError: More than one output format is given.
     """
     if as_json + mermaid + dot > 1:
         raise InvalidQueryError("--json, --mermaid and --dot exclude one another", hint="Choose one.")

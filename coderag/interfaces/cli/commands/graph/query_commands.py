@@ -1,4 +1,4 @@
-"""The questions that ``coderag graph`` asks about one declaration."""
+"""Table of the ``coderag graph`` commands that query one declaration."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,14 +8,14 @@ from coderag.schema.graph_queries import GraphQuery
 
 @dataclass(frozen=True, slots=True)
 class QueryCommand:
-    """A question, and a command.
+    """A graph query and its command.
 
     Attributes:
-        name: Of the command, and of the method of `CodeGraph`.
-        help: What the command does.
-        title: Says what is listed below it, of ``{name}``.
-        nothing: Says that there is nothing.
-        depth: Steps to follow by default; 0 if there is only one to follow.
+        name: Name of the command and of the `CodeGraph` method.
+        help: Help of the command.
+        title: Heading of the results, with ``{name}``.
+        empty_text: Note if there are no results.
+        depth: Default number of steps; 0 if the query has no depth.
     """
 
     name: GraphQuery

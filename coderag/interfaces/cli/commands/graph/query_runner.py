@@ -1,4 +1,4 @@
-"""Ask the code graph, and print what it answers: for people, as JSON, or as a diagram."""
+"""Graph queries, with output as text, JSON or diagram."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -38,12 +38,12 @@ _ResultT = TypeVar("_ResultT")
 
 @dataclass(frozen=True, slots=True)
 class _ResultView(Generic[_ResultT]):
-    """How results of one sort are shown.
+    """Presentation of one type of results.
 
     Attributes:
-        asked: What was asked, as JSON says it.
-        nothing: Said if there are no results.
-        draw: Draws so many of the results, at most.
+        request: The request in JSON output.
+        empty_text: Note if there are no results.
+        draw: Draws the results up to a limit.
     """
 
     request: Mapping[str, object]
@@ -54,10 +54,10 @@ class _ResultView(Generic[_ResultT]):
 
 
 def run_query(query: QueryCommand, name: str, view: GraphViewOptions, *, depth: int = 0) -> None:
-    """Answer a question about one declaration.
+    """Query the neighbours of a declaration.
 
     Raises:
-        UnknownNameError: Nothing has the name.
+        UnknownNameError: No declaration has the name.
         AmbiguousNameError: Several declarations have it.
     """
     _show_with_candidates(
@@ -74,7 +74,7 @@ def run_query(query: QueryCommand, name: str, view: GraphViewOptions, *, depth: 
 
 
 def show_path(start: str, end: str, view: GraphViewOptions) -> None:
-    """Show the shortest path from one declaration to another. Raises as `answer`, and if both are the same name."""
+    """Show the shortest path between two declarations. Raises as `run_query`, and if both names are equal."""
     if start == end:
         hint = "`coderag graph cycles --level symbols` tells what calls itself by way of others."
         raise InvalidQueryError(f"a path from {start} to itself has no steps", hint=hint)
@@ -92,20 +92,20 @@ def show_path(start: str, end: str, view: GraphViewOptions) -> None:
 
 
 def show_cycles(level: Level, view: GraphViewOptions) -> None:
-    """Show what needs one another in circles."""
+    """Show dependency cycles."""
     rag, results = _query_graph(lambda graph: graph.cycles(level), view)
     result_view = _ResultView(
         {"question": "cycles", "level": level},
         f"cycles of {level}",
         f"no cycles of {level} are known",
         partial(entries.make_cycle_entries, level),
-        lambda results, _: draw_cycles(results, view.limit),  # a limit is of cycles, not of the boxes in them
+        lambda results, _: draw_cycles(results, view.limit),  # the limit counts cycles, not the boxes in them
     )
     _show_results(rag, results, view, result_view)
 
 
 def show_hotspots(kind: str | None, limit: int, view: GraphViewOptions) -> None:
-    """Show what much depends on, most central first."""
+    """Show the most depended-on declarations, most central first."""
     rag, results = _query_graph(lambda graph: graph.hotspots(limit, kind), view)
     request = {"question": "hotspots", "kind": kind}
     empty_text = f"nothing of the kind {kind} is indexed" if kind else "nothing is indexed"
@@ -113,9 +113,9 @@ def show_hotspots(kind: str | None, limit: int, view: GraphViewOptions) -> None:
 
 
 def show_outline(file: str, view: GraphViewOptions) -> None:
-    """Show the declarations of a file. Raises as `answer`, and if it is a folder."""
+    """Show the declarations of a file. Raises as `run_query`, and if it is a folder."""
     file = file.replace(os.sep, "/").removeprefix("./")
-    if (find_root(view.repo) / file).is_dir():  # else the words of its path may name a declaration, or its first file
+    if (find_root(view.repo) / file).is_dir():  # otherwise its path may match a declaration, or its first file
         raise InvalidQueryError(
             f"{file} is a folder", hint="Name a file in it; `coderag graph imports` takes a folder."
         )
@@ -135,7 +135,7 @@ def _show_with_candidates(
     view: GraphViewOptions,
     result_view: "_ResultView[GraphNeighbour]",
 ) -> None:
-    """Ask and show; if nothing is sure, count what is uncertain."""
+    """Query and show results; if there is none, count uncertain candidates."""
     rag, results = _query_graph(lambda graph: query(graph, view.candidates), view)
     if not results and not view.candidates:
         _, uncertain = _query_graph(lambda graph: query(graph, True), view)

@@ -1,0 +1,74 @@
+"""Traits of a language that name resolution depends on; the defaults hold for most languages."""
+
+from collections.abc import Collection
+from typing import ClassVar
+
+from coderag.codegraph.linking.referents import RESOLVER_PRECISION
+
+
+def split_words(text: str) -> frozenset[str]:
+    """Return the words of a text: lists of names are more readable without quotes."""
+    return frozenset(text.split())
+
+
+class LanguageTraits:
+    """Traits of a language.
+
+    Attributes:
+        languages: Names of the languages with these rules.
+        self_names: Names of the receiver in a method; ``self_type_names``, of its type; ``super_names``, of the base type.
+        factory_methods: Names of undeclared methods of every type that create an instance.
+        constructor_names: Names of the methods that an instantiation runs.
+        builtins: Predeclared names.
+        wrapper_types: Types with the members of their first type argument.
+        collection_types: Collections of their last type argument; ``first_argument_collections``, of their first one.
+        metatypes: Types whose values are types.
+        has_implicit_receiver: Whether a bare name in a method may be a member of its type.
+        hides_class_scope: Whether names in a type's body are invisible in its methods (Python).
+        requires_qualified_members: Whether names in a type's body are visible only as its members (Rust).
+        overloads_by_arity: Whether the number of arguments selects an overload, see `coderag.schema.facts`.
+        separates_methods: Whether a field and a method may share one name.
+        has_extension_methods: Whether `find_extension_method` applies.
+        overloads_types_by_arity: Whether the number of type parameters distinguishes types of one name.
+        prefers_package_to_stars: Whether a file's package has precedence over star imports.
+        inherits_nested_types: Whether nested types are visible in subtypes.
+        requires_declared_types: Whether every type must be declared or imported by its name; any other type is external.
+        hidden_kinds: Kinds of declarations that a bare name never refers to.
+        has_block_scope: Whether a block may redeclare a name.
+        has_super_constructor_call: Whether a call of the base type's name alone is a constructor call: ``super(1)``.
+        reexports_bind_names: Whether a re-exported name is visible in the file, too.
+        separates_modules: Whether a module and another declaration may share one name; the module is the one with members.
+        separates_values: Whether a type and a value may share one name; the value is the one that is called or has members.
+        common_methods: Names so common that a single declaration is no evidence for a call.
+        unique_method_confidence: Confidence that a call on an unknown receiver refers to the only visible method of its name.
+    """
+
+    languages: ClassVar[tuple[str, ...]] = ()
+    self_names: ClassVar[Collection[str]] = ("self", "this")
+    self_type_names: ClassVar[Collection[str]] = ()
+    factory_methods: ClassVar[Collection[str]] = ("new",)
+    super_names: ClassVar[Collection[str]] = ("super", "base")
+    constructor_names: ClassVar[Collection[str]] = ()
+    builtins: ClassVar[Collection[str]] = frozenset()
+    wrapper_types: ClassVar[Collection[str]] = frozenset()
+    collection_types: ClassVar[Collection[str]] = frozenset()
+    first_argument_collections: ClassVar[Collection[str]] = frozenset()
+    metatypes: ClassVar[Collection[str]] = frozenset()
+    has_implicit_receiver: ClassVar[bool] = True
+    hides_class_scope: ClassVar[bool] = False
+    requires_qualified_members: ClassVar[bool] = False
+    overloads_by_arity: ClassVar[bool] = False
+    separates_methods: ClassVar[bool] = False
+    has_extension_methods: ClassVar[bool] = False
+    overloads_types_by_arity: ClassVar[bool] = False
+    prefers_package_to_stars: ClassVar[bool] = False
+    inherits_nested_types: ClassVar[bool] = False
+    requires_declared_types: ClassVar[bool] = False
+    hidden_kinds: ClassVar[Collection[str]] = frozenset()
+    has_block_scope: ClassVar[bool] = False
+    has_super_constructor_call: ClassVar[bool] = False
+    reexports_bind_names: ClassVar[bool] = True
+    separates_modules: ClassVar[bool] = False
+    separates_values: ClassVar[bool] = False
+    common_methods: ClassVar[Collection[str]] = frozenset()
+    unique_method_confidence: ClassVar[float] = RESOLVER_PRECISION["unique"]
