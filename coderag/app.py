@@ -31,7 +31,6 @@ from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.hits import build_hits
 from coderag.retrieval.query_context import QueryContext
 from coderag.retrieval.source_paths import source_paths
-from coderag.retrieval.text_search.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES, MAX_COUNTED_MATCHES
 from coderag.schema.answers import Answer, AnswerEvent
 from coderag.schema.context import AssembledContext
 from coderag.schema.graph import GraphNeighbour
@@ -40,6 +39,7 @@ from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
 from coderag.schema.query import FilterValues, Goal, QueryInput, QueryOutput, QueryState
 from coderag.schema.records import to_context
 from coderag.schema.search import Filters, SearchHit, SearchHits
+from coderag.schema.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES, MAX_COUNTED_MATCHES
 from coderag.schema.vocabulary import ContextFormat
 from coderag.stores.chat_memory import ChatMemory
 from coderag.stores.context_sessions import ContextSessions
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from coderag.ingestion.indexer import Indexer
     from coderag.ingestion.summaries.enrich_results import EnrichProgress, EnrichReport
     from coderag.retrieval.explanation import Explanation
-    from coderag.retrieval.text_search.text_matches import TextMatches
+    from coderag.schema.text_matches import TextMatches
 
 Progress = Callable[[IndexProgress], None]
 

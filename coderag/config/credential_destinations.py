@@ -104,7 +104,7 @@ def _uses_environment(files: Sequence[SettingsFile], server: _Server) -> bool:
 def _format_redirect_error(file: SettingsFile, server: _Server) -> ConfigurationError:
     keys = (server.section, server.address)
     name, line = ".".join(keys), file.find_line(keys)
-    message = f"{file.path.name}, line {line}: {name}: nothing secret is sent to a server that only this file names"
+    message = f"{file.path.name}, line {line}: {name}: credentials are not sent to a server that only this file names"
     variable = f"CODERAG_{'__'.join(keys).upper()}"
     if file.path.name == LOCAL_FILE:
         hint = (

@@ -29,7 +29,7 @@ def reject_exposed_secrets(file: SettingsFile, model: type[BaseModel]) -> None:
     if file.path.name == COMMITTED_FILE:
         key_file = f", or name a file that holds it in {name}_file" if written[-1] == "api_key" else ""
         hint = f"Write ${{NAME}} to take it from the environment, move it to {LOCAL_FILE}{key_file}."
-        raise ConfigurationError(f"{place}: a secret does not belong in this file, which git keeps", hint=hint)
+        raise ConfigurationError(f"{place}: secrets do not belong in this file, which is committed to git", hint=hint)
     if is_readable_by_others(file.path):
         raise ConfigurationError(f"{place}: others can read this file", hint=f"Run `chmod 600 {file.path}`.")
 

@@ -135,7 +135,7 @@ def _restrict_untrusted(settings: Settings, root: Path, left_out: tuple[Restrict
     """Restrict the settings of an untrusted repository; a foreign index moves the index to the user's cache."""
     if not settings.storage.directory and is_foreign_index(root):
         elsewhere = str(find_fallback_folder(root))
-        reason = f"came with the repository or another installation, and is not believed; the index is in {elsewhere}"
+        reason = f"came with the repository or another installation, and is ignored; the index is in {elsewhere}"
         left_out = (*left_out, Restriction(f"{INDEX_FOLDER}/", "", "", reason))
         storage = settings.storage.model_copy(update={"directory": elsewhere})
         settings = settings.model_copy(update={"storage": storage})

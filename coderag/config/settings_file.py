@@ -103,7 +103,7 @@ def translate_permission_error(root: Path) -> Iterator[None]:
     try:
         yield
     except PermissionError as error:
-        message = f"the settings in {root} cannot be looked for: permission denied"
+        message = f"the settings in {root} cannot be read: permission denied"
         raise ConfigurationError(message, hint="Make the directory readable for this user.") from error
 
 

@@ -38,7 +38,7 @@ def read_trusted_folders() -> list[Path]:
         _logger.info("%s cannot be read: %s", path, error)
         return []
     except (OSError, ValueError) as error:
-        _logger.warning("%s is not used, so no repository is trusted: %s", path, error)
+        _logger.warning("%s is ignored, so no repository is trusted: %s", path, error)
         return []
 
 
@@ -62,7 +62,7 @@ def trust(root: Path) -> bool:
     """
     folder = resolve_folder(root)
     if is_too_wide(folder):
-        message = f"{folder} is too wide to be trusted: whatever is ever put below it would be, too"
+        message = f"{folder} is too wide to be trusted: everything below it would be trusted, too"
         raise ConfigurationError(message, hint="Trust single repositories, or a folder that holds only your own.")
     return _change(lambda folders: folders | {folder})
 
@@ -96,7 +96,7 @@ def _read_marks(path: Path) -> list[Path]:
         if os.name == "posix":
             status = os.fstat(file.fileno())
             if status.st_uid != os.geteuid() or status.st_mode & _WRITABLE_BY_OTHERS:
-                raise ValueError("it is not this user's, or others may write it")
+                raise ValueError("it belongs to another user, or others can write it")
         text = file.read(_MAX_BYTES + 1)
     content = json.loads(text) if len(text) <= _MAX_BYTES else None
     folders = content.get("folders") if isinstance(content, dict) and content.get("version") == _VERSION else None

@@ -146,7 +146,7 @@ class Chat:
         answer = None
         async for event in self.astream(text):
             if isinstance(event, Approval):
-                hint = 'Raise chat.confirm_tokens, or use `astream`, and `astream("", approve=True)` to agree.'
+                hint = 'Raise chat.confirm_tokens, or use `astream` and continue with `astream("", approve=True)`.'
                 raise ModelError(f"the language model was not asked: {event.reason}", hint=hint)
             answer = event.answer
         if answer is None:
@@ -231,7 +231,7 @@ class ChatThreads:
         """
         state = run_sync(self._memory.read_state(validate_thread(thread)))
         if not state:
-            raise InvalidQueryError(f"there is no conversation {thread!r}", hint="`coderag chat --list` shows them.")
+            raise InvalidQueryError(f"no conversation {thread!r}", hint="`coderag chat --list` shows them.")
         return export_conversation(thread, state.get("exchanges", []), format)
 
     def delete(self, thread: str) -> bool:

@@ -54,7 +54,7 @@ def as_tool(
         ConfigurationError: Its settings are invalid, or the tool or framework is unknown.
     """
     if tool not in AGENT_TOOLS:
-        raise ConfigurationError(f"there is no tool {tool!r}; there are {', '.join(AGENT_TOOLS)}")
+        raise ConfigurationError(f"unknown tool {tool!r}; known tools: {', '.join(AGENT_TOOLS)}")
     agent_tool: StructuredTool | FunctionTool = _load_maker(framework)(
         AgentRepository(repository, index=index), AGENT_TOOLS[tool]
     )
@@ -83,7 +83,7 @@ def as_tools(
 
 def _load_maker(framework: Framework) -> Callable[[AgentRepository, AgentTool], Any]:
     if framework not in _TOOL_MAKERS:
-        raise ConfigurationError(f"there are no tools for {framework!r}; there are for {' and '.join(_TOOL_MAKERS)}")
+        raise ConfigurationError(f"unknown framework {framework!r}; known frameworks: {', '.join(_TOOL_MAKERS)}")
     module, function = _TOOL_MAKERS[framework]
     maker: Callable[[AgentRepository, AgentTool], Any] = getattr(import_module(module), function)
     return maker

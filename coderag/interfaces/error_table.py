@@ -49,26 +49,26 @@ class ErrorRow:
 
 ERROR_TABLE: Final[Mapping[type[CodeRAGError], ErrorRow]] = MappingProxyType(
     {
-        CodeRAGError: ErrorRow(1, "an error without a code of its own", 500),
-        InvalidQueryError: ErrorRow(2, "wrong usage: the command line or the query", 422),
-        UnknownNameError: ErrorRow(2, "wrong usage: the command line or the query", 404),
-        AmbiguousNameError: ErrorRow(2, "wrong usage: the command line or the query", 409),
-        ConfigurationError: ErrorRow(3, "settings, or a file to be written, cannot be used", 409),
-        IngestionError: ErrorRow(4, "the folder to work on cannot be used or indexed", 422),
-        ForbiddenRootError: ErrorRow(4, "the folder to work on cannot be used or indexed", 403),
-        UnsupportedLanguageError: ErrorRow(4, "the folder to work on cannot be used or indexed", 422),
+        CodeRAGError: ErrorRow(1, "other error", 500),
+        InvalidQueryError: ErrorRow(2, "invalid command line or query", 422),
+        UnknownNameError: ErrorRow(2, "invalid command line or query", 404),
+        AmbiguousNameError: ErrorRow(2, "invalid command line or query", 409),
+        ConfigurationError: ErrorRow(3, "invalid settings, or a file that cannot be written", 409),
+        IngestionError: ErrorRow(4, "the folder cannot be used or indexed", 422),
+        ForbiddenRootError: ErrorRow(4, "the folder cannot be used or indexed", 403),
+        UnsupportedLanguageError: ErrorRow(4, "the folder cannot be used or indexed", 422),
         StoreError: ErrorRow(10, "the index on disk cannot be read or written", 503),
-        IndexNotFoundError: ErrorRow(11, "there is no index yet", 404),
+        IndexNotFoundError: ErrorRow(11, "no index yet", 404),
         IndexVersionError: ErrorRow(12, "the index has another format", 409),
-        IndexModelError: ErrorRow(13, "the index was made with another embedding model", 409),
+        IndexModelError: ErrorRow(13, "the index has another embedding model", 409),
         IndexLockedError: ErrorRow(14, "another process is writing the index", 423),
-        StorageFullError: ErrorRow(15, "no space is left", 507),
+        StorageFullError: ErrorRow(15, "no space left", 507),
         RetrievalError: ErrorRow(20, "the query failed", 422),
         ModelError: ErrorRow(30, "a model failed", 502),
-        ModelAuthenticationError: ErrorRow(31, "a model's key is missing or was refused", 424),
+        ModelAuthenticationError: ErrorRow(31, "the API key of a model is missing or was rejected", 424),
         ModelUnavailableError: ErrorRow(32, "a model is unreachable", 503),
-        ServiceError: ErrorRow(40, "the service cannot be started or used", 503),
-        ServiceBusyError: ErrorRow(41, "the service has too much to do", 429),
+        ServiceError: ErrorRow(40, "the service is unavailable", 503),
+        ServiceBusyError: ErrorRow(41, "the service is overloaded", 429),
     }
 )
 
@@ -82,10 +82,10 @@ INTERRUPTED: Final = 130
 
 OTHER_CODES: Final[Mapping[int, str]] = MappingProxyType(
     {
-        SUCCESS: "done; also when nothing was found",
+        SUCCESS: "success, even without results",
         PARTIAL_INDEX: "indexed, but some files failed",
-        BELOW_THRESHOLD: "measured, and not good enough",
-        INTERNAL_ERROR: "a fault in CodeRAG",
+        BELOW_THRESHOLD: "a threshold was missed",
+        INTERNAL_ERROR: "internal error",
         OUTPUT_ERROR: "the output cannot be written",
         INTERRUPTED: "interrupted",
     }

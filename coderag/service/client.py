@@ -80,7 +80,7 @@ class ServiceClient:
         try:
             return json.loads(content)
         except ValueError as error:
-            raise ServiceError(f"the service sent no JSON: {error}") from error
+            raise ServiceError(f"the service sent invalid JSON: {error}") from error
 
     def stream_events(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Iterator[ServerEvent]:
         """Yield the server-sent events of a request. Raises as `call`; an ``error`` event is raised, too."""
@@ -113,7 +113,7 @@ def _parse_event(name: str, data: str) -> ServerEvent:
     try:
         value = json.loads(data)
     except ValueError as error:
-        raise ServiceError(f"the service sent no JSON: {error}") from error
+        raise ServiceError(f"the service sent invalid JSON: {error}") from error
     if name == "error":
         raise to_error(value if isinstance(value, dict) else {})
     return ServerEvent(name, value)
@@ -126,7 +126,7 @@ def _parse_refusal(status: int, content: bytes) -> CodeRAGError:
         problem = None
     if isinstance(problem, dict):
         return to_error(problem)
-    return ServiceError(f"the service answered with status {status}")
+    return ServiceError(f"the service replied with status {status}")
 
 
 def to_error(problem: Mapping[str, Any]) -> CodeRAGError:

@@ -146,7 +146,7 @@ def _read_headers(reader: BufferedReader) -> dict[str, str]:
 def _read_line(reader: BufferedReader) -> bytes:
     line = reader.readline(_MAX_LINE_BYTES)
     if not line.endswith(b"\n"):
-        raise ValueError("the reply ends in the midst of a line")
+        raise ValueError("the reply ends within a line")
     return line.strip()
 
 
@@ -158,4 +158,4 @@ def _read_exactly(reader: BufferedReader, size: int) -> bytes:
 
 
 def _make_broken_error(error: Exception) -> ServiceError:
-    return ServiceError(f"the service broke off: {error or type(error).__name__}")
+    return ServiceError(f"the connection to the service broke off: {error or type(error).__name__}")

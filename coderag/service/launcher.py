@@ -72,8 +72,8 @@ def start_in_background(options: Sequence[str] = ()) -> tuple[ServiceAddress, bo
 def _refuse_other_environment(running: ServiceAddress) -> None:
     if running.version == __version__ and running.environment != compute_fingerprint():
         raise ServiceError(
-            f"a service runs already (process {running.pid}), of another environment or installation",
-            hint="End it with 'coderag serve --stop', or use its environment.",
+            f"a service of another environment or installation is already running (process {running.pid})",
+            hint="Stop it with 'coderag serve --stop', or use its environment.",
         )
 
 
@@ -122,7 +122,7 @@ def _wait_for_service(child: "subprocess.Popen[bytes]", log: Path, log_offset: i
         if exit_code == 0:  # another service was faster and will reply soon
             deadline = min(deadline, time.monotonic() + _STOP_TIMEOUT_S)
         elif exit_code:
-            raise ServiceError(f"the service ended at once: {_read_last_error(log, log_offset)}", hint=f"See {log}.")
+            raise ServiceError(f"the service failed to start: {_read_last_error(log, log_offset)}", hint=f"See {log}.")
         time.sleep(_POLL_INTERVAL_S)
     if child.poll() is None:
         child.terminate()
@@ -135,7 +135,7 @@ def _read_last_error(log: Path, log_offset: int) -> str:
     with log.open("rb") as file:
         file.seek(log_offset)
         lines = [line for line in file.read().decode("utf-8", "replace").splitlines() if line.strip()]
-    error_lines = [line for line in lines if line.startswith("error:")] or lines or ["it said nothing"]
+    error_lines = [line for line in lines if line.startswith("error:")] or lines or ["no output"]
     return error_lines[-1].removeprefix("error:").strip()
 
 
@@ -161,7 +161,7 @@ def stop_service() -> ServiceAddress | None:
     if not _wait_until_free(lock, _STOP_TIMEOUT_S):
         _send_signal(address, getattr(signal, "SIGKILL", signal.SIGTERM))
         if not _wait_until_free(lock, _KILL_TIMEOUT_S):
-            raise ServiceError(f"the service (process {address.pid}) does not end", hint="End the process yourself.")
+            raise ServiceError(f"the service (process {address.pid}) does not stop", hint="Kill the process.")
     return address
 
 

@@ -45,10 +45,10 @@ def open_remote(
     try:
         reply = client.call("POST", REPOSITORY_PATH, {"root": str(real_root), "variables": sorted(names)})
     except CodeRAGError as error:
-        _log.info("not through the service: %s", error)
+        _log.info("not using the service: %s", error)
         return None
     if reply["digest"] != compute_digest(names):
-        _log.info("not through the service: variables that the repository's settings name have other values there")
+        _log.info("not using the service: variables that the repository's settings name have other values there")
         return None
     restrictions = reply["restrictions"]
     return RemoteCodeRAG(real_root, client, open_local, on_served=partial(warn, restrictions) if restrictions else None)

@@ -14,11 +14,11 @@ from coderag.errors import (
     ModelAuthenticationError,
     ServiceError,
 )
-from coderag.retrieval.text_search.text_matches import DEFAULT_MAX_MATCHES
 from coderag.schema.answers import Answer, AnswerEvent
 from coderag.schema.context import AssembledContext
 from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
 from coderag.schema.search import Filters, SearchHit, SearchHits
+from coderag.schema.text_matches import DEFAULT_MAX_MATCHES
 from coderag.schema.vocabulary import ContextFormat
 from coderag.service import reply_parsers
 from coderag.service.client import API_PREFIX, ServiceClient, to_error
@@ -26,7 +26,7 @@ from coderag.service.remote_graph import RemoteGraph
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
-    from coderag.retrieval.text_search.text_matches import TextMatches
+    from coderag.schema.text_matches import TextMatches
 
 FALLBACK_ERRORS: Final = (ServiceError, ConfigurationError, ModelAuthenticationError, IngestionError)
 """Errors that the service itself may cause.
@@ -258,7 +258,7 @@ class RemoteCodeRAG:
 
 
 def _log_fallback(error: CodeRAGError) -> None:
-    _log.info("not through the service: %s", error)
+    _log.info("not using the service: %s", error)
 
 
 def _to_filter_body(filters: Filters | None) -> dict[str, object] | None:

@@ -5,13 +5,13 @@ from dataclasses import fields
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
-from coderag.retrieval.text_search.text_matches import TextMatch, TextMatches
 from coderag.schema.answers import Answer
 from coderag.schema.context import AssembledContext
 from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
 from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
 from coderag.schema.records import to_answer, to_context
 from coderag.schema.search import SearchHit, SearchHits
+from coderag.schema.text_matches import TextMatch, TextMatches
 
 Record = Mapping[str, Any]
 

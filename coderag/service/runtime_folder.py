@@ -11,7 +11,7 @@ from coderag.errors import ConfigurationError, ServiceError
 from coderag.system.atomic_write import PRIVATE_MODE, atomic_write
 
 _FOLDER_NAME: Final = "coderag"
-_HINT: Final = "Set XDG_RUNTIME_DIR to a folder that only you may enter."
+_HINT: Final = "Set XDG_RUNTIME_DIR to a folder that only you can enter."
 
 
 def find_runtime_folder(*, create: bool) -> Path:
@@ -31,7 +31,7 @@ def find_runtime_folder(*, create: bool) -> Path:
     except FileNotFoundError:
         return folder
     except OSError as error:
-        message = f"{folder}: the folder of the service cannot be made: {error.strerror or error}"
+        message = f"{folder}: the service folder cannot be created: {error.strerror or error}"
         raise ServiceError(message, hint=_HINT) from error
     _check_access(folder, status)
     return folder
@@ -66,12 +66,14 @@ def _check_access(folder: Path, status: os.stat_result) -> None:
     if sys.platform == "win32":  # user folders are private on Windows
         return
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
-        raise ServiceError(f"{folder}: is no folder of this user, so the service cannot use it", hint=_HINT)
+        raise ServiceError(f"{folder}: does not belong to this user, so the service cannot use it", hint=_HINT)
     if stat.S_IMODE(status.st_mode) & 0o077:
         try:
             folder.chmod(0o700)
         except OSError as error:
-            raise ServiceError(f"{folder}: others may enter it, and that cannot be changed", hint=_HINT) from error
+            raise ServiceError(
+                f"{folder}: other users can enter it, and its permissions cannot be changed", hint=_HINT
+            ) from error
 
 
 def write_private_file(path: Path, content: bytes) -> None:

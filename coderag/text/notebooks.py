@@ -1,8 +1,8 @@
 """Jupyter notebooks as readable text: their cells, without the surrounding JSON.
 
 Every reader of repository files uses `to_readable_text`, so that all see the same lines. Line numbers of the text are those
-of the file. A source line of a cell is decoded, the line above a cell is a marker (``# %%``, ``# %% [markdown]``, ``# %%
-[julia]``), and lines of outputs and metadata are empty.
+of the file. A source line of a cell is decoded, and the line above a cell is a marker (``# %%``, ``# %% [markdown]``,
+``# %% [julia]``). Lines of outputs and metadata are empty.
 """
 
 import json

@@ -24,7 +24,7 @@ def check_allowed(path: Path, allowed: Sequence[Path]) -> Path:
     if allowed and not _is_inside(path, allowed):
         allowed_list = ", ".join(str(folder) for folder in allowed)
         hint = f"Allowed are folders in or below {allowed_list}; `coderag serve --allow-root` adds one."
-        raise ForbiddenRootError(f"{path}: outside of the folders that may be opened", hint=hint)
+        raise ForbiddenRootError(f"{path}: outside the allowed folders", hint=hint)
     return check_root(path)
 
 

@@ -204,7 +204,7 @@ class IndexQueue:
             self._fail(entry, error)
         except Exception as error:  # an internal error ends one job, not the queue
             _logger.exception("Indexing %s failed", entry.request.root)
-            self._fail(entry, IngestionError(f"{entry.request.root}: {error!r}", hint="This is a fault of CodeRAG."))
+            self._fail(entry, IngestionError(f"{entry.request.root}: {error!r}", hint="This is a bug in CodeRAG."))
         else:
             self._end(entry, {"state": "done", "report": report})
 

@@ -81,7 +81,7 @@ def note_repository(root: Path, index: Path | None = None) -> None:
     try:
         Registry().note(root, index)
     except CodeRAGError as error:
-        _logger.info("%s is not noted among the known repositories: %s", root, error)
+        _logger.info("%s is not recorded in the registry: %s", root, error)
 
 
 class Registry:
@@ -104,7 +104,7 @@ class Registry:
         except FileNotFoundError:
             return []
         except OSError as error:
-            _logger.warning("The known repositories cannot be read: %s", error)
+            _logger.warning("The registry cannot be read: %s", error)
             return []
         try:
             entries = _parse(content)
@@ -172,7 +172,7 @@ class Registry:
         aside = self._path.with_name(f"{self._path.name}.damaged")
         with suppress(OSError):
             self._path.replace(aside)
-            _logger.warning("%s made no sense (%s) and was moved to %s", self._path, reason, aside)
+            _logger.warning("%s is damaged (%s) and was moved to %s", self._path, reason, aside)
 
 
 def choose_unique_name(root: Path, taken_names: Sequence[str]) -> str:

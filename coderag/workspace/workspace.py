@@ -221,7 +221,7 @@ class Workspace:
     def _resolve_path(self, place: str | Path) -> Path:
         """Resolve a folder or name to a folder that may be opened."""
         if not str(place):
-            raise IngestionError("no repository is named", hint="Give its folder, or the name of a known one.")
+            raise IngestionError("no repository is given", hint="Give a folder or the name of a known repository.")
         entry = self._find_named(place)
         try:
             return check_allowed(Path(entry.root if entry else place), self.options.allowed_roots)
@@ -262,7 +262,7 @@ class Workspace:
         try:
             return self._registry.note(path, index).name
         except StoreError as error:
-            _logger.info("%s is not noted among the known repositories: %s", path, error)
+            _logger.info("%s is not recorded in the registry: %s", path, error)
             return choose_unique_name(path, [repository.name for repository in self._open_repositories.values()])
 
     def _note_use(self, repository: OpenRepository) -> None:

@@ -65,7 +65,7 @@ class WriterProcess:
             )
         except OSError as error:
             hint = "Close other programs, or index with `coderag index` while no service runs."
-            raise IngestionError(f"no process to index with can be started: {error}", hint=hint) from error
+            raise IngestionError(f"the indexing process cannot be started: {error}", hint=hint) from error
         self._tasks = cast("IO[bytes]", self._process.stdin)
         self._replies = cast("IO[bytes]", self._process.stdout)
 
@@ -123,4 +123,4 @@ class WriterProcess:
         self.kill()
         ending = describe_exit(self._process.wait())
         hint = "The index is intact. Try again; if memory ran out, a smaller `ingestion.workers` needs less."
-        return WriterDiedError(f"{task.root}: the process that indexes ended in the middle of it ({ending})", hint=hint)
+        return WriterDiedError(f"{task.root}: the indexing process died ({ending})", hint=hint)

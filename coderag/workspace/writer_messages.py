@@ -71,7 +71,7 @@ def parse_reply(line: bytes) -> WriterReply:
         case {"error": {"class": name, "message": message, "hint": hint}}:
             return (find_error_class(name) or CodeRAGError)(message, hint=hint)
         case _:
-            raise ValueError(f"the writer process said {line[:200]!r}")
+            raise ValueError(f"the writer process sent {line[:200]!r}")
 
 
 def _write_line(stream: IO[bytes], record: Mapping[str, object]) -> None:

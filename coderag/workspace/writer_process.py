@@ -63,7 +63,7 @@ class IndexingLoop:
         except Exception as error:  # top of the process: the workspace reports it
             _logger.exception("Indexing %s failed", task.root)
             result = IngestionError(
-                f"{task.root}: indexing failed inside: {error!r}", hint="This is a fault of CodeRAG."
+                f"{task.root}: indexing failed with an internal error: {error!r}", hint="This is a bug in CodeRAG."
             )
         self._reply(result)
         trim_heap()

@@ -190,7 +190,7 @@ def test_an_address_that_others_reach_is_refused_without_tls(machine: Machine) -
 def test_a_port_that_is_taken_is_told(machine: Machine) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = machine.run("serve", "--background", "--port", str(taken.getsockname()[1]))
-    assert (done.returncode, "cannot be listened on" in done.stderr) == (40, True)
+    assert (done.returncode, "cannot listen on" in done.stderr) == (40, True)
 
 
 def test_ctrl_c_ends_a_service_in_the_foreground(machine: Machine) -> None:

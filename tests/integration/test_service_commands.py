@@ -180,7 +180,7 @@ def test_other_values_of_variables_that_settings_name_are_minded(
     as_user.setenv("NAME_OF_PROJECT", "mine")
     with caplog.at_level("INFO", "coderag.service"):
         assert told("search", "login", "-C", str(root))[0] == 0
-    assert "not through the service" in caplog.text
+    assert "not using the service" in caplog.text
 
 
 def test_other_settings_in_the_environment_are_minded(machine: Machine) -> None:

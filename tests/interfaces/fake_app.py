@@ -5,7 +5,7 @@
 
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType, SimpleNamespace
@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from coderag.config.sections import IngestionSettings, ServiceSettings, StorageSettings
 from coderag.errors import IndexLockedError, IndexNotFoundError, InvalidQueryError, ModelError
 from coderag.retrieval.explanation import ExplainedSnippet, Explanation
-from coderag.retrieval.text_search.text_matches import TextMatch, TextMatches
 from coderag.schema.answers import Answer, AnswerEvent, Citation
 from coderag.schema.context import AssembledContext, ContextItem, ContextSection, Omission
 from coderag.schema.index_plan import EmbeddingPlan, Estimate, Exclusion, FileTotals, IndexPlan
 from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
 from coderag.schema.search import Filters, SearchHit, SearchHits
+from coderag.schema.text_matches import TextMatch, TextMatches
 from tests.interfaces.fake_graph import FakeGraph
 
 if TYPE_CHECKING:
@@ -285,6 +285,7 @@ class FakeCodeRAG:
         token_budget: int | None = None,
         filters: Filters | None = None,
         format: str = "markdown",  # noqa: A002  # as of `CodeRAG`
+        shown: Sequence[str] = (),
         session: str | None = None,
     ) -> AssembledContext:
         if format != "markdown" or session:
@@ -315,6 +316,10 @@ class FakeCodeRAG:
     ) -> AssembledContext:
         self.calls.append(("read", (places, token_budget, format)))
         return self.context(", ".join(places), token_budget=token_budget)
+
+    def definition(self, name: str) -> list[SearchHit]:
+        self._begin("definition", name)
+        return [] if name == "missing" else list(self.search(name))
 
     def forget(self, session: str) -> bool:
         self.calls.append(("forget", session))

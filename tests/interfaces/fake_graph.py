@@ -124,6 +124,46 @@ class FakeGraph:
         self._begin("callees", (name, depth, candidates))
         return self._neighbours(name, CALLEES, candidates=candidates)
 
+    def imports(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        self._begin("imports", (name, depth, candidates))
+        return self._neighbours(name, CALLERS, candidates=candidates)
+
+    def importers(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        self._begin("importers", (name, depth, candidates))
+        return self._neighbours(name, CALLERS, candidates=candidates)
+
+    def bases(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        self._begin("bases", (name, depth, candidates))
+        return self._neighbours(name, CALLERS, candidates=candidates)
+
+    def subclasses(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        self._begin("subclasses", (name, depth, candidates))
+        return self._neighbours(name, CALLERS, candidates=candidates)
+
+    def implementations(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        self._begin("implementations", (name, depth, candidates))
+        return self._neighbours(name, CALLERS, candidates=candidates)
+
+    def overrides(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        self._begin("overrides", (name, depth, candidates))
+        return self._neighbours(name, CALLERS, candidates=candidates)
+
+    def overridden(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        self._begin("overridden", (name, depth, candidates))
+        return self._neighbours(name, CALLERS, candidates=candidates)
+
+    def impact(self, name: str, depth: int = 3, *, candidates: bool = False) -> list[GraphNeighbour]:
+        self._begin("impact", (name, depth, candidates))
+        return self._neighbours(name, CALLERS, candidates=candidates)
+
+    def references(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
+        self._begin("references", (name, candidates))
+        return self._neighbours(name, CALLERS, candidates=candidates)
+
+    def documents(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
+        self._begin("documents", (name, candidates))
+        return self._neighbours(name, CALLERS, candidates=candidates)
+
     def tests(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
         self._begin("tests", (name, candidates))
         found = [make_neighbour(relation="test_for", path="tests/test_a.py", evidence="tests/test_a.py", role="test")]

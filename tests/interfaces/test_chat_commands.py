@@ -133,7 +133,7 @@ def test_show_prints_a_place_that_is_typed_within_its_declaration(talk) -> None:
 def test_show_tells_which_numbers_there_are(asked) -> None:
     with pytest.raises(InvalidQueryError) as error:
         run_command(asked, "/show 99")
-    assert error.value.hint == f"The numbers go from 1 to {len(asked.cited)}."
+    assert error.value.hint == f"Citations are numbered from 1 to {len(asked.cited)}."
 
 
 @pytest.mark.parametrize("command", ["/show", "/show 1", "/open", "/open 2"])

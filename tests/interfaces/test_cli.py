@@ -192,7 +192,7 @@ def test_context_prints_lines_of_files(coderag) -> None:
 
 def test_context_forgets_a_session(coderag) -> None:
     assert coderag("context", "--session", "chat", "--forget").stderr == "session chat: forgotten\n"
-    assert coderag("context", "--session", "none", "--forget").stderr == "session none: there was none\n"
+    assert coderag("context", "--session", "none", "--forget").stderr == "session none: not found\n"
     coderag("context", "login", "--session", "chat", "--forget")
     assert [call for call, _ in coderag.calls] == ["forget", "context options", "context"]
 
@@ -226,10 +226,10 @@ def test_ask_prints_markdown_and_the_verdict_on_its_citations(coderag) -> None:
 def test_ask_says_what_is_weak_and_what_is_not_verified(coderag) -> None:
     result = coderag("ask", "login", behaviour="weak")
     assert result.stdout.endswith("1 of 2 claims verified\n")
-    weak = "evidence: weak (these are the nearest, not a sure answer)"
+    weak = "evidence: weak (nearest results, not a certain answer)"
     assert result.stderr == f"not verified: src/old.py:1-2: the file has changed\n{weak}\n"
     nothing = coderag("ask", "login", behaviour="nothing")
-    assert nothing.stderr == "evidence: not found (nothing here seems to be about it)\n"
+    assert nothing.stderr == "evidence: not found (nothing relevant was found)\n"
 
 
 def test_ask_json_keys(coderag) -> None:

@@ -183,7 +183,7 @@ def test_a_slash_in_a_pipe_is_no_command(piped) -> None:
 
 def test_conversations_are_listed_exported_and_deleted(piped, tmp_path) -> None:
     assert piped("", "--resume")[0] == 2
-    assert piped("", "--list") == (0, "", "there are no conversations yet: `coderag chat` begins one\n")
+    assert piped("", "--list") == (0, "", "no conversations yet: start one with `coderag chat`\n")
     piped("who calls round_up?\n", "--thread", "mine")
     piped("who calls it?\n", "--resume")
     _, listed, _ = piped("", "--list")
@@ -305,7 +305,7 @@ def test_ctrl_c_empties_the_line_and_ends_at_an_empty_prompt_when_pressed_twice(
     person.ready(0)
     person.type("nothing of this\x03")
     person.type("\x03")
-    person.see("Ctrl-C again ends the conversation")
+    person.see("press Ctrl-C again to exit")
     person.ready(0)
     person.type("\x03")
     assert person.ended() == 0
@@ -323,7 +323,7 @@ def test_ctrl_c_ends_the_answer_and_retry_asks_again(at_terminal, shop) -> None:
         person.type("how does round_up work?\r")
         person.see("The first words")
         person.type("typed too early\r\x03")
-        person.see("ended; /retry asks it again")
+        person.see("interrupted; /retry asks again")
         person.ready(0)
         person.type("/retry\r")
         person.see("rounds a value up")
@@ -405,7 +405,7 @@ def test_two_terminals_in_one_conversation(at_terminal, shop) -> None:
         second.type("what does Cart do?\r")
         second.see("error: the conversation mine is in use elsewhere")
         first.type("\x03")
-        first.see("ended; /retry asks it again")
+        first.see("interrupted; /retry asks again")
         second.type("/retry\r")
         second.see("rounds a value up")
         second.ready(1)

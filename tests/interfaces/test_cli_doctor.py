@@ -19,9 +19,9 @@ def test_each_check_is_a_line_with_its_mark(coderag) -> None:
     result = coderag("doctor", "--only", "settings")
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
-        "✓ settings.files    no file: the defaults hold",
-        "✓ settings.trust    the repository's files may say everything",
-        "✓ settings.keys     none where others can read them",
+        "✓ settings.files    no settings file: defaults apply",
+        "✓ settings.trust    the repository is trusted",
+        "✓ settings.keys     no exposed keys or passwords",
         "✓ settings.extras   none is needed",
         "✓ settings.prompts  those of the package",
         "",
@@ -43,7 +43,7 @@ def test_offline_is_no_failure(coderag, tmp_path) -> None:
     (tmp_path / ".coderag.yaml").write_text(f"llm: {{provider: ollama, base_url: '{closed_port()}'}}", encoding="utf-8")
     result = coderag("doctor", "--only", "llm", "--offline")
     assert result.exit_code == 0
-    assert "- llm.server   not tried: it would connect to a server\n" in result.stdout
+    assert "- llm.server   skipped: it connects to a server\n" in result.stdout
 
 
 def test_json_has_all_that_was_found(coderag, tmp_path) -> None:

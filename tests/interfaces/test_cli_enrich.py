@@ -53,7 +53,7 @@ def test_a_run_says_what_was_written(coderag) -> None:
     assert result.exit_code == 0
     rows = {label: value.strip() for label, value in rows_of(result).items()}
     assert result.stdout.startswith(f"summarised {coderag.root}\n")
-    assert rows["ended"] == "nothing is left to do"
+    assert rows["ended"] == "complete"
     assert rows["written"] == "7 pieces of code, 3 files, 2 folders"
     assert rows["summaries"] == "7 of 7 pieces of code"
     assert rows["model"] == "scripted/1"
@@ -77,7 +77,7 @@ def test_a_cost_is_told_where_there_are_prices(coderag) -> None:
 
 
 def test_a_limit_ends_the_run(coderag) -> None:
-    assert "the limit is reached" in coderag("enrich", "--limit", "2").stdout
+    assert "limit reached" in coderag("enrich", "--limit", "2").stdout
 
 
 def test_what_failed_is_listed_and_the_exit_code_says_so(coderag) -> None:
@@ -99,7 +99,7 @@ def test_an_interrupted_run_says_what_it_has_kept_and_the_exit_code_says_so(code
     coderag.settings = {"summaries": {"batch": 3}, "llm": {"concurrency": 1}}
     coderag.model = ScriptedModel(interrupting)
     result = coderag("enrich")
-    assert (result.exit_code, result.stderr) == (130, "interrupted; an index that was there is intact\n")
+    assert (result.exit_code, result.stderr) == (130, "interrupted; an existing index is intact\n")
     assert rows_of(result)["ended"].strip() == "stopped"
     assert rows_of(result)["written"].strip() == "3 pieces of code"
     assert "  summaries  3 of 7 by scripted/1\n" in coderag("status").stdout
@@ -116,7 +116,7 @@ def test_an_interrupted_run_as_json_is_the_report_and_an_error(coderag) -> None:
 def test_following_is_ended_by_an_interrupt_and_that_is_no_error(coderag) -> None:
     coderag.model = ScriptedModel(interrupting)
     result = coderag("enrich", "--watch")
-    assert (result.exit_code, result.stderr) == (0, f"following {coderag.root} (Ctrl-C ends it)\n")
+    assert (result.exit_code, result.stderr) == (0, f"following {coderag.root} (press Ctrl-C to stop)\n")
 
 
 def test_a_model_that_is_unreachable_is_an_error(coderag) -> None:
@@ -142,7 +142,7 @@ def test_a_plan_sends_nothing_and_says_how_much_it_would_be(coderag) -> None:
     assert rows["to do"] == "7 pieces of code"
     assert rows["written"] == "0 of 7 pieces of code"
     assert rows["cost"].startswith("about ")
-    assert rows["time"] == "not known before the first run"
+    assert rows["time"] == "unknown before the first run"
     assert ":" in rows["first"]
 
 

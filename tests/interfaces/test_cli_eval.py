@@ -145,7 +145,7 @@ def test_without_the_option_a_regression_is_only_told(kept, tmp_path):
     [
         (("--engine", "google"), "there is no engine 'google'"),
         (("--off", "magic"), "there is no signal 'magic' to switch off"),
-        (("--engine", "bm25", "--off", "dense"), "--off goes with the engine coderag only"),
+        (("--engine", "bm25", "--off", "dense"), "--off requires the engine coderag"),
         (("--engine", "semble"), "the engine semble is not installed"),
         (("--engine", "bm25", "--answers"), "the engine bm25 writes no answers"),
         (("--fail-under", "hit@5"), "'hit@5' is no threshold"),

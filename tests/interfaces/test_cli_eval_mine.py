@@ -76,7 +76,7 @@ def test_a_golden_set_of_history_and_tests_can_be_run(shop, tmp_path):
     golden = tmp_path / "golden.jsonl"
     result = coderag("eval", "mine", "-C", shop, "--out", golden)
     assert result.exit_code == 0
-    assert result.stdout.startswith(f"{golden}: 2 questions, 0 of them with the name of an answer in it\n")
+    assert result.stdout.startswith(f"{golden}: 2 questions, 0 of them naming an answer\n")
     assert "commits: 3 looked at, 1 made a question" in result.stdout
     assert "  1  too few words" in result.stdout
     assert [question.question for question in load_golden(golden).questions] == [

@@ -84,7 +84,7 @@ def test_uncertain_ones_are_listed_only_when_asked_for_but_counted(coderag) -> N
 def test_a_limit_says_what_it_leaves_out(coderag) -> None:
     result = coderag("graph", "callers", "many", "--limit", "3")
     assert len(result.stdout.splitlines()) == 3
-    assert result.stderr == "left out: 97 (--limit takes more)\n"
+    assert result.stderr == "left out: 97 (raise --limit)\n"
     assert json_of(coderag("graph", "callers", "many", "-n", "3", "--json"))["left_out"] == 97
     assert len(coderag("graph", "callers", "many").stdout.splitlines()) == 100
 
@@ -158,7 +158,7 @@ def test_a_diagram_has_at_most_60_nodes_unless_more_are_asked_for(coderag) -> No
     result = coderag("graph", "callers", "many", "--mermaid")
     assert result.stdout.count('["method f') == 60
     assert "... and 40 more" in result.stdout
-    assert result.stderr == "left out: 40 (--limit takes more)\n"
+    assert result.stderr == "left out: 40 (raise --limit)\n"
     assert coderag("graph", "callers", "many", "--mermaid", "-n", "100").stdout.count('["method f') == 100
 
 

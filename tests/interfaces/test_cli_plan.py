@@ -68,7 +68,7 @@ def test_plan_says_what_a_server_is_sent_and_what_it_costs(coderag) -> None:
 
 def test_plan_says_what_an_interrupted_switch_has_paid_for(coderag) -> None:
     text = coderag("index", "--plan", behaviour="resumed").stdout
-    assert "tokens (3,000 more are kept from an earlier run)\n" in text
+    assert "tokens (3,000 more are cached from an earlier run)\n" in text
 
 
 def test_plan_without_a_price_says_how_to_set_it(coderag) -> None:

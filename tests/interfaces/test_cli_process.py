@@ -57,7 +57,7 @@ def test_ctrl_c_ends_with_130(process) -> None:
     assert child.stderr.readline() == "WAITING\n"
     child.send_signal(signal.SIGINT)
     stdout, stderr = child.communicate(timeout=30)
-    assert (child.returncode, stdout, stderr) == (130, "", "interrupted; an index that was there is intact\n")
+    assert (child.returncode, stdout, stderr) == (130, "", "interrupted; an existing index is intact\n")
 
 
 @posix

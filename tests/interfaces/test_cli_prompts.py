@@ -38,7 +38,7 @@ def test_list_shows_an_own_text_that_cannot_be_used(coderag, own) -> None:
     own.write_text("Asked: {{question}}", encoding="utf-8")
     result = coderag("prompts", "list")
     assert result.exit_code == 0
-    assert f"own text cannot be used: {own} has no front matter" in result.stdout
+    assert f"custom text is invalid: {own} has no front matter" in result.stdout
 
 
 def test_show_prints_the_text_in_force(coderag, own) -> None:

@@ -69,8 +69,8 @@ def test_the_mark_is_listed_and_removed(coderag, root) -> None:
         "file": find_trust_file().as_posix(),
         "folders": [root.as_posix()],
     }
-    assert coderag("trust", "--remove").stdout == f"trusted no longer: {root}\n"
-    assert coderag("trust", "--remove").stdout == f"was not marked: {root}\n"
+    assert coderag("trust", "--remove").stdout == f"no longer trusted: {root}\n"
+    assert coderag("trust", "--remove").stdout == f"was not trusted: {root}\n"
     assert coderag("trust", "--list").stdout == ""
 
 
@@ -109,7 +109,7 @@ def test_a_folder_that_is_not_there_is_told(coderag, tmp_path) -> None:
 def test_doctor_tells_what_is_not_used(coderag, root) -> None:
     result = coderag("doctor", "--only", "settings")
     assert "! settings.trust    not used: .coderag.yaml, line 3: llm.provider" in result.stdout
-    assert "`coderag trust` shows and allows them" in result.stdout
+    assert "review and allow them with `coderag trust`" in result.stdout
 
 
 def test_status_lists_what_is_not_used(coderag) -> None:

@@ -121,7 +121,7 @@ def test_ctrl_c_is_told_as_such_also_where_a_library_made_another_error_of_it(co
 def test_ctrl_c_says_that_the_index_is_intact(coderag) -> None:
     result = coderag("index", behaviour=KeyboardInterrupt())
     assert result.exit_code == 130
-    assert result.stderr == "interrupted; an index that was there is intact\n"
+    assert result.stderr == "interrupted; an existing index is intact\n"
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def all_errors(base=CodeRAGError):
 def test_a_field_that_there_is_not_is_told_with_those_that_there_are(rest, path, body, fields):
     reply = rest.post(path, **body)
     assert reply.status_code == 422
-    assert reply.json()["hint"].startswith("The body takes: ")
+    assert reply.json()["hint"].startswith("Known fields: ")
     assert fields in reply.json()["hint"]
 
 

@@ -210,7 +210,7 @@ def test_a_bucket_fills_again_with_time() -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.2", "::", "example.org"])  # nothing listens
 def test_an_address_that_others_reach_needs_tls_or_the_flag(host: str) -> None:
-    with pytest.raises(ConfigurationError, match="others can reach"):
+    with pytest.raises(ConfigurationError, match="is reachable from the network"):
         ServeOptions(host=host).check()
 
 

@@ -34,18 +34,22 @@ def _check_settings_files(setup: Setup) -> Finding:
     changed = setup.settings.model_dump(exclude_defaults=True)  # raises if they cannot be read
     names = [name for name in FILE_NAMES if (setup.root / name).is_file()]
     if not names:
-        return Finding("no file; some settings come from the environment" if changed else "no file: the defaults hold")
-    return Finding(f"{' and '.join(names)}: all keys are known, all values can be used")
+        return Finding(
+            "no settings file; some settings come from the environment"
+            if changed
+            else "no settings file: defaults apply"
+        )
+    return Finding(f"{' and '.join(names)}: all keys and values are valid")
 
 
 def _check_trust(setup: Setup) -> Finding:
     """List the repository's settings that are ignored because it is not trusted."""
     settings = setup.settings
     if settings.trusted:
-        return Finding("the repository's files may say everything")
+        return Finding("the repository is trusted")
     if not settings.restricted:
-        return Finding("the repository is not marked trusted, and has nothing that would need it")
-    return Finding(f"not used: {'; '.join(settings.restricted)}", "`coderag trust` shows and allows them.", "note")
+        return Finding("the repository is not trusted, and no setting in it needs trust")
+    return Finding(f"ignored: {'; '.join(settings.restricted)}", "review and allow them with `coderag trust`.", "note")
 
 
 def _check_keys(setup: Setup) -> Finding:
@@ -56,16 +60,16 @@ def _check_keys(setup: Setup) -> Finding:
             read_key(section, SecretStr(""), file, "", "")
     if _has_plaintext_password(root):
         message = f"chat.url in {COMMITTED_FILE} holds a password, and git keeps that file"
-        hint = "Write the password as ${NAME}; and have it changed if the file was ever pushed."
+        hint = "Write the password as ${NAME}, and change it if the file was ever pushed."
         raise ConfigurationError(message, hint=hint)
     if not (root / LOCAL_FILE).is_file():
-        return Finding("none where others can read them")
+        return Finding("no exposed keys or passwords")
     if _is_listed_by_git(root):
-        hint = f"Run `git rm --cached {LOCAL_FILE}` and add it to .gitignore; have its keys replaced if it was ever pushed."
+        hint = f"Run `git rm --cached {LOCAL_FILE}` and add it to .gitignore; replace its keys if it was ever pushed."
         raise ConfigurationError(f"{LOCAL_FILE} is tracked by git", hint=hint)
     if _is_listed_by_git(root, "--others", "--exclude-standard"):
         return Finding(f"{LOCAL_FILE} is not ignored by git", f"Add {LOCAL_FILE} to .gitignore.", "note")
-    return Finding(f"none where others can read them; {LOCAL_FILE} is kept out of git")
+    return Finding(f"no exposed keys or passwords; {LOCAL_FILE} is ignored by git")
 
 
 def _has_plaintext_password(root: Path) -> bool:
@@ -91,7 +95,7 @@ def _check_extras(setup: Setup) -> Finding:
     for module, extra, purpose in requirements:
         require_extra(module, extra, purpose)
     names = sorted({extra for _, extra, _ in requirements})
-    return Finding(f"installed: {', '.join(names)}" if names else "none is needed")
+    return Finding(f"installed: {', '.join(names)}" if names else "none needed")
 
 
 def _list_needed_extras(settings: Settings) -> Iterator[tuple[str, str, str]]:
@@ -121,10 +125,10 @@ def _check_prompts(setup: Setup) -> Finding:
     for name in names:
         prompts.load(name)
     if unknown := prompts.list_unknown():
-        message = f"{prompts.folder} has files that are no prompt's, so that nothing reads them: {', '.join(unknown)}"
-        return Finding(message, "`coderag prompts list` names the prompts.", "note")
+        message = f"{prompts.folder} has files that match no prompt and are not read: {', '.join(unknown)}"
+        return Finding(message, "`coderag prompts list` lists the prompts.", "note")
     outdated = [name for name in names if prompts.load(name).version < load_prompt(name).version]
     if outdated:
-        message = f"made from an earlier version of the package's text: {', '.join(outdated)}"
+        message = f"based on an earlier version of the packaged text: {', '.join(outdated)}"
         return Finding(message, "Compare with `coderag prompts show NAME --packaged`, and raise the version.", "note")
-    return Finding(f"own texts of {', '.join(names)}" if names else "those of the package")
+    return Finding(f"custom prompts: {', '.join(names)}" if names else "packaged prompts")

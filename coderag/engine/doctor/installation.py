@@ -11,7 +11,7 @@ from coderag.errors import ConfigurationError
 DISTRIBUTION = "coderag-engine"
 
 _REPORTED_PACKAGES = ("langgraph", "llama-index-core", "lancedb", "tree-sitter-language-pack")
-_REINSTALL_HINT = f"Install {DISTRIBUTION} anew, in an environment of its own."
+_REINSTALL_HINT = f"Install {DISTRIBUTION} again, in its own environment."
 _EXTRA_MARKER = re.compile(r"""\bextra\s*==""")
 
 
@@ -32,7 +32,7 @@ def _check_packages() -> Finding:
     try:
         package = distribution(DISTRIBUTION)
     except PackageNotFoundError:
-        message = f"{DISTRIBUTION} runs from a folder and is not installed, so its packages cannot be checked"
+        message = f"{DISTRIBUTION} runs from a source folder, so its packages are not checked"
         return Finding(message, status="note")
     if faults := list(_find_package_faults(package)):
         raise ConfigurationError("; ".join(faults), hint=_REINSTALL_HINT)

@@ -37,14 +37,14 @@ def make_model_probes(setup: Setup) -> Iterator[Probe]:
         "embedding", embedding.provider, partial(_check_embedding, setup, limit), limit, find_embedding_server(setup)
     )
     if llm.provider == "none":
-        yield Probe("llm.request", lambda: Finding("none is configured: answers are put together from the evidence"))
+        yield Probe("llm.request", lambda: Finding("not configured: answers are extracted from the code"))
     else:
         limit = setup.limit_s(llm.timeout_s)
         yield from _make_section_probes(
             "llm", llm.provider, partial(_check_language_model, setup, limit), limit, make_llm_server(setup)
         )
     if reranker.provider == "none":
-        yield Probe("reranker.request", lambda: Finding("none is configured: the ranking signals order the results"))
+        yield Probe("reranker.request", lambda: Finding("not configured: results are ordered by ranking signals"))
     else:
         limit = setup.limit_s(max(LOCAL_TIMEOUT_S, reranker.budget_ms / 1e3))
         yield from _make_section_probes(
@@ -110,7 +110,7 @@ def _check_reranker(setup: Setup) -> Finding:
     result = model.rerank(_SAMPLE, [_SAMPLE, _OTHER_SAMPLE])
     elapsed = _format_elapsed(started)
     if result.scores is None:
-        hint = "Ask again: a model that is loaded by the first request is late once. Else raise reranker.budget_ms."
+        hint = "Try again: the first request loads the model. Otherwise raise reranker.budget_ms."
         return Finding(f"{model.name} scored nothing: {result.note}", hint, "note")
     return Finding(f"{model.name} scored two texts in {elapsed}")
 

@@ -11,7 +11,7 @@ from coderag.errors import CodeRAGError
 LOCAL_TIMEOUT_S = 60.0
 INTERNAL_ERROR = "InternalError"
 
-_TIMEOUT_HINT = "Try once more: what is loaded by the first request takes long."
+_TIMEOUT_HINT = "Try again: the first request loads the model."
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,9 @@ def run_probes(probes: Iterable[Probe], *, offline: bool = False) -> Iterator[Ch
     for probe in probes:
         missing = [name for name in probe.needs if name in unavailable]
         if offline and probe.connects:
-            check = Check(probe.name, "skipped", "not tried: it would connect to a server")
+            check = Check(probe.name, "skipped", "skipped: it connects to a server")
         elif missing:
-            check = Check(probe.name, "skipped", f"not tried without {missing[0]}")
+            check = Check(probe.name, "skipped", f"skipped without {missing[0]}")
         else:
             check = _run_probe(probe)
         if check.status in ("failed", "skipped"):
@@ -79,7 +79,12 @@ def _run_probe(probe: Probe) -> Check:
     ms = round((time.perf_counter() - started) * 1e3, 1)
     if not results:
         return Check(
-            probe.name, "failed", f"no end after {probe.timeout_s:g} s", _TIMEOUT_HINT, ms, probe.timeout_error.__name__
+            probe.name,
+            "failed",
+            f"timed out after {probe.timeout_s:g} s",
+            _TIMEOUT_HINT,
+            ms,
+            probe.timeout_error.__name__,
         )
     return replace(results[0], ms=ms)
 

@@ -58,7 +58,7 @@ def _check_folder(setup: Setup) -> Finding:
 
     root = check_root(setup.root)
     if find_repository(root) is None:
-        return Finding(f"{root}, not in git: changes are found all the same, `--changed-since` is not", status="note")
+        return Finding(f"{root}, not in git: `--changed-since` is unavailable", status="note")
     return Finding(str(root))
 
 
@@ -81,7 +81,7 @@ def _check_generation(setup: Setup) -> Finding:
     pointer = setup.store.read_pointer()
     if pointer is None:
         return Finding(
-            "nothing is indexed yet", "Run `coderag index`, or just ask: the first question indexes.", "note"
+            "not indexed yet", "Run `coderag index`, or ask a question: the first one builds the index.", "note"
         )
     snapshot = setup.store.open()
     snapshot.check_files()
@@ -95,7 +95,7 @@ def _check_freshness(setup: Setup) -> Finding:
     from coderag.ingestion.files.scanner import check_root  # noqa: PLC0415  # takes a while
 
     if setup.store.read_pointer() is None:
-        return Finding("nothing is indexed yet", status="skipped")
+        return Finding("not indexed yet", status="skipped")
     status = read_index_status(check_root(setup.root), setup.settings, setup.store.open())
     changes = {name: len(getattr(status, name)) for name in ("added", "changed", "removed")}
     if any(changes.values()):
@@ -112,13 +112,13 @@ def _check_embedding(setup: Setup) -> Finding:
 
     pointer = setup.store.read_pointer()
     if pointer is None:
-        return Finding("nothing is indexed yet", status="skipped")
+        return Finding("not indexed yet", status="skipped")
     configured = describe_configured_embedding(setup.settings.embedding, pointer.embedding)
     if configured == pointer.embedding.name:
         return Finding(f"vectors of {pointer.embedding}, as configured")
     message = f"the index has vectors of {pointer.embedding}; configured is {configured}"
     if setup.settings.embedding.provider == pointer.embedding.provider == "embedded":
-        hint = "Searches make them anew in memory; `coderag index` stores them."
+        hint = "Searches recompute them in memory; `coderag index` stores them."
         return Finding(message, hint, "note")
     hint = "Run `coderag index` to switch, or set embedding.provider and embedding.model back."
     raise IndexModelError(message, hint=hint)

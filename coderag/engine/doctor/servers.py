@@ -131,10 +131,10 @@ def _check_window(served_model: ServedModel) -> Finding:
     remote = served_model.make_remote()
     model = describe_model(remote)
     if model.use == "embedding":
-        message = f"{remote.model} is a model for embedding, as ollama at {remote.address} describes it"
-        raise ConfigurationError(message, hint=f"Set {remote.section}.model to one that writes.")
+        message = f"{remote.model} is an embedding model, according to ollama at {remote.address}"
+        raise ConfigurationError(message, hint=f"Set {remote.section}.model to one that generates text.")
     if model.context_length is None:
-        return Finding("the server does not tell how much the model reads", status="note")
+        return Finding("the server does not report the context length of the model", status="note")
     if served_model.context_window > model.context_length:
         message = f"{remote.section}.context_window is {served_model.context_window:,}, and {remote.model} reads {model.context_length:,}"
         hint = f"Set {remote.section}.context_window to {model.context_length}: Ollama drops the beginning of longer prompts."

@@ -50,7 +50,7 @@ def lay_out_blocks(
         use_tree: False for a file whose tree is known to be useless.
 
     Returns:
-        The blocks, and a note on what is wrong with the file (empty if nothing is).
+        The blocks, and a note on the problem of the file (empty if there is none).
     """
     last = len(starts) - 1
     max_tokens = strategy.max_chunk_tokens

@@ -120,7 +120,7 @@ def _cut_by_lines(file: SourceFile, note: str, facts: FileFacts | None = None) -
     """Split a file into blocks, along its syntax tree if there is no note on it.
 
     Args:
-        note: What is wrong with the file.
+        note: Problem of the file; empty if there is none.
         facts: Default: the facts of its text. Pass them for a file that must not be parsed again.
     """
     spans, problem = lay_out_blocks(

@@ -8,7 +8,7 @@ CLASS_LIKE: Final = frozenset({"class", "interface", "struct", "trait", "enum", 
 
 
 CONTAINERS: Final = CLASS_LIKE | {"namespace", "key", "resource", "rule"}
-"""Kinds whose members are chunks of their own."""
+"""Kinds whose members are separate chunks."""
 
 
 CALLABLE: Final = frozenset({"function", "method"})
@@ -22,11 +22,11 @@ class Declaration:
     """A declaration in a file; offsets are bytes.
 
     Attributes:
-        start: Where its own node begins; ``outer_start`` includes decorators, ``export`` and the like.
-        body: Where its body begins and ends; None without one.
+        start: Start of its node; ``outer_start`` includes decorators, ``export`` and the like.
+        body: Start and end of its body; None without one.
         name_start: Offset of its first name.
         docstring_span: Start and end of its docstring; None without one.
-        last_clause_start: Where the last of its clauses begins; None if it cannot have several.
+        last_clause_start: Start of its last clause; None if it cannot have several.
         qualified_name: Its names from the outermost declaration of the file inwards.
     """
 
@@ -48,5 +48,5 @@ class Declaration:
 
     @property
     def name(self) -> str:
-        """The first of its names."""
+        """First of its names."""
         return self.names[0]

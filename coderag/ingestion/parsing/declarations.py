@@ -3,46 +3,49 @@
 Capture convention (one query for each language, from one or more files, compiled once):
 
 ``@definition.<kind>``
-    The declaration's node, or several that are one declaration (a Kotlin property and the getter beside it); *kind* is
-    one of `coderag.schema.vocabulary.Kind`: function, method, class, interface, struct, trait, enum, union, type_alias, impl,
-    namespace, constant, variable, field, macro, table, resource, rule, key. In the same pattern ``@name``, its name
-    (several are allowed, as in ``var a, b``; in C-like declarators the inner identifier), and optionally ``@body``, the
-    node that is its body (default: the field ``body``), and ``@receiver``, a type that qualifies the name (a Go
-    receiver, the scope of a C++ ``Foo::bar``); several are joined, and ``@receiver.var`` stands for one, ``var``, that
-    is not in the text. ``@name.assigned`` is a word of which the name ends at ``=`` (an alias). ``@start`` is the node
-    at which the declaration begins where that is not its own first one: a ``pub`` beside it, or the keyword behind a
-    docstring inside it. A definition around another one with the same ``@name`` node is one declaration with it, the
-    outer extent winning (a C++ template). A function directly inside a class-like declaration becomes a method here:
-    queries need not tell them apart. What a function declares inside its body is a symbol, never a chunk; its variables
-    are neither.
+    The node of a declaration, or several nodes that form one declaration (a Kotlin property and its getter). *kind* is one of
+    `coderag.schema.vocabulary.Kind`: function, method, class, interface, struct, trait, enum, union, type_alias, impl,
+    namespace, constant, variable, field, macro, table, resource, rule, key. The same pattern has ``@name``, its name.
+    Several names are allowed, as in ``var a, b``; in C-like declarators it is the inner identifier. Optional captures:
+
+    * ``@body``: the node of its body (default: the field ``body``).
+    * ``@receiver``: a type that qualifies the name (a Go receiver, the scope of a C++ ``Foo::bar``). Several are joined.
+      ``@receiver.var`` stands for a receiver ``var`` that is not in the text.
+    * ``@name.assigned``: a word whose part before ``=`` is the name (an alias).
+    * ``@start``: the node at which the declaration begins, if that is not its first one: a ``pub`` before it, or the keyword
+      after a docstring inside it.
+
+    A definition around another one with the same ``@name`` node is one declaration with it; the outer extent wins (a C++
+    template). A function directly inside a class-like declaration becomes a method, so queries need not distinguish them.
+    Declarations inside the body of a function are symbols, never chunks; its variables are neither.
 ``@clause``
-    In a definition's pattern: the declaration may go on behind this node (the equations of a Haskell function, the clauses
-    of an Elixir one). Neighbours in one scope with a name in common are one declaration, unless an attribute stands
-    between them; one without a body is the head of the others, and each further body is a branch.
+    In a definition's pattern: further clauses may follow this node (the equations of a Haskell function, the clauses of an
+    Elixir function). Neighbours in a scope with a common name are one declaration, unless an attribute separates them. A
+    clause without a body is the head of the others, and each further body is a branch.
 ``@base``
-    A name of an extended or implemented type, of the innermost declaration around it.
+    A name of an extended or implemented type of the innermost enclosing declaration.
 ``@import``
-    A whole import statement; ``@import.source`` the module or path in it, or the nodes that it consists of.
+    An import statement. ``@import.source`` is the module or path in it, or the nodes that form it.
 ``@call``
-    The identifier of a callee, its last segment only. One that is a declaration's name or in an attribute is none.
+    The identifier of a callee, its last segment only. Names of declarations and identifiers in attributes are not calls.
 ``@branch``
     A node that adds one to cyclomatic complexity.
 ``@docstring``
-    A string that documents the declaration around it (Python), the one below the attribute it stands in (Elixir's
-    ``@doc``), or the file, which a comment may document as well.
+    A string that documents its enclosing declaration (Python), the declaration below its attribute (Elixir's ``@doc``), or
+    the file. A comment may document the file as well.
 ``@comment``
-    A comment. Comments on lines of their own directly above a declaration belong to it.
+    A comment. Comments on lines of their own directly above a declaration are part of its chunk.
 ``@attribute``
-    An attribute that stands as a sibling before its declaration (Rust ``#[derive]``): belongs to it as a comment does,
-    without being documentation.
+    An attribute that is a preceding sibling of its declaration (Rust ``#[derive]``): part of the chunk like a comment, but not
+    documentation.
 ``@wrapper``
-    A node that begins before the declaration inside it and belongs to it (``export``, decorators, ``template``).
+    A node that begins before the declaration inside it and is part of its chunk (``export``, decorators, ``template``).
 
-A capture whose name begins with ``_`` is for the query's own predicates. A declaration's lines are those of its
-``@definition`` node: decorators in a ``@wrapper``, attributes and comments are part of its chunk, not of its lines.
+A capture whose name begins with ``_`` is for predicates of the query. The lines of a declaration are those of its
+``@definition`` node: a ``@wrapper``, attributes and comments are part of its chunk, but not of its lines.
 
 Compiling a query costs milliseconds for each named node with children in it: tree-sitter walks its grammar from every
-state in which that node may begin. A wildcard costs nothing, so inner nodes are ``_``, told apart by their fields or
+state in which that node may begin. A wildcard costs nothing, so inner nodes are ``_`` and are distinguished by fields or
 tokens: ``(_ parameters: (_) body: (_) @body)`` is any function. `CONTRIBUTING.md` lists the traps.
 """
 
@@ -92,7 +95,7 @@ class Syntax:
     """Declarations and matches of a query in a file. Every list is ordered by position.
 
     Attributes:
-        roots: Declarations that are in no other one.
+        roots: Top-level declarations.
         declarations: Every declaration, outer before inner.
         calls: Start and end of each callee's identifier.
         imports: Start of each import statement, and the module or path in it.
@@ -102,7 +105,7 @@ class Syntax:
         docstring_span: Start and end of the file's own docstring.
         graph_matches: Captures of each match of the code graph's query, see `coderag.ingestion.parsing.facts`.
         has_callbacks: Whether an indented top-level declaration is inside a statement; otherwise it is inside a wrapper.
-        note: What is wrong with the file; empty if nothing is.
+        note: Problem of the file; empty if there is none.
     """
 
     root: Node

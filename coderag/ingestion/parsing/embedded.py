@@ -36,7 +36,7 @@ class EmbeddedLayout:
     Attributes:
         parts: Regions and spans in order. A region is still to be split at the declarations of its language.
         syntaxes: Syntax by language; offsets are in the whole file.
-        note: What is wrong with the file; empty if nothing is.
+        note: Problem of the file; empty if there is none.
     """
 
     parts: list[Region | Span] = field(default_factory=list)
@@ -57,7 +57,7 @@ def lay_out_embedded(
 
     Args:
         language: A language with scripts or cells.
-        timeout_s: For each parser, see `trees.parse`.
+        timeout_s: Time limit of each parser, see `trees.parse`.
     """
     regions = (find_cells if language.cells else find_elements)(data, starts, language)
     layout = EmbeddedLayout()

@@ -133,7 +133,7 @@ class BindingReader:
         return ""
 
     def _read_container(self, captures: Captures) -> str:
-        """Return the chain of the value of which a name is a member; empty if it is unknown."""
+        """Return the chain of the value that contains the name as a member; empty if it is unknown."""
         if "typed.whole" in captures:
             text = self._source.read_type(captures["typed.whole"][0])
             return f"{text}{{}}" if _PLAIN_TYPE.fullmatch(text) else ""

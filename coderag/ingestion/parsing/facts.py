@@ -3,50 +3,48 @@
 Capture convention of the ``*.graph.scm`` files; each match is a fact:
 
 ``@call``, ``@new``, ``@read``, ``@decorator``
-    An expression that is called (without its arguments), the type that is instantiated, a name that is mentioned as a
-    value, a decorator. Taken as a chain, see `coderag.ingestion.parsing.chains`.
+    A callee (without its arguments), an instantiated type, a name that is mentioned as a value, a decorator. Each is read as a
+    chain, see `coderag.ingestion.parsing.chains`.
 ``@type``
     A type as written: each name in it is a reference.
 ``@base``, ``@base.inherits``, ``@base.implements``
-    What the innermost declaration around it extends or implements.
+    A type that the innermost enclosing declaration extends or implements.
 ``@import.module``
-    What is imported from, as written; none for what a file exports of its own. With it ``@import.name``, what is taken;
-    ``@import.alias``, its name here; ``@import.all``, all that there is; ``@import.default``, the name that its default
-    export gets here; ``@import.namespace``, the name that the module itself gets here; ``@import.exported``, anything that
-    shows that the name is passed on.
+    The imported module as written; absent for a file's own exports. Further captures: ``@import.name``, the imported name;
+    ``@import.alias``, its local name; ``@import.all``, a wildcard; ``@import.default``, the local name of the default export;
+    ``@import.namespace``, the local name of the module itself; ``@import.exported``, any node that marks a re-export.
 ``@import.tree``, ``@import.submodule``
     A tree of paths, see import_trees.py; the name of a module that is another file.
 ``@bind``, ``@bind.member``, ``@bind.type``
-    A name of a value in the scope around it, or in the type around that scope; or one of a type parameter, whose bound is its
-    value. With it ``@typed``, its type;
-    or ``@value``, its value; ``@elements``, what it is an element of; ``@entered``, the context manager that it comes from;
-    ``@made``, the type that it is an instance of; ``@value.0``, ``@value.1`` ..., the tuple of which it is that part;
-    ``@typed.elements``, the type of its elements; ``@whole`` or ``@typed.whole``, a value, or its type, of which it is the
-    member ``@key``, by default of its own name. Without any of them the name only hides outer ones. ``@from`` is where the
-    name begins to have that type or value, if that is not where the name stands.
+    A name that is bound in the enclosing scope, in the type around that scope, or as a type parameter, whose bound is its
+    value. At most one capture describes the value: ``@typed``, its type; ``@value``; ``@elements``, the collection that it is
+    an element of; ``@entered``, its context manager; ``@made``, the instantiated type; ``@value.0``, ``@value.1`` ..., the
+    tuple that it is the given item of; ``@typed.elements``, the type of its elements; ``@whole`` or ``@typed.whole``, a value,
+    or its type, of which it is the member ``@key`` (default: the member of the same name). Without any of them, the name
+    only shadows outer ones. ``@from`` is where the binding takes effect, if that is not at the name.
 ``@bind.entry``
-    A name in the variable around it, of which it is a member.
+    A member of the value of the enclosing variable.
 ``@block``, ``@function``
-    A part of the text outside of which names that are bound in it are unknown; the body of a function that may have no
-    name: what it returns is not what the declaration around it returns.
+    A block that limits the scope of names bound in it; the body of a function that may be anonymous, whose return values do
+    not belong to the enclosing declaration.
 ``@returns``, ``@returns.item``, ``@return``
-    The type that the function around it returns; one of several, in their order; a value that it returns.
+    The return type of the enclosing function; one of several return types, in order; a returned value.
 ``@parameter``
-    The type of one of the parameters of the method around it.
+    The type of a parameter of the enclosing method.
 ``@modifier``
-    A word, or the chain of a decorator, that changes what the declaration around or below it means.
+    A word, or the chain of a decorator, that modifies the declaration around or below it.
 ``@test``, ``@test.inside``
-    An attribute that says that the declaration below, or all that is around it, is there for tests only.
+    An attribute that marks the declaration below, or everything in the enclosing one, as test code.
 ``@arity``
-    The list of parameters of the function around it, where overloads are told apart by their number.
+    The parameter list of the enclosing function, in languages that distinguish overloads by their number of parameters.
 ``@type_parameters``
-    The list of type parameters of the declaration around it, where types of one name are told apart by their number.
+    The type parameter list of the enclosing declaration, in languages that distinguish types of the same name by its length.
 ``@anonymous``
-    The type that the functions in a body beside it belong to, which has no name: ``new Runnable() { ... }``.
+    The supertype of an anonymous class, next to its body: ``new Runnable() { ... }``.
 ``@package``
     The package or namespace of the file.
 
-A capture whose name begins with ``_`` is for the query's own predicates.
+A capture whose name begins with ``_`` is for predicates of the query.
 """
 
 import re

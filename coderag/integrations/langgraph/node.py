@@ -121,7 +121,7 @@ def as_node(  # noqa: PLR0913  # one parameter per option
         >>> builder.add_node("coderag", coderag.as_node("path/to/repo", token_budget=4000))
     """
     if unknown := sorted((keys or {}).keys() - set(_OUTPUT_KEYS)):
-        raise ConfigurationError(f"keys has {', '.join(unknown)}; what can be renamed is {', '.join(_OUTPUT_KEYS)}")
+        raise ConfigurationError(f"unknown keys {', '.join(unknown)}; known keys: {', '.join(_OUTPUT_KEYS)}")
     return CodeNode(
         AgentRepository(repository, index=index),
         goal=goal,

@@ -33,7 +33,7 @@ def read_question(state: Any, key: str) -> str:  # noqa: ANN401
         return question
     raise InvalidQueryError(
         f"the state has no question under {key!r}",
-        hint=f"Put a text there or a list of messages with one of the user, or name another key: "
+        hint=f"Put a text or a list of messages with a user message there, or name another key: "
         f"as_node(..., question_key={'question' if key == 'messages' else 'messages'!r}).",
     )
 
@@ -47,7 +47,7 @@ def read_budget(state: Any, key: str) -> int | None:  # noqa: ANN401
     budget = get_state_value(state, key)
     if budget is None or (isinstance(budget, int) and not isinstance(budget, bool)):
         return budget
-    raise InvalidQueryError(f"the state's {key!r} is {budget!r}; a token budget is a whole number")
+    raise InvalidQueryError(f"the state's {key!r} is {budget!r}; a token budget must be an integer")
 
 
 def _find_last_human_text(messages: list[Any] | tuple[Any, ...], key: str) -> str:
@@ -55,7 +55,7 @@ def _find_last_human_text(messages: list[Any] | tuple[Any, ...], key: str) -> st
         try:
             (parsed,) = [message] if isinstance(message, BaseMessage) else convert_to_messages([message])
         except (NotImplementedError, ValueError) as error:
-            raise InvalidQueryError(f"the state's {key!r} has something that is no message: {message!r:.80}") from error
+            raise InvalidQueryError(f"the state's {key!r} holds an invalid message: {message!r:.80}") from error
         if parsed.type == _HUMAN_TYPE:
             return str(parsed.text)
     return ""

@@ -21,7 +21,7 @@ def confirm(question: str, *, default: bool = False) -> bool:
         InvalidQueryError: Standard input is not a terminal.
     """
     if not can_prompt():
-        raise InvalidQueryError("nobody can be asked: standard input is no terminal", hint="Agree with --yes.")
+        raise InvalidQueryError("cannot prompt: stdin is not a terminal", hint="Confirm with --yes.")
     try:
         return typer.confirm(question, default=default, err=True)
     except typer.Abort:

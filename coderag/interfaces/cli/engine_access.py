@@ -3,13 +3,11 @@
 import atexit
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
-    from coderag.service.remote import RemoteCodeRAG
-
-    Engine: TypeAlias = CodeRAG | RemoteCodeRAG
+    from coderag.schema.engine import Engine
 
 
 def open_repository(root: Path) -> "CodeRAG":

@@ -14,10 +14,11 @@ from coderag.interfaces.cli.output.streams import Output
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
+    from coderag.schema.engine import Engine
     from coderag.schema.indexing import IndexReport
 
 _ResultT = TypeVar("_ResultT")
-_EngineT = TypeVar("_EngineT", bound="engine_access.Engine")
+_EngineT = TypeVar("_EngineT", bound="Engine")
 
 _RETRY_INTERVAL_S: Final = 0.3
 
@@ -28,24 +29,24 @@ def open_local(repo: Path | None, output: Output) -> "CodeRAG":
         return engine_access.open_repository(find_root(repo))
 
 
-def open_warm(repo: Path | None, output: Output) -> "engine_access.Engine":
+def open_warm(repo: Path | None, output: Output) -> "Engine":
     """Open the command's repository through the service if one runs."""
     with output.show_status("loading"):
         return engine_access.open_warm(find_root(repo))
 
 
-def run_index(rag: "engine_access.Engine", *, full: bool = False) -> "IndexReport":
+def run_index(rag: "Engine", *, full: bool = False) -> "IndexReport":
     """Index the repository with progress on standard error, and register it for this user."""
     from coderag.service.remote import RemoteCodeRAG
 
     with show_index_progress() as progress:
         report = rag.index(full=full, progress=progress)
     if not isinstance(rag, RemoteCodeRAG):  # the service registers what it opens
-        _register_repository(rag)
+        _register_repository(cast("CodeRAG", rag))
     return report
 
 
-def _build_first_index(rag: "engine_access.Engine", output: Output) -> "IndexReport":
+def _build_first_index(rag: "Engine", output: Output) -> "IndexReport":
     """Build the first index, waiting while another process writes it."""
     has_noted = False
     while True:
@@ -92,7 +93,7 @@ def ask_indexed(
     except IndexNotFoundError:
         if not may_index:
             raise
-    output.note(f"not indexed yet: indexing {rag.root}")
+    output.note(f"no index yet: indexing {rag.root}")
     report = _build_first_index(rag, output)
     failed = f", {len(report.failed):,} failed ('coderag status' says which)" if report.failed else ""
     indexed = report.files.get("indexed", 0)

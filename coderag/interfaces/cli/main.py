@@ -103,9 +103,9 @@ VersionOption = Annotated[
 
 @app.callback()
 def options(ctx: typer.Context, *, debug: DebugOption = False, version: VersionOption = False) -> None:
-    """Ask a repository, get the right lines with checked citations. Local; nothing but this command is needed.
+    """Ask questions about a repository and get the deciding lines with checked citations. Local, without any server.
 
-    Start with `coderag ask how does the login work` in a repository: it is indexed first, which takes seconds.
+    Start with `coderag ask how does the login work` in a repository. It is indexed first, which takes seconds.
     """
     del debug, version  # read by main and by the callback
     show_help_without_command(ctx)

@@ -38,15 +38,15 @@ def _complete_roles(start: str) -> list[str]:
     return [role for role in get_args(Role) if role.startswith(start)]
 
 
-_QUERY_HELP = "The question. Several words need no quotes; '-' reads it from standard input."
+_QUERY_HELP = "The question. Quotes are optional; '-' reads standard input."
 _REPO_HELP = "The repository. Default: the nearest folder upwards with .coderag or .coderag.yaml, else the git root."
 _KIND_HELP = f"Only this kind: {', '.join(get_args(Kind))}."
-_PATH_HELP = "Only these paths, seen from the root: 'src', 'src/**/*.py'; '!tests' leaves some out."
+_PATH_HELP = "Only these paths, relative to the root: 'src', 'src/**/*.py'; '!tests' excludes some."
 _ROLE_HELP = f"Only files that are: {', '.join(get_args(Role))}."
-_COMPLEXITY_HELP = "Only code that is so complex (cyclomatic): '10' and more, or '5..20'."
-_CHANGED_HELP = "Only files that differ from this revision of git on disk, untracked ones too: 'HEAD', 'main'."
-_BUDGET_HELP = "Tokens of code, at most; from 200 on. Default: search.token_budget, which is 8000."
-_DEBUG_HELP = "Log to standard error, and show the traceback of an error."
+_COMPLEXITY_HELP = "Only code of this cyclomatic complexity: '10' (and more), or '5..20'."
+_CHANGED_HELP = "Only files changed since this git revision, including untracked files: 'HEAD', 'main'."
+_BUDGET_HELP = "Maximum tokens of code, at least 200. Default: search.token_budget, which is 8000."
+_DEBUG_HELP = "Log to standard error, and print tracebacks of errors."
 
 QueryArgument = Annotated[list[str], typer.Argument(metavar="QUERY", help=_QUERY_HELP, show_default=False)]
 # `readable=False`: the engine reports unreadable folders, in the same way for all.
@@ -58,12 +58,12 @@ FolderArgument = Annotated[
     Path | None,
     typer.Argument(metavar="[PATH]", help="The repository, as with --repo.", show_default=False, readable=False),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and an error, too.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print results and errors as JSON.")]
 DebugOption = Annotated[bool, typer.Option("--debug", help=_DEBUG_HELP)]
-NoIndexOption = Annotated[bool, typer.Option("--no-index", help="Fail if there is no index, instead of making it.")]
+NoIndexOption = Annotated[bool, typer.Option("--no-index", help="Fail if there is no index, instead of building it.")]
 ExplainOption = Annotated[
     bool,
-    typer.Option("--explain", help="Why each result is where it is, what belongs to it, and what a context shows."),
+    typer.Option("--explain", help="Explain the ranking, the related code and the context."),
 ]
 BudgetOption = Annotated[
     int | None,
@@ -119,7 +119,7 @@ def make_filters(
 ) -> Filters | None:
     """Build the requested filters; None if there are none."""
     if changed_since is not None and not changed_since.strip():
-        raise typer.BadParameter("no revision is given.", param_hint="--changed-since")
+        raise typer.BadParameter("no revision given.", param_hint="--changed-since")
     filters = Filters(
         languages=tuple(name.lower() for name in language or ()),
         kinds=tuple(kind or ()),
@@ -135,7 +135,7 @@ def _parse_complexity(text: str) -> int | tuple[int, int]:
     """Parse a range: ``5`` or ``5..``, ``5..20``, ``..20``."""
     match = re.fullmatch(r"(?=.*[0-9])([0-9]*)(?:(\.\.)([0-9]*))?", text.strip())
     if not match:
-        raise typer.BadParameter(f"{text!r} is no range, such as '10' or '5..20'.", param_hint="--complexity")
+        raise typer.BadParameter(f"{text!r} is not a range such as '10' or '5..20'.", param_hint="--complexity")
     minimum = int(match[1] or 0)
     return (minimum, int(match[3])) if match[3] else minimum
 
@@ -144,7 +144,7 @@ def _to_pattern(path: str) -> str:
     """Convert a path typed in a shell to an index pattern; ``./!name`` is not an exclusion."""
     posix = path.replace(os.sep, "/")
     if posix == "!":
-        raise typer.BadParameter("'!' leaves out nothing: say what, as in '!tests'.", param_hint="--path")
+        raise typer.BadParameter("'!' needs a path, as in '!tests'.", param_hint="--path")
     if posix.startswith("./!"):
         return posix
     return posix.removeprefix("./") or "**"

@@ -13,7 +13,7 @@ from coderag.errors import ConfigurationError
 from coderag.interfaces.cli.output.streams import escape_controls
 from coderag.system.atomic_write import PRIVATE_MODE, atomic_write
 
-ADVICE: Final = "`coderag trust` shows and allows them"
+ADVICE: Final = "review and allow them with `coderag trust`"
 """Advice appended to the warning."""
 
 _MAX_NAMES_SHOWN: Final = 3
@@ -38,7 +38,7 @@ def warn_of_restrictions(root: Path, restrictions: Sequence[tuple[str, str]]) ->
         return
     more = f" and {len(names) - _MAX_NAMES_SHOWN} more" if len(names) > _MAX_NAMES_SHOWN else ""
     listing = f"{', '.join(names[:_MAX_NAMES_SHOWN])}{more}"
-    _logger.warning("%s", escape_controls(f"not used, as this repository is not marked trusted: {listing}; {ADVICE}"))
+    _logger.warning("%s", escape_controls(f"ignored, as this repository is not trusted: {listing}; {ADVICE}"))
 
 
 def _was_warned(root: Path, names: Sequence[str]) -> bool:

@@ -66,8 +66,8 @@ class CodingAgent:
         if scope == "user":
             return self.find_user_file()
         if not self.project_file:
-            message = f"{self.title} has no configuration of projects"
-            raise ConfigurationError(message, hint="Install it for all projects: --scope user.")
+            message = f"{self.title} has no project configuration"
+            raise ConfigurationError(message, hint="Install it for all projects with --scope user.")
         path = root / self.project_file
         variant = path.with_suffix(".jsonc")
         return variant if self.name == "opencode" and variant.is_file() and not path.is_file() else path
@@ -82,7 +82,7 @@ def find_agent(name: str) -> CodingAgent:
     canonical = _ALIASES.get(name.lower(), name.lower())
     match = next((agent for agent in AGENTS if agent.name == canonical), None)
     if match is None:
-        raise InvalidQueryError(f"there is no agent {name!r}", hint=f"There are: {', '.join(_list_names())}.")
+        raise InvalidQueryError(f"unknown agent {name!r}", hint=f"Supported agents: {', '.join(_list_names())}.")
     return match
 
 

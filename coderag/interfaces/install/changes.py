@@ -111,11 +111,11 @@ def _edit(target: InstallTarget, file: files.ConfigFile, *, installs: bool) -> b
     except ConfigurationError as error:
         raise ConfigurationError(f"{file.path}: {error}", hint=error.hint or "Nothing was written to it.") from error
     except UnicodeEncodeError as error:
-        raise ConfigurationError(f"{file.path}: the path of the command is no text that it can hold") from error
+        raise ConfigurationError(f"{file.path}: the path of the command cannot be encoded as UTF-8") from error
 
 
 def _make_record(change: FileChange) -> records.InstallRecord:
-    """Return the record that allows restoring the file as it was before installation."""
+    """Return the record that allows restoring the file restored byte for byte installation."""
     assert change.new_content is not None
     new_digest, previous = records.compute_digest(change.new_content), change.record
     if previous is not None and previous.is_unchanged(change.file.content):

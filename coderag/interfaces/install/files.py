@@ -47,10 +47,10 @@ def read_config_file(path: Path, within: Path | None = None) -> ConfigFile:
     try:
         real_path = path.resolve()
         if within is not None and not real_path.is_relative_to(within.resolve()):
-            message = f"{path} leads out of the project, to {real_path}"
-            raise ConfigurationError(message, hint="Make it a file of its own.")
+            message = f"{path} points outside the project, to {real_path}"
+            raise ConfigurationError(message, hint="Replace the link by a regular file.")
         if path.is_symlink() and not real_path.exists():
-            raise ConfigurationError(f"{path} is a link to {real_path}, which is not there", hint="Mend the link.")
+            raise ConfigurationError(f"{path} is a broken link to {real_path}", hint="Repair the link.")
         return _read_regular_file(path, real_path)
     except (OSError, RuntimeError) as error:  # RuntimeError: link loop
         raise ConfigurationError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
@@ -62,11 +62,11 @@ def _read_regular_file(path: Path, real_path: Path) -> ConfigFile:
     except FileNotFoundError:
         return ConfigFile(path, real_path, None, None)
     if not stat.S_ISREG(status.st_mode):
-        raise ConfigurationError(f"{path} is no file")
+        raise ConfigurationError(f"{path} is not a regular file")
     with real_path.open("rb") as file:
         content = file.read(_MAX_FILE_BYTES + 1)
     if len(content) > _MAX_FILE_BYTES:
-        raise ConfigurationError(f"{path} is larger than a configuration may be, {_MAX_FILE_BYTES:,} bytes")
+        raise ConfigurationError(f"{path} is larger than {_MAX_FILE_BYTES:,} bytes")
     return ConfigFile(path, real_path, content, stat.S_IMODE(status.st_mode))
 
 
@@ -114,7 +114,7 @@ def replace_file(file: ConfigFile, content: bytes | None) -> None:
     """
     check_writable(file)
     if read_config_file(file.path).content != file.content:
-        raise ConfigurationError(f"{file.path} was changed meanwhile, and is left as it is", hint="Run it again.")
+        raise ConfigurationError(f"{file.path} was changed meanwhile and is left unchanged", hint="Run it again.")
     try:
         if content is None:
             file.real_path.unlink(missing_ok=True)

@@ -108,7 +108,7 @@ class _StdioClient:
                 continue
             result = message.get("result")
             if not isinstance(result, dict):
-                raise ServiceError(f"it refuses {method}: {message.get('error')}")
+                raise ServiceError(f"the server rejects {method}: {message.get('error')}")
             return result
 
     def close(self) -> None:
@@ -128,7 +128,7 @@ class _StdioClient:
             line = self._lines.get(timeout=max(0.0, self._deadline - time.monotonic()))
         except queue.Empty:
             raise ServiceError(
-                f"it does not answer {method} in time", hint="Run the command by hand to see why."
+                f"the server does not answer {method} in time", hint="Run the command by hand to see why."
             ) from None
         if line is None:
             raise self._make_end_error()
@@ -136,7 +136,7 @@ class _StdioClient:
             message = json.loads(line)
         except ValueError as error:
             excerpt = line[:80].decode("utf-8", "replace").strip()
-            raise ServiceError(f"it writes something that is no message: {excerpt!r}") from error
+            raise ServiceError(f"the server writes an invalid message: {excerpt!r}") from error
         return message if isinstance(message, dict) else {}
 
     def _read_lines(self) -> None:
@@ -150,4 +150,4 @@ class _StdioClient:
             self._process.wait(1.0)
         code = self._process.poll()
         detail = "" if code is None else f", with exit code {code}"
-        return ServiceError(f"it ended without an answer{detail}", hint="Run the command by hand to see why.")
+        return ServiceError(f"the server exited without an answer{detail}", hint="Run the command by hand to see why.")

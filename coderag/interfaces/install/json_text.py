@@ -35,7 +35,7 @@ class JsonValue:
 
     @property
     def is_object(self) -> bool:
-        """Whether the value is an object."""
+        """True if the value is an object."""
         return isinstance(self.data, dict)
 
     def get_member(self, name: str) -> "JsonMember | None":
@@ -104,7 +104,7 @@ class _Parser:
             case '"':
                 return self._parse_string()
             case "":
-                raise self._make_error("it ends too early")
+                raise self._make_error("it is truncated")
             case _:
                 return self._parse_literal()
 
@@ -121,7 +121,7 @@ class _Parser:
             position = self._position
             if self._text[position : position + 1] != '"':
                 raise self._make_error(
-                    "a name in double quotes is expected" if position < len(self._text) else "it ends too early"
+                    "a name in double quotes is expected" if position < len(self._text) else "it is truncated"
                 )
             name = self._parse_string().data
             if name in seen:
@@ -176,7 +176,7 @@ class _Parser:
             data = json.loads(match[0] if match else "")
         except ValueError as error:
             excerpt = match[0] if match else self._text[self._position]
-            raise self._make_error(f"{excerpt!r} is no value") from error
+            raise self._make_error(f"{excerpt!r} is not a value") from error
         assert match is not None
         self._position = match.end()
         return JsonValue(match.start(), match.end(), data)

@@ -190,7 +190,7 @@ class SkillFile:
         """
         if text != read_data_text("skill.md"):
             raise ConfigurationError(
-                "it was changed since it was written", hint="Delete it by hand if nobody needs it."
+                "it was edited since it was written", hint="Delete it by hand if it is not needed."
             )
         return None
 

@@ -49,10 +49,10 @@ def format_invalid_arguments(tool: str, error: ValidationError, parameters: Iter
         error: The validation error.
         parameters: Names of its parameters, listed if an unknown one was given.
     """
-    lines = [f"{tool} was not run: its arguments are not as its schema says."]
+    lines = [f"{tool} was not run: its arguments do not match its schema."]
     for detail in error.errors(include_url=False, include_input=False):
         name = ".".join(str(part) for part in detail["loc"])
-        message = "there is no such parameter" if detail["type"] == "extra_forbidden" else detail["msg"]
+        message = "unknown parameter" if detail["type"] == "extra_forbidden" else detail["msg"]
         lines.append(f"- {name}: {message}" if name else f"- {message.removeprefix('Value error, ')}")
     if parameters and any(detail["type"] == "extra_forbidden" for detail in error.errors()):
         lines.append(f"It takes: {', '.join(parameters)}.")

@@ -81,6 +81,6 @@ def encode_error(request: MessageId | None, code: int, text: str, data: Message 
 
 
 LINE_TOO_LONG_REPLY: Final = encode_error(
-    None, INVALID_REQUEST, f"A message may have {MAX_LINE_BYTES} bytes at most; one was longer."
+    None, INVALID_REQUEST, f"A message may have {MAX_LINE_BYTES} bytes at most; this one is longer."
 )
 """Reply to a line that is too long."""

@@ -113,7 +113,7 @@ async def _accept_client(incoming: "_LineReader", writer: asyncio.StreamWriter, 
             line = await incoming.read_first(MAX_HELLO_BYTES)
         hello = _parse_hello(line, token)
     except (HelloError, TimeoutError) as error:
-        answer |= {"ok": False, "error": str(error) or "no hello came"}
+        answer |= {"ok": False, "error": str(error) or "no hello received"}
     writer.write(json.dumps(answer).encode("ascii") + b"\n")
     await writer.drain()
     return hello
@@ -210,9 +210,9 @@ def _build_refusal(line: bytes) -> bytes:
     try:
         message: Any = json.loads(line)
     except (ValueError, RecursionError):
-        return encode_error(None, PARSE_ERROR, "The line is no JSON.")
+        return encode_error(None, PARSE_ERROR, "The line is not valid JSON.")
     request = get_message_id(message) if isinstance(message, dict) else None
-    return encode_error(request, INVALID_REQUEST, "The line is no message of JSON-RPC 2.0, or a batch of them.")
+    return encode_error(request, INVALID_REQUEST, "The line is not a JSON-RPC 2.0 message, or it is a batch.")
 
 
 def _warm_repository(workspace: "Workspace | Callable[[], Workspace]", root: Path) -> None:

@@ -6,8 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from coderag.config.sections import MAX_RESULTS, MAX_TOKENS, MIN_TOKENS
 from coderag.question.question_text import MAX_QUERY_BYTES
-from coderag.retrieval.text_search.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES, MAX_COUNTED_MATCHES
 from coderag.schema.search import Filters
+from coderag.schema.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES, MAX_COUNTED_MATCHES
 from coderag.schema.vocabulary import ContextFormat, Kind, Role
 
 NO_NUL_PATTERN: Final = r"^[^\x00]*$"

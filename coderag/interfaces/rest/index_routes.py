@@ -92,7 +92,7 @@ def _start_job(runner: RequestRunner, body: IndexBody) -> IndexJob:
 def _find_job(runner: RequestRunner, job_id: str) -> IndexJob:
     if (job := runner.workspace.find_job(job_id)) is None:
         hint = "GET /api/v1/jobs lists those since the server was started."
-        raise UnknownNameError(f"there is no job {job_id!r}", hint=hint)
+        raise UnknownNameError(f"unknown job {job_id!r}", hint=hint)
     return job
 
 

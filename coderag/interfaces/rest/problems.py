@@ -72,9 +72,9 @@ def to_problem(error: CodeRAGError) -> Problem:
 
 def build_internal_problem(error: Exception) -> Problem:
     """Build the problem of an internal error and log its traceback."""
-    _log.error("a request failed inside", exc_info=error)
-    detail = f"a fault in CodeRAG: {type(error).__name__}"
-    return Problem(_INTERNAL_ERROR, HTTPStatus(500).phrase, 500, detail, "The log of the server has the traceback.")
+    _log.error("internal error while handling a request", exc_info=error)
+    detail = f"internal error: {type(error).__name__}"
+    return Problem(_INTERNAL_ERROR, HTTPStatus(500).phrase, 500, detail, "See the traceback in the server's log.")
 
 
 def to_response(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
@@ -105,7 +105,7 @@ async def _handle_invalid(request: Request, error: Exception) -> Response:
     if len(details) > _MAX_ERROR_DETAILS:
         text += f"; and {len(details) - _MAX_ERROR_DETAILS} more"
     return to_response(
-        _build_request_problem(422, text, f"The body takes: {', '.join(known_fields)}." if known_fields else "")
+        _build_request_problem(422, text, f"Known fields: {', '.join(known_fields)}." if known_fields else "")
     )
 
 

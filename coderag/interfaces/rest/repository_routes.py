@@ -64,5 +64,5 @@ def _read_status(runner: RequestRunner, root: str) -> IndexStatus:
 
 def _forget(runner: RequestRunner, root: str) -> ForgottenReply:
     if not runner.workspace.forget(runner.resolve_root(root)):
-        raise UnknownNameError(f"no repository is known as {root[:80]!r}", hint="GET /api/v1/repositories lists them.")
+        raise UnknownNameError(f"unknown repository {root[:80]!r}", hint="GET /api/v1/repositories lists them.")
     return ForgottenReply(known=True)

@@ -111,7 +111,7 @@ class RequestRunner:
             if entry.name == root:
                 return entry.root
         hint = "Give the absolute path of its folder, or a name that GET /api/v1/repositories lists."
-        raise UnknownNameError(f"no repository is known as {root[:80]!r}", hint=hint)
+        raise UnknownNameError(f"unknown repository {root[:80]!r}", hint=hint)
 
     def close(self) -> None:
         """Accept no more work; drop queued work without waiting for running work."""
@@ -121,12 +121,12 @@ class RequestRunner:
 
 def make_timeout_error(seconds: float) -> ServiceError:
     """Make the error of a request that exceeds its timeout."""
-    hint = "Ask for less: narrower filters, fewer results, a simpler pattern."
-    return ServiceError(f"the request takes longer than {seconds:,.0f} s", hint=hint)
+    hint = "Reduce the work: narrower filters, fewer results, a simpler pattern."
+    return ServiceError(f"the request exceeded its timeout of {seconds:,.0f} s", hint=hint)
 
 
 def _make_busy_error(seconds: float) -> ServiceBusyError:
-    return ServiceBusyError(f"too much is asked at once: no turn within {seconds:,.0f} s", hint="Try again in a while.")
+    return ServiceBusyError(f"the server is busy: no free slot within {seconds:,.0f} s", hint="Try again later.")
 
 
 def get_runner(request: Request) -> RequestRunner:

@@ -11,8 +11,8 @@ from coderag.interfaces.rest.replies import DefinitionReply, ForgottenReply, Sea
 from coderag.interfaces.rest.request_runner import RequestRunner, RunnerDependency
 from coderag.interfaces.rest.strict_route import StrictRoute
 from coderag.retrieval.explanation import Explanation
-from coderag.retrieval.text_search.text_matches import TextMatches
 from coderag.schema.context import AssembledContext
+from coderag.schema.text_matches import TextMatches
 
 router = APIRouter(route_class=StrictRoute, tags=["search"])
 

@@ -48,7 +48,7 @@ class StrictRequest(Request):
         except RecursionError as error:
             raise HTTPException(400, "the body is nested too deeply") from error
         except ValueError as error:  # wrong syntax, encoding, key or number
-            raise HTTPException(400, f"the body is no JSON: {error}") from error
+            raise HTTPException(400, f"the body is not valid JSON: {error}") from error
 
 
 class StrictRoute(APIRoute):
@@ -62,7 +62,7 @@ class StrictRoute(APIRoute):
         async def handle_strictly(request: Request) -> Response:
             strict = StrictRequest(request.scope, request.receive)
             if takes_body and await strict.body() and not _is_json(request.headers.get("content-type", "")):
-                raise HTTPException(415, "the body must be application/json, and say so in Content-Type")
+                raise HTTPException(415, "the Content-Type of the body must be application/json")
             return await handle(strict)
 
         return handle_strictly
@@ -78,12 +78,12 @@ def _is_json(content_type: str) -> bool:
 def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
-        raise ValueError("a key is there twice")
+        raise ValueError("duplicate key")
     return mapping
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 def _parse_finite(text: str) -> float:

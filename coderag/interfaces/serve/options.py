@@ -74,8 +74,8 @@ class ServeOptions:
                 raise ConfigurationError(f"{root}: no such directory", hint="Check --allow-root.")
         if self.host and not is_loopback(self.host) and not (self.tls_cert or self.insecure):
             raise ConfigurationError(
-                f"others can reach {self.host}, and what is sent there could be read on the way",
-                hint="Give --tls-cert and --tls-key, or --insecure if something else on the way encrypts.",
+                f"{self.host} is reachable from the network without encryption",
+                hint="Give --tls-cert and --tls-key, or --insecure behind a proxy that encrypts.",
             )
 
 
@@ -101,7 +101,7 @@ def read_token(path: Path, new_token: str) -> str:
     """
     try:
         if sys.platform != "win32" and path.stat().st_mode & 0o077:
-            raise ConfigurationError(f"{path}: others may read this token", hint=f"chmod 600 {path}")
+            raise ConfigurationError(f"{path}: other users can read this token", hint=f"chmod 600 {path}")
         token = path.read_text(encoding="ascii").strip()
     except FileNotFoundError:
         write_private_file(path, new_token.encode() + b"\n")
@@ -110,5 +110,5 @@ def read_token(path: Path, new_token: str) -> str:
         raise ConfigurationError(f"{path}: no token can be read: {error}", hint="Check --token-file.") from error
     if len(token) < _MIN_TOKEN_CHARS or not token.isprintable() or " " in token:
         message = f"{path}: holds no token of at least {_MIN_TOKEN_CHARS} letters and digits in one line"
-        raise ConfigurationError(message, hint="Remove the file: the next start makes a good one.")
+        raise ConfigurationError(message, hint="Remove the file: the next start creates a new one.")
     return token

@@ -101,16 +101,16 @@ class RequestGuard:
     def _check_hosts(self, headers: Headers) -> None:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._rules.hosts.is_host(hosts[0]):
-            raise RefusedError(_build_problem(HTTPStatus.MISDIRECTED_REQUEST, "the service is not called by this Host"))
+            raise RefusedError(_build_problem(HTTPStatus.MISDIRECTED_REQUEST, "the Host header is not allowed"))
         origin = headers.get("origin")
         if origin is not None and not self._rules.hosts.is_origin(origin):
-            raise RefusedError(_build_problem(HTTPStatus.FORBIDDEN, "pages of other sites are not served"))
+            raise RefusedError(_build_problem(HTTPStatus.FORBIDDEN, "the Origin header is not allowed"))
 
     def _check_rate(self, scope: Scope, *, is_known: bool) -> None:
         # Clients without the token must not use up the rate of those with it.
         wait_s = self._rate.take(f"{_find_client(scope)} {'with' if is_known else 'without'} token")
         if wait_s:
-            raise _build_busy_refusal(ServiceBusyError("too many requests", hint="Ask less often."), wait_s)
+            raise _build_busy_refusal(ServiceBusyError("too many requests", hint="Send fewer requests."), wait_s)
 
     def _check_token(self, scope: Scope, headers: Headers) -> None:
         scheme, _, token = headers.get("authorization", "").partition(" ")
@@ -118,7 +118,7 @@ class RequestGuard:
         is_known = scheme.lower() == "bearer" and is_equal
         self._check_rate(scope, is_known=is_known)
         if not is_known:
-            hint = "Send 'Authorization: Bearer TOKEN'; 'coderag serve --status --show-token' tells it."
+            hint = "Send 'Authorization: Bearer TOKEN'; 'coderag serve --status --show-token' shows it."
             problem = _build_problem(HTTPStatus.UNAUTHORIZED, "the token is missing or wrong", hint)
             raise RefusedError(problem, {"www-authenticate": "Bearer"})
 
@@ -126,7 +126,9 @@ class RequestGuard:
         if self._stopping.is_set():
             raise _build_busy_refusal(_make_ending_error(), 1)
         if self._activity.requests >= self._rules.max_requests:
-            raise _build_busy_refusal(ServiceBusyError("too much is asked at once", hint="Try again in a moment."), 1)
+            raise _build_busy_refusal(
+                ServiceBusyError("too many concurrent requests", hint="Try again in a moment."), 1
+            )
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self._rules.max_body_bytes:
             raise RefusedError(
@@ -147,8 +149,8 @@ class RequestGuard:
             async with asyncio.timeout(self._rules.request_s) as exchange.timeout:
                 await self._app(scope, exchange.receive, exchange.send)
         except TimeoutError:
-            message = f"the request takes longer than {self._rules.request_s:,.0f} s"
-            await exchange.refuse(to_problem(ServiceError(message, hint="Ask for less at once.")))
+            message = f"the request exceeded its timeout of {self._rules.request_s:,.0f} s"
+            await exchange.refuse(to_problem(ServiceError(message, hint="Reduce the work of the request.")))
         except HTTPException as error:  # from an app that does not convert it to a response
             await exchange.refuse(_build_problem(HTTPStatus(error.status_code), error.detail))
         except asyncio.CancelledError:
@@ -251,7 +253,7 @@ def _build_busy_refusal(error: CodeRAGError, wait_s: float) -> RefusedError:
 
 
 def _make_ending_error() -> ServiceError:
-    return ServiceError("the service is ending", hint="Try again in a moment.")
+    return ServiceError("the service is shutting down", hint="Try again in a moment.")
 
 
 def _format_too_large(max_bytes: int) -> str:

@@ -262,12 +262,12 @@ class Service:
             if self._activity.idle_s <= interval_s:
                 await asyncio.to_thread(trim_heap)
             if not self._stopping.is_set() and not _is_discoverable(sockets, address):
-                _log.warning("the files by which this service is found are gone or those of another one: it ends")
+                _log.warning("the address file of this service is gone or belongs to another one: shutting down")
                 return
             if any(job.view.state not in ENDED_STATES for job in workspace.list_jobs()):
                 self._activity.reset_idle()
             elif idle_s and self._activity.idle_s >= idle_s:
-                _log.info("nobody has asked for %s minutes", self._options.idle_minutes)
+                _log.info("shutting down after %s idle minutes", self._options.idle_minutes)
                 return
 
 

@@ -88,7 +88,7 @@ def open_network_socket(host: str, port: int) -> socket.socket:
         return _open_tcp_socket(host.strip("[]"), port)
     except (OSError, OverflowError) as error:
         hint = "Choose another --port, or 0 for a free one; --host must be an address of this machine."
-        raise ServiceError(f"{host}:{port} cannot be listened on: {error}", hint=hint) from error
+        raise ServiceError(f"cannot listen on {host}:{port}: {error}", hint=hint) from error
 
 
 def _open_tcp_socket(host: str, port: int) -> socket.socket:

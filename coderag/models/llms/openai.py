@@ -66,8 +66,8 @@ def _build_openai_options(settings: LLMSettings) -> dict[str, Any]:
 def _to_chunk(text: str, raw: Any) -> ReplyChunk:  # noqa: ANN401  # openai's ChatCompletionChunk; servers may omit fields
     finish: FinishReason = ""
     refusal = ""
-    if raw.list_choices:
-        choice = raw.list_choices[0]
+    if raw.choices:
+        choice = raw.choices[0]
         refusal = getattr(choice.delta, "refusal", None) or ""
         finish = _FINISHES.get(choice.finish_reason, "stop") if choice.finish_reason else ""
     return ReplyChunk(

@@ -18,7 +18,6 @@ from coderag.errors import InvalidQueryError, RetrievalError
 from coderag.retrieval.filters import NO_FILTERS, build_path_matcher, check_values_present
 from coderag.retrieval.text_search.file_declarations import FileDeclarations, find_enclosing
 from coderag.retrieval.text_search.live_files import LiveFile, read_live_file
-from coderag.retrieval.text_search.text_matches import MAX_COUNTED_MATCHES, TextMatch, TextMatches, TextMode
 from coderag.retrieval.text_search.text_pattern import (
     TextPattern,
     compile_literal,
@@ -30,6 +29,7 @@ from coderag.retrieval.text_search.text_pattern import (
 )
 from coderag.schema.chunks import FileRecord, SymbolRecord
 from coderag.schema.query import FilterValues
+from coderag.schema.text_matches import MAX_COUNTED_MATCHES, TextMatch, TextMatches, TextMode
 from coderag.stores.protocols import IndexSnapshot
 
 MAX_QUERY_CHARS: Final = 100_000

@@ -72,10 +72,10 @@ def test_installing_twice_is_once_and_taking_it_out_gives_the_same_bytes(coderag
     before = tree(home)
     assert coderag("install", name, "--yes").exit_code == 0
     installed = file_of(name).read_bytes()
-    assert "has it already" in coderag("install", name, "--yes").stdout
+    assert "already installed" in coderag("install", name, "--yes").stdout
     assert file_of(name).read_bytes() == installed
     result = coderag("install", name, "--uninstall", "--yes")
-    assert "as it was before" in result.stdout
+    assert "restored byte for byte" in result.stdout
     assert tree(home) == before
 
 
@@ -86,7 +86,7 @@ def test_if_others_changed_the_file_only_our_entry_is_taken_out(coderag, name) -
     text = path.read_text().replace("dark", "light").replace('"x"', '"y"')
     path.write_text(text)
     result = coderag("install", name, "--uninstall", "--yes")
-    assert "changed by others since: only what is ours was taken out" in result.stdout
+    assert "edited since: only CodeRAG's entry was removed" in result.stdout
     assert path.read_text() == with_others(name).replace("dark", "light").replace('"x"', '"y"')
 
 
@@ -256,7 +256,7 @@ def test_instructions_and_skill_are_written_only_if_asked_for_and_taken_out_agai
     assert (tmp_path / "AGENTS.md").read_text().startswith("# Ours\n\nBe kind.\n\n<!-- coderag:begin")
     assert "coderag_search" in (tmp_path / "CLAUDE.md").read_text()
     assert (home / ".claude" / "skills" / "coderag" / "SKILL.md").read_text().startswith("---\nname: coderag\n")
-    assert "has it already" in coderag("install", "cursor", *options).stdout
+    assert "already installed" in coderag("install", "cursor", *options).stdout
     coderag("install", "--uninstall", "--repo", str(tmp_path), "--yes")
     assert (tmp_path / "AGENTS.md").read_text() == "# Ours\n\nBe kind.\n"
     assert not (tmp_path / "CLAUDE.md").exists()

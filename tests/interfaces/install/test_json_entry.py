@@ -84,7 +84,7 @@ def test_text_that_looks_like_our_entry_within_strings_and_comments_is_left_alon
     [
         ("{\n  'a': 1\n}", "line 2: not valid JSON: a name in double quotes"),
         ('{\n  "a": 1\n  "b": 2\n}', "line 3: not valid JSON: a comma is missing"),
-        ('{\n  "a": tru\n}', "line 2: not valid JSON: 'tru' is no value"),
+        ('{\n  "a": tru\n}', "line 2: not valid JSON: 'tru' is not a value"),
         ('{\n  "a": "x\n}', "line 2: not valid JSON: a string does not end"),
         ('{"a": 1', "line 1: not valid JSON"),
         ('{"a": 1} x', "line 1: not valid JSON: something follows"),

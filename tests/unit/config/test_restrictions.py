@@ -193,5 +193,5 @@ def test_a_folder_that_may_not_be_searched_is_a_clear_error(tmp_path, monkeypatc
 
     monkeypatch.setattr(Path, "is_symlink", forbidden)
     monkeypatch.setattr(Path, "is_file", forbidden)
-    with pytest.raises(ConfigurationError, match="cannot be looked for: permission denied"):
+    with pytest.raises(ConfigurationError, match="cannot be read: permission denied"):
         Settings.load(tmp_path, trusted=trusted)

@@ -230,7 +230,7 @@ def test_a_secret_is_not_in_an_error(tmp_path, text):
 )
 def test_a_secret_in_the_file_that_git_keeps_is_refused_and_not_repeated(tmp_path, section, setting):
     error = refused(tmp_path, f"project: x\n{section}:\n  {setting}: {SECRET}\n")
-    assert str(error).startswith(f".coderag.yaml, line 3: {section}.{setting}: a secret does not belong in this file")
+    assert str(error).startswith(f".coderag.yaml, line 3: {section}.{setting}: secrets do not belong in this file")
     assert "${NAME}" in error.hint
     assert ".coderag.local.yaml" in error.hint
     assert ("api_key_file" in error.hint) is (setting == "api_key")
@@ -244,7 +244,7 @@ def test_a_secret_of_the_environment_may_be_named_in_it(tmp_path, monkeypatch, t
 
 
 def test_what_only_looks_like_a_variable_is_a_secret_too(tmp_path):
-    assert "a secret does not belong" in str(refused(tmp_path, r"llm: {api_key: '\${SECRET}'}"))
+    assert "secrets do not belong" in str(refused(tmp_path, r"llm: {api_key: '\${SECRET}'}"))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a file's mode does not say who reads it")

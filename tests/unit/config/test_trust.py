@@ -78,7 +78,7 @@ def test_marks_that_others_may_write_are_not_believed(root, caplog) -> None:
     trust(root)
     find_trust_file().chmod(0o666)
     assert not is_trusted(root)
-    assert "others may write it" in caplog.text
+    assert "others can write it" in caplog.text
 
 
 @pytest.mark.parametrize(

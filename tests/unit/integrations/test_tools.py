@@ -181,9 +181,9 @@ def test_a_llama_index_tool_raises_what_is_wrong_with_the_hint_in_its_text(repos
 
 
 def test_there_is_no_other_tool_or_framework(repository):
-    with pytest.raises(ConfigurationError, match="there is no tool 'edit'; there are context, search, symbol, read"):
+    with pytest.raises(ConfigurationError, match="unknown tool 'edit'; known tools: context, search, symbol, read"):
         as_tool(repository, tool="edit")
-    with pytest.raises(ConfigurationError, match="there are for langchain and llama_index"):
+    with pytest.raises(ConfigurationError, match="known frameworks: langchain, llama_index"):
         as_tools(repository, "crew")
 
 

@@ -109,9 +109,9 @@ def test_key_file_in_the_home_folder_is_read(home):
 
 @pytest.mark.parametrize("key", [f"{KEY}\nX-Evil: 1", "ключ"])
 def test_key_with_invalid_header_characters_is_rejected(monkeypatch, key):
-    assert "llm.api_key holds characters" in str(refused(key=key))
+    assert "llm.api_key has characters" in str(refused(key=key))
     monkeypatch.setenv("FIRST_KEY", key)
-    assert "FIRST_KEY or SECOND_KEY holds characters" in str(refused())
+    assert "FIRST_KEY or SECOND_KEY has characters" in str(refused())
 
 
 def test_embedding_models_read_a_key_file(case, key_file):

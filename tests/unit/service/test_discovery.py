@@ -99,7 +99,7 @@ def test_a_link_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     folder = ensure_runtime_folder()
     folder.rmdir()
     folder.symlink_to(tmp_path, target_is_directory=True)
-    with pytest.raises(ServiceError, match="is no folder of this user"):
+    with pytest.raises(ServiceError, match="does not belong to this user"):
         ensure_runtime_folder()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from coderag.interfaces.json_values import encode_json
-from coderag.retrieval.text_search.text_matches import TextMatches
+from coderag.schema.text_matches import TextMatches
 from coderag.schema.answers import Answer, AnswerClaim
 from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
 from coderag.schema.indexing import IndexProgress

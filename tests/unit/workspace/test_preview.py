@@ -122,7 +122,7 @@ def test_files_whose_place_has_words_of_the_question_are_read_first(root, monkey
         read.append(path.name)
         return read_regular_file(path, limit)
 
-    monkeypatch.setattr("coderag.workspace.preview.read_regular", read_one)
+    monkeypatch.setattr("coderag.workspace.preview.read_regular_file", read_one)
     look(root, "mix colours")
     assert read[0] == "colours.py"
     assert read[-1] == "test_auth.py"

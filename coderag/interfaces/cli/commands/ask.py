@@ -29,10 +29,10 @@ from coderag.schema.answers import AnswerEvent
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from coderag.interfaces.cli.engine_access import Engine
     from coderag.schema.answers import Answer
+    from coderag.schema.engine import Engine
 
-NoStreamOption = Annotated[bool, typer.Option("--no-stream", help="Show the answer when all of it is there.")]
+NoStreamOption = Annotated[bool, typer.Option("--no-stream", help="Print the answer only when it is complete.")]
 
 
 def ask(  # noqa: PLR0913  # one parameter an option
@@ -53,8 +53,7 @@ def ask(  # noqa: PLR0913  # one parameter an option
 ) -> None:
     """Answer a question, with citations.
 
-    Each claim is checked against the lines that it cites, as they are on disk. In a terminal the answer is shown while it is
-    written.
+    Each claim is checked against the cited lines on disk. In a terminal the answer is streamed.
     """
     del debug  # read in main, before anything can fail
     from coderag.interfaces.cli.indexing import ask_indexed, open_warm

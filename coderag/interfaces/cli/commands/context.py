@@ -28,18 +28,18 @@ from coderag.schema.vocabulary import ContextFormat
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
-    from coderag.interfaces.cli.engine_access import Engine
+    from coderag.schema.engine import Engine
 
-_QUERY_HELP = "The question. Several words need no quotes; '-' reads it from standard input."
-_SESSION_HELP = "Leave out what contexts of this name have shown before, as long as it has not been edited."
-_FILE_HELP = "Print these lines of an indexed file instead: 'src/app.py:10-42'. May be given several times."
+_QUERY_HELP = "The question. Quotes are optional; '-' reads standard input."
+_SESSION_HELP = "Omit code that earlier contexts of this session showed, unless it was edited since."
+_FILE_HELP = "Print these lines of an indexed file instead: 'src/app.py:10-42'. Repeatable."
 
 OptionalQuery = Annotated[list[str] | None, typer.Argument(metavar="QUERY", help=_QUERY_HELP, show_default=False)]
-FormatOption = Annotated[ContextFormat, typer.Option("--format", "-f", help="How the text is written.")]
+FormatOption = Annotated[ContextFormat, typer.Option("--format", "-f", help="Output format.")]
 SessionOption = Annotated[
     str | None, typer.Option("--session", "-s", metavar="NAME", help=_SESSION_HELP, show_default=False)
 ]
-ForgetOption = Annotated[bool, typer.Option("--forget", help="Begin the session anew.")]
+ForgetOption = Annotated[bool, typer.Option("--forget", help="Restart the session.")]
 FileOption = Annotated[list[str] | None, typer.Option("--file", metavar="PLACE", help=_FILE_HELP, show_default=False)]
 
 
@@ -65,8 +65,7 @@ def context(  # noqa: PLR0913  # one parameter an option
 ) -> None:
     """Print the code that a question needs, for a prompt.
 
-    The result is Markdown, XML or JSON and keeps within a budget of tokens; what was left out is listed with the command
-    that prints it.
+    The result is Markdown, XML or JSON within a token budget. Omitted code is listed with the command that prints it.
     """
     del debug  # read in main, before anything can fail
     from coderag.interfaces.cli.indexing import ask_indexed, open_local, open_warm
@@ -83,7 +82,7 @@ def context(  # noqa: PLR0913  # one parameter an option
     if session and forget:
         existed = rag.forget(session)
         if not query:
-            output.note(f"session {session}: {'forgotten' if existed else 'there was none'}")
+            output.note(f"session {session}: {'forgotten' if existed else 'not found'}")
             return
     text = "" if file else read_query(query or [])
 
@@ -112,16 +111,16 @@ def _check_options(
 ) -> None:
     """Reject incompatible options."""
     if explain and (file or session):
-        raise typer.BadParameter("it goes with neither --file nor --session.", param_hint="--explain")
+        raise typer.BadParameter("it cannot be combined with --file or --session.", param_hint="--explain")
     if file and (query or session or filters):
-        message = "it prints lines of files, and takes no question, no session and no filter."
+        message = "it cannot be combined with a question, a session or filters."
         raise typer.BadParameter(message, param_hint="--file")
     if session is not None and not session:
-        raise typer.BadParameter("no name is given.", param_hint="--session")
+        raise typer.BadParameter("no name given.", param_hint="--session")
     if forget and not session:
-        raise typer.BadParameter("say which session with --session.", param_hint="--forget")
+        raise typer.BadParameter("it requires --session.", param_hint="--forget")
     if not (query or file or forget):
-        raise typer.BadParameter("no question is given.", param_hint="QUERY")
+        raise typer.BadParameter("no question given.", param_hint="QUERY")
 
 
 def _print_explanation(

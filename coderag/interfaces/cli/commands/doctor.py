@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MARKS = {"ok": "✓", "note": "!", "failed": "✗", "skipped": "-"}
 _PLAIN_MARKS = {"ok": "ok", "note": "!", "failed": "x", "skipped": "-"}
 _STYLES = {"ok": "green", "note": "yellow", "failed": "bold red", "skipped": "dim"}
-_WORDS = {"ok": "fine", "note": "to know", "failed": "failed", "skipped": "not tried"}
+_WORDS = {"ok": "ok", "note": "notes", "failed": "failed", "skipped": "skipped"}
 
 
 def _check_groups(values: list[str] | None) -> list[str]:
@@ -31,13 +31,13 @@ def _check_groups(values: list[str] | None) -> list[str]:
     return values or []
 
 
-OfflineOption = Annotated[bool, typer.Option("--offline", help="Connect to no server.")]
+OfflineOption = Annotated[bool, typer.Option("--offline", help="Do not connect to any server.")]
 OnlyOption = Annotated[
     list[str] | None,
     typer.Option(
         "--only",
         metavar="GROUP",
-        help="Check only this: installation, settings, repository, index, embedding, llm, reranker, chat, telemetry.",
+        help="Only check this group: installation, settings, repository, index, embedding, llm, reranker, chat, telemetry.",
         callback=_check_groups,
         show_default=False,
     ),
@@ -48,7 +48,7 @@ TimeoutOption = Annotated[
         "--timeout",
         metavar="SECONDS",
         min=0.1,
-        help="For each request to a server, at most. Default: what the settings say.",
+        help="Time limit of each request to a server. Default: from the settings.",
         show_default=False,
     ),
 ]
@@ -65,8 +65,8 @@ def doctor(
 ) -> None:
     """Check the installation, the settings, the index and the models.
 
-    Says for each failure what to do about it, and exits with the code of the first. Nothing is downloaded. Servers that the
-    settings name are sent a sentence of CodeRAG's own each, nothing of the repository.
+    Each failure has a hint; the exit code is that of the first. Nothing is downloaded. Configured servers receive a fixed
+    sample sentence, never repository text.
     """
     del debug  # read in main, before anything can fail
     from coderag.config.repository_root import find_root

@@ -14,24 +14,26 @@ if TYPE_CHECKING:
     from coderag.app import CodeRAG
 
 BudgetOption = Annotated[
-    str | None, typer.Option("--budget", metavar="TIME", help="Time it may take: 90s, 10m, 2h.", show_default=False)
+    str | None, typer.Option("--budget", metavar="TIME", help="Time limit: 90s, 10m, 2h.", show_default=False)
 ]
 CostOption = Annotated[
     float | None,
-    typer.Option("--max-cost", metavar="AMOUNT", min=0, help="What it may cost, by the prices of 'llm'.", show_default=False),
+    typer.Option("--max-cost", metavar="AMOUNT", min=0, help="Cost limit, by the prices in 'llm'.", show_default=False),
 ]  # fmt: skip
 LimitOption = Annotated[
-    int | None, typer.Option("--limit", metavar="N", min=1, help="Pieces of code, at most.", show_default=False)
+    int | None, typer.Option("--limit", metavar="N", min=1, help="Maximum number of code units.", show_default=False)
 ]
 IncludeOption = Annotated[
     list[str] | None,
-    typer.Option("--include", metavar="ROLE", help="Also code that is: test, generated, vendored.", show_default=False),
+    typer.Option(
+        "--include", metavar="ROLE", help="Include code of this role: test, generated, vendored.", show_default=False
+    ),
 ]
-WatchOption = Annotated[bool, typer.Option("--watch", help="Go on, and summarise again whenever the index changes.")]
-PlanOption = Annotated[bool, typer.Option("--plan", help="Only say what would be asked, and what it would cost.")]
+WatchOption = Annotated[bool, typer.Option("--watch", help="Keep running, and summarise again on each index change.")]
+PlanOption = Annotated[bool, typer.Option("--plan", help="Only print the planned requests and their cost.")]
 FromOption = Annotated[
     Path | None,
-    typer.Option("--from", metavar="FILE", help="Take summaries that were written elsewhere: JSON lines.", show_default=False),
+    typer.Option("--from", metavar="FILE", help="Import summaries written elsewhere: JSON lines.", show_default=False),
 ]  # fmt: skip
 
 
@@ -48,18 +50,18 @@ def enrich(  # noqa: PLR0913  # one parameter an option
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Have the language model of 'llm' write a sentence on each piece of code, the most used first.
+    """Summarise code with the language model of 'llm', most used code first.
 
-    Searches go on meanwhile and see the sentences in steps. Ctrl-C ends it; what was written stays, and the next run goes
-    on from there. Exits with 5 if some code could not be summarised; it is tried again by the next run.
+    Searches continue meanwhile and see the summaries step by step. Ctrl-C stops it; the next run continues from there. Exits
+    with 5 if some code could not be summarised; the next run tries it again.
     """
     del debug  # read in main, before anything can fail
     from coderag.interfaces.cli.indexing import open_local
 
     if given is not None and (budget or max_cost is not None or limit or include or watch or plan):
-        raise InvalidQueryError("--from goes with no other option of 'enrich'")
+        raise InvalidQueryError("--from cannot be combined with other options of 'enrich'")
     if plan and (budget or max_cost is not None or watch):
-        raise InvalidQueryError("--plan goes with --limit and --include only")
+        raise InvalidQueryError("--plan can only be combined with --limit and --include")
     budget_s = parse_duration(budget) if budget else None
     output = Output(as_json)
     rag = open_local(repo, output)

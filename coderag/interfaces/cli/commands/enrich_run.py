@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from coderag.ingestion.summaries.enrich_results import EnrichPlan, EnrichProgress, EnrichReport
 
 _STOP_REASONS = {
-    "done": "nothing is left to do",
-    "budget": "the time is up",
-    "cost": "the next request would cost too much",
-    "limit": "the limit is reached",
+    "done": "complete",
+    "budget": "time limit reached",
+    "cost": "cost limit reached",
+    "limit": "limit reached",
     "stopped": "stopped",
-    "failing": "the model failed again and again",
+    "failing": "the model failed repeatedly",
 }
 _LABELS = {"chunk": "code", "file": "files", "folder": "folders", "commit": "writing"}
 _NOUNS = {"chunk": ("piece of code", "pieces of code"), "file": ("file", "files"), "folder": ("folder", "folders")}
@@ -57,7 +57,7 @@ def run_enrichment(
     with _stop_on_interrupt() as stop:
         if watch:
             reports = rag.summaries.follow(EnrichLimits(*limits), include=include, stop=stop)
-            output.note(f"following {rag.root} (Ctrl-C ends it)")
+            output.note(f"following {rag.root} (press Ctrl-C to stop)")
             for report in reports:
                 if report.written or report.failed:
                     _print_run_report(report, output, rag, as_line=True)
@@ -75,7 +75,7 @@ def make_plan_rows(plan: "EnrichPlan") -> list[ReportRow]:
     """Return the rows of a plan."""
     written, total = plan.share
     rows = [
-        ReportRow("model", plan.model or "none is configured: set llm.provider, or import summaries with --from"),
+        ReportRow("model", plan.model or "not configured: set llm.provider, or import summaries with --from"),
         ReportRow("written", f"{written:,} of {total:,} pieces of code"),
         ReportRow("to do", _format_amounts(plan.pieces)),
     ]
@@ -84,13 +84,11 @@ def make_plan_rows(plan: "EnrichPlan") -> list[ReportRow]:
     if plan.failed_before:
         rows.append(ReportRow("again", f"{plan.failed_before:,} of them failed before"))
     rows.append(ReportRow("tokens", f"about {plan.input_tokens:,} sent and {plan.output_tokens:,} received"))
-    rows.append(
-        ReportRow("cost", f"about {plan.cost:.2f}" if plan.cost is not None else "not known: llm has no prices")
-    )
+    rows.append(ReportRow("cost", f"about {plan.cost:.2f}" if plan.cost is not None else "unknown: llm has no prices"))
     has_estimate = plan.seconds is not None
     rows.append(
         ReportRow(
-            "time", f"about {_format_duration(plan.seconds or 0)}" if has_estimate else "not known before the first run"
+            "time", f"about {_format_duration(plan.seconds or 0)}" if has_estimate else "unknown before the first run"
         )
     )
     return [*rows, *make_list_rows("first", plan.first)]
@@ -107,9 +105,7 @@ def make_report_rows(report: "EnrichReport") -> list[ReportRow]:
         *([ReportRow("model", report.model), ReportRow("tokens", tokens)] if report.model else []),
         ReportRow("summaries", f"{written:,} of {total:,} pieces of code"),
         *make_list_rows("failed", (f"{place}: {reason}" for place, reason in report.failed), "red"),
-        *make_list_rows(
-            "unknown", (f"{place}: no chunk, file or folder that can have one" for place in report.unknown), "red"
-        ),
+        *make_list_rows("unknown", (f"{place}: no such chunk, file or folder" for place in report.unknown), "red"),
         ReportRow("generation", str(report.generation)),
         ReportRow("seconds", f"{report.elapsed_s:.2f}"),
     ]

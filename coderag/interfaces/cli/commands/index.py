@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from coderag.interfaces.cli.output.report import ReportRow
     from coderag.schema.indexing import IndexReport
 
-PlanOption = Annotated[bool, typer.Option("--plan", help="Only say what would be done, and what it would cost.")]
-ProfileOption = Annotated[bool, typer.Option("--profile", help="Say how long each stage took, and how fast it was.")]
-WatchOption = Annotated[bool, typer.Option("--watch", help="Go on, and index again whenever files change.")]
-FullOption = Annotated[bool, typer.Option("--full", help="Read every file again, not only what changed.")]
+PlanOption = Annotated[bool, typer.Option("--plan", help="Only print the planned work and its cost.")]
+ProfileOption = Annotated[bool, typer.Option("--profile", help="Print the duration and throughput of each stage.")]
+WatchOption = Annotated[bool, typer.Option("--watch", help="Keep running, and index again on each file change.")]
+FullOption = Annotated[bool, typer.Option("--full", help="Read all files again, not only changed ones.")]
 
 
 def index(  # noqa: PLR0913  # one parameter an option
@@ -32,16 +32,16 @@ def index(  # noqa: PLR0913  # one parameter an option
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Index the repository, or bring its index up to date.
+    """Index the repository, or update its index.
 
-    Exits with 5 if some files failed; the others are indexed then.
+    Exits with 5 if some files failed; the others are indexed.
     """
     del debug  # read in main, before anything can fail
     from coderag.interfaces.cli.indexing import open_local, open_warm, run_index
     from coderag.interfaces.cli.output.report import print_report
 
     if watch and (plan or full):
-        raise InvalidQueryError("--watch goes with neither --plan nor --full")
+        raise InvalidQueryError("--watch cannot be combined with --plan or --full")
     output, repo = Output(as_json), choose_repository(folder, repo)
     if watch:
         from coderag.interfaces.cli.commands.index_watch import follow_edits

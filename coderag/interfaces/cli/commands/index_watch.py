@@ -21,7 +21,7 @@ def follow_edits(rag: "CodeRAG", output: Output) -> None:
             reports = rag.watch(progress=progress)
             first = next(reports)
         _print_changes(first, output, is_first=True)
-        output.note(f"watching {rag.root} (Ctrl-C ends it)")
+        output.note(f"watching {rag.root} (press Ctrl-C to stop)")
         for report in reports:
             _print_changes(report, output)
 

@@ -34,7 +34,7 @@ LlmOption = Annotated[
     typer.Option(
         "--llm",
         metavar="PROVIDER/MODEL",
-        help="Which model writes answers, such as ollama/qwen2.5-coder:7b.",
+        help="Model that writes answers, such as ollama/qwen2.5-coder:7b.",
         show_default=False,
     ),
 ]
@@ -43,7 +43,7 @@ EmbeddingOption = Annotated[
     typer.Option(
         "--embedding",
         metavar="PROVIDER/MODEL",
-        help="Which model embeds code, such as ollama/nomic-embed-text.",
+        help="Model that embeds code, such as ollama/nomic-embed-text.",
         show_default=False,
     ),
 ]
@@ -57,14 +57,14 @@ class InitReport:
     Attributes:
         overwritten: Whether a file existed before.
         chosen: Settings of the chosen models, by section.
-        found: Models of a detected Ollama; None if none was detected.
+        ollama: Models of a detected Ollama; None if none was detected.
         trusted: Whether the repository is trusted; false if it has other, unreviewed settings.
     """
 
     path: Path
     overwritten: bool
     chosen: Mapping[str, Mapping[str, str]]
-    found: "OllamaModels | None"
+    ollama: "OllamaModels | None"
     trusted: bool
 
 
@@ -80,8 +80,8 @@ def init(
 ) -> None:
     """Write a .coderag.yaml that explains every setting.
 
-    No setting is needed to start: all but the models you choose are commented out and show their defaults. A running Ollama
-    is looked for, and its models are offered; nothing is downloaded.
+    No setting is required: all but the chosen models are commented out and show their defaults. If Ollama runs, its models
+    are offered; nothing is downloaded.
     """
     del debug  # read in main, before anything can fail
     from coderag.config.repository_root import find_root
@@ -95,15 +95,15 @@ def init(
         output.write_json(report)
     else:
         output.write(str(report.path))
-    if report.found is not None:
-        if not (models or can_prompt) and (report.found.answers or report.found.embedding):
-            output.note(format_advice(report.found))
-        for model in list_missing_models(report.chosen, report.found):
-            output.note(f"Ollama at {report.found.address} has no model {model}: fetch it with `ollama pull {model}`.")
+    if report.ollama is not None:
+        if not (models or can_prompt) and (report.ollama.answers or report.ollama.embedding):
+            output.note(format_advice(report.ollama))
+        for model in list_missing_models(report.chosen, report.ollama):
+            output.note(f"Ollama at {report.ollama.address} has no model {model}: fetch it with `ollama pull {model}`.")
     if report.chosen:
-        output.note("`coderag doctor` tries what is set.")
+        output.note("Check the settings with `coderag doctor`.")
     if not report.trusted:
-        output.note("The repository is not marked trusted, so that not all settings hold: see `coderag trust`.")
+        output.note("The repository is not trusted, so not all settings apply: see `coderag trust`.")
     if not _is_secrets_file_ignored(report.path.parent):
         output.note(f"Add {LOCAL_FILE} to .gitignore before you put keys into it. .coderag/ ignores itself.")
 
@@ -139,7 +139,7 @@ def init_repository(
 
     folder = resolve_folder(root)
     if is_too_wide(folder):
-        raise IngestionError(f"{folder} is no repository", hint="Go to one, or name it with --repo.")
+        raise IngestionError(f"{folder} is not a repository", hint="Go to one, or name it with --repo.")
     path = folder / COMMITTED_FILE
     existed = path.exists()
     if existed and not force:

@@ -64,8 +64,8 @@ def choose_models(models: OllamaModels, preset_sections: Collection[str]) -> dic
         preset_sections: Sections that are already chosen.
     """
     questions = (
-        ("llm", "Which model shall write answers?", models.answers, "none"),
-        ("embedding", "Which model shall embed code?", models.embedding, "CodeRAG's own"),
+        ("llm", "Which model should write answers?", models.answers, "none"),
+        ("embedding", "Which model should embed code?", models.embedding, "CodeRAG's own"),
     )
     open_questions = [question for question in questions if question[0] not in preset_sections and question[2]]
     if open_questions:
@@ -125,7 +125,7 @@ def _check_provider(section: str, provider: str) -> None:
     model = Settings.model_fields[section].annotation
     allowed = get_args(model.model_fields["provider"].annotation) if model is not None else ()
     if provider not in allowed:
-        message = f"--{section}: there is no provider {provider!r}"
+        message = f"--{section}: unknown provider {provider!r}"
         raise ConfigurationError(message, hint=f"Write it as PROVIDER/MODEL; the providers are {', '.join(allowed)}.")
 
 
@@ -206,7 +206,7 @@ def _ask_choice(question: str, names: Sequence[str], default: str) -> str:
             return reply
         if reply.isdecimal() and 1 <= int(reply) <= len(names):
             return names[int(reply) - 1]
-        _print_line(f"{reply!r} is none of them.")
+        _print_line(f"{reply!r} is not in the list.")
 
 
 def _print_line(text: str) -> None:

@@ -9,11 +9,11 @@ from coderag.errors import InvalidQueryError
 from coderag.interfaces.cli.options import DebugOption, JsonOption, RepoOption
 from coderag.interfaces.cli.output.streams import Output
 
-_AGENTS_HELP = "claude-code, codex, cursor, vscode, opencode, windsurf, gemini. Default: those that are found here."
-_SCOPE_HELP = "Whether for all projects of this user, or in the project's own files: user, project."
-_SKILL_HELP = "Also a skill for Claude Code, which says when to use what."
-_INSTRUCTIONS_HELP = "Also a block in the project's AGENTS.md or CLAUDE.md, which says the same."
-_CHECK_HELP = "Start what is configured, and do the handshake of MCP with it; nothing is written."
+_AGENTS_HELP = "claude-code, codex, cursor, vscode, opencode, windsurf, gemini. Default: the installed ones."
+_SCOPE_HELP = "user: for all your projects; project: in the project's own files."
+_SKILL_HELP = "Also install a Claude Code skill that explains when to use CodeRAG."
+_INSTRUCTIONS_HELP = "Also add a block with the same advice to the project's AGENTS.md or CLAUDE.md."
+_CHECK_HELP = "Start the configured server and perform the MCP handshake; write nothing."
 
 
 def _check_scope(value: str) -> str:
@@ -23,10 +23,10 @@ def _check_scope(value: str) -> str:
 
 
 AgentsArgument = Annotated[list[str] | None, typer.Argument(metavar="AGENT", help=_AGENTS_HELP, show_default=False)]
-AllOption = Annotated[bool, typer.Option("--all", help="All agents, whether they are found here or not.")]
+AllOption = Annotated[bool, typer.Option("--all", help="All supported agents, installed or not.")]
 ScopeOption = Annotated[str, typer.Option("--scope", metavar="SCOPE", help=_SCOPE_HELP, callback=_check_scope)]
-PrintOption = Annotated[bool, typer.Option("--print", help="Print what to add to which file, and write nothing.")]
-UninstallOption = Annotated[bool, typer.Option("--uninstall", help="Take it out again.")]
+PrintOption = Annotated[bool, typer.Option("--print", help="Print the entry for each file; write nothing.")]
+UninstallOption = Annotated[bool, typer.Option("--uninstall", help="Remove CodeRAG from the agents.")]
 SkillOption = Annotated[bool, typer.Option("--skill", help=_SKILL_HELP)]
 InstructionsOption = Annotated[bool, typer.Option("--instructions", help=_INSTRUCTIONS_HELP)]
 CheckOption = Annotated[bool, typer.Option("--check", help=_CHECK_HELP)]
@@ -48,10 +48,10 @@ def install(  # noqa: PLR0913  # one parameter an option
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Put CodeRAG into your agents: Claude Code, Codex, Cursor, VS Code, OpenCode, Windsurf, Gemini CLI.
+    """Install CodeRAG into your agents: Claude Code, Codex, Cursor, VS Code, OpenCode, Windsurf, Gemini CLI.
 
-    Shows for each the exact change to its configuration, and writes only what you agree to. --uninstall gives a file back
-    as it was, to the byte, unless others have changed it since; then it takes out only what is ours.
+    Shows the exact change of each configuration, and writes only what you confirm. --uninstall restores a file byte for byte;
+    if it was edited since, it only removes CodeRAG's entry.
     """
     del debug  # read in main, before anything can fail
     from coderag.interfaces.cli.commands.install_run import InstallRequest, run_check, run_install, run_print
@@ -59,7 +59,7 @@ def install(  # noqa: PLR0913  # one parameter an option
     if sum((print_, uninstall, check)) > 1:
         raise InvalidQueryError("--print, --uninstall and --check exclude one another")
     if agents and all_:
-        raise InvalidQueryError("name agents, or take --all")
+        raise InvalidQueryError("name agents, or use --all")
     request = InstallRequest(
         tuple(agents or ()),
         all_,

@@ -91,11 +91,11 @@ def run_install(request: InstallRequest, output: Output, *, yes: bool, uninstall
         results.append(result)
         _print_result(target, result, output)
     if not results:
-        output.note("nothing of CodeRAG was found" if uninstall else "nothing to do")
+        output.note("CodeRAG is not installed in any agent" if uninstall else "nothing to do")
     if output.as_json:
         output.write_json({"scope": request.scope, "command": find_server_command(), "results": results})
     elif request.scope == "project" and any(result.outcome == "installed" for result in results):
-        output.note("The command is a path of this machine: do not commit it for others.")
+        output.note("The command is a path on this machine: do not commit it.")
     return code
 
 
@@ -137,7 +137,7 @@ def _list_targets(request: InstallRequest, *, uninstall: bool) -> Iterator[Insta
     """Yield the selected targets."""
     within = request.root if request.scope == "project" else None
     if within is not None and is_too_wide(request.root):
-        raise ConfigurationError(f"{request.root} is no project", hint="Go to one, or name it with --repo.")
+        raise ConfigurationError(f"{request.root} is not a project", hint="Go to one, or name it with --repo.")
     agents = _select_agents(request, uninstall=uninstall)
     command = tuple(find_server_command())
     for agent in agents:
@@ -159,7 +159,7 @@ def _select_agents(request: InstallRequest, *, uninstall: bool) -> list[CodingAg
         return eligible
     installed = [agent for agent in eligible if agent.is_installed()]
     if not installed:
-        message = "none of the agents that CodeRAG knows was found on this machine"
+        message = "no supported agent is installed on this machine"
         raise ConfigurationError(message, hint="Name one, as in `coderag install cursor`; --help lists them.")
     return installed
 
@@ -178,7 +178,7 @@ def _apply_target(target: InstallTarget, output: Output, *, yes: bool, uninstall
     changes.apply_change(change)
     if change.installs:
         return TargetResult(target.name, str(target.path), "installed", diff=diff)
-    detail = "as it was before" if change.is_exact else "changed by others since: only what is ours was taken out"
+    detail = "restored byte for byte" if change.is_exact else "edited since: only CodeRAG's entry was removed"
     return TargetResult(target.name, str(target.path), "uninstalled", detail, diff, restored=change.is_exact)
 
 
@@ -197,12 +197,12 @@ def _check_server(target: ServerEntry, root: Path) -> TargetResult:
     except ConfigurationError as error:
         raise ConfigurationError(f"{target.path}: {error}", hint=error.hint) from error
     if command is None:
-        hint = f"`coderag install {target.name}` puts it there."
+        hint = f"Run `coderag install {target.name}`."
         raise ConfigurationError(f"{target.path} has no server {SERVER_NAME!r}", hint=hint)
     if target.within is not None and tuple(command) != target.command and not is_trusted(root):
         message = f"{target.path} names {format_command(command)}, which is not this installation's, and {root} is not trusted"
         raise ConfigurationError(
-            message, hint="Nothing was started. `coderag install --scope project` puts ours there."
+            message, hint="Nothing was started. Install this one with `coderag install --scope project`."
         )
     handshake_result = handshake.probe_server(command, root)
     detail = f"{handshake_result.server} speaks MCP {handshake_result.protocol}, {len(handshake_result.tools)} tools, in {handshake_result.seconds:.1f} s"
@@ -216,7 +216,7 @@ def _format_error(error: CodeRAGError) -> str:
 def _print_result(target: InstallTarget, result: TargetResult, output: Output) -> None:
     if output.as_json:
         return
-    phrases = {"unchanged": "has it already", "declined": "was left as it is", "answers": "the server answers"}
+    phrases = {"unchanged": "already installed", "declined": "left unchanged", "answers": "the server responds"}
     detail = f": {result.detail}" if result.detail else ""
     location = "" if result.outcome in {"failed", "answers"} else f" ({result.path})"
     output.write(escape_controls(f"{target.title}: {phrases.get(result.outcome, result.outcome)}{location}{detail}"))

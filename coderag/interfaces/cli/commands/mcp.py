@@ -9,14 +9,14 @@ import typer
 from coderag.interfaces.cli.options import DebugOption
 
 _ROOT_HELP = (
-    "The repository that is meant where a call names none. Default: the nearest folder upwards with .coderag or "
+    "Repository of calls that name none. Default: the nearest folder upwards with .coderag or "
     ".coderag.yaml, else the git root."
 )
 _ALLOW_HELP = (
-    "A folder in or below which repositories may lie; may be given several times. Then no running service is used. "
-    "Default: anywhere but where nothing is indexed."
+    "Only serve repositories in this folder; repeatable. Then no running service is used. "
+    "Default: any folder that may be indexed."
 )
-_TOOLS_HELP = "What agents get: all tools, or the one tool search_codebase."
+_TOOLS_HELP = "Tools for agents: all, or the single tool search_codebase."
 
 
 def mcp(
@@ -38,13 +38,13 @@ def mcp(
     ] = None,
     tools: Annotated[Literal["all", "single"], typer.Option(envvar="CODERAG_SERVICE__TOOLS", help=_TOOLS_HELP)] = "all",
     no_service: Annotated[
-        bool, typer.Option("--no-service", help="Work in this process, also where a service runs.")
+        bool, typer.Option("--no-service", help="Work in this process, even if a service runs.")
     ] = False,
     debug: DebugOption = False,
 ) -> None:
-    """Serve an agent over standard input and output (MCP). Agents start this; `coderag install` tells them how.
+    """Serve an agent over standard input and output (MCP). Agents start this; `coderag install` configures them.
 
-    It uses the running service, or else works by itself. For HTTP: `coderag serve`.
+    It uses the running service if there is one. For HTTP: `coderag serve`.
     """
     del debug  # read by main
     from coderag.config.repository_root import find_root, resolve_folder
@@ -55,7 +55,7 @@ def mcp(
         if folder is not None:
             resolve_folder(folder)
     if sys.stdin is not None and sys.stdin.isatty():
-        typer.echo("This speaks MCP, for agents; `coderag install` tells them of it. Ctrl-D ends it.", err=True)
+        typer.echo("This speaks MCP, for agents; `coderag install` configures them. Press Ctrl-D to exit.", err=True)
     options = SessionOptions(
         root=find_root(repo).resolve(),
         tools=tools,

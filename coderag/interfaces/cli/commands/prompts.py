@@ -51,32 +51,34 @@ def _check_name(name: str) -> str:
     if name not in list_prompt_names():
         matches = get_close_matches(name, list_prompt_names(), n=1)
         suggestion = f" Did you mean {matches[0]!r}?" if matches else ""
-        raise typer.BadParameter(f"there is no prompt {name!r}.{suggestion} 'coderag prompts list' names all.")
+        raise typer.BadParameter(f"unknown prompt {name!r}.{suggestion} 'coderag prompts list' lists all.")
     return name
 
 
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="A prompt.", callback=_check_name, autocompletion=_complete_names)
 ]
-PackagedOption = Annotated[bool, typer.Option("--packaged", help="The package's text, also where there is an own one.")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite the project's own text.")]
+PackagedOption = Annotated[
+    bool, typer.Option("--packaged", help="Print the packaged text, even if there is a custom one.")
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite the project's custom text.")]
 
 
-_NOT_USED = "not used, as this repository is not marked trusted (see `coderag trust`)"
+_NOT_USED = "ignored, as this repository is not trusted (see `coderag trust`)"
 
 
 @prompts.callback()
 def group(ctx: typer.Context) -> None:
-    """Show and replace what language models are told.
+    """Show and replace the prompts of language models.
 
-    A project's own text of a prompt is .coderag/prompts/NAME.md; it is used from the next question on.
+    A project's custom prompt is .coderag/prompts/NAME.md; it applies from the next question on.
     """
     show_help_without_command(ctx)
 
 
 @prompts.command(name="list")
 def list_(*, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugOption = False) -> None:
-    """List all prompts: what each is for, its version and variables, and whether the project has its own text."""
+    """List all prompts with purpose, version, variables and custom texts."""
     del debug  # read in main, before anything can fail
     from coderag.interfaces.cli.output.report import print_report
     from coderag.prompting import list_prompt_names
@@ -88,7 +90,7 @@ def list_(*, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugO
         output.write_json({"folder": own.folder, "prompts": reports, "unknown": own.list_unknown()})
         return
     print_report(
-        f"own texts: {own.folder or _NOT_USED}", [row for report in reports for row in _make_rows(report)], output
+        f"custom prompts: {own.folder or _NOT_USED}", [row for report in reports for row in _make_rows(report)], output
     )
     _note_unknown(own, output)
 
@@ -102,9 +104,9 @@ def show(
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Print the text of a prompt that is in force.
+    """Print the effective text of a prompt.
 
-    What stands above the line <!-- user --> is sent as rules, what stands below as the task with its data.
+    The text above the line <!-- user --> is the system message, the text below it the user message.
     """
     del debug  # read in main, before anything can fail
     from coderag.prompting import PACKAGED, read_prompt_text
@@ -140,8 +142,8 @@ def copy(
     output = Output(as_json)
     path = _load_prompts(repo).get_path(name)
     if path is None:
-        message = "own texts of prompts are not used: this repository is not marked trusted"
-        raise ConfigurationError(message, hint="`coderag trust` shows what it would configure, and allows it.")
+        message = "custom prompts are ignored: this repository is not trusted"
+        raise ConfigurationError(message, hint="Review and allow its settings with `coderag trust`.")
     existed = path.exists()
     if existed and not force:
         raise ConfigurationError(f"{path} already exists", hint="--force overwrites it.")
@@ -153,12 +155,12 @@ def copy(
         output.write_json({"path": path, "overwritten": existed})
         return
     output.write(str(path))
-    output.note("Edit it, then run `coderag prompts check`. git leaves it alone: `git add --force` shares it.")
+    output.note("Edit it, then run `coderag prompts check`. git ignores it: share it with `git add --force`.")
 
 
 @prompts.command()
 def check(*, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugOption = False) -> None:
-    """Check the project's own texts: their front matter, variables and size."""
+    """Check the project's custom prompts: front matter, variables and size."""
     del debug  # read in main, before anything can fail
     output = Output(as_json)
     own = _load_prompts(repo)
@@ -167,12 +169,12 @@ def check(*, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugO
         output.write_json({"folder": own.folder, "prompts": reports, "unknown": own.list_unknown()})
     else:
         for report in reports:
-            verdict = f"cannot be used: {report.error}" if report.error else f"version {report.version}, can be used"
+            verdict = f"invalid: {report.error}" if report.error else f"version {report.version}, valid"
             output.write(escape_controls(f"{report.name}: {verdict}"))
             if report.hint:
                 output.note(f"hint: {report.hint}")
         if not reports:
-            output.note(f"no own texts in {own.folder}" if own.folder else f"own texts: {_NOT_USED}")
+            output.note(f"no custom prompts in {own.folder}" if own.folder else f"custom prompts: {_NOT_USED}")
         _note_unknown(own, output)
     if any(report.error for report in reports):
         raise typer.Exit(find_error_row(ConfigurationError("")).exit_code)
@@ -208,12 +210,12 @@ def _make_rows(report: PromptReport) -> "list[ReportRow]":
     summary = f"version {report.version}; variables: {', '.join(report.variables) or 'none'}"
     rows = [ReportRow(report.name, report.purpose), ReportRow("", summary, "dim")]
     if report.error:
-        rows.append(ReportRow("", f"own text cannot be used: {report.error}", "red"))
+        rows.append(ReportRow("", f"custom text is invalid: {report.error}", "red"))
     elif report.path:
-        rows.append(ReportRow("", f"own text: {report.path}", "yellow"))
+        rows.append(ReportRow("", f"custom text: {report.path}", "yellow"))
     return rows
 
 
 def _note_unknown(own: "Prompts", output: Output) -> None:
     for name in own.list_unknown():
-        output.note(f"{name}.md is the name of no prompt, so nothing reads it: 'coderag prompts list' names all")
+        output.note(f"{name}.md matches no prompt and is not read: 'coderag prompts list' lists all")

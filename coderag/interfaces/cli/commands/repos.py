@@ -12,15 +12,15 @@ from coderag.interfaces.cli.output.streams import Output, escape_controls
 if TYPE_CHECKING:
     from coderag.workspace.registry import Registry, RegistryEntry
 
-_FORGET_HELP = "Strike a repository, by name or folder, from the list. Its index stays where it is."
+_FORGET_HELP = "Remove a repository, by name or folder, from the list. Its index is kept."
 
 ForgetOption = Annotated[str | None, typer.Option("--forget", metavar="NAME", help=_FORGET_HELP, show_default=False)]
 
 
 def repos(*, forget: ForgetOption = None, as_json: JsonOption = False, debug: DebugOption = False) -> None:
-    """List the repositories that were indexed or opened on this machine, the last used first.
+    """List the repositories indexed or opened on this machine, most recently used first.
 
-    Agents and programs that use the service may call them by their names.
+    Agents and programs that use the service may refer to them by name.
     """
     del debug  # read in main, before anything can fail
     from coderag.workspace.registry import Registry
@@ -39,7 +39,7 @@ def repos(*, forget: ForgetOption = None, as_json: JsonOption = False, debug: De
     if as_json:
         output.write_json({"repositories": [_to_record(entry) for entry in entries]})
     elif not entries:
-        output.note("no repository is known yet: 'coderag index' in one makes it known")
+        output.note("no known repositories: run 'coderag index' in one")
     else:
         _print_table(entries, output)
 
@@ -50,7 +50,7 @@ def _forget(registry: "Registry", name: str) -> "RegistryEntry":
         (candidate for candidate in registry.read_entries() if candidate.root == _resolve_folder(name)), None
     )
     if entry is None:
-        raise UnknownNameError(f"no repository is called {name!r}", hint="`coderag repos` lists them.")
+        raise UnknownNameError(f"no repository named {name!r}", hint="`coderag repos` lists them.")
     registry.forget(entry.root)
     return entry
 

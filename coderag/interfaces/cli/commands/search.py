@@ -22,13 +22,13 @@ from coderag.interfaces.cli.options import (
 )
 from coderag.interfaces.cli.output.streams import Output
 from coderag.interfaces.cli.output.verdict import format_evidence, note_unindexed
-from coderag.retrieval.text_search.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES
+from coderag.schema.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
-    from coderag.interfaces.cli.engine_access import Engine
-    from coderag.retrieval.text_search.text_matches import TextMatches
+    from coderag.schema.engine import Engine
     from coderag.schema.search import Filters
+    from coderag.schema.text_matches import TextMatches
 
 TopKOption = Annotated[
     int | None,
@@ -37,16 +37,16 @@ TopKOption = Annotated[
         "-n",
         metavar="N",
         min=1,
-        help=f"Results, at most. Default: search.top_k; {DEFAULT_MAX_MATCHES} of --exact and --regex.",
+        help=f"Maximum number of results. Default: search.top_k; {DEFAULT_MAX_MATCHES} with --exact or --regex.",
         show_default=False,
     ),
 ]
-LinesOption = Annotated[int, typer.Option("--lines", metavar="N", min=0, help="Lines of code to show of each result.")]
+LinesOption = Annotated[int, typer.Option("--lines", metavar="N", min=0, help="Lines of code shown for each result.")]
 ExactOption = Annotated[
-    bool, typer.Option("--exact", help="Every place where exactly this text stands on disk; '-' reads several lines.")
+    bool, typer.Option("--exact", help="Find every occurrence of this exact text on disk; '-' reads several lines.")
 ]
-RegexOption = Annotated[bool, typer.Option("--regex", help="Every place that this regular expression matches.")]
-IgnoreCaseOption = Annotated[bool, typer.Option("--ignore-case", "-i", help="Of --exact and --regex: a is A.")]
+RegexOption = Annotated[bool, typer.Option("--regex", help="Find every match of this regular expression.")]
+IgnoreCaseOption = Annotated[bool, typer.Option("--ignore-case", "-i", help="With --exact or --regex: ignore case.")]
 ContextLinesOption = Annotated[
     int,
     typer.Option(
@@ -54,11 +54,13 @@ ContextLinesOption = Annotated[
         metavar="N",
         min=0,
         max=MAX_CONTEXT_LINES,
-        help="Of --exact and --regex: lines to show around a match.",
+        help="With --exact or --regex: context lines around each match.",
     ),
 ]
-CountOption = Annotated[bool, typer.Option("--count", help="Of --exact and --regex: only the number of each file.")]
-FilesOption = Annotated[bool, typer.Option("--files", help="Of --exact and --regex: only the names of the files.")]
+CountOption = Annotated[
+    bool, typer.Option("--count", help="With --exact or --regex: print only the number of matches per file.")
+]
+FilesOption = Annotated[bool, typer.Option("--files", help="With --exact or --regex: print only file names.")]
 
 
 def search(  # noqa: PLR0913  # one parameter an option
@@ -86,7 +88,7 @@ def search(  # noqa: PLR0913  # one parameter an option
 ) -> None:
     """Find the declarations that a question is about, best first.
 
-    With --exact or --regex, find every place in the indexed files where a text stands.
+    With --exact or --regex, find every occurrence of a text in the indexed files.
     """
     del debug  # read in main, before anything can fail
     from coderag.interfaces.cli.indexing import ask_indexed, open_local, open_warm
@@ -121,11 +123,11 @@ def search(  # noqa: PLR0913  # one parameter an option
 def _check_options(*, exact: bool, regex: bool, explain: bool, has_text_options: bool) -> None:
     """Reject incompatible options."""
     if exact and regex:
-        raise typer.BadParameter("give one of --exact and --regex.")
+        raise typer.BadParameter("--exact and --regex cannot be combined.")
     if explain and (exact or regex):
-        raise typer.BadParameter("--explain goes with neither --exact nor --regex.")
+        raise typer.BadParameter("--explain cannot be combined with --exact or --regex.")
     if has_text_options and not (exact or regex):
-        raise typer.BadParameter("--ignore-case, --context-lines, --count and --files go with --exact or --regex.")
+        raise typer.BadParameter("--ignore-case, --context-lines, --count and --files require --exact or --regex.")
 
 
 def _print_hits(

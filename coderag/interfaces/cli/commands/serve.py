@@ -8,10 +8,10 @@ import typer
 from coderag.interfaces.cli.options import DebugOption, JsonOption
 
 BackgroundOption = Annotated[
-    bool, typer.Option("--background", help="Start it beside this command, and return when it answers.")
+    bool, typer.Option("--background", help="Start it in the background, and return when it responds.")
 ]
-StopOption = Annotated[bool, typer.Option("--stop", help="End the one that runs; it finishes what it does.")]
-StatusOption = Annotated[bool, typer.Option("--status", help="Tell whether one runs, and where.")]
+StopOption = Annotated[bool, typer.Option("--stop", help="Stop the running service after its current requests.")]
+StatusOption = Annotated[bool, typer.Option("--status", help="Print the address and state of the running service.")]
 HostOption = Annotated[
     str,
     typer.Option(
@@ -25,13 +25,13 @@ PortOption = Annotated[
         metavar="N",
         min=0,
         max=65_535,
-        help="Serve agents and programs over TCP, too; 0 takes a free port.",
+        help="Also serve agents and programs over TCP; 0 picks a free port.",
         show_default=False,
     ),
 ]
 AllowRootOption = Annotated[
     list[Path] | None,
-    typer.Option("--allow-root", metavar="PATH", help="Only repositories in this folder. May be given several times."),
+    typer.Option("--allow-root", metavar="PATH", help="Only repositories in this folder. Repeatable."),
 ]
 IdleOption = Annotated[
     float | None,
@@ -39,7 +39,7 @@ IdleOption = Annotated[
         "--idle-minutes",
         metavar="N",
         min=0,
-        help="In the background: end after so long without a request. Default: service.idle_minutes.",
+        help="In the background: stop after this time without a request. Default: service.idle_minutes.",
         show_default=False,
     ),
 ]
@@ -49,11 +49,11 @@ MaxRepositoriesOption = Annotated[
         "--max-repositories",
         metavar="N",
         min=1,
-        help="Repositories kept open. Default: service.max_repositories.",
+        help="Maximum number of open repositories. Default: service.max_repositories.",
         show_default=False,
     ),
 ]
-WatchOption = Annotated[bool, typer.Option("--no-watch", help="Do not follow the edits of open repositories.")]
+WatchOption = Annotated[bool, typer.Option("--no-watch", help="Do not watch open repositories for edits.")]
 CertOption = Annotated[
     Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate, for TLS on --port.", show_default=False)
 ]
@@ -61,20 +61,20 @@ KeyOption = Annotated[
     Path | None, typer.Option("--tls-key", metavar="FILE", help="Key of the certificate.", show_default=False)
 ]
 InsecureOption = Annotated[
-    bool, typer.Option("--insecure", help="Let --host be an address that others can reach without TLS.")
+    bool, typer.Option("--insecure", help="Allow a --host that other machines can reach without TLS.")
 ]
 TokenFileOption = Annotated[
     Path | None,
     typer.Option(
         "--token-file",
         metavar="FILE",
-        help="Keep the token in this file, so that it stays the same. It is made if missing.",
+        help="Store the token in this file, so that it stays the same. Created if missing.",
         show_default=False,
     ),
 ]
-ShowTokenOption = Annotated[bool, typer.Option("--show-token", help="Print the token that opens it.")]
+ShowTokenOption = Annotated[bool, typer.Option("--show-token", help="Print the access token.")]
 NoUnixOption = Annotated[
-    bool, typer.Option("--no-unix-socket", help="Have the commands of this machine use loopback TCP, as on Windows.")
+    bool, typer.Option("--no-unix-socket", help="Use loopback TCP instead of a Unix socket, as on Windows.")
 ]
 ChildOption = Annotated[bool, typer.Option("--as-background", hidden=True)]
 
@@ -100,10 +100,10 @@ def serve(  # noqa: PLR0913  # one parameter an option
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Keep repositories open and warm, for the commands and agents after this.
+    """Keep repositories open for fast commands and agents.
 
-    While it runs, commands such as `search` ask it instead of loading everything themselves. It serves REST and MCP to this
-    user over a Unix socket, and over TCP if --port is given. Everything needs its token.
+    While it runs, commands such as `search` use it instead of loading everything themselves. It serves REST and MCP to this
+    user over a Unix socket, and over TCP with --port. All requests need its token.
     """
     del debug  # read in main, before anything can fail
     from coderag.interfaces.cli.commands import service_control
@@ -111,7 +111,7 @@ def serve(  # noqa: PLR0913  # one parameter an option
 
     output = Output(as_json)
     if background + stop + status > 1:
-        raise typer.BadParameter("give one of --background, --stop and --status.")
+        raise typer.BadParameter("--background, --stop and --status cannot be combined.")
     if stop:
         service_control.end_service(output)
     elif status:
@@ -130,7 +130,7 @@ def serve(  # noqa: PLR0913  # one parameter an option
             "unix_sockets": not no_unix_socket,
         }
         if host and port is None:
-            raise typer.BadParameter("it goes with --port.", param_hint="--host")
+            raise typer.BadParameter("it requires --port.", param_hint="--host")
         token_file = token_file.absolute() if token_file else None
         if background:
             service_control.start_service(option_values, token_file, output, show_token=show_token)

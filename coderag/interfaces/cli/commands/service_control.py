@@ -49,16 +49,16 @@ def run_service(
 
     def print_address(address: ServiceAddress) -> None:
         _note_address(address, output, show_token=show_token)
-        output.note("End it with Ctrl-C or 'coderag serve --stop'.")
+        output.note("Stop it with Ctrl-C or 'coderag serve --stop'.")
 
     try:
         serve(options, print_address, token=token, log=get_log_file() if as_background else None)
     except AlreadyServedError as error:
         if as_background:  # another process was faster, which is equivalent
-            output.note("a service of this user runs already")
+            output.note("a service of this user is already running")
             return
-        hint = "'coderag serve --status' tells where, 'coderag serve --stop' ends it."
-        raise ServiceError("a service of this user runs already", hint=hint) from error
+        hint = "See 'coderag serve --status'; stop it with 'coderag serve --stop'."
+        raise ServiceError("a service of this user is already running", hint=hint) from error
 
 
 def start_service(
@@ -73,11 +73,9 @@ def start_service(
     if output.as_json:
         output.write_json({"started": is_new, **_to_record(address, show_token=show_token)})
         return
-    output.note(
-        "the service has started" if is_new else "the service runs already, with the options that it was started with"
-    )
+    output.note("the service started" if is_new else "the service is already running, with its original options")
     _note_address(address, output, show_token=show_token)
-    output.note("End it with 'coderag serve --stop'.")
+    output.note("Stop it with 'coderag serve --stop'.")
 
 
 def end_service(output: Output) -> None:
@@ -93,7 +91,7 @@ def end_service(output: Output) -> None:
     if output.as_json:
         output.write_json({"stopped": address is not None, "pid": address.pid if address else None})
     else:
-        output.note(f"the service (process {address.pid}) has ended" if address else "no service runs")
+        output.note(f"the service (process {address.pid}) stopped" if address else "no service is running")
 
 
 def print_status(output: Output, *, show_token: bool) -> None:
@@ -103,8 +101,8 @@ def print_status(output: Output, *, show_token: bool) -> None:
         if output.as_json:
             output.write_json({"running": False})
         else:
-            output.write("no service runs")
-            output.note("'coderag serve --background' starts one.")
+            output.write("no service is running")
+            output.note("Start one with 'coderag serve --background'.")
         raise typer.Exit(find_error_row(ServiceError("")).exit_code)
     fields = {**_to_record(address, show_token=show_token), **_query_status(address)}
     if output.as_json:
@@ -157,7 +155,7 @@ def _note_address(address: ServiceAddress, output: Output, *, show_token: bool) 
     if address.url:
         output.note(f"REST: {address.url}/api/v1 (described by {address.url}/openapi.json)")
         output.note(f"MCP: {address.url}/mcp (streamable HTTP), {address.url}/sse (for old clients)")
-    output.note(f"token: {address.token}" if show_token else "The token is not shown; --show-token does.")
+    output.note(f"token: {address.token}" if show_token else "The token is hidden; print it with --show-token.")
 
 
 def _to_record(address: ServiceAddress, *, show_token: bool) -> dict[str, Any]:
@@ -190,5 +188,5 @@ def _query_status(address: ServiceAddress) -> dict[str, Any]:
 
 def _format_value(value: object) -> str:
     if isinstance(value, bool):
-        return "yes" if value else "no: it is of another version, or has other settings in its environment"
+        return "yes" if value else "no: it has another version or another environment"
     return ", ".join(map(str, value)) or "none" if isinstance(value, list) else str(value) or "none"

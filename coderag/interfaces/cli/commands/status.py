@@ -17,9 +17,9 @@ def status(
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Say what is indexed, and whether it is up to date.
+    """Show the state of the index.
 
-    Also which files were left out, and why. It compares the index with all files on disk.
+    Lists changed, failed and skipped files with reasons. Compares the index with all files on disk.
     """
     del debug  # read in main, before anything can fail
     from coderag.interfaces.cli.indexing import open_warm

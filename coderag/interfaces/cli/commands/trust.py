@@ -12,14 +12,14 @@ from coderag.interfaces.cli.output.streams import Output, escape_controls
 if TYPE_CHECKING:
     from coderag.config.restrictions import Restriction
 
-_PATH_HELP = "The repository, or a folder with several. Default: the one of the current folder."
+_PATH_HELP = "The repository, or a folder with several. Default: the current one."
 
 PathArgument = Annotated[
     Path | None, typer.Argument(metavar="PATH", help=_PATH_HELP, show_default=False, readable=False)
 ]
-RemoveOption = Annotated[bool, typer.Option("--remove", help="Trust it no longer.")]
-ListOption = Annotated[bool, typer.Option("--list", help="List the folders that are trusted.")]
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+RemoveOption = Annotated[bool, typer.Option("--remove", help="Revoke the trust.")]
+ListOption = Annotated[bool, typer.Option("--list", help="List the trusted folders.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,10 @@ def trust(
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Let the settings of a repository hold, after showing what they would do.
+    """Trust the settings of a repository, after showing their effects.
 
-    As long as a repository is not trusted, its files can only restrict: they cannot name servers, models, keys or code to
-    run. What you set yourself, in the environment or by options, always holds. The mark is kept in your own configuration.
+    The files of an untrusted repository can only restrict: they cannot name servers, models, keys or code to run. Your own
+    settings, in the environment or by options, always apply. Trust is stored in your user configuration.
     """
     del debug  # read in main, before anything can fail
     from coderag.config.repository_root import find_root
@@ -58,7 +58,7 @@ def trust(
     output = Output(as_json)
     if list_:
         if path is not None or remove or yes:
-            raise typer.BadParameter("--list goes alone.", param_hint="--list")
+            raise typer.BadParameter("--list cannot be combined with other options.", param_hint="--list")
         _list_folders(output)
         return
     root = find_root(path).expanduser().resolve()
@@ -93,7 +93,7 @@ def _add_trust(root: Path, output: Output, *, yes: bool) -> None:
     if covering is None:
         _note_effects(root, effects, output)
         if not yes and not confirm("Trust it?"):
-            output.note("nothing was changed")
+            output.note("nothing changed")
             raise typer.Exit(1)
         marks.trust(root)
     if output.as_json:
@@ -117,14 +117,16 @@ def _add_trust(root: Path, output: Output, *, yes: bool) -> None:
 def _note_effects(root: Path, effects: TrustEffects, output: Output) -> None:
     """Note the effects of trust on standard error, with values as written in the files."""
     if not effects:
-        output.note(f"{root} has no settings that need trust; later ones, its own or of what lies below, would hold.")
+        output.note(
+            f"{root} has no settings that need trust; later ones, including those of nested folders, would apply."
+        )
         return
-    output.note(f"What would hold in {root}, and in what lies below:")
+    output.note(f"Effects in {root} and its nested folders:")
     for restriction in effects.settings:
         value = f" = {restriction.value}" if restriction.value else ""
         output.note(f"  {restriction.place}: {restriction.key}{value}".rstrip(": ") + f"\n      {restriction.reason}")
     for name in effects.prompts:
-        output.note(f"  .coderag/prompts/{name}.md\n      says what language models are told")
+        output.note(f"  .coderag/prompts/{name}.md\n      replaces a prompt of language models")
 
 
 def _remove_trust(root: Path, output: Output) -> None:
@@ -135,9 +137,9 @@ def _remove_trust(root: Path, output: Output) -> None:
     if output.as_json:
         output.write_json({"folder": root, "trusted": covering is not None, "changed": changed})
         return
-    output.write(escape_controls(f"trusted no longer: {root}" if changed else f"was not marked: {root}"))
+    output.write(escape_controls(f"no longer trusted: {root}" if changed else f"was not trusted: {root}"))
     if covering is not None:
-        output.note(f"It is still trusted, as it lies in {covering}: `coderag trust --remove {covering}`.")
+        output.note(f"It is still trusted through {covering}: `coderag trust --remove {covering}`.")
 
 
 def _list_folders(output: Output) -> None:
@@ -148,6 +150,6 @@ def _list_folders(output: Output) -> None:
         output.write_json({"file": marks.find_trust_file(), "folders": folders})
         return
     for folder in folders:
-        output.write(escape_controls(str(folder) if folder.is_dir() else f"{folder} (is gone)"))
+        output.write(escape_controls(str(folder) if folder.is_dir() else f"{folder} (missing)"))
     if not folders:
         output.note("no folder is trusted")

@@ -1,1 +1,1 @@
-"""What commands print: results, progress, errors."""
+"""Output of commands: results, progress, errors."""

@@ -48,9 +48,7 @@ def describe_error(error: Exception) -> ErrorReport | None:
     if isinstance(error, ReaderGoneError):
         return None
     if isinstance(error, InterruptedByUserError):
-        return ErrorReport(
-            "Interrupted", "interrupted; an index that was there is intact", "", INTERRUPTED, retryable=True
-        )
+        return ErrorReport("Interrupted", "interrupted; an existing index is intact", "", INTERRUPTED, retryable=True)
     if isinstance(error, CodeRAGError):
         candidates = (
             [to_mapping(candidate) for candidate in error.candidates] if isinstance(error, AmbiguousNameError) else []

@@ -57,12 +57,12 @@ def _make_cost_rows(plan: IndexPlan) -> Iterable[ReportRow]:
 
 def _make_embedding_rows(plan: EmbeddingPlan) -> Iterable[ReportRow]:
     yield ReportRow("embedding", f"{plan.provider}/{plan.model}")
-    cached = f" ({plan.cached:,} more are kept from an earlier run)" if plan.cached else ""
+    cached = f" ({plan.cached:,} more are cached from an earlier run)" if plan.cached else ""
     yield ReportRow("sent", f"{_format_estimate(plan.texts)} texts with {_format_estimate(plan.tokens)} tokens{cached}")
     if plan.cost is not None:
         yield ReportRow("cost", f"{_format_range(plan.cost)} at {plan.price_per_million_tokens:g} for a million tokens")
     elif plan.provider in {"openai", "voyage"}:
-        yield ReportRow("cost", "not known: set embedding.price_per_million_tokens to the model's price")
+        yield ReportRow("cost", "unknown: set embedding.price_per_million_tokens")
 
 
 def _make_table_rows(label: str, amounts: Mapping[str, FileTotals]) -> list[ReportRow]:

@@ -96,7 +96,7 @@ class Output:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether results go to a terminal as text."""
+        """True if results go to a terminal as text."""
         return not self.as_json and sys.stdout.isatty()
 
     def write(self, text: str) -> None:

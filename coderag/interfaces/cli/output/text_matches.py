@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from coderag.retrieval.text_search.text_matches import TextMatch, TextMatches
+    from coderag.schema.text_matches import TextMatch, TextMatches
 
 _MAX_LINE_CHARS = 240
 """Maximum characters shown around a match; minified code has lines of a megabyte."""
@@ -62,12 +62,10 @@ def note_totals(result: "TextMatches", output: Output, *, filtered: bool, all_sh
         limit_note = f"; the first {len(result.matches):,} are shown (-n for more)" if is_cut else ""
         output.note(f"{total} in {_format_count(len(result.files), 'file')}{limit_note}")
     if result.whitespace_ignored:
-        output.note("exactly so it is nowhere: these places differ in white space")
+        output.note("no exact match: these lines differ in white space")
     if result.stale:
         changed = _format_count(len(result.stale), "file has", "files have")
-        output.note(
-            f"{changed} changed since the last 'coderag index': which declaration a match is in is not told there"
-        )
+        output.note(f"{changed} changed since the last 'coderag index': their matches have no declaration")
     if result.unread:
         path, reason = result.unread[0]
         output.note(f"{_format_count(len(result.unread), 'indexed file')} could not be read, such as {path}: {reason}")

@@ -8,9 +8,9 @@ from coderag.schema.vocabulary import Evidence
 
 _MEANINGS: Final[dict[Evidence, str]] = {
     "found": "",
-    "weak": "these are the nearest, not a sure answer",
-    "not_found": "nothing here seems to be about it",
-    "unknown": "files that may have the answer are not indexed",
+    "weak": "nearest results, not a certain answer",
+    "not_found": "nothing relevant was found",
+    "unknown": "files that may hold the answer are not indexed",
 }
 
 

@@ -201,7 +201,7 @@ class SessionProxy:
         try:
             backend = self._connector.connect()
         except Exception as error:  # top of the thread: the client gets the reason
-            logger.debug("nothing can be connected", exc_info=error)
+            logger.debug("no backend can be connected", exc_info=error)
             self._refuse_all(f"CodeRAG cannot be reached: {error}")
             return None
         with self._lock:
@@ -258,13 +258,13 @@ class SessionProxy:
                     pending.backend is backend and pending.method != _LISTEN for pending in self._open_requests.values()
                 )
             misses = misses + 1 if owes_replies and not backend.is_healthy() else 0
-        backend.end_reason = "it does not answer any more"
+        backend.end_reason = "it no longer responds"
         backend.close()
 
     def _is_for_client(self, line: bytes) -> bool:
         message = parse_message(line)
         if message is None:
-            logger.warning("what is behind said something that is no message: %.200r", line)
+            logger.warning("the backend sent an invalid message: %.200r", line)
             return False
         request = get_message_id(message)
         if request is None or "method" in message:
@@ -273,7 +273,7 @@ class SessionProxy:
             if request in self._hidden_ids:
                 self._hidden_ids.discard(request)
                 if "error" in message:
-                    logger.warning("the session was not taken as it was begun: %s", message["error"])
+                    logger.warning("the backend rejected the opening messages: %s", message["error"])
                 return False
             self._open_requests.pop(request, None)
         return True
@@ -292,7 +292,7 @@ class SessionProxy:
             return
         logger.warning("%s has ended%s", backend.name, f": {backend.end_reason}" if backend.end_reason else "")
         for request in lost_ids:
-            text = f"{backend.name} ended before it answered; send the request again"
+            text = f"{backend.name} ended before it replied; send the request again"
             self._write(encode_error(request, CONNECTION_CLOSED, text, {"retryable": True}))
         if any(item.method == "resources/subscribe" for item in list(self._replayed.values())):
             self._queue.put(None)

@@ -56,4 +56,4 @@ class Wire:
                 try:
                     unsent = unsent[os.write(self._out, unsent) :]
                 except OSError as error:
-                    raise WireClosedError(f"the client reads no more: {error.strerror or error}") from error
+                    raise WireClosedError(f"the client has stopped reading: {error.strerror or error}") from error

@@ -9,7 +9,7 @@ from coderag.interfaces.mcp.replies import McpReply, ReplyPart
 from coderag.interfaces.mcp.repositories import RepositoryHandle
 
 if TYPE_CHECKING:
-    from coderag.retrieval.text_search.text_matches import TextMatch, TextMatches
+    from coderag.schema.text_matches import TextMatch, TextMatches
 
 _MAX_UNREAD = 3
 

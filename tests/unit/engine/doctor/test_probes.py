@@ -30,7 +30,7 @@ def test_what_takes_too_long_has_failed():
     ]
     slow, other = run_probes(probes)
     never.set()
-    assert (slow.status, slow.message, slow.error) == ("failed", "no end after 0.05 s", "ModelUnavailableError")
+    assert (slow.status, slow.message, slow.error) == ("failed", "timed out after 0.05 s", "ModelUnavailableError")
     assert slow.ms >= 50
     assert other.status == "ok"
 

@@ -34,7 +34,7 @@ def manifest(records):
     return Manifest(records, at(0))
 
 
-def changes_of(candidates, records):
+def compute_changes(candidates, records):
     return find_changes(Scan(candidates=candidates), manifest(records))
 
 
@@ -42,7 +42,7 @@ def changes_of(candidates, records):
 
 
 def test_file_with_unchanged_stat_data_is_not_read():
-    changes = changes_of([candidate()], [record()])
+    changes = compute_changes([candidate()], [record()])
     assert (changes.unchanged, changes.changed, changes.removed) == ([record()], [], [])
 
 
@@ -50,7 +50,7 @@ def test_file_with_unchanged_stat_data_is_not_read():
     "status", [{"size": 11}, {"mtime_ns": at(-3599)}, {"mtime_ns": at(-7200)}, {"ctime_ns": at(-3599)}, {"inode": 2}]
 )
 def test_file_with_changed_stat_data_is_read(status):
-    assert changes_of([candidate(**status)], [record()]).changed == [candidate(**status)]
+    assert compute_changes([candidate(**status)], [record()]).changed == [candidate(**status)]
 
 
 @pytest.mark.parametrize("which", ["mtime_ns", "ctime_ns"])
@@ -58,41 +58,41 @@ def test_file_with_changed_stat_data_is_read(status):
 def test_racily_clean_file_is_read_again(which, seconds):
     """It may have changed once more without its time stamp showing it."""
     written = {which: at(seconds)}
-    assert changes_of([candidate(**written)], [record(**written)]).unchanged == []
+    assert compute_changes([candidate(**written)], [record(**written)]).unchanged == []
 
 
 @pytest.mark.parametrize("seconds", [-3, -0.2])
 def test_older_file_is_trusted(seconds):
     """Two seconds before where time stamps are whole seconds, a tenth of one elsewhere."""
     written = {"mtime_ns": at(seconds), "ctime_ns": at(seconds)}
-    assert len(changes_of([candidate(**written)], [record(**written)]).unchanged) == 1
+    assert len(compute_changes([candidate(**written)], [record(**written)]).unchanged) == 1
 
 
 def test_failed_file_is_read_again():
-    assert len(changes_of([candidate()], [record(outcome="failed", hash="")]).changed) == 1
+    assert len(compute_changes([candidate()], [record(outcome="failed", hash="")]).changed) == 1
 
 
 def test_skipped_file_is_not_read_again():
     skipped = record(outcome="skipped", reason="binary file")
-    assert changes_of([candidate()], [skipped]).unchanged == [skipped]
+    assert compute_changes([candidate()], [skipped]).unchanged == [skipped]
 
 
 def test_every_file_is_read_without_an_index():
     changes = find_changes(Scan(candidates=[candidate("a.py"), candidate("b.py")]), None)
-    assert [one.path for one in changes.changed] == ["a.py", "b.py"]
+    assert [candidate_file.path for candidate_file in changes.changed] == ["a.py", "b.py"]
 
 
 def test_only_indexed_files_can_be_removed():
     gone = [record("a.py"), record("b.png", "skipped"), record("c.py", "failed")]
-    assert changes_of([], gone).removed == ["a.py"]
+    assert compute_changes([], gone).removed == ["a.py"]
 
 
 # By content
 
 
 def on_disk(root, *paths):
-    found = scan(root)
-    return Scan(candidates=[one for one in found.candidates if one.path in paths])
+    result = scan(root)
+    return Scan(candidates=[candidate_file for candidate_file in result.candidates if candidate_file.path in paths])
 
 
 def test_content_decides_when_stat_data_are_inconclusive(tmp_path):
@@ -117,12 +117,12 @@ def test_a_rename_is_an_added_file_with_the_content_of_a_removed_one():
 def test_digest_depends_on_paths_contents_and_outcomes_only():
     tree = [record("a.py", hash="1"), record("b.py", hash="2")]
     assert compute_content_digest(tree) == compute_content_digest(
-        [replace(one, mtime_ns=1, size=2) for one in reversed(tree)]
+        [replace(candidate_file, mtime_ns=1, size=2) for candidate_file in reversed(tree)]
     )
-    others = [
+    variants = [
         [tree[0]],
         [tree[0], replace(tree[1], hash="3")],
         [tree[0], replace(tree[1], path="c.py")],
         [tree[0], replace(tree[1], outcome="skipped")],
     ]
-    assert len({compute_content_digest(one) for one in [tree, *others]}) == 5
+    assert len({compute_content_digest(candidate_file) for candidate_file in [tree, *variants]}) == 5

@@ -18,28 +18,28 @@ def read(root: Path, data: bytes, name: str = "a.py", **limits: int) -> FileText
     return read_file_text(root, FileCandidate(name, len(data), 0, 0), **limits)
 
 
-def text_of(root: Path, data: bytes, name: str = "a.py") -> FileText:
-    found = read(root, data, name)
-    assert isinstance(found, FileText), found
-    return found
+def read_text(root: Path, data: bytes, name: str = "a.py") -> FileText:
+    result = read(root, data, name)
+    assert isinstance(result, FileText), result
+    return result
 
 
-def reason_of(root: Path, data: bytes | str, name: str = "a.py") -> str:
-    found = read(root, data.encode() if isinstance(data, str) else data, name)
-    return found.reason if isinstance(found, SkippedFile) else ""
+def read_skip_reason(root: Path, data: bytes | str, name: str = "a.py") -> str:
+    result = read(root, data.encode() if isinstance(data, str) else data, name)
+    return result.reason if isinstance(result, SkippedFile) else ""
 
 
 def test_file_text_has_text_hash_size_and_time(tmp_path: Path) -> None:
     data = "x = 'é'\r\ny = 1\n".encode()
-    found = text_of(tmp_path, data)
+    result = read_text(tmp_path, data)
     status = (tmp_path / "a.py").stat()
-    assert found == FileText(
+    assert result == FileText(
         "x = 'é'\r\ny = 1\n", "utf-8", hashlib.sha256(data).hexdigest(), "source", len(data), status.st_mtime_ns
     )
 
 
 def test_empty_file_is_an_empty_text(tmp_path: Path) -> None:
-    assert text_of(tmp_path, b"").text == ""
+    assert read_text(tmp_path, b"").text == ""
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def test_empty_file_is_an_empty_text(tmp_path: Path) -> None:
 )
 def test_unicode_is_read_with_and_without_a_mark(tmp_path: Path, codec: str, encoding: str) -> None:
     text = "# Grüße\ndef greet():\n    return 'hello'\n"
-    found = text_of(tmp_path, text.encode(codec))
-    assert (found.text, found.encoding) == (text, encoding)
+    result = read_text(tmp_path, text.encode(codec))
+    assert (result.text, result.encoding) == (text, encoding)
 
 
 def test_big_endian_marks_are_understood(tmp_path: Path) -> None:
-    assert text_of(tmp_path, b"\xfe\xff" + "héllo".encode("utf-16-be")).text == "héllo"
-    assert text_of(tmp_path, b"\x00\x00\xfe\xff" + "héllo".encode("utf-32-be")).text == "héllo"
+    assert read_text(tmp_path, b"\xfe\xff" + "héllo".encode("utf-16-be")).text == "héllo"
+    assert read_text(tmp_path, b"\x00\x00\xfe\xff" + "héllo".encode("utf-32-be")).text == "héllo"
 
 
 @pytest.mark.parametrize(
@@ -80,31 +80,31 @@ def test_big_endian_marks_are_understood(tmp_path: Path) -> None:
     ],
 )
 def test_legacy_encodings_are_detected(tmp_path: Path, codec: str, text: str) -> None:
-    found = text_of(tmp_path, text.encode(codec))
-    assert found.text == text
-    assert found.encoding in file_text._LEGACY_ENCODINGS
+    result = read_text(tmp_path, text.encode(codec))
+    assert result.text == text
+    assert result.encoding in file_text._LEGACY_ENCODINGS
 
 
 def test_utf8_file_with_one_latin1_line_keeps_both_readable(tmp_path: Path) -> None:
     data = "# naïve\n# 日本語\n".encode() + "# François\r\nx = 1".encode("latin-1")
-    found = text_of(tmp_path, data)
-    assert found.text == "# naïve\n# 日本語\n# François\r\nx = 1"
-    assert found.encoding == "utf-8+cp1252"
+    result = read_text(tmp_path, data)
+    assert result.text == "# naïve\n# 日本語\n# François\r\nx = 1"
+    assert result.encoding == "utf-8+cp1252"
 
 
 def test_encoding_is_detected_at_the_end_of_a_large_file(tmp_path: Path) -> None:
     text = "x = 1  # plain\n" * 20_000 + "# これは日本語のコメントです。\n"
-    assert text_of(tmp_path, text.encode("shift_jis")).text == text
+    assert read_text(tmp_path, text.encode("shift_jis")).text == text
 
 
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-32-le"])
 def test_lone_surrogates_never_reach_the_text(tmp_path: Path, codec: str) -> None:
     data = "\ufeffab\ud800cd".encode(codec, "surrogatepass")
-    assert text_of(tmp_path, data).text.encode().startswith(b"ab")
+    assert read_text(tmp_path, data).text.encode().startswith(b"ab")
 
 
 def test_surrogates_written_as_utf8_never_reach_the_text(tmp_path: Path) -> None:
-    text_of(tmp_path, b"# \xed\xa0\x80 half a pair\n").text.encode()
+    read_text(tmp_path, b"# \xed\xa0\x80 half a pair\n").text.encode()
 
 
 def test_large_legacy_file_is_detected_from_a_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,21 +112,21 @@ def test_large_legacy_file_is_detected_from_a_part_of_it(tmp_path: Path, monkeyp
     choose = file_text._choose_encoding
     monkeypatch.setattr(file_text, "_choose_encoding", lambda sample: sizes.append(len(sample)) or choose(sample))
     text = "# これは日本語のコメントです。\n" * 20_000
-    assert text_of(tmp_path, text.encode("shift_jis")).text == text
+    assert read_text(tmp_path, text.encode("shift_jis")).text == text
     assert sizes[0] < 2 * file_text._SAMPLE_BYTES
 
 
 def test_no_plausible_encoding_means_latin1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_text, "_LEGACY_ENCODINGS", ["euc_jp"])
-    found = text_of(tmp_path, b"# caf\xe9\n")
-    assert (found.text, found.encoding) == ("# café\n", "latin-1")
+    result = read_text(tmp_path, b"# caf\xe9\n")
+    assert (result.text, result.encoding) == ("# café\n", "latin-1")
 
 
 def test_bytes_that_the_detected_encoding_lacks_are_read_as_latin1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_text, "_detect_encoding", lambda lines: "euc_jp")
-    assert text_of(tmp_path, b"# caf\xe9\n").text == "# café\n"
+    assert read_text(tmp_path, b"# caf\xe9\n").text == "# café\n"
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def mtime(root: Path) -> int:
 
 
 def test_nul_far_from_the_beginning_is_text_as_in_git(tmp_path: Path) -> None:
-    assert text_of(tmp_path, b"# x\n" * 5_000 + b"\0").text.endswith("\0")
+    assert read_text(tmp_path, b"# x\n" * 5_000 + b"\0").text.endswith("\0")
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_nul_far_from_the_beginning_is_text_as_in_git(tmp_path: Path) -> None:
     ],
 )
 def test_generated_code_is_distinguished_from_written_code(tmp_path: Path, head: str) -> None:
-    assert text_of(tmp_path, (head + "x = 1\n").encode()).role == "generated"
+    assert read_text(tmp_path, (head + "x = 1\n").encode()).role == "generated"
     skip = read(tmp_path, (head + "x = 1\n").encode(), include_generated=False)
     assert isinstance(skip, SkippedFile)
     assert skip.reason == "generated file"
@@ -188,14 +188,12 @@ def test_generated_code_is_distinguished_from_written_code(tmp_path: Path, head:
         ("ci.yml", None),
     ],
 )
-def test_generated_tests_and_vendored_code_retain_their_role(
-    tmp_path: Path, path: str, role: str | None
-) -> None:
+def test_generated_tests_and_vendored_code_retain_their_role(tmp_path: Path, path: str, role: str | None) -> None:
     file = tmp_path / path
     file.parent.mkdir(parents=True, exist_ok=True)
-    found = read(tmp_path, b"# Code generated by x. DO NOT EDIT.\nx = 1\n", path)
-    assert (found.role if isinstance(found, FileText) else None) == role
-    assert isinstance(found, FileText) or found.reason == "generated file"
+    result = read(tmp_path, b"# Code generated by x. DO NOT EDIT.\nx = 1\n", path)
+    assert (result.role if isinstance(result, FileText) else None) == role
+    assert isinstance(result, FileText) or result.reason == "generated file"
 
 
 @pytest.mark.parametrize(
@@ -210,7 +208,7 @@ def test_generated_tests_and_vendored_code_retain_their_role(
     ],
 )
 def test_mention_of_generated_code_is_not_generated_code(tmp_path: Path, text: str) -> None:
-    assert text_of(tmp_path, text.encode()).role == "source"
+    assert read_text(tmp_path, text.encode()).role == "source"
 
 
 MINIFIED_LINE = "function a(b,c){return b(c)};if(d){e()};" * 200
@@ -228,7 +226,7 @@ DATA = base64.b64encode(random.Random(2).randbytes(30_000)).decode()
     ],
 )
 def test_minified_files_are_skipped(tmp_path: Path, name: str, text: str) -> None:
-    assert reason_of(tmp_path, text, name) == "minified file"
+    assert read_skip_reason(tmp_path, text, name) == "minified file"
 
 
 @pytest.mark.parametrize(
@@ -243,13 +241,13 @@ def test_minified_files_are_skipped(tmp_path: Path, name: str, text: str) -> Non
     ids=["long data", "long data in JavaScript", "mostly normal", "empty", "prose"],
 )
 def test_a_long_line_alone_does_not_make_a_file_minified(tmp_path: Path, name: str, text: str) -> None:
-    assert reason_of(tmp_path, text, name) == ""
+    assert read_skip_reason(tmp_path, text, name) == ""
 
 
 def test_file_that_grew_over_the_limit_is_skipped(tmp_path: Path) -> None:
-    found = read(tmp_path, b"x" * 101, max_file_bytes=100)
-    assert isinstance(found, SkippedFile)
-    assert found[:4] == ("skipped", "larger than 100 bytes", "", 101)
+    result = read(tmp_path, b"x" * 101, max_file_bytes=100)
+    assert isinstance(result, SkippedFile)
+    assert result[:4] == ("skipped", "larger than 100 bytes", "", 101)
     assert isinstance(read(tmp_path, b"x" * 100, max_file_bytes=100), FileText)
 
 
@@ -261,9 +259,9 @@ def test_file_that_grows_during_reading_is_read_to_its_end(tmp_path: Path, monke
 
 
 def text_of_existing(root: Path) -> FileText:
-    found = read_file_text(root, FileCandidate("a.py", 0, 0, 0))
-    assert isinstance(found, FileText)
-    return found
+    result = read_file_text(root, FileCandidate("a.py", 0, 0, 0))
+    assert isinstance(result, FileText)
+    return result
 
 
 def test_removed_file_fails(tmp_path: Path) -> None:
@@ -274,9 +272,9 @@ def test_removed_file_fails(tmp_path: Path) -> None:
 
 def test_directory_in_place_of_a_file_fails(tmp_path: Path) -> None:
     (tmp_path / "a.py").mkdir()
-    found = read_file_text(tmp_path, FileCandidate("a.py", 7, 5, 0))
-    assert isinstance(found, SkippedFile)
-    assert found.outcome == "failed"
+    result = read_file_text(tmp_path, FileCandidate("a.py", 7, 5, 0))
+    assert isinstance(result, SkippedFile)
+    assert result.outcome == "failed"
 
 
 def test_unreadable_file_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,10 +291,10 @@ def test_link_in_place_of_a_file_is_not_followed(tmp_path: Path, monkeypatch: py
         monkeypatch.setattr(file_text, "_NO_FOLLOW", 0)
     (tmp_path / "secret").write_text("secret")
     (tmp_path / "a.py").symlink_to(tmp_path / "secret")
-    found = read_file_text(tmp_path, FileCandidate("a.py", 6, 0, 0))
-    assert isinstance(found, SkippedFile)
-    assert found.outcome == "failed"
-    assert "symbolic link" in found.reason
+    result = read_file_text(tmp_path, FileCandidate("a.py", 6, 0, 0))
+    assert isinstance(result, SkippedFile)
+    assert result.outcome == "failed"
+    assert "symbolic link" in result.reason
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
@@ -315,8 +313,8 @@ def test_pipe_in_place_of_a_file_does_not_block(tmp_path: Path) -> None:
 )
 def test_changed_file_is_read_in_its_current_state(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a.py").write_bytes(data)
-    found = read_file_text(tmp_path, FileCandidate("a.py", len(b"x = 1\n"), 5, 0))
-    assert found == FileText(
+    result = read_file_text(tmp_path, FileCandidate("a.py", len(b"x = 1\n"), 5, 0))
+    assert result == FileText(
         data.decode(), "utf-8", hashlib.sha256(data).hexdigest(), "source", len(data), mtime(tmp_path)
     )
 
@@ -325,8 +323,8 @@ def test_file_that_shrinks_during_reading_is_truncated(tmp_path: Path, monkeypat
     (tmp_path / "a.py").write_bytes(b"x = 1\n")
     earlier = os.stat_result([*list((tmp_path / "a.py").stat())[:6], 6_000, 0, 0, 0])
     monkeypatch.setattr(file_text.os, "fstat", lambda descriptor: earlier)
-    found = text_of_existing(tmp_path)
-    assert (found.text, found.size) == ("x = 1\n", 6)
+    result = text_of_existing(tmp_path)
+    assert (result.text, result.size) == ("x = 1\n", 6)
 
 
 def test_file_that_grows_over_the_limit_during_reading_is_skipped(
@@ -335,16 +333,16 @@ def test_file_that_grows_over_the_limit_during_reading_is_skipped(
     (tmp_path / "a.py").write_bytes(b"x" * 200)
     earlier = os.stat_result([*list((tmp_path / "a.py").stat())[:6], 50, 0, 0, 0])
     monkeypatch.setattr(file_text.os, "fstat", lambda descriptor: earlier)
-    found = read_file_text(tmp_path, FileCandidate("a.py", 50, 0, 0), max_file_bytes=100)
-    assert isinstance(found, SkippedFile)
-    assert found.reason == "larger than 100 bytes"
+    result = read_file_text(tmp_path, FileCandidate("a.py", 50, 0, 0), max_file_bytes=100)
+    assert isinstance(result, SkippedFile)
+    assert result.reason == "larger than 100 bytes"
 
 
 def test_folder_replaced_by_a_file_fails(tmp_path: Path) -> None:
     (tmp_path / "d").write_text("x")
-    found = read_file_text(tmp_path, FileCandidate("d/a.py", 7, 5, 0))
-    assert isinstance(found, SkippedFile)
-    assert found.outcome == "failed"
+    result = read_file_text(tmp_path, FileCandidate("d/a.py", 7, 5, 0))
+    assert isinstance(result, SkippedFile)
+    assert result.outcome == "failed"
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
@@ -362,9 +360,9 @@ def test_disk_error_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error
         raise error
 
     monkeypatch.setattr(file_text, "read_regular_file", fail)
-    found = read_file_text(tmp_path, FileCandidate("a.py", 1, 0, 0))
-    assert isinstance(found, SkippedFile)
-    assert (found.outcome, found.reason) == ("failed", (error.strerror or "oserror").lower())
+    result = read_file_text(tmp_path, FileCandidate("a.py", 1, 0, 0))
+    assert isinstance(result, SkippedFile)
+    assert (result.outcome, result.reason) == ("failed", (error.strerror or "oserror").lower())
 
 
 # ---- size and broken text ----------------------------------------------------------------------
@@ -379,10 +377,10 @@ def test_large_file_is_read_up_to_the_limit(tmp_path: Path) -> None:
 
 def test_a_line_of_fifty_megabytes_is_skipped(tmp_path: Path) -> None:
     data = b"x = 1; " * 7_200_000
-    assert reason_of(tmp_path, data) == "larger than 1,000,000 bytes"
-    found = read_file_text(tmp_path, FileCandidate("a.py", len(data), 0, 0), max_file_bytes=100_000_000)
-    assert isinstance(found, SkippedFile)
-    assert found.reason == "minified file"
+    assert read_skip_reason(tmp_path, data) == "larger than 1,000,000 bytes"
+    result = read_file_text(tmp_path, FileCandidate("a.py", len(data), 0, 0), max_file_bytes=100_000_000)
+    assert isinstance(result, SkippedFile)
+    assert result.reason == "minified file"
 
 
 @pytest.mark.parametrize(
@@ -399,17 +397,17 @@ def test_a_line_of_fifty_megabytes_is_skipped(tmp_path: Path) -> None:
     ids=["UTF-8", "half a unit", "big endian", "a mark alone", "UTF-32", "cut in a character", "old line ends"],
 )
 def test_broken_text_is_read_with_replacements(tmp_path: Path, data: bytes, text: str, encoding: str) -> None:
-    found = text_of(tmp_path, data)
-    assert (found.text, found.encoding) == (text, encoding)
+    result = read_text(tmp_path, data)
+    assert (result.text, result.encoding) == (text, encoding)
 
 
 @pytest.mark.parametrize("data", [b"\xc0\xaf", b"\xf8\x88\x80\x80\x80", b"\xff" * 40, "日本".encode("iso2022_jp")])
 def test_bytes_without_valid_encoding_are_text(tmp_path: Path, data: bytes) -> None:
-    text_of(tmp_path, data).text.encode()
+    read_text(tmp_path, data).text.encode()
 
 
 def test_notebook_text_is_its_cells_and_hash_is_of_the_file(tmp_path: Path) -> None:
     data = b'{"cells": [\n{"cell_type": "code", "source": [\n"x = 1"\n]}]}\n'
-    found = text_of(tmp_path, data, "a.ipynb")
-    assert found.text == "\n# %%\nx = 1\n\n"
-    assert (found.hash, found.size) == (hashlib.sha256(data).hexdigest(), len(data))
+    result = read_text(tmp_path, data, "a.ipynb")
+    assert result.text == "\n# %%\nx = 1\n\n"
+    assert (result.hash, result.size) == (hashlib.sha256(data).hexdigest(), len(data))

@@ -78,5 +78,5 @@ def test_unknown_revision_is_rejected(root, revision):
 
 
 def test_folder_outside_a_repository_is_rejected(tmp_path):
-    with pytest.raises(InvalidQueryError, match="no git repository"):
+    with pytest.raises(InvalidQueryError, match="not in a git repository"):
         find_changed_since(tmp_path, "HEAD", PATHS)

@@ -319,15 +319,15 @@ def test_module_code_has_the_file_name():
 
 
 def test_chunk_id_depends_on_location_and_content_only():
-    one, two = (parse_file("a.py", text, "python", "source").chunks[0].metadata for text in ("x = 1\n", "x = 2\n"))
-    assert compute_chunk_id("r", one) == compute_chunk_id("r", dict(one, role="test"))
+    item, two = (parse_file("a.py", text, "python", "source").chunks[0].metadata for text in ("x = 1\n", "x = 2\n"))
+    assert compute_chunk_id("r", item) == compute_chunk_id("r", dict(item, role="test"))
     assert (
         len(
             {
-                compute_chunk_id("r", one),
-                compute_chunk_id("q", one),
+                compute_chunk_id("r", item),
+                compute_chunk_id("q", item),
                 compute_chunk_id("r", two),
-                compute_chunk_id("r", one, first_byte_of_line=0),
+                compute_chunk_id("r", item, first_byte_of_line=0),
             }
         )
         == 4
@@ -392,12 +392,12 @@ def test_preprocessor_conditions_stay_with_the_declaration_above():
     ],
 )
 def test_symbols_are_found_without_a_query(language, text, symbols):
-    found = [
+    chunks_found = [
         (s["qualified_name"], s["kind"], s["start_line"], s["end_line"])
         for c in check_cover(text, language).chunks
         for s in c.metadata["symbols"]
     ]
-    assert set(symbols) <= set(found)
+    assert set(symbols) <= set(chunks_found)
 
 
 def test_blocks_follow_the_tree_and_have_parents():
@@ -431,11 +431,11 @@ def test_parsing_leaves_no_reference_cycles(language, text):
     gc.disable()
     try:
         parsed = parse_file("cart", text, language, "source")
-        left = [one for one in gc.get_objects() if isinstance(one, (Declaration, _FactReader))]
+        remaining = [item for item in gc.get_objects() if isinstance(item, (Declaration, _FactReader))]
     finally:
         gc.enable()
     assert any(chunk.metadata["symbols"] for chunk in parsed.chunks)
-    assert left == []
+    assert remaining == []
 
 
 def test_failed_file_is_split_by_lines_without_parsing(monkeypatch):

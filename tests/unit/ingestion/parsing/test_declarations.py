@@ -30,7 +30,7 @@ def read(text, language="python"):
 
 
 def qualified(syntax):
-    return [(one.qualified_name, one.kind) for one in syntax.declarations]
+    return [(declaration.qualified_name, declaration.kind) for declaration in syntax.declarations]
 
 
 def source_files(folder):
@@ -63,14 +63,14 @@ def fixture_chunks(folder):
 
 @pytest.mark.parametrize("folder", FIXTURES, ids=lambda path: path.name)
 def test_symbols_of_fixtures_match(folder):
-    found = {
+    records = {
         (s["qualified_name"], s["kind"], s["start_line"], s["end_line"])
         for chunk in fixture_chunks(folder)
         for s in chunk["symbols"]
     }
     wanted = {tuple(row) for row in expected(folder)["symbols"]}
-    assert sorted(wanted - found) == []
-    assert sorted(row for row in found - wanted if row[1] in TOLD_APART) == []
+    assert sorted(wanted - records) == []
+    assert sorted(row for row in records - wanted if row[1] in TOLD_APART) == []
 
 
 @pytest.mark.parametrize("folder", FIXTURES, ids=lambda path: path.name)
@@ -129,19 +129,19 @@ def test_local_variables_are_not_symbols():
 
 
 def test_decorators_and_exports_belong_to_the_declaration_but_not_to_its_lines():
-    decorated = read("@cached\n@other(1)\ndef f(): pass\n").all[0]
+    decorated = read("@cached\n@other(1)\ndef f(): pass\n").declarations[0]
     assert (decorated.outer_start, decorated.start) == (0, 18)
-    exported = read("export default function f() {}", "typescript").all[0]
+    exported = read("export default function f() {}", "typescript").declarations[0]
     assert (exported.outer_start, exported.start) == (0, 15)
 
 
 def test_one_declaration_may_have_several_names():
     syntax = read("package p\nvar a, b int\n", "go")
-    assert [one.names for one in syntax.declarations] == [["a", "b"]]
+    assert [declaration.names for declaration in syntax.declarations] == [["a", "b"]]
 
 
 def test_a_receiver_qualifies_a_method():
-    method = read("package p\nfunc (l *List[T]) Push(x T) {}\n", "go").all[0]
+    method = read("package p\nfunc (l *List[T]) Push(x T) {}\n", "go").declarations[0]
     assert (method.qualified_name, method.kind, method.scope) == ("List.Push", "method", "List")
 
 
@@ -189,10 +189,13 @@ def test_receivers_are_joined_and_may_be_implicit():
 
 def test_declaration_start_may_differ_from_its_node():
     described = read('"""Has a name."""\ntype Named {\n  "It."\n  name: String\n}\n', "graphql")
-    assert [(one.outer_start, one.start) for one in described.all] == [(0, 18), (33, 41)]
-    assert [one.docstring_span for one in described.all] == [(0, 17), (33, 38)]
+    assert [(declaration.outer_start, declaration.start) for declaration in described.declarations] == [
+        (0, 18),
+        (33, 41),
+    ]
+    assert [declaration.docstring_span for declaration in described.declarations] == [(0, 17), (33, 38)]
     public = read("pub const A = struct {\n    pub fn f() void {}\n};\n", "zig")
-    assert [(one.qualified_name, one.kind, one.outer_start) for one in public.all] == [
+    assert [(declaration.qualified_name, declaration.kind, declaration.outer_start) for declaration in public.declarations] == [
         ("A", "struct", 0), ("A.f", "method", 27)
     ]  # fmt: skip
 
@@ -209,19 +212,23 @@ def test_comment_node_with_trailing_indentation_documents_the_declaration():
 
 def test_wrappers_and_unnamed_definitions_extend_their_declaration():
     syntax = read("export const a = 1, b = () => 2;\n", "javascript")
-    assert [(one.name, one.outer_start) for one in syntax.declarations] == [("a", 0), ("b", 20)]
+    assert [(declaration.name, declaration.outer_start) for declaration in syntax.declarations] == [("a", 0), ("b", 20)]
 
 
 def test_a_docstring_belongs_to_the_declaration_around_it():
     syntax = read('"""Module."""\nclass A:\n    """Class."""\n    def f(self):\n        """Method."""\n')
     assert syntax.docstring_span == (0, 13)
-    assert all(one.docstring_span for one in syntax.declarations)
+    assert all(declaration.docstring_span for declaration in syntax.declarations)
 
 
 def test_a_docstring_in_an_attribute_belongs_to_the_declaration_below():
     text = 'defmodule A do\n  @moduledoc "A."\n\n  @doc "Adds."\n  def add(x), do: x\n  def sub(x), do: x\nend\n'
     syntax = read(text, "elixir")
-    assert [one.docstring_span and one.docstring_span[0] for one in syntax.declarations] == [28, 41, None]
+    assert [declaration.docstring_span and declaration.docstring_span[0] for declaration in syntax.declarations] == [
+        28,
+        41,
+        None,
+    ]
 
 
 def test_names_in_attributes_are_not_calls():
@@ -243,8 +250,8 @@ def test_names_in_attributes_are_not_calls():
 )  # fmt: skip
 def test_consecutive_clauses_are_one_declaration(language, text, symbols):
     chunks = parse_file("a", text, language, "source").chunks
-    found = [(s["qualified_name"], s["start_line"], s["end_line"]) for c in chunks for s in c.metadata["symbols"]]
-    assert [row for row in found if row[0] != "b"] == symbols
+    records = [(s["qualified_name"], s["start_line"], s["end_line"]) for c in chunks for s in c.metadata["symbols"]]
+    assert [row for row in records if row[0] != "b"] == symbols
 
 
 def test_clause_without_body_is_the_signature_and_further_bodies_are_branches():
@@ -260,12 +267,12 @@ def test_a_comment_may_document_the_file():
 
 def test_both_branches_of_a_preprocessor_condition_are_read():
     text = "#if OLD\nf :: Int\nf = 1\n#else\ng :: Int\ng = 2\n#endif\nh = 3\n"
-    assert [one.name for one in read(text, "haskell").all] == ["f", "g", "h"]
+    assert [declaration.name for declaration in read(text, "haskell").declarations] == ["f", "g", "h"]
 
 
 def test_sibling_nodes_form_one_declaration():
     text = "val Box.area: Int\n    get() = width * height\n\nval other = 1\n"
-    area, other = read(text, "kotlin").all
+    area, other = read(text, "kotlin").declarations
     assert (area.qualified_name, area.kind) == ("Box.area", "method")
     assert text[area.start : area.end] == "val Box.area: Int\n    get() = width * height"
     assert (other.qualified_name, other.kind) == ("other", "variable")
@@ -278,7 +285,11 @@ def test_import_source_may_span_several_nodes():
 
 def test_declaration_excludes_trailing_space():
     text = "object A:\n  def f: Int =\n    1\n\n  def g: Int = 2\n"
-    assert [text[one.start : one.end][-1] for one in read(text, "scala").all] == ["2", "1", "2"]
+    assert [text[declaration.start : declaration.end][-1] for declaration in read(text, "scala").declarations] == [
+        "2",
+        "1",
+        "2",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -294,14 +305,14 @@ def test_declaration_excludes_trailing_space():
 )  # fmt: skip
 def test_unsupported_syntax_is_blanked(language, text, symbols):
     syntax = read(text, language)
-    assert [one.qualified_name for one in syntax.declarations] == symbols
+    assert [declaration.qualified_name for declaration in syntax.declarations] == symbols
     assert syntax.note == ""
 
 
 def test_syntax_error_is_noted_and_the_rest_is_parsed():
     syntax = read("def good():\n    return 1\n\ndef bad(:\n    pass\n\ndef fine():\n    return 2\n")
     assert "syntax error" in syntax.note
-    assert {"good", "fine"} <= {one.name for one in syntax.declarations}
+    assert {"good", "fine"} <= {declaration.name for declaration in syntax.declarations}
 
 
 def test_text_that_is_not_a_program_is_rejected():

@@ -26,9 +26,9 @@ def symbols(text, path="Panel.vue"):
 
 
 def notebook(*cells, language="python"):
-    made = [{"cell_type": kind, "outputs": ["x"] * blank, "source": source.splitlines(keepends=True)}
+    cell_data = [{"cell_type": kind, "outputs": ["x"] * blank, "source": source.splitlines(keepends=True)}
             for kind, source, blank in cells]  # fmt: skip
-    return render_notebook(json.dumps({"cells": made, "metadata": {"language_info": {"name": language}}}, indent=1))
+    return render_notebook(json.dumps({"cells": cell_data, "metadata": {"language_info": {"name": language}}}, indent=1))
 
 
 # --- Markup
@@ -180,8 +180,8 @@ def test_notebook_language_is_the_kernel_language():
 
 def test_blank_output_lines_do_not_count():
     text = notebook(*(("code", f"x = {number}", 30_000) for number in range(3)))
-    found = chunks(text, "a.ipynb")
-    assert [metadata["symbols"][0]["name"] for metadata in found] == ["x", "x", "x"]
+    notebook_chunks = chunks(text, "a.ipynb")
+    assert [metadata["symbols"][0]["name"] for metadata in notebook_chunks] == ["x", "x", "x"]
 
 
 def test_damaged_notebook_is_split_by_lines():

@@ -6,16 +6,16 @@ from coderag.ingestion.parsing.chunking import parse_file
 from coderag.text.token_counts import count_tokens
 
 
-def parsed(text, language, **limits):
-    found = parse_file("app/settings", text, language, "config", **limits)
-    assert "".join(chunk.text for chunk in found.chunks) == text
-    return found
+def parse_chunks(text, language, **limits):
+    parsed_file = parse_file("app/settings", text, language, "config", **limits)
+    assert "".join(chunk.text for chunk in parsed_file.chunks) == text
+    return parsed_file
 
 
 def symbols(text, language):
     return [
         (symbol["qualified_name"], symbol["start_line"], symbol["end_line"])
-        for chunk in parsed(text, language).chunks
+        for chunk in parse_chunks(text, language).chunks
         for symbol in chunk.metadata["symbols"]
     ]
 
@@ -23,7 +23,7 @@ def symbols(text, language):
 def outline(text, language):
     return [
         (chunk.metadata["kind"], chunk.metadata["qualified_name"], chunk.text.split("\n", 1)[0])
-        for chunk in parsed(text, language).chunks
+        for chunk in parse_chunks(text, language).chunks
     ]
 
 
@@ -84,31 +84,31 @@ def test_arrays_and_single_line_records_have_no_symbols():
 
 
 def test_large_data_file_is_split_by_lines_without_symbols():
-    found = parsed(json.dumps(settings([f"p{number}" for number in range(200)], 20), indent=1), "json")
-    assert {chunk.metadata["kind"] for chunk in found.chunks} == {"block"}
-    assert not any(chunk.metadata["symbols"] for chunk in found.chunks)
+    parsed_file = parse_chunks(json.dumps(settings([f"p{number}" for number in range(200)], 20), indent=1), "json")
+    assert {chunk.metadata["kind"] for chunk in parsed_file.chunks} == {"block"}
+    assert not any(chunk.metadata["symbols"] for chunk in parsed_file.chunks)
 
 
 def test_dockerfile_stage_extends_to_the_next():
     text = "FROM a AS b\nRUN c\n\n# Last.\nFROM d\nRUN e\n\nRUN f"
     assert symbols(text, "dockerfile") == [("b", 1, 2), ("d", 5, 8)]
-    assert parsed(text, "dockerfile").note == ""
+    assert parse_chunks(text, "dockerfile").note == ""
 
 
 def test_json_comments_and_trailing_commas_are_accepted():
-    assert parsed('// Why.\n{\n  "a": [\n    1, /* one */\n  ],\n}\n', "json").note == ""
+    assert parse_chunks('// Why.\n{\n  "a": [\n    1, /* one */\n  ],\n}\n', "json").note == ""
 
 
 @pytest.mark.parametrize("opening", ["- ", "? ", "- ? "])
 def test_deeply_nested_yaml_is_split_by_lines(opening):
     indented = "".join(f"{' ' * depth}k{depth}:\n" for depth in range(300))
     for text in (opening * 300 + "\n", indented):
-        assert "nested too deep" in parsed(text, "yaml").note
+        assert "nested too deep" in parse_chunks(text, "yaml").note
 
 
 def test_moderately_nested_yaml_is_parsed():
     indented = "".join(f"{' ' * depth}k{depth}:\n" for depth in range(98))
-    assert parsed(f"{indented}{' ' * 98}- {'long - ' * 40}\n", "yaml").note == ""
+    assert parse_chunks(f"{indented}{' ' * 98}- {'long - ' * 40}\n", "yaml").note == ""
 
 
 # --- What belongs together
@@ -117,7 +117,7 @@ def test_moderately_nested_yaml_is_parsed():
 @pytest.mark.parametrize("names", [["one"], ["one", "two", "three"]])
 def test_data_file_is_split_at_entries_with_their_braces(names):
     text = json.dumps(settings(names, 20), indent=2)
-    chunks = parsed(text, "json").chunks
+    chunks = parse_chunks(text, "json").chunks
     assert [chunk.metadata["qualified_name"] for chunk in chunks] == names
     assert chunks[0].text.startswith('{\n  "one": {\n')
     assert chunks[-1].text.endswith("  }\n}")
@@ -126,7 +126,7 @@ def test_data_file_is_split_at_entries_with_their_braces(names):
 def test_large_entry_is_split_and_parts_have_a_parent():
     web, store = settings(["web"], 25)["web"], settings(["store"], 25)["store"]
     text = json.dumps({"version": 3, "services": {"web": web, "store": store}}, indent=2)
-    first, second = (chunk.metadata for chunk in parsed(text, "json").chunks)
+    first, second = (chunk.metadata for chunk in parse_chunks(text, "json").chunks)
     assert (first["qualified_name"], first["start_line"]) == ("services.web", 1)
     assert (second["qualified_name"], second["parent"], second["context"]) == (
         "services.store",
@@ -152,7 +152,7 @@ def test_document_separator_joins_the_next_document():
 
 def test_large_entry_without_parts_is_split_within_the_limit():
     text = json.dumps({"dependencies": {f"package-{number}": f"^{number}.0.0" for number in range(300)}}, indent=2)
-    chunks = parsed(text, "json", max_tokens=400).chunks
+    chunks = parse_chunks(text, "json", max_tokens=400).chunks
     assert len(chunks) > 5
     assert all(count_tokens(chunk.text) <= 400 for chunk in chunks)
     assert {chunk.metadata["qualified_name"] for chunk in chunks} == {"dependencies"}

@@ -69,15 +69,15 @@ def _check(facts: FileFacts, text: str) -> None:
     """Check that scopes and lines are those of the file, and that nothing is longer than it may be."""
     scopes = range(MODULE_SCOPE, len(facts.definitions))
     lines = range(text.count("\n") + 2)
-    for index, one in enumerate(facts.definitions):
-        assert one.parent in range(MODULE_SCOPE, index)
-        assert one.start_line in lines
-        assert one.start_line <= one.end_line
-        assert max(len(one.returns), len(one.owner)) <= 3 * _LONGEST_CHAIN
+    for index, fact in enumerate(facts.definitions):
+        assert fact.parent in range(MODULE_SCOPE, index)
+        assert fact.start_line in lines
+        assert fact.start_line <= fact.end_line
+        assert max(len(fact.returns), len(fact.owner)) <= 3 * _LONGEST_CHAIN
     for each in (facts.imports, facts.bindings, facts.local_bindings, facts.references):
-        for one in each:
-            assert one.scope in scopes
-            assert one.line in lines
+        for fact in each:
+            assert fact.scope in scopes
+            assert fact.line in lines
     for base in facts.bases:
         assert base.owner in scopes
         assert base.owner != MODULE_SCOPE
@@ -156,7 +156,7 @@ def test_the_facts_of_a_small_module() -> None:
         "        q = self.x.g(p)[0]\n        q.h()\n        return q\n",
         "python",
     )
-    assert [(one.name, one.kind, one.parent, one.returns) for one in facts.definitions] == [
+    assert [(fact.name, fact.kind, fact.parent, fact.returns) for fact in facts.definitions] == [
         ("A", "class", -1, ""),
         ("x", "field", 0, ""),
         ("f", "method", 0, "=self.x.g()[]"),
@@ -194,19 +194,19 @@ def test_simple_receivers_are_read_without_a_query(call: str, chain: str) -> Non
 
 def test_mentioned_variable_is_not_a_reference() -> None:
     text = "def f(a, cls, kind: type[A]):\n    b = 1\n    g(a, b, c, cls, kind, a.x)\n"
-    reads = {one.chain for one in _facts(text, "python").references if one.kind == "read"}
+    reads = {fact.chain for fact in _facts(text, "python").references if fact.kind == "read"}
     assert reads == {"c", "cls", "kind", "a.x"}
 
 
 def test_block_variable_name_is_a_reference_outside_the_block() -> None:
     text = "function f() {\n  { const a = 1; g(a); }\n  g(a);\n}\n"
-    reads = [one for one in _facts(text, "typescript").references if one.kind == "read"]
+    reads = [fact for fact in _facts(text, "typescript").references if fact.kind == "read"]
     assert reads == [Reference(0, "read", "a", 3)]
 
 
 def test_equal_expressions_have_equal_chains() -> None:
     text = "def f(a):\n    a.b.c(1)\n    a.b.c(1)\n    return a.b.c(1)\n"
-    calls = [one for one in _facts(text, "python").references if one.kind == "call"]
+    calls = [fact for fact in _facts(text, "python").references if fact.kind == "call"]
     assert calls == [Reference(0, "call", "a.b.c", line) for line in (2, 3, 4)]
 
 
@@ -215,6 +215,6 @@ def test_page_has_the_facts_of_its_script() -> None:
     "</script>\n"
     facts = _facts(text, "vue")
     assert facts.language == "vue"
-    assert [one.name for one in facts.definitions] == ["f"]
+    assert [fact.name for fact in facts.definitions] == ["f"]
     assert Reference(0, "call", "a", 4) in facts.references
     assert _facts("<template></template>\n", "vue").definitions == []

@@ -119,7 +119,12 @@ def test_unknown_word_has_no_language():
 
 def test_only_known_languages_are_alternatives():
     named = {name for language in LANGUAGES.values() for name in language.alternatives}
-    named |= {name for one in LANGUAGES.values() for name in (one.scripts, one.front_matter, one.cells) if name}
+    named |= {
+        name
+        for language in LANGUAGES.values()
+        for name in (language.scripts, language.front_matter, language.cells)
+        if name
+    }
     assert named <= set(LANGUAGES)
 
 

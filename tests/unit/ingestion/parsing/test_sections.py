@@ -12,7 +12,7 @@ from coderag.ingestion.parsing.trees import find_line_starts
 
 
 def headings(find, text):
-    return [(one.line, one.level, one.title) for one in find(text.encode().split(b"\n"))]
+    return [(heading.line, heading.level, heading.title) for heading in find(text.encode().split(b"\n"))]
 
 
 def sections(text, language="markdown", max_tokens=800, min_tokens=0):
@@ -71,35 +71,35 @@ def test_asciidoc_anchor_belongs_to_the_heading_below():
 
 
 def test_section_name_joins_its_headings():
-    found = sections("# Guide\n\nHello.\n\n## Install\n\npip\n\n### Linux\n\napt\n\n## Use\n\nrun\n")
-    assert [(span.qualified_name, span.name, span.parent) for _, span in found] == [
+    section_list = sections("# Guide\n\nHello.\n\n## Install\n\npip\n\n### Linux\n\napt\n\n## Use\n\nrun\n")
+    assert [(span.qualified_name, span.name, span.parent) for _, span in section_list] == [
         ("Guide", "Guide", ""),
         ("Guide > Install", "Install", "Guide"),
         ("Guide > Install > Linux", "Linux", "Guide > Install"),
         ("Guide > Use", "Use", "Guide"),
     ]
-    assert {span.kind for _, span in found} == {"section"}
+    assert {span.kind for _, span in section_list} == {"section"}
 
 
 def test_tiny_sections_are_merged_and_keep_their_headings_as_symbols():
-    found = sections("# Guide\n\n## Install\n\npip\n\n## Use\n\nrun\n", min_tokens=50)
-    assert len(found) == 1
-    assert [(s["qualified_name"], s["start_line"], s["end_line"]) for s in found[0][1].symbols] == [
+    section_list = sections("# Guide\n\n## Install\n\npip\n\n## Use\n\nrun\n", min_tokens=50)
+    assert len(section_list) == 1
+    assert [(s["qualified_name"], s["start_line"], s["end_line"]) for s in section_list[0][1].symbols] == [
         ("Guide", 1, 2), ("Guide > Install", 3, 6), ("Guide > Use", 7, 9)
     ]  # fmt: skip
 
 
 def test_a_large_section_is_cut_at_paragraphs():
     paragraph = "some words about nothing in particular, again and again\n" * 4
-    found = sections("# A\n\n" + "\n".join([paragraph] * 12), max_tokens=120)
-    assert len(found) > 3
-    assert {span.name for _, span in found} == {"A"}
-    assert all(text.endswith("\n\n") for text, _ in found[:-1])
+    section_list = sections("# A\n\n" + "\n".join([paragraph] * 12), max_tokens=120)
+    assert len(section_list) > 3
+    assert {span.name for _, span in section_list} == {"A"}
+    assert all(text.endswith("\n\n") for text, _ in section_list[:-1])
 
 
 def test_text_before_the_first_heading_is_named_after_the_file():
-    found = sections("Hello\n\n# A\n\ntext\n")
-    assert [span.name for _, span in found] == ["", "A"]
+    section_list = sections("Hello\n\n# A\n\ntext\n")
+    assert [span.name for _, span in section_list] == ["", "A"]
 
 
 @given(

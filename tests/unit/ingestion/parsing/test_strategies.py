@@ -38,11 +38,11 @@ def windows(text, language="text", tokens=50, overlap=10):
     ).chunks
 
 
-def lines_of(chunks):
+def list_lines(chunks):
     return [(chunk.metadata["start_line"], chunk.metadata["end_line"]) for chunk in chunks]
 
 
-def names_of(chunks):
+def list_names(chunks):
     return [chunk.metadata["qualified_name"] for chunk in chunks]
 
 
@@ -79,7 +79,7 @@ def check_windows(chunks, text):
     assert reached == len(text.encode("utf-8", "surrogatepass"))
 
 
-def symbols_of(chunks):
+def list_symbols(chunks):
     return [
         (symbol["qualified_name"], symbol["start_line"]) for chunk in chunks for symbol in chunk.metadata["symbols"]
     ]
@@ -123,7 +123,7 @@ def function(name, statements):
 
 def test_cast_merges_siblings_while_they_fit():
     text = function("a", 5) + function("b", 5) + function("c", 5) + function("d", 5)
-    assert lines_of(cast(text, max_tokens=110, min_tokens=0)) == [(1, 14), (15, 28)]
+    assert list_lines(cast(text, max_tokens=110, min_tokens=0)) == [(1, 14), (15, 28)]
 
 
 def test_cast_does_not_split_a_node_that_fits():
@@ -170,7 +170,7 @@ def test_cast_without_grammar_equals_declaration():
 
 def test_cast_splits_documents_at_headings():
     text = "# Guide\n\n" + "word " * 200 + "\n\n## Install\n\n" + "word " * 200 + "\n"
-    assert names_of(cast(text, "markdown")) == ["Guide", "Guide > Install"]
+    assert list_names(cast(text, "markdown")) == ["Guide", "Guide > Install"]
 
 
 # --- cast: what a chunk says of itself
@@ -229,9 +229,9 @@ def test_windows_cover_a_file(language, text):
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=200), st.integers(30, 90), st.integers(0, 29))
 def test_window_overlap_is_the_largest_fitting_number_of_lines(sizes, window, overlap):
     totals = [sum(sizes[:number]) for number in range(len(sizes) + 1)]
-    found = list(split_windows(totals, window, overlap))
-    assert (found[0][0], found[-1][1], found[-1][2]) == (0, len(sizes), 0)
-    for (first, last, repeated), (following, end, _) in pairwise(found):
+    results = list(split_windows(totals, window, overlap))
+    assert (results[0][0], results[-1][1], results[-1][2]) == (0, len(sizes), 0)
+    for (first, last, repeated), (following, end, _) in pairwise(results):
         assert following == last - repeated > first
         assert end > last
         assert sum(sizes[following:last]) <= overlap
@@ -244,7 +244,10 @@ def test_window_overlap_is_the_largest_fitting_number_of_lines(sizes, window, ov
 def test_window_overlap_is_close_to_the_setting():
     text = "".join(f"line {number:04} has some words\n" for number in range(400))
     chunks = windows(text, tokens=200, overlap=50)
-    shared = [one.text[-(one.metadata["end_byte"] - two.metadata["start_byte"]) :] for one, two in pairwise(chunks)]
+    shared = [
+        previous.text[-(previous.metadata["end_byte"] - following.metadata["start_byte"]) :]
+        for previous, following in pairwise(chunks)
+    ]
     line = count_tokens("line 0000 has some words\n")
     assert len(chunks) > 10
     assert all(50 - line < count_tokens(text) <= 50 for text in shared)
@@ -258,11 +261,11 @@ def test_windows_without_overlap_cover_the_text_once():
 
 @pytest.mark.parametrize(("language", "text"), SOURCES)
 def test_symbol_in_two_windows_belongs_to_one(language, text):
-    found = symbols_of(windows(text, language, 100, 40))
-    assert found == list(dict.fromkeys(found))
+    results = list_symbols(windows(text, language, 100, 40))
+    assert results == list(dict.fromkeys(results))
     if LANGUAGES[language].scripts or LANGUAGES[language].cells:
         return  # only `declaration` looks into what other languages stand in
-    assert set(found) == set(symbols_of(parse_file("pkg/file", text, language, "source", min_tokens=0).chunks))
+    assert set(results) == set(list_symbols(parse_file("pkg/file", text, language, "source", min_tokens=0).chunks))
 
 
 def test_call_in_two_windows_belongs_to_the_second():
@@ -276,7 +279,7 @@ def test_windows_of_a_document_are_named_after_their_first_heading():
     chunks = windows(text, "markdown", 60, 10)
     assert len(chunks) > 3
     assert {chunk.metadata["kind"] for chunk in chunks} == {"section"}
-    assert symbols_of(chunks) == [(f"Part {number}", 4 * number + 1) for number in range(8)]
+    assert list_symbols(chunks) == [(f"Part {number}", 4 * number + 1) for number in range(8)]
 
 
 def test_line_longer_than_a_window_is_split():
@@ -319,7 +322,7 @@ def test_node_parser_accepts_the_strategy():
     text = "".join(f"line {number}\n" for number in range(100))
     parser = CodeNodeParser(strategy="window", window_tokens=100, window_overlap_tokens=20)
     parsed = parser.parse_file("notes.txt", text, "text", "docs")
-    assert lines_of(parsed.chunks) == lines_of(windows(text, tokens=100, overlap=20))
+    assert list_lines(parsed.chunks) == list_lines(windows(text, tokens=100, overlap=20))
 
 
 @pytest.mark.parametrize(
@@ -358,11 +361,11 @@ def open_shop(root, strategy):
 @pytest.fixture(scope="module")
 def shops(tmp_path_factory):
     """The same repository, indexed by every strategy."""
-    found = {}
+    results = {}
     for strategy in STRATEGIES:
         rag = open_shop(write_files(tmp_path_factory.mktemp(strategy) / "shop", SHOP), strategy)
-        found[strategy] = (rag, rag.index())
-    return found
+        results[strategy] = (rag, rag.index())
+    return results
 
 
 def test_the_strategy_of_the_settings_reaches_the_index(shops):
@@ -384,9 +387,9 @@ def test_symbols_are_independent_of_the_strategy(shops):
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_declaration_is_found_by_name_with_every_strategy(shops, strategy):
     rag, _ = shops[strategy]
-    (found,) = rag.definition("step_41")
+    (results,) = rag.definition("step_41")
     line = SHOP["shop/cart.py"].split("\n").index("    def step_41(self):") + 1
-    assert (str(found.path), found.start_line) == ("shop/cart.py", line)
+    assert (str(results.path), results.start_line) == ("shop/cart.py", line)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

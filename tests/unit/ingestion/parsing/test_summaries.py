@@ -58,8 +58,8 @@ def test_long_sentence_is_truncated_between_words():
 
 
 def test_docstring_takes_precedence_over_derived_summary():
-    found = summarize(metadata(docstring="Put it in.", calls=["append"]))
-    assert found == ("Put it in.", "docstring")
+    summary = summarize(metadata(docstring="Put it in.", calls=["append"]))
+    assert summary == ("Put it in.", "docstring")
 
 
 def test_docstring_without_text_is_skipped():
@@ -190,5 +190,5 @@ def test_component_fills_missing_summaries():
         TextNode(text="y", metadata=metadata(summary="By a model.", summary_source="llm")),
     ]
     done = ChunkSummarizer()(nodes)
-    told = [(node.metadata["summary"], node.metadata["summary_source"]) for node in done]
-    assert told == [("Adds.", "docstring"), ("By a model.", "llm")]
+    summaries = [(node.metadata["summary"], node.metadata["summary_source"]) for node in done]
+    assert summaries == [("Adds.", "docstring"), ("By a model.", "llm")]

@@ -145,7 +145,7 @@ def test_missing_interpreter_is_an_error_with_a_hint(runner, monkeypatch):
 
 
 def test_internal_error_is_reported(runner, monkeypatch):
-    wrong = "def wrong(*_):\n    raise ZeroDivisionError('our own fault')\njobs.chunk_ids = wrong\n"
+    wrong = "def wrong(*_):\n    raise ZeroDivisionError('our own fault')\njobs.compute_chunk_ids = wrong\n"
     command = worker_process._COMMAND.replace("worker.main()", f"{wrong}worker.main()")
     monkeypatch.setattr(worker_process, "_COMMAND", command)
     with pytest.raises(IngestionError, match="ZeroDivisionError: our own fault"):

@@ -131,7 +131,7 @@ def test_a_parent_may_have_any_kind_of_state_and_names_of_its_own(repository, st
 
 
 def test_a_name_that_is_not_written_cannot_be_renamed(repository):
-    with pytest.raises(ConfigurationError, match="keys has citation; what can be renamed is messages, code_context"):
+    with pytest.raises(ConfigurationError, match="unknown keys citation; known keys: messages, code_context"):
         as_node(repository, keys={"citation": "places"})
 
 
@@ -145,7 +145,7 @@ def test_what_is_no_message_is_an_error(repository):
     class Plain(TypedDict, total=False):
         messages: list
 
-    with pytest.raises(InvalidQueryError, match="something that is no message: 7"):
+    with pytest.raises(InvalidQueryError, match="an invalid message: 7"):
         parent(as_node(repository), Plain).invoke({"messages": [7]})
 
 

@@ -12,22 +12,23 @@ from coderag.interfaces.cli.output.streams import Output
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
 
-_THREAD_HELP = "Go on with the conversation of this id, or begin one of this name."
-_YES_HELP = "Agree to what would be asked: to send a long prompt (chat.confirm_tokens), to delete."
+_THREAD_HELP = "Continue the conversation with this id, or start one with this name."
+_YES_HELP = "Confirm without asking: sending long prompts (chat.confirm_tokens), deletion."
 
 ThreadOption = Annotated[str | None, typer.Option("--thread", "-t", metavar="ID", help=_THREAD_HELP)]
-ResumeOption = Annotated[bool, typer.Option("--resume", help="Go on with the last conversation.")]
-NewOption = Annotated[bool, typer.Option("--new", help="Begin a new conversation. That is the default.")]
-ListOption = Annotated[bool, typer.Option("--list", help="List the conversations, and end.")]
-ExportOption = Annotated[str | None, typer.Option("--export", metavar="ID", help="Write a conversation, and end.")]
+ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue the last conversation.")]
+NewOption = Annotated[bool, typer.Option("--new", help="Start a new conversation (the default).")]
+ListOption = Annotated[bool, typer.Option("--list", help="List the conversations and exit.")]
+ExportOption = Annotated[str | None, typer.Option("--export", metavar="ID", help="Export a conversation and exit.")]
 DeleteOption = Annotated[
-    str | None, typer.Option("--delete", metavar="ID", help="Delete a conversation for good, and end.")
+    str | None, typer.Option("--delete", metavar="ID", help="Delete a conversation permanently and exit.")
 ]
 FormatOption = Annotated[
-    Literal["markdown", "json"] | None, typer.Option("--format", "-f", help="Of --export. Default: markdown.")
+    Literal["markdown", "json"] | None, typer.Option("--format", "-f", help="Format of --export. Default: markdown.")
 ]
 FileOption = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Of --export. Default: standard output.")
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Output file of --export. Default: standard output."),
 ]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help=_YES_HELP)]
 
@@ -48,10 +49,9 @@ def chat(  # noqa: PLR0913  # one parameter an option
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Talk about a repository: follow-ups such as "who calls that?" lean on what was asked and cited before.
+    """Chat about a repository: follow-ups such as "who calls that?" use the earlier turns.
 
-    In a terminal, /help lists the commands of a conversation. From a pipe, each line is a question, and --json prints one JSON
-    object a line.
+    In a terminal, /help lists the chat commands. From a pipe, each line is a question, and --json prints one JSON object a line.
     """
     _check_exclusive(
         {
@@ -64,7 +64,7 @@ def chat(  # noqa: PLR0913  # one parameter an option
         }
     )
     if export is None and (form or file):
-        raise typer.BadParameter("it goes with --export only.", param_hint="--output" if file else "--format")
+        raise typer.BadParameter("it requires --export.", param_hint="--output" if file else "--format")
     from coderag.interfaces.cli.commands.chat.threads import delete_thread, export_thread, print_threads
     from coderag.interfaces.cli.indexing import open_local
 
@@ -86,7 +86,7 @@ def _check_exclusive(flags: dict[str, bool]) -> None:
     """Reject incompatible options."""
     names = [name for name, is_given in flags.items() if is_given]
     if len(names) > 1:
-        raise typer.BadParameter(f"it does not go with {names[0]}.", param_hint=names[1])
+        raise typer.BadParameter(f"it cannot be combined with {names[0]}.", param_hint=names[1])
 
 
 def _run_session(

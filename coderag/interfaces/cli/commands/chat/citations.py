@@ -45,7 +45,7 @@ def open_citation(session: "ChatSession", reference: str) -> None:
     if not reference and len(session.cited_places) != 1:
         _require_citations(session)
         raise InvalidQueryError(
-            "say which", hint=f"Give a number from 1 to {len(session.cited_places)}, as in /open 1."
+            "several places are cited", hint=f"Give a number from 1 to {len(session.cited_places)}, as in /open 1."
         )
     path, start_line, _ = _parse_reference(session, reference or "1")
     open_in_editor(session.rag.root / path, start_line)
@@ -59,7 +59,7 @@ def print_context(session: "ChatSession", _: str) -> None:
     answer = session.answer
     if answer is None:
         raise InvalidQueryError(
-            "what an answer rests on is known only while this command runs", hint="/show lists what it cites."
+            "the context of an answer is known only in the session that asked", hint="/show lists what it cites."
         )
     sizes = [count_tokens(hit.text) for hit in answer.hits]
     rows = [
@@ -68,7 +68,7 @@ def print_context(session: "ChatSession", _: str) -> None:
     ]
     budget = session.rag.settings.search.token_budget
     conversation_tokens = sum(count_tokens(turn.text) for turn in session.turns)
-    rows.append(ReportRow("all", f"{sum(sizes):,} tokens as they are; a prompt carries at most {budget:,} of code"))
+    rows.append(ReportRow("all", f"{sum(sizes):,} tokens in full; a prompt carries at most {budget:,} tokens of code"))
     rows.append(
         ReportRow(
             "conversation",
@@ -83,7 +83,7 @@ def print_context(session: "ChatSession", _: str) -> None:
 
 def _require_citations(session: "ChatSession") -> None:
     if not session.cited_places:
-        raise InvalidQueryError("nothing is cited yet, so no place has a number", hint="Ask something first.")
+        raise InvalidQueryError("nothing is cited yet", hint="Ask something first.")
 
 
 def _parse_reference(session: "ChatSession", reference: str) -> tuple[str, int, int]:
@@ -95,7 +95,7 @@ def _parse_reference(session: "ChatSession", reference: str) -> tuple[str, int, 
         _require_citations(session)
         if not 1 <= int(number) <= len(session.cited_places):
             raise InvalidQueryError(
-                f"there is no [{number}]", hint=f"The numbers go from 1 to {len(session.cited_places)}."
+                f"no citation [{number}]", hint=f"Citations are numbered from 1 to {len(session.cited_places)}."
             )
         reference = session.cited_places[int(number) - 1]
     place = parse_location(reference)
@@ -117,7 +117,7 @@ def _print_lines(session: "ChatSession", path: str, cited_from: int, cited_to: i
     lines = _read_text(session, path, file).split("\n")
     last = min(end_line, len(lines), start_line + _MAX_LINES - 1)
     if start_line > last:
-        raise InvalidQueryError(f"{path} has only {len(lines):,} lines now", hint="`coderag index` catches up.")
+        raise InvalidQueryError(f"{path} has only {len(lines):,} lines now", hint="Run `coderag index` to update.")
     console = session.output.make_console()
     console.print(
         Text(f"{escape_line(path)}:{start_line}-{last}", style=Style(bold=True, link=file.as_uri())), soft_wrap=True

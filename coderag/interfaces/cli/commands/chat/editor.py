@@ -30,12 +30,12 @@ def find_editor(environment: Mapping[str, str]) -> Sequence[str]:
     try:
         command = shlex.split(text, posix=os.name != "nt")
     except ValueError as error:
-        raise ConfigurationError(f"the editor {text!r} cannot be read: {error}") from error
+        raise ConfigurationError(f"invalid editor command {text!r}: {error}") from error
     if not command:
         raise ConfigurationError("no editor is set", hint="Set VISUAL or EDITOR, such as EDITOR='code'.")
     program = shutil.which(command[0].strip('"'))
     if program is None:
-        raise ConfigurationError(f"the editor {command[0]!r} is not there", hint="Set VISUAL or EDITOR to another.")
+        raise ConfigurationError(f"the editor {command[0]!r} is not installed", hint="Set VISUAL or EDITOR to another.")
     return [program, *command[1:]]
 
 

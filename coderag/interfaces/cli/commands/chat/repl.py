@@ -30,13 +30,13 @@ def run_repl(session: "ChatSession") -> None:
             if interrupted:
                 break
             interrupted = True
-            session.output.note("Ctrl-C again ends the conversation")
+            session.output.note("press Ctrl-C again to exit")
             continue
         interrupted = False
         if text:
             _run_guarded(session, partial(_handle_input, session, text))
     if session.turns:
-        session.output.note(f"`coderag chat --thread {session.chat.thread}` goes on with this conversation")
+        session.output.note(f"continue this conversation with `coderag chat --thread {session.chat.thread}`")
 
 
 def _handle_input(session: "ChatSession", text: str) -> None:
@@ -59,9 +59,7 @@ def _run_guarded(session: "ChatSession", action: Callable[[], None]) -> None:
 def _print_greeting(session: "ChatSession") -> None:
     from rich.text import Text
 
-    model = (
-        f"answers by {session.model}" if session.model else "no language model: answers are put together from the code"
-    )
+    model = f"answers by {session.model}" if session.model else "no language model: answers are extracted from the code"
     console = session.output.make_console()
     console.print(Text.assemble((session.rag.root.name, "bold"), (f" · {model}", "dim")))
-    console.print(Text("Ask a question. /help lists the commands, Ctrl-D ends.", style="dim"))
+    console.print(Text("Ask a question. /help lists the commands, Ctrl-D exits.", style="dim"))

@@ -112,10 +112,10 @@ class ChatSession:
     def _ask_approval(self, approval: "Approval") -> bool:
         cost = "" if approval.cost is None else f" It costs about {approval.cost:.4f}."
         if self.yes:
-            self.output.note(f"{approval.reason.removesuffix('.')}: agreed by --yes.{cost}")
+            self.output.note(f"{approval.reason.removesuffix('.')}: confirmed by --yes.{cost}")
             return True
         if self._printer is None or not can_prompt():
-            hint = "Agree with --yes, or raise chat.confirm_tokens."
+            hint = "Confirm with --yes, or raise chat.confirm_tokens."
             raise ModelError(f"the language model was not asked: {approval.reason}{cost}", hint=hint)
         self.output.note(f"{approval.reason}{cost}")
-        return confirm("Send it? Without it, the answer is made from the evidence.")
+        return confirm("Send it? Otherwise the answer is extracted from the code.")

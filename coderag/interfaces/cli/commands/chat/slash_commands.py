@@ -56,10 +56,10 @@ def run_command(session: "ChatSession", text: str) -> None:
     if command is None:
         matches = get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
         hint = f"Did you mean {matches[0]}?" if matches else "/help lists the commands."
-        raise InvalidQueryError(f"there is no command {name}", hint=hint)
+        raise InvalidQueryError(f"unknown command {name}", hint=hint)
     argument = argument.strip()
     if argument and not command.argument:
-        raise InvalidQueryError(f"{name} takes nothing behind it", hint=f"Type {name} alone.")
+        raise InvalidQueryError(f"{name} takes no argument", hint=f"Type {name} alone.")
     session.read_turns()  # another process may have continued the thread
     command.run(session, argument)
 
@@ -95,7 +95,7 @@ def _resume_thread(session: "ChatSession", prefix: str) -> None:
     threads = session.rag.open_chat_threads()
     other_ids = [info.id for info in threads.list() if info.id != session.chat.thread]
     if not (prefix or other_ids):
-        raise InvalidQueryError("there is no other conversation")
+        raise InvalidQueryError("no other conversation exists")
     thread = find_thread(threads, prefix) if prefix else other_ids[0]
     session.switch_to(session.rag.chat(thread))
     session.output.note(f"conversation {thread}")
@@ -104,7 +104,7 @@ def _resume_thread(session: "ChatSession", prefix: str) -> None:
 
 def _print_last_answer(session: "ChatSession", _: str) -> None:
     if not session.turns:
-        raise InvalidQueryError("there is no answer yet")
+        raise InvalidQueryError("no answer yet")
     print_answer(session, session.turns[-1].text)
 
 
@@ -113,14 +113,14 @@ def _retry_question(session: "ChatSession", _: str) -> None:
     if not question and session.turns:
         question = session.turns[-2].question or session.turns[-2].text  # pronouns would now refer to something else
     if not question:
-        raise InvalidQueryError("there is no question yet")
+        raise InvalidQueryError("no question yet")
     session.output.note(f"> {question}")
     answer_question(session, question)
 
 
 def _export_thread(session: "ChatSession", name: str) -> None:
     file = Path(name or f"chat-{session.chat.thread}.md").expanduser()
-    if file.exists() and not confirm(f"{file} is there. Overwrite it?"):
+    if file.exists() and not confirm(f"{file} exists. Overwrite it?"):
         return
     export_format: Literal["markdown", "json"] = "json" if file.suffix.lower() == ".json" else "markdown"
     export_thread(session.rag.open_chat_threads(), session.chat.thread, export_format, file, session.output)
@@ -147,25 +147,25 @@ def _list_numbers(session: "ChatSession") -> Sequence[tuple[str, str]]:
 
 _COMMAND_LIST: Final = (
     SlashCommand("/help", "", "Show this.", _show_help),
-    SlashCommand("/show", "[N]", "Print what is cited as [N], or a place such as src/app.py:10-42; alone, list them.",
+    SlashCommand("/show", "[N]", "Print citation [N], or lines such as src/app.py:10-42; without argument, list citations.",
             print_citations, _list_numbers),
-    SlashCommand("/open", "N", "Open what is cited as [N], or a place, in your editor (VISUAL, EDITOR).", open_citation, _list_numbers),
-    SlashCommand("/context", "", "Show what the last answer rests on, in tokens.", print_context),
+    SlashCommand("/open", "N", "Open citation [N], or a location, in your editor (VISUAL, EDITOR).", open_citation, _list_numbers),
+    SlashCommand("/context", "", "Show the context of the last answer, in tokens.", print_context),
     SlashCommand("/last", "", "Print the last answer again.", _print_last_answer),
     SlashCommand("/retry", "", "Ask the last question again.", _retry_question),
-    SlashCommand("/new", "[NAME]", "Begin another conversation.", _start_thread),
+    SlashCommand("/new", "[NAME]", "Start another conversation.", _start_thread),
     SlashCommand("/threads", "", "List all conversations.", _print_threads),
-    SlashCommand("/resume", "[ID]", "Go on with another conversation; alone, with the one used last.", _resume_thread,
+    SlashCommand("/resume", "[ID]", "Continue another conversation, by default the most recent.", _resume_thread,
             _list_other_threads),
     SlashCommand("/export", "[FILE]", "Write this conversation to a file, .md or .json.", _export_thread),
-    SlashCommand("/delete", "[ID]", "Delete this conversation, or another one, for good.", _delete_thread, _list_other_threads),
-    SlashCommand("/quit", "", "End. Ctrl-D does as well.", _end_session),
+    SlashCommand("/delete", "[ID]", "Delete this conversation, or another one, permanently.", _delete_thread, _list_other_threads),
+    SlashCommand("/quit", "", "Exit, like Ctrl-D.", _end_session),
 )  # fmt: skip
 COMMANDS: Final = {command.name: command for command in _COMMAND_LIST}
 _ALIASES: Final = {"/cite": "/show", "/exit": "/quit", "/q": "/quit", "/?": "/help", "/": "/help"}
 _KEY_HELP: Final = (
-    ("Alt+Enter, or \\ Enter", "begin another line"),
-    ("Tab", "complete a name or a path of the index"),
-    ("Ctrl-C", "end the answer that is being written; twice at an empty prompt, the conversation"),
-    ("Ctrl-R", "search in what you typed before"),
+    ("Alt+Enter, or \\ Enter", "insert a newline"),
+    ("Tab", "complete an indexed name or path"),
+    ("Ctrl-C", "interrupt the answer; twice at an empty prompt, exit"),
+    ("Ctrl-R", "search the input history"),
 )

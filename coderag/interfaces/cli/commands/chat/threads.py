@@ -21,7 +21,7 @@ def find_last_thread(threads: "ChatThreads") -> str:
     """
     infos = threads.list()
     if not infos:
-        raise InvalidQueryError("there is no conversation to go on with", hint="`coderag chat` begins one.")
+        raise InvalidQueryError("no conversation to continue", hint="Start one with `coderag chat`.")
     return infos[0].id
 
 
@@ -37,8 +37,8 @@ def find_thread(threads: "ChatThreads", prefix: str) -> str:
     if len(matches) == 1:
         return matches[0]
     if matches:
-        raise InvalidQueryError(f"{len(matches)} conversations begin with {prefix!r}", hint=", ".join(matches))
-    raise InvalidQueryError(f"there is no conversation {prefix!r}", hint="/threads lists them.")
+        raise InvalidQueryError(f"{len(matches)} conversations match {prefix!r}", hint=", ".join(matches))
+    raise InvalidQueryError(f"no conversation {prefix!r}", hint="/threads lists them.")
 
 
 def print_threads(threads: "ChatThreads", output: Output, current: str = "") -> None:
@@ -48,7 +48,7 @@ def print_threads(threads: "ChatThreads", output: Output, current: str = "") -> 
         output.write_json({"threads": infos})
         return
     if not infos:
-        output.note("there are no conversations yet: `coderag chat` begins one")
+        output.note("no conversations yet: start one with `coderag chat`")
         return
     if not output.is_terminal:
         output.write(escape_controls("\n".join("\t".join(_format_columns(info)) for info in infos)))
@@ -100,11 +100,11 @@ def delete_thread(threads: "ChatThreads", thread: str, output: Output, *, yes: b
     """
     info = next((candidate for candidate in threads.list() if candidate.id == thread.lower()), None)
     if info is None:
-        raise InvalidQueryError(f"there is no conversation {thread!r}", hint="`coderag chat --list` shows them.")
+        raise InvalidQueryError(f"no conversation {thread!r}", hint="`coderag chat --list` shows them.")
     if not yes and not confirm(
-        f"Delete {info.id} ({format_turn_count(info.turns)}, {escape_controls(info.title)!r}) for good?"
+        f"Delete {info.id} ({format_turn_count(info.turns)}, {escape_controls(info.title)!r}) permanently?"
     ):
-        output.note("nothing was deleted")
+        output.note("nothing deleted")
         return False
     deleted = threads.delete(info.id)
     if output.as_json:

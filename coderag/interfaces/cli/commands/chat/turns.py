@@ -21,7 +21,7 @@ def answer_question(session: "ChatSession", text: str) -> None:
     try:
         session.ask(text)
     except KeyboardInterrupt:
-        session.output.note("ended; /retry asks it again")
+        session.output.note("interrupted; /retry asks again")
         return
     print_verdict(session)
 

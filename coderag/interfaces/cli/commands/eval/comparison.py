@@ -41,7 +41,7 @@ def _format_verdict(comparison: "Comparison") -> str:
     if not comparison.is_regression:
         return f"no regression over {format_question_count(comparison.shared)}"
     if not worse:
-        return f"worse over {format_question_count(comparison.shared)}, though not surely, and something is gone"
+        return f"not significantly worse over {format_question_count(comparison.shared)}, but something is missing"
     examples = ", ".join(f"{change.metric} {change.difference.mean:+.3f} ({change.where})" for change in worse[:5])
     more = f", and {len(worse) - 5} more" if len(worse) > 5 else ""
     return f"worse over {format_question_count(comparison.shared)}: {examples}{more}"

@@ -16,31 +16,33 @@ GoldenArgument = Annotated[
     ),
 ]
 EngineOption = Annotated[
-    str, typer.Option("--engine", "-e", metavar="NAME", help="What answers: coderag, bm25 or semble.")
+    str, typer.Option("--engine", "-e", metavar="NAME", help="Search engine to measure: coderag, bm25 or semble.")
 ]
 OffOption = Annotated[
     list[str] | None,
     typer.Option(
         "--off",
         metavar="SIGNAL",
-        help="A channel or ranking signal to switch off; may be given several times.",
+        help="Channel or ranking signal to disable; repeatable.",
         show_default=False,
     ),
 ]
-TopKOption = Annotated[int, typer.Option("--top-k", "-n", metavar="N", min=1, help="Results of each question.")]
+TopKOption = Annotated[
+    int, typer.Option("--top-k", "-n", metavar="N", min=1, help="Number of results for each question.")
+]
 BudgetsOption = Annotated[
     list[int] | None,
     typer.Option(
         "--budget",
         "-b",
         metavar="TOKENS",
-        help="Size of a context; may be given several times. Default: 8000.",
+        help="Token budget of a context; repeatable. Default: 8000.",
         show_default=False,
     ),
 ]
-AnswersOption = Annotated[bool, typer.Option("--answers", help="Check answers too: citations and claims.")]
+AnswersOption = Annotated[bool, typer.Option("--answers", help="Also check the citations and claims of answers.")]
 OutOption = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="FILE", help="Keep the run as JSON.", show_default=False)
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="Save the run as JSON.", show_default=False)
 ]
 MarkdownOption = Annotated[
     Path | None, typer.Option("--markdown", metavar="FILE", help="Write a report in Markdown.", show_default=False)
@@ -57,27 +59,34 @@ FailUnderOption = Annotated[
     typer.Option(
         "--fail-under",
         metavar="METRIC=VALUE",
-        help="Exit with 6 if the mean is lower (of a time: higher), as in hit@5=0.85.",
+        help="Exit with 6 if the mean is lower (higher, for times), as in hit@5=0.85.",
         show_default=False,
     ),
 ]
 ThresholdsOption = Annotated[
     Path | None,
     typer.Option(
-        "--thresholds", metavar="FILE", help="Such values as TOML, a table for each golden set.", show_default=False
+        "--thresholds",
+        metavar="FILE",
+        help="TOML file of such thresholds, a table for each golden set.",
+        show_default=False,
     ),
 ]
 RunArgument = Annotated[
-    Path, typer.Argument(metavar="BEFORE", help="A run that 'eval run --out' kept.", show_default=False)
+    Path, typer.Argument(metavar="BEFORE", help="A run saved by 'eval run --out'.", show_default=False)
 ]
-OtherArgument = Annotated[Path, typer.Argument(metavar="AFTER", help="Another kept run.", show_default=False)]
+OtherArgument = Annotated[Path, typer.Argument(metavar="AFTER", help="Another saved run.", show_default=False)]
 FailOption = Annotated[bool, typer.Option("--fail-on-regression", help="Exit with 6 if the second is worse.")]
 
 MineOutOption = Annotated[
-    Path, typer.Option("--out", "-o", metavar="FILE", help="Where the golden set is written.", show_default=False)
+    Path, typer.Option("--out", "-o", metavar="FILE", help="File for the golden set.", show_default=False)
 ]
-FromOption = Annotated[str, typer.Option("--from", metavar="SOURCES", help="commits, tests, or both with a comma.")]
-LimitOption = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Questions of each source, at most.")]
+FromOption = Annotated[
+    str, typer.Option("--from", metavar="SOURCES", help="commits, tests, or both, separated by a comma.")
+]
+LimitOption = Annotated[
+    int, typer.Option("--limit", metavar="N", min=1, help="Maximum number of questions from each source.")
+]
 SinceOption = Annotated[
     str,
     typer.Option(
@@ -85,22 +94,22 @@ SinceOption = Annotated[
     ),
 ]
 OverwriteOption = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
-TimeOption = Annotated[str, typer.Option("--budget", metavar="TIME", help="How long to search: 90s, 5m, 1h.")]
+TimeOption = Annotated[str, typer.Option("--budget", metavar="TIME", help="Time limit of the search: 90s, 5m, 1h.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Write nothing.")]
-SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the split and the search.")]
+SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Random seed of the split and the search.")]
 
 eval_: Final = typer.Typer(
     name="eval",
     cls=LightGroup,
     invoke_without_command=True,
     rich_markup_mode=None,
-    short_help="Measure how good the results are.",
+    short_help="Measure the quality of results.",
 )
 
 
 @eval_.callback()
 def group(ctx: typer.Context) -> None:
-    """Measure how good the results are, on questions whose answers are known."""
+    """Measure the quality of results on questions with known answers."""
     show_help_without_command(ctx)
 
 
@@ -123,9 +132,9 @@ def run(  # noqa: PLR0913  # one parameter an option
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Ask the questions of a golden set, and tell how good the results are.
+    """Run the questions of a golden set and measure the results.
 
-    The repository is indexed first, or its index brought up to date.
+    The repository is indexed first, or its index updated.
     """
     del debug  # read in main, before anything can fail
     from coderag.interfaces.cli.commands.eval.run import EvalOptions, run_evaluation
@@ -157,9 +166,9 @@ def compare(
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Compare two kept runs, question by question.
+    """Compare two saved runs, question by question.
 
-    Says which metrics surely changed, which questions moved, and which settings, channels and signals differ.
+    Lists significant changes of metrics, changed questions, and differing settings, channels and signals.
     """
     del debug
     from coderag.interfaces.cli.commands.eval.comparison import compare_files
@@ -167,7 +176,7 @@ def compare(
     compare_files(before, after, Output(as_json), fail=fail_on_regression)
 
 
-@eval_.command(short_help="Make a golden set of history and tests.")
+@eval_.command(short_help="Mine a golden set from history and tests.")
 def mine(  # noqa: PLR0913  # one parameter an option
     *,
     out: MineOutOption,
@@ -179,9 +188,9 @@ def mine(  # noqa: PLR0913  # one parameter an option
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Make a golden set of the repository's own history and tests.
+    """Mine a golden set from the repository's history and tests.
 
-    What commits and tests say becomes questions; the code that they changed or call, the answers.
+    Commit messages and tests become questions; the code that they changed or call becomes the answers.
     """
     del debug
     from coderag.interfaces.cli.commands.eval.mining import MineOptions, mine_golden_set
@@ -190,7 +199,7 @@ def mine(  # noqa: PLR0913  # one parameter an option
     mine_golden_set(plan, Output(as_json))
 
 
-@eval_.command(short_help="Search better weights for this repository.")
+@eval_.command(short_help="Tune weights for this repository.")
 def tune(
     golden: GoldenArgument,
     *,
@@ -203,7 +212,8 @@ def tune(
 ) -> None:
     """Search weights and sizes that suit this repository better than the defaults.
 
-    Half of the questions choose them, the other half judge; they go into .coderag.yaml only if the gain is sure.
+    Half of the questions select them, the other half validate. They are written to .coderag.yaml only if the gain is
+    significant.
     """
     del debug
     from coderag.interfaces.cli.commands.eval.tuning import TuneOptions, tune_settings

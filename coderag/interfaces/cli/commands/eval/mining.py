@@ -37,7 +37,7 @@ def mine_golden_set(options: MineOptions, output: Output) -> None:
     sources = _parse_sources(options)
     if options.out.suffix.lower() in (".yaml", ".yml"):
         hint = f"Name it {options.out.with_suffix('.jsonl').name}."
-        raise InvalidQueryError(f"{options.out}: a mined set is written as JSON lines, not as YAML", hint=hint)
+        raise InvalidQueryError(f"{options.out}: mined sets are written as JSON lines, not as YAML", hint=hint)
     if options.out.exists() and not options.force:
         raise ConfigurationError(f"{options.out} already exists", hint="--force overwrites it.")
     if not options.out.resolve().parent.is_dir():
@@ -48,7 +48,7 @@ def mine_golden_set(options: MineOptions, output: Output) -> None:
         reasons = "; ".join(
             f"{result.considered} {result.source}: {_format_reasons(result) or 'none found'}" for result in results
         )
-        hint = "A longer history, --from commits,tests or an earlier --since may give some."
+        hint = "Try a longer history, --from commits,tests or an earlier --since."
         raise InvalidQueryError(f"no usable question in {find_root(options.repo)} ({reasons})", hint=hint)
     try:
         options.out.write_text(evals.golden.dump_golden(questions), encoding="utf-8")
@@ -59,9 +59,7 @@ def mine_golden_set(options: MineOptions, output: Output) -> None:
         record = {"path": options.out, "questions": len(questions), "naming_answers": naming_answers}
         output.write_json({**record, "sources": [_to_record(result) for result in results]})
     else:
-        lines = [
-            f"{options.out}: {format_question_count(len(questions))}, {naming_answers} of them with the name of an answer in it"
-        ]
+        lines = [f"{options.out}: {format_question_count(len(questions))}, {naming_answers} of them naming an answer"]
         lines += [line for result in results for line in _format_lines(result)]
         output.write(escape_controls("\n".join(lines)))
     for note in (note for result in results for note in result.notes):
@@ -73,7 +71,7 @@ def _parse_sources(options: MineOptions) -> list[str]:
     unknown = [source for source in sources if source not in SOURCES]
     if unknown or not sources:
         rejected = repr(unknown[0]) if unknown else "nothing"
-        raise InvalidQueryError(f"--from: {rejected} cannot be mined", hint=f"Give {' or '.join(SOURCES)}, or both.")
+        raise InvalidQueryError(f"--from: {rejected} is not a source", hint=f"Give {' or '.join(SOURCES)}, or both.")
     return list(dict.fromkeys(sources))
 
 

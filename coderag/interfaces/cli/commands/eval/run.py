@@ -89,9 +89,9 @@ def _check_folders(eval_options: EvalOptions) -> None:
 def _measure_run(eval_options: EvalOptions, golden: "GoldenSet", options: "Options") -> "Run":
     if eval_options.engine not in evals.engines.ENGINES:
         hint = f"Give one of {', '.join(evals.engines.ENGINES)}."
-        raise InvalidQueryError(f"there is no engine {eval_options.engine!r}", hint=hint)
+        raise InvalidQueryError(f"unknown engine {eval_options.engine!r}", hint=hint)
     if eval_options.off and eval_options.engine != "coderag":
-        raise InvalidQueryError("--off goes with the engine coderag only")
+        raise InvalidQueryError("--off requires the engine coderag")
     root = find_root(eval_options.repo)
     arguments = _build_arguments(root, eval_options)
     with show_index_progress() as progress:

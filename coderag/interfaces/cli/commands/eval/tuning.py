@@ -67,25 +67,25 @@ def parse_duration(text: str) -> float:
     """
     match = _DURATION.fullmatch(text.strip().lower())
     if match is None or not float(match[1]):
-        raise InvalidQueryError(f"--budget: {text!r} is no time", hint="Give one such as 90s, 5m or 1h.")
+        raise InvalidQueryError(f"--budget: {text!r} is not a duration", hint="Give one such as 90s, 5m or 1h.")
     return float(match[1]) * _SECONDS_PER_UNIT[match[2]]
 
 
 def _format_lines(tuning: "Tuning", settings_path: Path | None) -> Iterator[str]:
-    ended = "nothing better was left to try" if tuning.finished else "the time was up"
+    ended = "the search space was exhausted" if tuning.finished else "the time limit"
     yield f"{tuning.trials} settings tried on {tuning.searched} questions in {tuning.seconds:.0f} s, until {ended}"
     if not tuning.changes:
-        yield "Nothing beats the present settings."
+        yield "The current settings are best."
         return
     yield from _format_yaml(tuning.changes)
     gain = tuning.gain
-    yield f"on the questions that chose them: {tuning.searched_gain:+.3f}"
+    yield f"on the selection questions: {tuning.searched_gain:+.3f}"
     yield (
         f"on {tuning.judged} others: {tuning.before:.3f} to {tuning.after:.3f}, "
         f"{gain.mean:+.3f} (95 %: {gain.low:+.3f} to {gain.high:+.3f}), {gain.better} better, {gain.worse} worse"
     )
     if not tuning.is_sure:
-        yield "That may be chance: nothing surely beats the present settings, and nothing is written."
+        yield "The gain is not significant: nothing is written."
     else:
         yield f"written to {settings_path}" if settings_path else "Not written: --dry-run."
 

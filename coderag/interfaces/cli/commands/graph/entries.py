@@ -67,7 +67,7 @@ def make_cycle_entries(level: Level, cycles: "Sequence[GraphCycle]") -> list[Gra
         GraphEntry(
             kind="cycle",
             name=f"of {len(cycle.members):,} {level}",
-            detail="one way around; --json lists them all" if len(cycle.members) > len(cycle.steps) else "",
+            detail="one round trip; --json lists all members" if len(cycle.members) > len(cycle.steps) else "",
             children=make_path_entries(cycle.steps),
         )
         for cycle in cycles
@@ -102,7 +102,7 @@ def _make_neighbour_entry(neighbour: "GraphNeighbour", *, via: bool = False) -> 
     if neighbour.kind not in (EXTERNAL_KIND, FILE_KIND) and is_outgoing(neighbour.relation):
         parts.append(f"at {neighbour.path}:{neighbour.start_line}")
     if via:
-        parts.append(f"by way of {neighbour.via}")
+        parts.append(f"via {neighbour.via}")
     return GraphEntry(
         neighbour.evidence or neighbour.path,
         neighbour.line,

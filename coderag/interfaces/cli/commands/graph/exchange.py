@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ExportTarget = Literal["json", "graphml", "cypher", "memgraph", "neo4j"]
 
-_TO_HELP = "A format, or the database that the settings name; with --output, a file of Cypher statements for it."
+_TO_HELP = "Export format, or the configured database; with --output, a file of Cypher statements for it."
 
 TargetOption = Annotated[ExportTarget, typer.Option("--to", help=_TO_HELP, show_default=False)]
 FileOption = Annotated[
@@ -37,9 +37,9 @@ def export(
     repo: RepoOption = None,
     debug: DebugOption = False,
 ) -> None:
-    """Write the whole graph for other programs.
+    """Export the graph for other programs.
 
-    JSON has all of it; the others leave out uncertain edges.
+    JSON is complete; the other formats omit uncertain edges.
     """
     del debug  # read in main, before anything can fail
     from coderag.interfaces.cli.indexing import ask_indexed, open_local
@@ -69,9 +69,9 @@ def export(
 def import_(
     file: IndexArgument, *, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugOption = False
 ) -> None:
-    """Take over what a compiler knows, from a SCIP index.
+    """Import the edges of a SCIP index, written by a compiler.
 
-    Its edges replace those of the files it covers, with the resolver "scip" and confidence 1, until a file changes.
+    They replace those of the covered files, with resolver "scip" and confidence 1, until a file changes.
     """
     del debug
     from coderag.interfaces.cli.indexing import open_local

@@ -22,24 +22,26 @@ from coderag.interfaces.cli.typer_ext.light_group import LightGroup, show_help_w
 
 DepthOption = Annotated[int, typer.Option("--depth", metavar="N", min=1, help="Steps to follow.")]
 StartArgument = Annotated[
-    str, typer.Argument(metavar="FROM", help="Where it starts: a name, as for 'callers'.", show_default=False)
+    str, typer.Argument(metavar="FROM", help="Start of the path: a name, as for 'callers'.", show_default=False)
 ]
-EndArgument = Annotated[str, typer.Argument(metavar="TO", help="Where it ends: likewise.", show_default=False)]
-FileArgument = Annotated[str, typer.Argument(metavar="PATH", help="A file, seen from the root.", show_default=False)]
-LevelOption = Annotated[Level, typer.Option("--level", help="Circles of imports, or of calls.")]
+EndArgument = Annotated[str, typer.Argument(metavar="TO", help="End of the path, likewise.", show_default=False)]
+FileArgument = Annotated[str, typer.Argument(metavar="PATH", help="A file, relative to the root.", show_default=False)]
+LevelOption = Annotated[Level, typer.Option("--level", help="Cycles of imports, or of calls.")]
 KindOption = Annotated[
     str | None, typer.Option("--kind", "-k", metavar="KIND", help="Only this kind, such as class.", show_default=False)
 ]
-HotspotLimitOption = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Results, at most.")]
+HotspotLimitOption = Annotated[
+    int, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of results.")
+]
 
 graph: Final = typer.Typer(name="graph", cls=LightGroup, invoke_without_command=True, rich_markup_mode=None)
 
 
 @graph.callback()
 def group(ctx: typer.Context) -> None:
-    """Say who calls, imports, extends and tests what.
+    """Query the code graph.
 
-    Each answer has its line of evidence, who resolved it, and how surely (0 to 1).
+    Each result has its line of evidence, its resolver and its confidence (0 to 1).
     """
     show_help_without_command(ctx)
 
@@ -127,7 +129,7 @@ def path(  # noqa: PLR0913
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Show the shortest way from one declaration to another."""
+    """Show the shortest path from one declaration to another."""
     del debug
     view = make_view_options(
         as_json=as_json, mermaid=mermaid, dot=dot, no_index=no_index, repo=repo, candidates=candidates
@@ -149,9 +151,9 @@ def cycles(  # noqa: PLR0913
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """List files that import one another in circles.
+    """List import cycles of files.
 
-    With --level symbols: functions that call one another.
+    With --level symbols: call cycles of functions.
     """
     del debug
     view = make_view_options(as_json=as_json, mermaid=mermaid, dot=dot, no_index=no_index, repo=repo, limit=limit)
@@ -170,7 +172,7 @@ def hotspots(
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """List what the most depends on, by calls and imports."""
+    """List the most depended-on declarations, by calls and imports."""
     del debug
     view = make_view_options(as_json=as_json, mermaid=False, dot=False, no_index=no_index, repo=repo, limit=limit)
     from coderag.interfaces.cli.commands.graph import query_runner

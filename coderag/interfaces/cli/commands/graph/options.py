@@ -13,14 +13,19 @@ _NAME_HELP = "A name (login), a qualified one (Session.login), path::name, path:
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help=_NAME_HELP, show_default=False)]
 CandidatesOption = Annotated[
-    bool, typer.Option("--candidates", help="Also uncertain ones: a name that may mean several declarations.")
+    bool, typer.Option("--candidates", help="Include uncertain results: names that may mean several declarations.")
 ]
 MermaidOption = Annotated[bool, typer.Option("--mermaid", help="Print a Mermaid diagram.")]
-DotOption = Annotated[bool, typer.Option("--dot", help="Print a diagram in Graphviz' DOT.")]
+DotOption = Annotated[bool, typer.Option("--dot", help="Print a Graphviz DOT diagram.")]
 LimitOption = Annotated[
     int | None,
     typer.Option(
-        "--limit", "-n", metavar="N", min=1, help="Results, at most. Default: all; 60 in a diagram.", show_default=False
+        "--limit",
+        "-n",
+        metavar="N",
+        min=1,
+        help="Maximum number of results. Default: all; 60 in a diagram.",
+        show_default=False,
     ),
 ]
 

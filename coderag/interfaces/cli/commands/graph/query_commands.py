@@ -28,19 +28,19 @@ class QueryCommand:
 QUERY_COMMANDS: Final = (
     QueryCommand(
         "callers",
-        "List what calls a function. For a class: what instantiates it.",
+        "List the callers of a function, or the code that instantiates a class.",
         "callers of {name}",
         "nothing is known to call {name}",
     ),
     QueryCommand(
         "callees",
-        "List what a function calls. What it instantiates, too.",
+        "List what a function calls and instantiates.",
         "callees of {name}",
         "{name} is not known to call anything",
     ),
     QueryCommand(
         "imports",
-        "List what a file imports. Packages outside the repository, too.",
+        "List what a file imports, including external packages.",
         "imports of {name}",
         "{name} is not known to import anything",
     ),
@@ -89,7 +89,7 @@ QUERY_COMMANDS: Final = (
     ),
     QueryCommand(
         "references",
-        "List where a name is used without a call. In annotations, as a decorator, as a value.",
+        "List uses of a name other than calls: annotations, decorators, values.",
         "references to {name}",
         "nothing is known to refer to {name}",
         depth=0,
@@ -103,7 +103,7 @@ QUERY_COMMANDS: Final = (
     ),
     QueryCommand(
         "impact",
-        "List what may break if a declaration changes. Callers, subclasses, importers, and theirs.",
+        "List what may break if a declaration changes: its callers, subclasses, importers, and theirs.",
         "impact of {name}",
         "nothing is known to depend on {name}",
         depth=3,

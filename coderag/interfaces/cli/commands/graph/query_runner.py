@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from coderag.codegraph.drawing import (
     DEFAULT_MAX_NODES,
@@ -26,12 +26,9 @@ from coderag.interfaces.cli.output.report import MAX_LISTED
 from coderag.schema.graph_queries import query_graph
 
 if TYPE_CHECKING:
-    from coderag.codegraph.graph import CodeGraph
-    from coderag.interfaces.cli.engine_access import Engine
+    from coderag.schema.engine import CodeGraphQueries, Engine
     from coderag.schema.graph import GraphNeighbour
-    from coderag.service.remote_graph import RemoteGraph
 
-    _Graph: TypeAlias = CodeGraph | RemoteGraph
 
 _ResultT = TypeVar("_ResultT")
 
@@ -76,7 +73,7 @@ def run_query(query: QueryCommand, name: str, view: GraphViewOptions, *, depth: 
 def show_path(start: str, end: str, view: GraphViewOptions) -> None:
     """Show the shortest path between two declarations. Raises as `run_query`, and if both names are equal."""
     if start == end:
-        hint = "`coderag graph cycles --level symbols` tells what calls itself by way of others."
+        hint = "`coderag graph cycles --level symbols` lists recursive call cycles."
         raise InvalidQueryError(f"a path from {start} to itself has no steps", hint=hint)
     _show_with_candidates(
         lambda graph, candidates: graph.path(start, end, candidates=candidates),
@@ -123,7 +120,7 @@ def show_outline(file: str, view: GraphViewOptions) -> None:
     result_view = _ResultView(
         {"question": "outline", "path": file},
         f"outline of {file}",
-        f"{file} declares nothing",
+        f"{file} has no declarations",
         partial(entries.make_outline_entries, file),
         partial(draw_outline, file),
     )
@@ -131,7 +128,7 @@ def show_outline(file: str, view: GraphViewOptions) -> None:
 
 
 def _show_with_candidates(
-    query: "Callable[[_Graph, bool], Sequence[GraphNeighbour]]",
+    query: "Callable[[CodeGraphQueries, bool], Sequence[GraphNeighbour]]",
     view: GraphViewOptions,
     result_view: "_ResultView[GraphNeighbour]",
 ) -> None:
@@ -150,7 +147,7 @@ def _show_with_candidates(
 
 
 def _query_graph(
-    query: "Callable[[_Graph], Sequence[_ResultT]]", view: GraphViewOptions
+    query: "Callable[[CodeGraphQueries], Sequence[_ResultT]]", view: GraphViewOptions
 ) -> "tuple[Engine, Sequence[_ResultT]]":
     rag = open_warm(view.repo, view.output)
     try:
@@ -182,6 +179,6 @@ def _show_results(
                 f"{result_view.title} ({len(results):,})", result_view.make_entries(page), rag.root, view.output
             )
     if left_out:
-        view.output.note(f"left out: {left_out:,} (--limit takes more)")
+        view.output.note(f"left out: {left_out:,} (raise --limit)")
     if not results:
         view.output.note(result_view.empty_text)
