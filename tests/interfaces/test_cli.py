@@ -114,7 +114,7 @@ def test_a_complexity_is_a_minimum_or_a_range(coderag, typed, complexity) -> Non
 def test_what_is_no_range_of_complexity_is_wrong_usage(coderag, typed) -> None:
     result = coderag("search", "x", f"--complexity={typed}")
     assert result.exit_code == 2
-    assert "no range" in result.stderr
+    assert "not a range" in result.stderr
 
 
 def test_leaving_out_nothing_is_wrong_usage(coderag) -> None:
@@ -254,7 +254,7 @@ def test_a_first_question_indexes_the_repository(coderag, command) -> None:
     assert [name for name, _ in coderag.calls] == [command, "index", command]
     assert "login" in result.stdout
     assert "indexed 1,204 files\n" in result.stderr
-    assert "not indexed yet" in result.stderr
+    assert "no index yet" in result.stderr
     assert "indexed 1,204" not in result.stdout
 
 

@@ -197,7 +197,7 @@ def test_conversations_are_listed_exported_and_deleted(piped, tmp_path) -> None:
     assert file.read_text().startswith("# Conversation mine\n")
     code, _, stderr = piped("y\n", "--delete", "mine")
     assert code == 2
-    assert "Agree with --yes" in stderr
+    assert "Confirm with --yes" in stderr
     assert piped("", "--delete", "mine", "--yes", "--json")[1] == '{\n  "thread": "mine",\n  "deleted": true\n}\n'
     assert piped("", "--delete", "mine", "--yes")[0] == 2
 
@@ -205,9 +205,9 @@ def test_conversations_are_listed_exported_and_deleted(piped, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--resume", "--list"], "--list: it does not go with --resume"),
-        (["--thread", "a", "--new"], "--new: it does not go with --thread"),
-        (["-o", "x.md"], "--output: it goes with --export only"),
+        (["--resume", "--list"], "--list: it cannot be combined with --resume"),
+        (["--thread", "a", "--new"], "--new: it cannot be combined with --thread"),
+        (["-o", "x.md"], "--output: it requires --export"),
         (["--thread", "a/b"], "'a/b' is not a valid conversation name"),
         (["--export", "gone"], "there is no conversation 'gone'"),
     ],
@@ -236,7 +236,7 @@ def test_a_long_prompt_is_sent_only_if_it_was_agreed_to(shop, piped) -> None:
         assert code == 30
         assert stdout == "> how does round_up work?\n\n"
         assert "tokens is to be sent to ollama/qwen2.5-coder" in stderr
-        assert "Agree with --yes" in stderr
+        assert "Confirm with --yes" in stderr
         assert not [request for request in server.requests if request.path == "/api/chat"]
         code, stdout, stderr = piped("how does round_up work?\n", "--yes")
     assert code == 0
@@ -281,7 +281,7 @@ def test_a_conversation_at_a_terminal(at_terminal) -> None:
     person.type("/show 2\r")
     person.see("def ")
     person.type("/nonsense\r")
-    person.see("error: there is no command /nonsense")
+    person.see("error: unknown command /nonsense")
     person.see("mine · 1 turn")
     person.type("\x04")
     person.see("`coderag chat --thread mine` goes on with this conversation")

@@ -22,10 +22,10 @@ def test_each_check_is_a_line_with_its_mark(coderag) -> None:
         "✓ settings.files    no settings file: defaults apply",
         "✓ settings.trust    the repository is trusted",
         "✓ settings.keys     no exposed keys or passwords",
-        "✓ settings.extras   none is needed",
-        "✓ settings.prompts  those of the package",
+        "✓ settings.extras   none needed",
+        "✓ settings.prompts  packaged prompts",
         "",
-        "5 fine",
+        "5 ok",
     ]
 
 
@@ -36,7 +36,7 @@ def test_a_failure_has_advice_and_decides_the_exit_code(coderag, tmp_path) -> No
     assert result.exit_code == 32
     assert result.stdout.startswith(f"✗ llm.server   ollama at {address} cannot be reached")
     assert "\n               hint: Start it with `ollama serve`" in result.stdout
-    assert result.stdout.endswith("\n1 failed, 3 not tried\n")
+    assert result.stdout.endswith("\n1 failed, 3 skipped\n")
 
 
 def test_offline_is_no_failure(coderag, tmp_path) -> None:
@@ -89,7 +89,7 @@ def test_where_stdout_lacks_the_marks_they_are_letters(coderag, monkeypatch) -> 
 
     runner = command_line.CliRunner(charset="ascii")
     monkeypatch.setattr(command_line, "CliRunner", lambda: runner)
-    assert coderag("doctor", "--only", "settings").stdout.startswith("ok settings.files    no file")
+    assert coderag("doctor", "--only", "settings").stdout.startswith("ok settings.files    no settings file")
 
 
 @pytest.mark.parametrize("text", ["\x1b[2Jgone", "left\u202eright"])

@@ -175,7 +175,7 @@ def test_places_that_are_unknown_are_listed(coderag, tmp_path) -> None:
     path.write_text('{"place": "no/such.py:1-4", "sentence": "Adds up prices."}\n')
     result = coderag("enrich", "--from", str(path))
     assert result.exit_code == 5
-    assert "no/such.py:1-4: no chunk, file or folder" in result.stdout
+    assert "no/such.py:1-4: no such chunk, file or folder" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -196,5 +196,5 @@ def test_times_are_read_as_people_write_them(text, seconds) -> None:
 
 @pytest.mark.parametrize("text", ["", "m", "10x", "-5s", "1m2h"])
 def test_what_is_no_time_is_refused(text) -> None:
-    with pytest.raises(InvalidQueryError, match="is no time"):
+    with pytest.raises(InvalidQueryError, match="is not a duration"):
         parse_duration(text)

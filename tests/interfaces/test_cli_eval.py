@@ -143,7 +143,7 @@ def test_without_the_option_a_regression_is_only_told(kept, tmp_path):
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        (("--engine", "google"), "there is no engine 'google'"),
+        (("--engine", "google"), "unknown engine 'google'"),
         (("--off", "magic"), "there is no signal 'magic' to switch off"),
         (("--engine", "bm25", "--off", "dense"), "--off requires the engine coderag"),
         (("--engine", "semble"), "the engine semble is not installed"),

@@ -106,7 +106,7 @@ def test_a_file_is_overwritten_only_when_told(shop, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--from", "tickets"), "'tickets' cannot be mined"),
+        (("--from", "tickets"), "'tickets' is not a source"),
         (("--from", "commits", "--since", "nowhere"), "git knows no revision 'nowhere', and it is no date"),
         (("--from", "commits", "--since", "HEAD"), "no usable question"),
     ],
@@ -154,7 +154,7 @@ def test_where_nothing_is_surely_better_nothing_is_written(zoo):
     (zoo / ".coderag.yaml").write_text(text, encoding="utf-8")
     result = coderag("eval", "tune", zoo / "golden.jsonl", "-C", zoo, "--budget", "1s")
     assert result.exit_code == 0
-    assert "beats the present settings" in result.stdout
+    assert "The current settings are best" in result.stdout
     assert (zoo / ".coderag.yaml").read_text(encoding="utf-8") == text
 
 
@@ -176,4 +176,4 @@ def test_times_are_read(text, value):
 def test_what_is_no_time_is_refused(zoo, text):
     result = coderag("eval", "tune", zoo / "golden.jsonl", "-C", zoo, f"--budget={text}")
     assert result.exit_code == 2
-    assert "is no time" in result.stderr
+    assert "is not a duration" in result.stderr

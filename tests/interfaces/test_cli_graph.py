@@ -44,7 +44,7 @@ def test_farther_callers_stand_below_what_they_call(coderag) -> None:
         "    src/routes.py:12  function dispatch  caller, receiver 0.80\n"
         "src/cli.py:7  function main  caller, import 0.90\n"
         "    src/start.py:2  file src/start.py  caller, import 0.90\n"
-        "src/base.py:4  function run  caller, import 0.60, by way of View.post\n"
+        "src/base.py:4  function run  caller, import 0.60, via View.post\n"
     )
     assert coderag.calls == [("callers", ("login", 2, False))]
 
@@ -113,7 +113,7 @@ def test_an_unknown_name_offers_similar_ones(coderag) -> None:
 
 def test_what_was_reached_through_another_declaration_says_so(coderag) -> None:
     text = coderag("graph", "callers", "Child.login").stdout  # whose callers call `login`, which it overrides
-    assert text.splitlines()[0] == "src/auth/views.py:31  method LoginView.post  caller, import 0.90, by way of login"
+    assert text.splitlines()[0] == "src/auth/views.py:31  method LoginView.post  caller, import 0.90, via login"
     assert "by way of" not in coderag("graph", "callers", "src/auth/session.py::login").stdout
 
 
@@ -214,7 +214,7 @@ def test_an_outline_is_nested(coderag) -> None:
         "    src/a.py:11  method close\n"
         "src/a.py:23  function open\n"
     )
-    assert coderag("graph", "outline", "src/empty.py").stderr == "src/empty.py declares nothing\n"
+    assert coderag("graph", "outline", "src/empty.py").stderr == "src/empty.py has no declarations\n"
     assert json_of(coderag("graph", "outline", "a", "--json"))["results"][0]["children"][1]["name"] == "close"
 
 
@@ -340,7 +340,7 @@ def test_a_first_question_indexes_the_repository(coderag) -> None:
     assert result.exit_code == 0
     assert [name for name, _ in coderag.calls] == ["callers", "index", "callers"]
     assert "src/cli.py:7" in result.stdout
-    assert "not indexed yet" in result.stderr
+    assert "no index yet" in result.stderr
 
 
 def test_indexing_can_be_refused(coderag) -> None:

@@ -199,7 +199,7 @@ def test_a_provider_alone_takes_its_default_model(coderag, tmp_path: Path) -> No
 def test_a_provider_that_there_is_not_is_refused(coderag, tmp_path: Path) -> None:
     result = coderag("init", "--llm", "voyage/voyage-code-3")
     assert result.exit_code == 3
-    assert "--llm: there is no provider 'voyage'" in result.stderr
+    assert "--llm: unknown provider 'voyage'" in result.stderr
     assert "none, ollama, openai, anthropic, gemini" in result.stderr
     assert not list(tmp_path.iterdir())
 
@@ -240,7 +240,7 @@ def test_whoever_only_presses_enter_or_leaves_gets_the_defaults(person, tmp_path
 
 def test_a_choice_that_is_none_is_asked_for_again(person, tmp_path: Path, ollama) -> None:
     shown = person("9\n\x1b[A\n1\n\n")
-    assert "'9' is none of them." in shown
+    assert "'9' is not in the list." in shown
     assert "\x1b" not in shown
     assert Settings.load(tmp_path).llm.model == "qwen2.5-coder:7b"
 

@@ -202,7 +202,7 @@ def test_a_terminal_shows_progress_and_the_answer_rendered(environment, tmp_path
     assert code == 0
     shown = without_escapes(text)
     assert "writing" in shown
-    assert "not indexed yet: indexing" in shown
+    assert "no index yet: indexing" in shown
     assert "```" not in shown
     assert "1 of 1 claim verified" in shown
 

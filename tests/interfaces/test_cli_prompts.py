@@ -21,13 +21,13 @@ def test_list_names_all_prompts_with_their_variables(coderag) -> None:
     assert result.exit_code == 0
     assert all(name in result.stdout for name in list_prompt_names())
     assert "version 2; variables: passages, question" in result.stdout
-    assert "own text:" not in result.stdout
+    assert "custom text:" not in result.stdout
 
 
 def test_list_says_which_are_the_projects_own(coderag, own) -> None:
     own.write_text(read_prompt_text("rewrite_queries"), encoding="utf-8")
     (own.parent / "rewrit.md").write_text("", encoding="utf-8")
-    assert f"own text: {own}" in coderag("prompts", "list").stdout
+    assert f"custom text: {own}" in coderag("prompts", "list").stdout
     told = json.loads(coderag("prompts", "list", "--json").stdout)
     assert {one["name"]: one["path"] for one in told["prompts"] if one["path"]} == {"rewrite_queries": str(own)}
     assert told["unknown"] == ["rewrit"]
@@ -87,7 +87,7 @@ def test_copy_makes_the_folder_where_the_settings_say(coderag, tmp_path: Path) -
 def test_check_passes_what_can_be_used(coderag, own) -> None:
     none = coderag("prompts", "check")
     assert (none.exit_code, none.stdout) == (0, "")
-    assert "no own texts" in none.stderr
+    assert "no custom prompts" in none.stderr
     own.write_text(read_prompt_text("rewrite_queries"), encoding="utf-8")
     result = coderag("prompts", "check")
     assert (result.exit_code, result.stdout) == (0, "rewrite_queries: version 2, can be used\n")

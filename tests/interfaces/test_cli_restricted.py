@@ -17,7 +17,7 @@ def warned(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     def warned(left_out=LEFT_OUT, root: Path = tmp_path) -> bool:
         caplog.clear()
         warn_of_restrictions(root, left_out)
-        return "not used" in caplog.text
+        return "ignored" in caplog.text
 
     return warned
 

@@ -27,7 +27,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 def test_without_a_service_the_status_says_so_and_fails(run: Run) -> None:
     result = run("serve", "--status")
-    assert (result.exit_code, result.stdout) == (40, "no service runs\n")
+    assert (result.exit_code, result.stdout) == (40, "no service is running\n")
 
 
 def test_without_a_service_the_status_is_json_too(run: Run) -> None:
@@ -42,8 +42,8 @@ def test_ending_what_does_not_run_is_no_error(run: Run) -> None:
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--background", "--stop"], 2, "give one of"),
-        (["--host", "127.0.0.1"], 2, "goes with --port"),
+        (["--background", "--stop"], 2, "cannot be combined"),
+        (["--host", "127.0.0.1"], 2, "requires --port"),
         (["--host", "0.0.0.0", "--port", "0"], 3, "others can reach"),  # it is refused
         (["--port", "0", "--tls-cert", "none.pem"], 3, "needs a certificate and its key"),
         (["--port", "0", "--tls-cert", "none.pem", "--tls-key", "none.pem"], 3, "cannot be read"),

@@ -101,7 +101,7 @@ def test_the_first_question_shows_progress_apart_from_the_answer(screen) -> None
     _, stdout, stderr = screen("context", "login", behaviour="unindexed")
     assert stdout.startswith("# Code\n")
     assert "writing" in stderr
-    assert "not indexed yet" in stderr
+    assert "no index yet" in stderr
 
 
 def test_json_for_a_terminal_is_json(screen) -> None:

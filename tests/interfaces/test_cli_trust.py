@@ -36,7 +36,7 @@ def test_it_shows_what_would_hold_before_anything_is_marked(coderag, root) -> No
     assert ".coderag/prompts/answer.md" in result.stderr
     assert "top_k" not in result.stderr
     assert "hunter2" not in result.stderr
-    assert "Agree with --yes" in result.stderr
+    assert "Confirm with --yes" in result.stderr
     assert not is_trusted(root)
 
 
@@ -79,7 +79,7 @@ def test_a_wider_mark_that_still_covers_is_told(coderag, root) -> None:
     coderag("trust", str(root), "--yes")
     coderag("trust", str(root / "inner"), "--yes")
     result = coderag("trust", str(root / "inner"), "--remove")
-    assert f"still trusted, as it lies in {root}" in result.stderr
+    assert f"still trusted through {root}" in result.stderr
 
 
 def test_json_says_what_was_allowed(coderag, root) -> None:
@@ -108,7 +108,7 @@ def test_a_folder_that_is_not_there_is_told(coderag, tmp_path) -> None:
 
 def test_doctor_tells_what_is_not_used(coderag, root) -> None:
     result = coderag("doctor", "--only", "settings")
-    assert "! settings.trust    not used: .coderag.yaml, line 3: llm.provider" in result.stdout
+    assert "! settings.trust    ignored: .coderag.yaml, line 3: llm.provider" in result.stdout
     assert "review and allow them with `coderag trust`" in result.stdout
 
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from coderag.config.repository_root import find_root
 from coderag.errors import IndexLockedError, IndexNotFoundError

@@ -182,7 +182,7 @@ def test_without_a_terminal_and_without_yes_nothing_is_written(coderag, home) ->
     before = tree(home)
     result = coderag("install", "cursor")
     assert result.exit_code == 2
-    assert "Agree with --yes" in result.stderr
+    assert "Confirm with --yes" in result.stderr
     assert tree(home) == before
 
 

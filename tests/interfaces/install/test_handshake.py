@@ -37,11 +37,11 @@ def test_a_server_says_what_it_is(tmp_path) -> None:
     ("command", "told"),
     [
         (["/nowhere/coderag", "mcp"], "cannot be started"),
-        (python("raise SystemExit(3)"), "ended without an answer"),
-        (python("print('hello', flush=True); input()"), "no message: 'hello'"),
+        (python("raise SystemExit(3)"), "exited without an answer"),
+        (python("print('hello', flush=True); input()"), "invalid message: 'hello'"),
         (
             python('input(); print(\'{"id": 1, "error": {"message": "no"}}\', flush=True); input()'),
-            "refuses initialize",
+            "rejects initialize",
         ),
     ],
 )
@@ -67,7 +67,7 @@ def test_the_command_that_is_written_answers(coderag, tmp_path) -> None:
 def test_what_is_not_installed_cannot_be_checked(coderag) -> None:
     result = coderag("install", "cursor", "--check")
     assert result.exit_code == 3
-    assert "`coderag install cursor` puts it there" in result.stdout
+    assert "Run `coderag install cursor`" in result.stdout
 
 
 def test_a_command_that_a_strangers_project_names_is_not_started(coderag, tmp_path, tmp_path_factory) -> None:

@@ -92,7 +92,15 @@ def init(
     can_prompt = output.is_terminal and sys.stdin.isatty() and sys.stderr.isatty()
     report = init_repository(find_root(repo), models, force=force, detect=not no_detect, can_prompt=can_prompt)
     if as_json:
-        output.write_json(report)
+        output.write_json(
+            {
+                "path": report.path,
+                "overwritten": report.overwritten,
+                "chosen": report.chosen,
+                "found": report.ollama,
+                "trusted": report.trusted,
+            }
+        )
     else:
         output.write(str(report.path))
     if report.ollama is not None:

@@ -182,7 +182,7 @@ def test_own_prompts_are_checked(root, check):
     text = read_prompt_text("rewrite_queries")
     own = folder / "rewrite_queries.md"
     own.write_text(text, encoding="utf-8")
-    assert check("settings")["settings.prompts"].message == "own texts of rewrite_queries"
+    assert check("settings")["settings.prompts"].message == "custom prompts: rewrite_queries"
     own.write_text(text.replace("version: 2", "version: 1"), encoding="utf-8")
     assert check("settings")["settings.prompts"].status == "note"
     own.write_text(text.replace("{{question}}", "{{query}}"), encoding="utf-8")

@@ -51,7 +51,7 @@ def test_without_models_nothing_is_asked(check):
     for group in ("llm", "reranker"):
         (only,) = check(group).values()
         assert only.status == "ok"
-        assert "none is configured" in only.message
+        assert "not configured" in only.message
 
 
 def test_the_embedded_model_answers_offline_too(check):
@@ -111,7 +111,7 @@ def test_a_window_larger_than_the_models_is_refused(check):
 def test_a_model_for_embedding_is_none_that_writes(check, ollama):
     window = check("llm", llm={"provider": "ollama", "base_url": ollama.url, "model": "nomic-embed-text"})["window"]
     assert window.status == "failed"
-    assert "is a model for embedding" in window.message
+    assert "is an embedding model" in window.message
 
 
 def test_a_server_that_is_too_slow_ends_in_time(check, ollama):
