@@ -55,11 +55,14 @@ evals: $(READY) ## our own golden sets, against evals/thresholds.toml
 	$(BIN)/coderag eval run evals/datasets/coderag.jsonl -C . --thresholds evals/thresholds.toml
 	$(BIN)/python -m evals.projects --fixtures tests/fixtures/repos --thresholds evals/thresholds.toml
 
-lint: $(READY) ## ruff, mypy strict, the import contracts
+lint: $(READY) ## ruff, mypy strict, the import contracts, names and prose
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/style/check_names.py
+	$(BIN)/python tools/style/check_commits.py
+	$(BIN)/python tools/style/check_prose.py --help-output
 
 format: $(READY) ## apply ruff's fixes and its format
 	$(BIN)/ruff check --fix-only .

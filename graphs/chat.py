@@ -15,14 +15,14 @@ from coderag.nodes.show import show
 
 
 def route_question(state: ChatState) -> Literal["show", "rewrite", "ask"]:
-    """Show what was cited if that is wanted; rewrite what does not stand alone."""
+    """Route to the cited lines, to the rewriting of a follow-up, or to the query graph."""
     if state["places"] or state["remark"]:
         return "show"
     return "ask" if state["follow_up"] == "no" else "rewrite"
 
 
 def route_approval(state: ChatState) -> Literal["approve", "remember"]:
-    """Let a person decide whether a long prompt is sent."""
+    """Route to the approval of a long prompt by a person, if it needs one."""
     return "approve" if state["approved"] == "needed" else "remember"
 
 

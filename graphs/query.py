@@ -10,8 +10,8 @@ from coderag.nodes.steps import FIRST_NODE, NEXT_NODE, NODES
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import QueryInput, QueryOutput, QueryState
 
-# A parent with the durability "sync" hands that down, and LangGraph 1.2.22 then waits for a checkpoint that this graph does
-# not make (AttributeError: _put_checkpoint_fut). The name is private to LangGraph; `tests/unit/integrations` runs all three.
+# A parent with the durability "sync" passes it on, and LangGraph 1.2.22 then waits for a checkpoint that this graph does not
+# write (AttributeError: _put_checkpoint_fut). The key is private to LangGraph; `tests/unit/integrations` runs all three.
 _WITHOUT_CHECKPOINTS: Final[RunnableConfig] = {"configurable": {"__pregel_durability": "async"}}
 
 
@@ -21,12 +21,12 @@ def build() -> CompiledStateGraph[QueryState, QueryContext, QueryInput, QueryOut
     builder.add_edge(START, FIRST_NODE)
     for name, node in NODES.items():
         builder.add_node(name, node)
-    for name, following in NEXT_NODE.items():
-        if isinstance(following, str):
-            builder.add_edge(name, following)
+    for name, target in NEXT_NODE.items():
+        if isinstance(target, str):
+            builder.add_edge(name, target)
         else:
-            builder.add_conditional_edges(name, following)
-    # A parent's checkpointer keeps what comes out; the steps take milliseconds, and are run again rather than stored.
+            builder.add_conditional_edges(name, target)
+    # A parent's checkpointer keeps the output. The steps take milliseconds: they run again rather than being stored.
     return builder.compile(name="query", checkpointer=False).with_config(_WITHOUT_CHECKPOINTS)
 
 

@@ -1,4 +1,4 @@
-"""The query graph as LangGraph's own server and Studio run it: it opens the repository that the input names.
+"""Query graph for LangGraph's own server and Studio: it opens the repository that the input names.
 
 `coderag.graphs.query` needs an open index in its context, which a server cannot take from a request.
 """
@@ -22,17 +22,17 @@ from coderag.retrieval.filters import NO_FILTERS
 from coderag.schema.query import Goal, QueryInput, QueryOutput
 from coderag.schema.vocabulary import ContextFormat
 
-_OPEN_REPOSITORIES = 8
+_MAX_OPEN_REPOSITORIES = 8
 
 
 class ServedError(RuntimeError):
-    """An error of CodeRAG as a client may see it: of classes that it does not know, the server hides the text."""
+    """Error of CodeRAG with a text that the client sees: the server hides the text of unknown classes."""
 
 
 class ServedFilters(TypedDict, total=False):
-    """What may be a result, as `coderag.schema.query.FilterValues`; what is left out is any."""
+    """Filters as in `coderag.schema.query.FilterValues`; a missing one allows everything."""
 
-    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]  # how pydantic says it of a TypedDict
+    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]  # pydantic reads it from a TypedDict
 
     languages: list[str]
     kinds: list[str]
@@ -43,7 +43,7 @@ class ServedFilters(TypedDict, total=False):
 
 
 class ServedInput(TypedDict):
-    """What a client gives; only ``query`` is required. A thread keeps none of it for its next run.
+    """Input of a client; only ``query`` is required. A thread keeps nothing of it for its next run.
 
     Attributes:
         repository: Its folder; by default the one that the server runs in.
@@ -65,46 +65,46 @@ class ServedInput(TypedDict):
 _CHECK = TypeAdapter(ServedInput)
 
 
-@lru_cache(_OPEN_REPOSITORIES)
+@lru_cache(_MAX_OPEN_REPOSITORIES)
 def open_repository(path: str) -> CodeRAG:
     """Return the repository at a path, opened once."""
     return CodeRAG(path)
 
 
 async def query(state: ServedInput) -> dict[str, Any]:
-    """Run the query graph on the repository's index; its steps reach who streams those of subgraphs.
+    """Run the query graph on the repository's index; clients that stream subgraphs see its steps.
 
-    A thread's next run begins afresh: what this goal has not is empty, and the trace is this run's.
+    The next run of a thread starts from scratch: keys without a value for this goal are empty, and the trace is its own.
 
     Raises:
-        ServedError: Whatever CodeRAG raised.
+        ServedError: CodeRAG raised an error.
     """
     try:
         with append_hints(unindexed_hint=""):
-            asked = checked(state)
-            repository = await asyncio.to_thread(open_repository, asked.pop("repository", "."))
-            output = await repository.aquery(cast("QueryInput", {"goal": "answer", **asked}))
+            query_input = validate_input(state)
+            repository = await asyncio.to_thread(open_repository, query_input.pop("repository", "."))
+            output = await repository.aquery(cast("QueryInput", {"goal": "answer", **query_input}))
     except CodeRAGError as error:
         raise ServedError(f"{type(error).__name__}: {error}") from error
     return {"related": [], "context": {}, "answer": {}, **output, "trace": Overwrite(output["trace"])}
 
 
-def checked(state: ServedInput) -> dict[str, Any]:
-    """Return the input, which came over the wire, with whole filters.
+def validate_input(state: ServedInput) -> dict[str, Any]:
+    """Return the input of a client with complete filters.
 
-    It is checked here because a schema that checks it as LangGraph reads it leaves the thread unusable after a mistake.
+    Validation happens here: a schema that LangGraph validates makes the thread unusable after an invalid input.
 
     Raises:
-        InvalidQueryError: A value is none that the query graph takes.
+        InvalidQueryError: A value is invalid.
     """
     try:
-        asked: dict[str, Any] = dict(_CHECK.validate_python(state))
+        query_input: dict[str, Any] = dict(_CHECK.validate_python(state))
     except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
-        raise InvalidQueryError(f"the input cannot be used: {wrong}") from error
-    if "filters" in asked:
-        asked["filters"] = {**NO_FILTERS, **asked["filters"]}
-    return asked
+        details = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
+        raise InvalidQueryError(f"invalid input: {details}") from error
+    if "filters" in query_input:
+        query_input["filters"] = {**NO_FILTERS, **query_input["filters"]}
+    return query_input
 
 
 def build() -> CompiledStateGraph[QueryOutput, None, ServedInput, QueryOutput]:

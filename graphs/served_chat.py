@@ -1,7 +1,7 @@
-"""The chat graph as LangGraph's own server and Studio run it: a thread of the server is a conversation.
+"""Chat graph for LangGraph's own server and Studio: a thread of the server is a conversation.
 
 `coderag.graphs.chat` needs an open index in its context, which a server cannot take from a request. The server keeps the
-conversation, so nothing of it is written beside the index.
+conversation, so nothing is written beside the index.
 """
 
 import asyncio
@@ -18,15 +18,15 @@ from coderag.answering.chat.state import ChatInput, Exchange
 from coderag.app import CodeRAG, load_chat_graph
 from coderag.errors import CodeRAGError
 
-_OPEN_REPOSITORIES = 8
+_MAX_OPEN_REPOSITORIES = 8
 
 
 class ServedChatError(RuntimeError):
-    """An error of CodeRAG as a client may see it: of classes that it does not know, the server hides the text."""
+    """Error of CodeRAG with a text that the client sees: the server hides the text of unknown classes."""
 
 
 class ServedChatInput(TypedDict):
-    """What a person typed, and the repository that it is about; by default the folder that the server runs in."""
+    """Message of a person, and its repository; by default the folder that the server runs in."""
 
     text: Annotated[str, EphemeralValue]
     repository: NotRequired[Annotated[str, EphemeralValue]]
@@ -40,12 +40,12 @@ class ServedChatOutput(TypedDict):
 
 
 class ServedChatState(ServedChatInput):
-    """What the node reads."""
+    """Input of the node: the message and the conversation so far."""
 
     exchanges: list[Exchange]
 
 
-@lru_cache(_OPEN_REPOSITORIES)
+@lru_cache(_MAX_OPEN_REPOSITORIES)
 def open_repository(path: str) -> CodeRAG:
     """Return the repository at a path, opened once."""
     return CodeRAG(path)
@@ -55,15 +55,15 @@ async def chat(state: ServedChatState) -> ServedChatOutput:
     """Run a turn of the conversation; its steps, its words and its interrupts reach the client.
 
     Raises:
-        ServedChatError: Whatever CodeRAG raised.
+        ServedChatError: CodeRAG raised an error.
     """
-    asked = datetime.now(UTC).isoformat(timespec="milliseconds")
-    given = ChatInput(text=state.get("text", ""), asked=asked, exchanges=state.get("exchanges", []))
+    timestamp = datetime.now(UTC).isoformat(timespec="milliseconds")
+    chat_input = ChatInput(text=state.get("text", ""), asked=timestamp, exchanges=state.get("exchanges", []))
     try:
         repository = await asyncio.to_thread(open_repository, state.get("repository", "."))
         context = await asyncio.to_thread(repository.build_chat_context)
         turn = await asyncio.to_thread(load_chat_graph)
-        output = await turn.ainvoke(given, context=context)
+        output = await turn.ainvoke(chat_input, context=context)
     except CodeRAGError as error:
         raise ServedChatError(f"{type(error).__name__}: {error} {error.hint}".strip()) from error
     return {"exchanges": output["exchanges"], "answer": output["answer"]}

@@ -68,7 +68,7 @@ def reject_redirected_credentials(
         if own is None or not address.strip() or address != file.values[server.section][server.address]:
             continue
         if _is_safe_address(address, own) or not (
-            server.has_implicit_credentials or _has_credential(values) or _uses_environment(files, server)
+            server.has_implicit_credentials or _has_credential(values) or _has_environment_value(files, server)
         ):
             continue
         if file.path.name == COMMITTED_FILE or is_tracked(file.path.parent, [file.path.name]):
@@ -93,7 +93,7 @@ def _has_credential(values: BaseModel) -> bool:
     )
 
 
-def _uses_environment(files: Sequence[SettingsFile], server: _Server) -> bool:
+def _has_environment_value(files: Sequence[SettingsFile], server: _Server) -> bool:
     """Return whether any value of the section is from the environment.
 
     Even a model name or an address is sent to the server.

@@ -1,1 +1,1 @@
-"""What a query or a run of indexing works with: open indexes, runs, chat, enrichment, status."""
+"""Engine: open indexes, runs of queries, chat, enrichment and status."""

@@ -107,7 +107,7 @@ class RemoteCodeRAG:
         *,
         token_budget: int | None = None,
         filters: Filters | None = None,
-        format: ContextFormat = "markdown",  # noqa: A002  # as of `CodeRAG`
+        format: ContextFormat = "markdown",  # noqa: A002  # as in `CodeRAG`
         shown: Sequence[str] = (),
         session: str | None = None,
     ) -> AssembledContext:
@@ -131,7 +131,7 @@ class RemoteCodeRAG:
         places: Sequence[str],
         *,
         token_budget: int | None = None,
-        format: ContextFormat = "markdown",  # noqa: A002  # as of `CodeRAG`
+        format: ContextFormat = "markdown",  # noqa: A002  # as in `CodeRAG`
     ) -> AssembledContext:
         """As `CodeRAG.read`."""
         body = {"places": list(places), "token_budget": token_budget, "format": format}

@@ -71,9 +71,8 @@ def _check_access(folder: Path, status: os.stat_result) -> None:
         try:
             folder.chmod(0o700)
         except OSError as error:
-            raise ServiceError(
-                f"{folder}: other users can enter it, and its permissions cannot be changed", hint=_HINT
-            ) from error
+            message = f"{folder}: other users can enter it, and its permissions cannot be changed"
+            raise ServiceError(message, hint=_HINT) from error
 
 
 def write_private_file(path: Path, content: bytes) -> None:

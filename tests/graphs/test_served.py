@@ -123,7 +123,7 @@ async def test_graph_embeds_in_a_graph_with_the_same_keys(served, indexed):
     ],
 )
 async def test_invalid_input_is_reported_and_the_thread_continues(in_threads, indexed, wrong, message):
-    with pytest.raises(RuntimeError, match=f"InvalidQueryError: the input cannot be used: {message}"):
+    with pytest.raises(RuntimeError, match=f"InvalidQueryError: invalid input: {message}"):
         await in_threads.ainvoke({"repository": indexed, **wrong}, HERE)
     output = await in_threads.ainvoke({"query": "hash_password", "goal": "search", "repository": indexed}, HERE)
     assert output["results"]

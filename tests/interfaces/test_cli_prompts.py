@@ -90,7 +90,7 @@ def test_check_passes_what_can_be_used(coderag, own) -> None:
     assert "no custom prompts" in none.stderr
     own.write_text(read_prompt_text("rewrite_queries"), encoding="utf-8")
     result = coderag("prompts", "check")
-    assert (result.exit_code, result.stdout) == (0, "rewrite_queries: version 2, can be used\n")
+    assert (result.exit_code, result.stdout) == (0, "rewrite_queries: version 2, valid\n")
 
 
 def test_check_fails_for_what_cannot_be_used(coderag, own) -> None:

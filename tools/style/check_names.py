@@ -23,6 +23,7 @@ FORBIDDEN_NAMES = frozenset(RULES["forbidden_names"].split())
 FORBIDDEN_CONSTANT_PREFIXES = tuple(RULES["forbidden_constant_prefixes"].split())
 FORBIDDEN_OPENINGS = tuple(RULES["forbidden_openings"].split())
 EXEMPT = tuple(RULES["exempt"])
+DICTATED_NAMES = frozenset(RULES["dictated_names"])
 PREDICATES = frozenset(
     {
         "is",
@@ -117,6 +118,8 @@ def _bound_names(node: ast.AST) -> Iterator[tuple[str, int]]:
 
 def _check_binding(path: str, name: str, line: int) -> Iterator[Violation]:
     bare = name.strip("_")
+    if f"{path}:{name}" in DICTATED_NAMES:
+        return
     if bare in FORBIDDEN_NAMES:
         yield Violation(path, line, f"{name} says nothing of what it is: use the field's noun")
     elif bare.endswith("_of") and bare not in NOUN_FUNCTIONS:

@@ -7,7 +7,7 @@ from coderag.codegraph.linking.referents import Referent
 
 
 class ResolutionQueries(Protocol):
-    """What the rules of a language need of name resolution: members, bases, values and exports."""
+    """Name resolution as the rules of a language need it: members, bases, values and exports."""
 
     def find_scope_declarations(self, file: int, scope: int, name: str, owner: str = "") -> Sequence[int]:
         """Return the definitions of a name in a scope; of overloads, those that accept the arguments in the name."""

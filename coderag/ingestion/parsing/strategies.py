@@ -46,7 +46,9 @@ class Strategy:
 
     def __post_init__(self) -> None:
         if self.window_overlap_tokens >= self.window_tokens:
-            raise ValueError(f"an overlap of {self.window_overlap_tokens} tokens in windows of {self.window_tokens}")
+            raise ValueError(
+                f"window_overlap_tokens {self.window_overlap_tokens} must be below window_tokens {self.window_tokens}"
+            )
 
     @property
     def max_chunk_tokens(self) -> int:

@@ -57,23 +57,26 @@ SessionName = Annotated[
     Field(
         pattern=SESSION_PATTERN,
         max_length=64,
-        description="A name under which is kept what was shown, so that the next context of that name leaves it out.",
+        description="Name of a session: code shown in it is left out of its next contexts.",
     ),
 ]
 TopK = Annotated[
-    int | None, Field(ge=1, le=MAX_RESULTS, description="Results, at most; by default `search.top_k` of its settings.")
+    int | None,
+    Field(ge=1, le=MAX_RESULTS, description="Maximum number of results; by default `search.top_k` of its settings."),
 ]
 Budget = Annotated[
     int | None,
     Field(
         ge=MIN_TOKENS,
         le=MAX_TOKENS,
-        description="Size of the text, in tokens, at most; by default `search.token_budget` of its settings.",
+        description="Maximum tokens of the text; by default `search.token_budget` of its settings.",
     ),
 ]
-Format = Annotated[ContextFormat, Field(description="How the text is written.")]
-Candidates = Annotated[bool, Field(description="Also uncertain ones: a name that may mean several declarations.")]
-Limit = Annotated[int, Field(ge=1, le=MAX_COUNTED_MATCHES, description="Results, at most; `total` counts all.")]
+Format = Annotated[ContextFormat, Field(description="Format of the text.")]
+Candidates = Annotated[bool, Field(description="Whether to include uncertain candidates of ambiguous names.")]
+Limit = Annotated[
+    int, Field(ge=1, le=MAX_COUNTED_MATCHES, description="Maximum number of results; `total` counts all.")
+]
 Complexity = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
@@ -87,22 +90,22 @@ class FilterBody(RequestBody):
     """Filters of results. Empty means any; several values of one filter are alternatives."""
 
     languages: list[FilterWord] = Field([], max_length=_MAX_VALUES, description="Languages, such as `python`.")
-    kinds: list[Kind] = Field([], max_length=_MAX_VALUES, description="Of the code, or of a declaration in it.")
+    kinds: list[Kind] = Field([], max_length=_MAX_VALUES, description="Kinds of the code, or of a declaration in it.")
     paths: list[PathPattern] = Field(
         [],
         max_length=_MAX_VALUES,
         description="Globs over the whole path (`*` within a folder, `**` across), with at most four stars each, or"
         " folders; what matches one that begins with `!` is left out.",
     )
-    roles: list[Role] = Field([], max_length=_MAX_VALUES, description="What the file is for.")
+    roles: list[Role] = Field([], max_length=_MAX_VALUES, description="Roles of files.")
     complexity: Complexity | Annotated[list[Complexity], Field(min_length=2, max_length=2)] = Field(
-        0, description="Cyclomatic complexity: at least so much, or the least and the most."
+        0, description="Cyclomatic complexity: a minimum, or a pair of minimum and maximum."
     )
     changed_since: str = Field(
         "",
         max_length=200,
         pattern=NO_NUL_PATTERN,
-        description="A revision of git: only files that differ from it on disk.",
+        description="A git revision: only files that differ from it on disk.",
     )
 
     def to_filters(self) -> Filters | None:
@@ -128,7 +131,7 @@ class RootBody(RequestBody):
 class FilteredBody(RequestBody):
     """A request whose results can be filtered."""
 
-    filters: FilterBody | None = Field(None, description="Which code may be a result.")
+    filters: FilterBody | None = Field(None, description="Filters of results.")
 
     def to_filters(self) -> Filters | None:
         """Convert to the filters of the engine; None if there are none."""
@@ -156,7 +159,7 @@ class SearchBody(FilteredBody):
         None, min_length=1, max_length=_MAX_VALUES, description="Several repositories, each as in `root`."
     )
     top_k: TopK = None
-    offset: int = Field(0, ge=0, lt=MAX_RESULTS, description="Results to pass over: `next_offset` of the page before.")
+    offset: int = Field(0, ge=0, lt=MAX_RESULTS, description="Results to skip: `next_offset` of the previous page.")
 
     @model_validator(mode="after")
     def _require_one_scope(self) -> "SearchBody":
@@ -172,13 +175,13 @@ class TextBody(RootBody, FilteredBody):
         min_length=1,
         max_length=MAX_QUERY_BYTES,
         pattern=NO_NUL_PATTERN,
-        description="The text, of any lines; or the pattern.",
+        description="The text, of one or more lines, or the pattern.",
     )
-    regex: bool = Field(False, description="Whether it is a pattern, in the syntax of Python's `re` and `regex`.")
-    ignore_case: bool = Field(False, description="Whether `a` is `A` as well.")
+    regex: bool = Field(False, description="Whether it is a pattern in the syntax of Python's `re` and `regex`.")
+    ignore_case: bool = Field(False, description="Whether to ignore case.")
     context_lines: int = Field(0, ge=0, le=MAX_CONTEXT_LINES, description="Lines around each match.")
     limit: int = Field(
-        DEFAULT_MAX_MATCHES, ge=1, le=MAX_COUNTED_MATCHES, description="Matches, at most; all are counted."
+        DEFAULT_MAX_MATCHES, ge=1, le=MAX_COUNTED_MATCHES, description="Maximum number of matches; all are counted."
     )
 
 
@@ -228,7 +231,7 @@ class DefinitionBody(RootBody):
 class IndexBody(RootBody):
     """A repository to index."""
 
-    full: bool = Field(False, description="Whether everything is built anew.")
+    full: bool = Field(False, description="Whether to rebuild everything.")
 
 
 class NeighboursBody(RootBody):
@@ -239,7 +242,7 @@ class NeighboursBody(RootBody):
         None,
         ge=1,
         le=_MAX_DEPTH,
-        description="Steps to follow; 1 by default, 3 of `impact`. Some questions have only one.",
+        description="Steps to follow; by default 1, and 3 for `impact`. Some relations have only one.",
     )
     candidates: Candidates = False
     limit: Limit = _DEFAULT_LIMIT
@@ -257,7 +260,7 @@ class CyclesBody(RootBody):
     """Level of the cycles to find."""
 
     level: Literal["files", "symbols"] = Field(
-        "files", description="Files that import, or symbols that call one another."
+        "files", description="Cycles of files that import, or of symbols that call one another."
     )
     limit: Limit = _DEFAULT_LIMIT
 
@@ -265,7 +268,9 @@ class CyclesBody(RootBody):
 class HotspotsBody(RootBody):
     """Selection of hotspots."""
 
-    kind: Kind | Literal["file", "external"] | None = Field(None, description="Of the declarations; by default any.")
+    kind: Kind | Literal["file", "external"] | None = Field(
+        None, description="Kind of the declarations; by default any."
+    )
     limit: Limit = 20
 
 

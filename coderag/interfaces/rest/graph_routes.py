@@ -14,19 +14,19 @@ from coderag.schema.graph_queries import GraphQuery, query_graph
 router = APIRouter(route_class=StrictRoute, tags=["graph"], prefix="/graph")
 
 
-@router.post("/path", response_model=NeighboursReply, summary="Find how one declaration leads to another")
+@router.post("/path", response_model=NeighboursReply, summary="Find a path between two declarations")
 async def path(body: PathBody, runner: RunnerDependency) -> Response:
     """Return the steps of a shortest path between two declarations or files; no results if none is known."""
     return await runner.reply(partial(_find_path, runner, body), is_long=True)
 
 
-@router.post("/cycles", response_model=CyclesReply, summary="Find what needs one another in circles")
+@router.post("/cycles", response_model=CyclesReply, summary="Find cycles")
 async def cycles(body: CyclesBody, runner: RunnerDependency) -> Response:
     """Return the cycles of files that import, or of declarations that call, one another, the smallest first."""
     return await runner.reply(partial(_find_cycles, runner, body), is_long=True)
 
 
-@router.post("/hotspots", response_model=HotspotsReply, summary="Find what much depends on")
+@router.post("/hotspots", response_model=HotspotsReply, summary="Find hotspots")
 async def hotspots(body: HotspotsBody, runner: RunnerDependency) -> Response:
     """Return the declarations with the most dependents, most central first."""
     return await runner.reply(partial(_find_hotspots, runner, body), is_long=True)
@@ -38,9 +38,9 @@ async def outline(body: OutlineBody, runner: RunnerDependency) -> Response:
     return await runner.reply(partial(_build_outline, runner, body))
 
 
-@router.post("/{question}", response_model=NeighboursReply, summary="Ask about one declaration")
+@router.post("/{question}", response_model=NeighboursReply, summary="Find the neighbours of a declaration")
 async def neighbours(
-    question: Annotated[GraphQuery, Path(description="What is asked of the declaration.")],
+    question: Annotated[GraphQuery, Path(description="The relation to follow.")],
     body: NeighboursBody,
     runner: RunnerDependency,
 ) -> Response:

@@ -28,21 +28,19 @@ _MIN_EVENT_INTERVAL_S = 0.05
 
 _EVENT_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
     200: {
-        "description": "Events `job`, each with how the job stands; the stream ends with the job.",
+        "description": "Events `job` with the state of the job; the stream ends with the job.",
         "content": describe_events({"job": JobReply.__name__}),
     }
 }
 _INDEX_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
     202: {
-        "description": "The job, begun or under way already.",
-        "headers": {"Location": {"description": "Where the job tells how it stands.", "schema": {"type": "string"}}},
+        "description": "The job, new or already running.",
+        "headers": {"Location": {"description": "Address of the job.", "schema": {"type": "string"}}},
     }
 }
 
 
-@router.post(
-    "/index", status_code=202, response_model=JobReply, responses=_INDEX_RESPONSES, summary="Bring an index up to date"
-)
+@router.post("/index", status_code=202, response_model=JobReply, responses=_INDEX_RESPONSES, summary="Update an index")
 async def index(body: IndexBody, runner: RunnerDependency) -> Response:
     """Start to update the index of a repository, and return the job; a running job is joined.
 
@@ -54,13 +52,13 @@ async def index(body: IndexBody, runner: RunnerDependency) -> Response:
     return reply
 
 
-@router.get("/jobs", response_model=JobsReply, summary="List the runs of indexing")
+@router.get("/jobs", response_model=JobsReply, summary="List indexing jobs")
 async def jobs(runner: RunnerDependency, root: OptionalRootParameter = None) -> Response:
     """List the indexing jobs since the server was started, newest first."""
     return await runner.reply(partial(_list_jobs, runner, root))
 
 
-@router.get("/jobs/{job_id}", response_model=JobReply, summary="Tell how a run of indexing stands")
+@router.get("/jobs/{job_id}", response_model=JobReply, summary="Get an indexing job")
 async def job_status(job_id: JobParameter, runner: RunnerDependency) -> Response:
     """Return the state of an indexing job: its progress, its report or its error."""
     return await runner.reply(lambda: _to_reply(_find_job(runner, job_id)))
@@ -71,14 +69,14 @@ async def job_status(job_id: JobParameter, runner: RunnerDependency) -> Response
     status_code=200,
     response_class=EventStream,
     responses=_EVENT_RESPONSES,
-    summary="Follow a run of indexing",
+    summary="Follow an indexing job",
 )
 async def job_events(job_id: JobParameter, runner: RunnerDependency) -> Response:
     """Stream the state of an indexing job on every change, until it ends."""
     return EventStream(_encode_views(_find_job(runner, job_id)))
 
 
-@router.delete("/jobs/{job_id}", response_model=JobReply, summary="Cancel a run of indexing")
+@router.delete("/jobs/{job_id}", response_model=JobReply, summary="Cancel an indexing job")
 async def cancel_job(job_id: JobParameter, runner: RunnerDependency) -> Response:
     """Cancel an indexing job; the index stays unchanged. A finished job is not affected."""
     return await runner.reply(partial(_cancel, _find_job(runner, job_id)), is_long=True)
@@ -91,7 +89,7 @@ def _start_job(runner: RequestRunner, body: IndexBody) -> IndexJob:
 
 def _find_job(runner: RequestRunner, job_id: str) -> IndexJob:
     if (job := runner.workspace.find_job(job_id)) is None:
-        hint = "GET /api/v1/jobs lists those since the server was started."
+        hint = "GET /api/v1/jobs lists the jobs since the server was started."
         raise UnknownNameError(f"unknown job {job_id!r}", hint=hint)
     return job
 

@@ -16,17 +16,17 @@ from coderag.schema.answers import AnswerEvent
 
 TITLE: Final = "CodeRAG"
 DESCRIPTION: Final = """\
-The right code for a question: search, context within a token budget, answers with checked citations, the code graph.
+Code search, context within a token budget, answers with checked citations, and the code graph.
 
-Lines count from 1, and both ends belong to a range; paths are relative to the repository's root, with `/`. Where it is served
-by `coderag serve`, every request needs the token of the service: `Authorization: Bearer ...`.
+Lines are 1-based, ranges inclusive; paths are relative to the repository's root, with `/`. Under `coderag serve`, every
+request needs the token of the service: `Authorization: Bearer ...`.
 """
 TAGS: Final = [
-    {"name": "search", "description": "Search, context, and where names are declared."},
+    {"name": "search", "description": "Search, context and definitions."},
     {"name": "answers", "description": "Answers with checked citations."},
-    {"name": "graph", "description": "Who calls, imports, extends, overrides and tests what."},
-    {"name": "repositories", "description": "The repositories, and what is indexed of them."},
-    {"name": "indexing", "description": "Runs of indexing."},
+    {"name": "graph", "description": "Calls, imports, inheritance, overrides and tests."},
+    {"name": "repositories", "description": "Repositories and their index status."},
+    {"name": "indexing", "description": "Indexing jobs."},
 ]
 
 _REQUEST_STATUSES: Final = (400, 401, 403, 404, 405, 413, 415, 422, 429, 500)

@@ -13,11 +13,14 @@ RootParameter = Annotated[
 ]
 OptionalRootParameter = Annotated[
     str | None,
-    Query(
-        min_length=1, max_length=MAX_PATH_CHARS, pattern=NO_NUL_PATTERN, description="Only those of this repository."
-    ),
+    Query(min_length=1, max_length=MAX_PATH_CHARS, pattern=NO_NUL_PATTERN, description="Only jobs of this repository."),
 ]
 SessionParameter = Annotated[str, Path(max_length=64, pattern=SESSION_PATTERN, description="Name of the session.")]
 JobParameter = Annotated[
-    str, Path(max_length=64, pattern=r"^[A-Za-z0-9_-]+$", description="Id of the job, as its beginning replied.")
+    str,
+    Path(
+        max_length=64,
+        pattern=r"^[A-Za-z0-9_-]+$",
+        description="Id of the job, as in the reply of `POST /api/v1/index`.",
+    ),
 ]

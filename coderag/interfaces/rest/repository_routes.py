@@ -18,7 +18,7 @@ from coderag.workspace.workspace import KnownRepository
 router = APIRouter(route_class=StrictRoute, tags=["repositories"])
 
 
-@router.get("/health", response_model=HealthReply, summary="Tell that the server works")
+@router.get("/health", response_model=HealthReply, summary="Check the health of the server")
 async def health() -> Response:
     """Return the health and version of the server."""
     return Response(encode_json(HealthReply("ok", __version__)), media_type=JSON_TYPE)
@@ -42,7 +42,7 @@ async def forget_repository(root: RootParameter, runner: RunnerDependency) -> Re
     return await runner.reply(partial(_forget, runner, root), is_long=True)
 
 
-@router.get("/status", response_model=IndexStatus, summary="Tell what is indexed")
+@router.get("/status", response_model=IndexStatus, summary="Get the index status")
 async def status(root: RootParameter, runner: RunnerDependency) -> Response:
     """Return the index status of a repository, with the files that differ on disk."""
     return await runner.reply(partial(_read_status, runner, root), is_long=True)

@@ -20,7 +20,7 @@ _DEFAULT_FEDERATED_RESULTS = 10
 """Default number of results over several repositories, independent of their settings."""
 
 
-@router.post("/search", response_model=SearchReply | WorkspaceReply, summary="Find the code that a question is about")
+@router.post("/search", response_model=SearchReply | WorkspaceReply, summary="Search for code")
 async def search(body: SearchBody, runner: RunnerDependency) -> Response:
     """Find the declarations for a query, best first.
 
@@ -36,13 +36,13 @@ async def search_text(body: TextBody, runner: RunnerDependency) -> Response:
     return await runner.reply(partial(_search_text, runner, body), is_long=True)
 
 
-@router.post("/explain", response_model=Explanation, summary="Explain the results of a question")
+@router.post("/explain", response_model=Explanation, summary="Explain the results of a search")
 async def explain(body: ExplainBody, runner: RunnerDependency) -> Response:
     """Explain the rank of each result, and what a context shows of it."""
     return await runner.reply(partial(_explain, runner, body), is_long=True)
 
 
-@router.post("/context", response_model=AssembledContext, summary="Pack the code for a question into a token budget")
+@router.post("/context", response_model=AssembledContext, summary="Assemble the code for a query within a token budget")
 async def context(body: ContextBody, runner: RunnerDependency) -> Response:
     """Return the code for a query, for use in a prompt; omissions are listed with the command that fetches them.
 
@@ -63,7 +63,7 @@ async def read(body: ReadBody, runner: RunnerDependency) -> Response:
     return await runner.reply(partial(_read, runner, body))
 
 
-@router.post("/definition", response_model=DefinitionReply, summary="Find where a name is declared")
+@router.post("/definition", response_model=DefinitionReply, summary="Find the declarations of a name")
 async def definition(body: DefinitionBody, runner: RunnerDependency) -> Response:
     """Return the declarations of a name, best match first; no hits if there are none."""
     return await runner.reply(partial(_find_definitions, runner, body))

@@ -271,7 +271,7 @@ def test_equal_texts_are_sent_once(cache):
 
 def test_cache_key_depends_on_the_sent_text(cache):
     class OtherPrefix(FakeEmbedder):
-        def as_sent(self, text):
+        def prepare_text(self, text):
             return f"passage: {text}"
 
     embedded(cached(cache), "aab")

@@ -87,7 +87,7 @@ def parse_duration(text: str) -> float:
         r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m(?:in)?)?(?:(\d+(?:\.\d+)?)s?)?", text.strip().lower()
     )
     if not match or not any(match.groups()):
-        raise InvalidQueryError(f"{text!r} is no time", hint="Write it as 90s, 10m, 2h or 1h30m.")
+        raise InvalidQueryError(f"{text!r} is not a duration", hint="Write it as 90s, 10m, 2h or 1h30m.")
     hours, minutes, seconds = (float(part or 0) for part in match.groups())
     return hours * 3_600 + minutes * 60 + seconds
 

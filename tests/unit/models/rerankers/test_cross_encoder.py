@@ -81,7 +81,7 @@ def test_model_is_a_folder_and_is_not_downloaded(monkeypatch, model):
 
 def test_folder_of_another_model_type_is_reported(monkeypatch, tmp_path):
     monkeypatch.setattr("coderag.models.rerankers.providers.require_extra", lambda *_: None)
-    with pytest.raises(ConfigurationError, match="no folder of a cross-encoder model"):
+    with pytest.raises(ConfigurationError, match="not the folder of a cross-encoder model"):
         make_reranker(settings_for(tmp_path))
 
 
