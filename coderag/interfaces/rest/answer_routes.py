@@ -33,8 +33,8 @@ _CLIENT_GONE_STATUS = 499
 _ASK_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
     200: {
         "description": "The answer. With `Accept: text/event-stream` a stream of events: `stage` for each step; `draft` with"
-        " unchecked output of the language model; `text` with the next part of the checked answer, which replaces the drafts since"
-        " the last one; finally the whole `answer` or an `error`.",
+        " unchecked output of the language model; `text` with the next part of the checked answer, which replaces the drafts"
+        " since the last one; finally the whole `answer` or an `error`.",
         "content": describe_events(
             {**dict.fromkeys(("stage", "draft", "text", "answer"), AnswerEvent.__name__), "error": Problem.__name__}
         ),

@@ -203,7 +203,7 @@ async def test_status_during_a_run_says_which_index_answers(shop):
 async def test_status_of_one_repository_is_not_a_list_of_the_others(shop, monkeypatch):
     many = [KnownRepository(f"other-{number}", f"/long/path/to/other-{number}", "", True, True) for number in range(40)]
     async with connected(shop) as client:
-        monkeypatch.setattr(client.workspace, "known", lambda: many)
+        monkeypatch.setattr(client.workspace, "list_repositories", lambda: many)
         result = await client.call_tool("coderag_status")
     assert result.structured_content["repositories"] == [f"other-{number}" for number in range(10)]
     assert "other-9, and 30 more in the resource coderag://repositories." in text_of(result)

@@ -11,23 +11,12 @@ from coderag.codegraph.linking.queries import ResolutionQueries
 from coderag.codegraph.linking.referents import RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.rules.proximity import select_nearest
-from coderag.codegraph.linking.rules.traits import split_words
+from coderag.codegraph.linking.rules.standard_names import read_names
 from coderag.codegraph.linking.type_expressions import parse_type
 from coderag.schema.facts import Definition, Import
 
-_ELEMENT_METHODS: Final = split_words(
-    """
-    First FirstOrDefault Single SingleOrDefault Last LastOrDefault ElementAt ElementAtOrDefault Dequeue
-    Pop Peek Value Current GetValueOrDefault GetOrAdd AddOrUpdate Invoke Min Max MinBy MaxBy Find
-    """
-)
-_COLLECTION_METHODS: Final = split_words(
-    """
-    Where OrderBy OrderByDescending ThenBy ThenByDescending Skip Take SkipWhile TakeWhile Distinct Reverse
-    Concat Union Except Intersect ToList ToArray ToHashSet AsEnumerable AsReadOnly Values GetEnumerator
-    Append Prepend FindAll ToImmutableArray ToImmutableList AsParallel AsQueryable
-    """
-)
+_ELEMENT_METHODS: Final = read_names("csharp", "element_methods")
+_COLLECTION_METHODS: Final = read_names("csharp", "collection_methods")
 _GLOBAL_USINGS_KEY: Final = "namespace:c_sharp:*"
 
 
@@ -44,31 +33,9 @@ class CSharpRules(LanguageRules):
     inherits_nested_types = True
     requires_declared_types = True
     wrapper_types = frozenset({"Task", "ValueTask", "Nullable"})
-    collection_types = split_words(
-        """
-        List IList ICollection IEnumerable IEnumerator IReadOnlyList IReadOnlyCollection
-        IAsyncEnumerable IQueryable HashSet ISet SortedSet Queue Stack LinkedList Collection
-        ReadOnlyCollection ObservableCollection Dictionary IDictionary IReadOnlyDictionary
-        ConcurrentDictionary SortedDictionary SortedList ConcurrentBag ConcurrentQueue ConcurrentStack
-        BlockingCollection KeyValuePair ImmutableArray ImmutableList ImmutableDictionary
-        ImmutableHashSet Lazy Func ThreadLocal AsyncLocal Span ReadOnlySpan Memory ReadOnlyMemory
-        ArraySegment IOptions IOptionsMonitor IOptionsSnapshot FrozenDictionary FrozenSet
-        """
-    )
+    collection_types = read_names("csharp", "collection_types")
     common_methods: ClassVar[frozenset[str]] = (
-        _ELEMENT_METHODS
-        | _COLLECTION_METHODS
-        | split_words(
-            """
-            Add AddRange Remove RemoveAt Clear Contains ContainsKey Count Any All Select SelectMany Sum
-            GroupBy ToDictionary ToLookup Cast OfType Aggregate TryGetValue Insert IndexOf CopyTo ToString
-            Equals GetHashCode GetType CompareTo Dispose DisposeAsync Close Open Read Write WriteLine
-            Flush ReadAsync WriteAsync Run Start Stop Wait Split Join Trim Replace Substring StartsWith
-            EndsWith Format Parse TryParse Execute ExecuteAsync ConfigureAwait Set Get Create Build Send
-            SendAsync Push Enqueue Next Reset Copy Clone Cancel Match IsMatch Invoke InvokeAsync
-            GetAwaiter GetResult
-            """
-        )
+        _ELEMENT_METHODS | _COLLECTION_METHODS | read_names("csharp", "common_methods")
     )
 
     def resolve_module(self, file: int, module: str) -> Referent | None:

@@ -9,14 +9,13 @@ from coderag.codegraph.linking.referents import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.rules import ecmascript_names as names
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.rules.ecmascript_modules import EcmaScriptModules, get_package_name
+from coderag.codegraph.linking.rules.standard_names import read_names
 from coderag.schema.facts import Definition, Import
 
 _WHOLE_EXPORT: Final = "="  # name of the export of ``module.exports = ...`` and ``export = ...``
 _COMMONJS_OBJECT: Final = "module.exports"
 _ELEMENT_METHODS: Final = frozenset({"find", "findLast", "pop", "shift", "at", "get"})
-_COLLECTION_METHODS: Final = frozenset(
-    {"filter", "slice", "concat", "reverse", "sort", "splice", "toSorted", "toReversed", "values"}
-)
+_COLLECTION_METHODS: Final = read_names("ecmascript", "collection_methods")
 _OBJECT_KINDS: Final = frozenset({"variable", "constant", "function", "class"})
 
 

@@ -11,6 +11,7 @@ from coderag.codegraph.linking.queries import ResolutionQueries
 from coderag.codegraph.linking.referents import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.rules.go_interfaces import GoInterfaces
+from coderag.codegraph.linking.rules.standard_names import read_names
 from coderag.schema.facts import Definition
 
 _VERSION_SUFFIX = re.compile(r"[/.]v\d+$")
@@ -44,26 +45,8 @@ class GoRules(LanguageRules):
     super_names = ()
     has_implicit_receiver = False
     requires_declared_types = True
-    builtins = frozenset(
-        {
-            "any", "append", "bool", "byte", "cap", "clear", "close", "comparable", "complex", "complex64",
-            "complex128", "copy", "delete", "error", "false", "float32", "float64", "imag", "int", "int8", "int16",
-            "int32", "int64", "iota", "len", "make", "max", "min", "new", "nil", "panic", "print", "println", "real",
-            "recover", "rune", "string", "true", "uint", "uint8", "uint16", "uint32", "uint64", "uintptr",
-        }
-    )  # fmt: skip
-    common_methods: ClassVar[frozenset[str]] = frozenset(
-        {
-            "Add", "Bytes", "Cancel", "Close", "Code", "Context", "Copy", "Count", "Cleanup", "Delete", "Do", "Done",
-            "Equal", "Err", "Error", "Errorf", "Exec", "Fatal", "Fatalf", "Find", "Flush", "Format", "Get", "Handle",
-            "Header", "Helper", "Info", "Init", "Int", "IsNil", "IsZero", "Join", "Key", "Kind", "Len", "Less",
-            "Load", "Lock", "Log", "Logf", "Marshal", "Match", "Name", "New", "Next", "Open", "Parse", "Path", "Pop",
-            "Print", "Printf", "Push", "Put", "Query", "RLock", "RUnlock", "Read", "Remove", "Reset", "Run", "Scan",
-            "Seek", "Send", "ServeHTTP", "Set", "Size", "Start", "Status", "Stop", "Store", "String", "Sub", "Swap",
-            "Type", "Unlock", "Unmarshal", "Unwrap", "Update", "Value", "Values", "Wait", "Warn", "With", "Write",
-            "WriteHeader", "WriteString",
-        }
-    )  # fmt: skip
+    builtins = read_names("go", "builtins")  # fmt: skip
+    common_methods: ClassVar[frozenset[str]] = read_names("go", "common_methods")  # fmt: skip
 
     # Modules
 

@@ -9,22 +9,11 @@ from coderag.codegraph.linking.queries import ResolutionQueries
 from coderag.codegraph.linking.referents import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.rules.proximity import select_nearest
-from coderag.codegraph.linking.rules.traits import split_words
+from coderag.codegraph.linking.rules.standard_names import read_names
 from coderag.schema.facts import Definition, Import
 
-_ELEMENT_METHODS: Final = split_words(
-    """
-    get getFirst getLast next previous peek peekFirst peekLast poll pollFirst pollLast element pop
-    removeFirst removeLast take orElse orElseGet orElseThrow getOrDefault getValue floor ceiling higher
-    lower first last putIfAbsent computeIfAbsent join call apply cast newInstance
-    """
-)
-_COLLECTION_METHODS: Final = split_words(
-    """
-    stream parallelStream iterator listIterator filter sorted distinct limit skip values subList
-    toList findFirst findAny takeWhile dropWhile descendingIterator reversed headSet tailSet
-    """
-)
+_ELEMENT_METHODS: Final = read_names("java", "element_methods")
+_COLLECTION_METHODS: Final = read_names("java", "collection_methods")
 
 
 class JavaRules(LanguageRules):
@@ -38,45 +27,10 @@ class JavaRules(LanguageRules):
     prefers_package_to_stars = True
     inherits_nested_types = True
     requires_declared_types = True
-    builtins = split_words(
-        """
-        Object String CharSequence StringBuilder StringBuffer Number Integer Long Short Byte Double
-        Float Boolean Character Void Math StrictMath System Runtime Thread ThreadLocal Runnable Class
-        ClassLoader Iterable Comparable Cloneable AutoCloseable Enum Record Process ProcessBuilder
-        Package Throwable Exception Error RuntimeException IllegalArgumentException
-        IllegalStateException NullPointerException UnsupportedOperationException
-        IndexOutOfBoundsException ClassCastException ArithmeticException NumberFormatException
-        InterruptedException ClassNotFoundException CloneNotSupportedException AssertionError
-        StackOverflowError OutOfMemoryError Override Deprecated SuppressWarnings FunctionalInterface
-        SafeVarargs StackTraceElement ReflectiveOperationException SecurityException
-        ArrayIndexOutOfBoundsException
-        """
-    )
-    collection_types = split_words(
-        """
-        List ArrayList LinkedList Set HashSet LinkedHashSet TreeSet SortedSet NavigableSet Collection
-        Iterable Iterator ListIterator Queue Deque ArrayDeque PriorityQueue BlockingQueue
-        ConcurrentLinkedQueue LinkedBlockingQueue CopyOnWriteArrayList Vector Stack Map HashMap
-        LinkedHashMap TreeMap SortedMap NavigableMap ConcurrentMap ConcurrentHashMap WeakHashMap
-        EnumMap EnumSet Entry Optional Stream Supplier Callable Future CompletableFuture ThreadLocal
-        AtomicReference WeakReference SoftReference Function BiFunction Class ImmutableList
-        ImmutableSet ImmutableMap ImmutableCollection ServiceLoader
-        """
-    )
+    builtins = read_names("java", "builtins")
+    collection_types = read_names("java", "collection_types")
     common_methods: ClassVar[frozenset[str]] = (
-        _ELEMENT_METHODS
-        | _COLLECTION_METHODS
-        | split_words(
-            """
-            add addAll put putAll remove clear contains containsKey size isEmpty length set close open
-            read write flush run start stop equals hashCode toString compareTo compare getClass name
-            ordinal valueOf append accept test map flatMap collect forEach reduce keySet entrySet getKey
-            hasNext isPresent of format split trim substring indexOf replace matches group find getName
-            getMessage getCause print println invoke build builder create getType accumulate execute
-            submit wait notify notifyAll clone copy reset init charAt toArray sort count min max lock
-            unlock
-            """
-        )
+        _ELEMENT_METHODS | _COLLECTION_METHODS | read_names("java", "common_methods")
     )
 
     def resolve_module(self, file: int, module: str) -> Referent | None:

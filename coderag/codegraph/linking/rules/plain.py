@@ -14,10 +14,11 @@ from coderag.codegraph.linking.program import Program
 from coderag.codegraph.linking.queries import ResolutionQueries
 from coderag.codegraph.linking.referents import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.rules.base import LanguageRules
+from coderag.codegraph.linking.rules.standard_names import read_names
 from coderag.schema.facts import Definition
 
 _HEADER_LANGUAGES = frozenset({"c", "cpp", "objective_c"})
-_FOLDER_PACKAGE_LANGUAGES = frozenset({"kotlin", "scala", "swift", "groovy", "dart", "terraform", "protobuf", "php"})
+_FOLDER_PACKAGE_LANGUAGES = read_names("plain", "folder_package_languages")
 
 
 class PlainRules(LanguageRules):
@@ -26,15 +27,7 @@ class PlainRules(LanguageRules):
     self_names = ("self", "this", "me")
     self_type_names = ("Self", "static")
     super_names = ("super", "parent")
-    common_methods = frozenset(
-        {
-            "add", "append", "apply", "at", "begin", "call", "clear", "close", "contains", "copy", "count", "data", "delete",
-            "each", "empty", "end", "equals", "erase", "filter", "find", "first", "flush", "format", "get", "insert", "invoke",
-            "join", "keys", "last", "length", "map", "merge", "new", "next", "open", "pop", "push", "push_back", "put", "read",
-            "remove", "replace", "reset", "run", "select", "send", "set", "size", "sort", "split", "start", "stop", "str",
-            "swap", "to_s", "toString", "trim", "update", "values", "write",
-        }
-    )  # fmt: skip
+    common_methods = read_names("plain", "common_methods")  # fmt: skip
 
     def __init__(self, program: Program) -> None:
         super().__init__(program)

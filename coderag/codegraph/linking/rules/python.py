@@ -10,6 +10,7 @@ from typing import ClassVar
 from coderag.codegraph.linking.queries import ResolutionQueries
 from coderag.codegraph.linking.referents import Referent
 from coderag.codegraph.linking.rules.base import LanguageRules
+from coderag.codegraph.linking.rules.standard_names import read_names
 from coderag.schema.facts import Definition, Import
 
 _SUFFIXES = (".py", ".pyi", ".pyx", ".pyw", ".ipynb")
@@ -28,16 +29,8 @@ class PythonRules(LanguageRules):
     super_names = ("super",)
     constructor_names = ("__init__", "__new__")
     builtins = frozenset(dir(builtins))
-    wrapper_types = frozenset(
-        {"Optional", "Annotated", "Final", "ClassVar", "Required", "NotRequired", "Awaitable", "Coroutine", "Union"}
-    )
-    collection_types = frozenset(
-        {
-            "list", "List", "set", "Set", "frozenset", "FrozenSet", "tuple", "Tuple", "Sequence", "MutableSequence", "Iterable",
-            "Iterator", "AsyncIterator", "AsyncIterable", "Generator", "AsyncGenerator", "Collection", "deque", "Deque", "dict",
-            "Dict", "Mapping", "MutableMapping", "defaultdict", "DefaultDict", "OrderedDict",
-        }
-    )  # fmt: skip
+    wrapper_types = read_names("python", "wrapper_types")
+    collection_types = read_names("python", "collection_types")  # fmt: skip
     metatypes = frozenset({"type", "Type"})
     has_implicit_receiver = False
     hides_class_scope = True

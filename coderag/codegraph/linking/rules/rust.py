@@ -8,33 +8,13 @@ from coderag.codegraph.linking.queries import ResolutionQueries
 from coderag.codegraph.linking.referents import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.rules.rust_modules import RustModules
+from coderag.codegraph.linking.rules.standard_names import read_names
 from coderag.schema.facts import Definition, Import
 
 _PATH_KEYWORDS: Final = frozenset({"crate", "self", "super"})
-_ELEMENT_METHODS: Final = frozenset(
-    {
-        "unwrap", "expect", "unwrap_or", "unwrap_or_else", "unwrap_or_default", "unwrap_unchecked",
-        "get_or_insert_with", "or_default", "or_insert", "or_insert_with", "remove", "swap_remove",
-    }
-)  # fmt: skip
-_COLLECTION_METHODS: Final = frozenset(
-    {
-        "iter", "iter_mut", "into_iter", "as_ref", "as_mut", "as_deref", "as_deref_mut", "take", "cloned", "copied",
-        "ok", "ok_or", "ok_or_else", "map_err", "clone", "filter", "rev", "skip", "take_while", "skip_while", "get",
-        "get_mut", "first", "last", "first_mut", "last_mut", "pop", "next", "find", "or_else", "or", "context",
-        "with_context", "as_slice", "values", "values_mut", "into_values", "lock", "borrow", "borrow_mut", "read",
-        "write", "drain", "chain", "peekable", "peek", "to_vec", "by_ref", "inspect", "entry", "max_by_key",
-        "min_by_key", "nth", "pop_front", "pop_back", "front", "back", "step_by", "insert", "replace", "recv", "send",
-        "await",
-    }
-)  # fmt: skip
-_IDENTITY_METHODS: Final = frozenset(
-    {
-        "clone", "to_owned", "as_ref", "as_mut", "borrow", "borrow_mut", "by_ref", "default", "lock", "unwrap",
-        "expect", "deref", "deref_mut", "get_mut", "into_inner", "read", "write", "as_deref", "load", "upgrade",
-        "downgrade", "new", "pin", "from",
-    }
-)  # fmt: skip
+_ELEMENT_METHODS: Final = read_names("rust", "element_methods")  # fmt: skip
+_COLLECTION_METHODS: Final = read_names("rust", "collection_methods")  # fmt: skip
+_IDENTITY_METHODS: Final = read_names("rust", "identity_methods")  # fmt: skip
 
 
 class RustRules(LanguageRules):
@@ -48,33 +28,9 @@ class RustRules(LanguageRules):
     requires_qualified_members = True
     requires_declared_types = True
     separates_modules = True
-    builtins = frozenset(
-        {
-            "Some", "None", "Ok", "Err", "Box", "Vec", "String", "Option", "Result", "drop", "Default", "Clone",
-            "Copy", "Send", "Sync", "Sized", "Drop", "Fn", "FnMut", "FnOnce", "Iterator", "IntoIterator", "Extend",
-            "From", "Into", "TryFrom", "TryInto", "AsRef", "AsMut", "ToString", "ToOwned", "PartialEq", "Eq",
-            "PartialOrd", "Ord", "Debug", "Hash", "std", "core", "alloc", "bool", "char", "str", "u8", "u16", "u32",
-            "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32", "f64", "assert!", "assert_eq!",
-            "assert_ne!", "cfg!", "column!", "compile_error!", "concat!", "dbg!", "debug_assert!", "debug_assert_eq!",
-            "debug_assert_ne!", "env!", "eprint!", "eprintln!", "file!", "format!", "format_args!", "include!",
-            "include_bytes!", "include_str!", "line!", "matches!", "module_path!", "option_env!", "panic!", "print!",
-            "println!", "stringify!", "thread_local!", "todo!", "unimplemented!", "unreachable!", "vec!", "write!",
-            "writeln!",
-        }
-    )  # fmt: skip
-    wrapper_types = frozenset(
-        {
-            "Box", "Rc", "Arc", "Pin", "Mutex", "RwLock", "RefCell", "Cell", "Ref", "RefMut", "MutexGuard",
-            "RwLockReadGuard", "RwLockWriteGuard", "ManuallyDrop", "OnceCell", "OnceLock", "LazyLock", "Lazy",
-            "UnsafeCell", "NonNull", "AtomicPtr", "Reverse", "Wrapping",
-        }
-    )  # fmt: skip
-    collection_types = frozenset(
-        {
-            "Vec", "VecDeque", "LinkedList", "HashSet", "BTreeSet", "IndexSet", "BinaryHeap", "HashMap", "BTreeMap",
-            "IndexMap", "Option", "SmallVec", "Weak", "Receiver", "Sender",
-        }
-    )  # fmt: skip
+    builtins = read_names("rust", "builtins")  # fmt: skip
+    wrapper_types = read_names("rust", "wrapper_types")  # fmt: skip
+    collection_types = read_names("rust", "collection_types")  # fmt: skip
     first_argument_collections = frozenset({"Result", "LockResult"})
     common_methods: ClassVar[frozenset[str]] = (
         _ELEMENT_METHODS

@@ -6,11 +6,6 @@ from typing import ClassVar
 from coderag.codegraph.linking.referents import RESOLVER_PRECISION
 
 
-def split_words(text: str) -> frozenset[str]:
-    """Return the words of a text: lists of names are more readable without quotes."""
-    return frozenset(text.split())
-
-
 class LanguageTraits:
     """Traits of a language.
 
