@@ -1,4 +1,4 @@
-"""Whether the claims of an answer are supported by the lines that it cites: by their words, or judged by a language model."""
+"""Faithfulness of answers: judge by words or by a language model whether the cited lines support each claim."""
 
 import asyncio
 import re
@@ -14,7 +14,7 @@ from coderag.schema.answers import Answer
 from coderag.schema.prompts import ModelPrompt
 from coderag.text.tokenizer import expand_token, extract_content_words, tokenize_text
 
-from .answer_evidence import evidence_of
+from .answer_evidence import collect_evidence
 from .repository import Repository
 from .runs import AnswerCheck
 
@@ -22,57 +22,57 @@ _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,}).*?(?:^[ \t>]*\1[^\n]*$|\Z)", re.DOTA
 _BREAK = re.compile(r"\n[ \t]*(?:\n|(?=[-*+] |\d+[.)] |#|>|\|))|(?<=[.!?])\s+(?=[A-Z`*\[(])")
 _CITATION = re.compile(r"\s*(?:`?[\w./\\-]+:\d+(?:-\d+)?`?|\[\d{1,3}\])")
 _CODE = re.compile(r"`([^`\n]+)`")
-_SHORTEST_CLAIM = 3  # words that say something; less is a heading or a list's bare entry
-_SUPPORTED_FROM = 0.6
-"""Share of a claim's words that the evidence must have. An answer's own words link what it tells; the rest is from the code."""
+_MIN_CLAIM_WORDS = 3  # content words; less is a heading or a bare list entry
+_MIN_SUPPORTED_SHARE = 0.6
+"""Share of a claim's words that the evidence must have. The rest are the answer's own connecting words."""
 
 _VERDICT = re.compile(r"^\W*(\d{1,3})\W+(yes|no)\b", re.IGNORECASE | re.MULTILINE)
 
 
 class Judge(Protocol):
-    """Says which claims the evidence supports."""
+    """Judge of which claims the evidence supports."""
 
     name: str
 
-    def supported(self, claims: Sequence[str], evidence: str) -> list[bool]:
+    def judge_claims(self, claims: Sequence[str], evidence: str) -> list[bool]:
         """Return a verdict for each claim."""
         ...
 
 
-def claims_of(answer: Answer) -> list[str]:
-    """Return the claims that an answer shows; of one without a list of them, its sentences and list entries.
+def extract_claims(answer: Answer) -> list[str]:
+    """Extract the claims that an answer shows; without a list of claims, its sentences and list entries.
 
-    Code, citations, and what says too little to be judged are left out.
+    Code, citations and fragments that are too short to judge are left out.
     """
-    shown = [claim.text for claim in answer.claims if claim.shown]
-    parts = map(_without_code, shown) if answer.claims else _BREAK.split(_without_code(answer.text))
+    visible = [claim.text for claim in answer.claims if claim.shown]
+    parts = map(_strip_code, visible) if answer.claims else _BREAK.split(_strip_code(answer.text))
     cleaned = (" ".join(_CITATION.sub("", part).split()).strip("#>*-|— ") for part in parts)
-    return [part for part in cleaned if len(extract_content_words(part)) >= _SHORTEST_CLAIM]
+    return [part for part in cleaned if len(extract_content_words(part)) >= _MIN_CLAIM_WORDS]
 
 
-def _without_code(text: str) -> str:
+def _strip_code(text: str) -> str:
     return _FENCE.sub("\n\n", text)
 
 
 class WordJudge:
-    """Takes a claim as supported if the evidence has the names of code in it, and most of its other words."""
+    """Judge that supports a claim if the evidence has all its code names and most of its other words."""
 
     name = "words"
 
-    def supported(self, claims: Sequence[str], evidence: str) -> list[bool]:
+    def judge_claims(self, claims: Sequence[str], evidence: str) -> list[bool]:
         """Return a verdict for each claim."""
         known = frozenset(tokenize_text(evidence))
         return [_has_words(claim, known) for claim in claims]
 
 
 class ModelJudge:
-    """Asks a language model. A claim for which it gives no verdict is not supported."""
+    """Judge that asks a language model. A claim without a verdict in the reply is not supported."""
 
     def __init__(self, model: LanguageModel) -> None:
         self.name = model.name
         self._model = model
 
-    def supported(self, claims: Sequence[str], evidence: str) -> list[bool]:
+    def judge_claims(self, claims: Sequence[str], evidence: str) -> list[bool]:
         """Return a verdict for each claim.
 
         Raises:
@@ -89,9 +89,9 @@ class ModelJudge:
 
 
 def make_judge(settings: Settings) -> Judge:
-    """Return the judge of a repository's answers: the language model of its settings, else the words.
+    """Return the judge for a repository: the language model of its settings, else `WordJudge`.
 
-    With ``privacy.obfuscate_paths`` it is always the words: the model would be shown places as they are.
+    With ``privacy.obfuscate_paths`` it is always `WordJudge`, because the evidence holds real paths.
     """
     model = None if settings.privacy.obfuscate_paths else make_language_model(settings.llm)
     return ModelJudge(model) if model else WordJudge()
@@ -99,19 +99,19 @@ def make_judge(settings: Settings) -> Judge:
 
 @dataclass(frozen=True, slots=True)
 class AnswerChecker:
-    """Checks answers about one repository."""
+    """Checker of answers about one repository."""
 
     repository: Repository
     judge: Judge
 
     def check(self, answer: Answer) -> AnswerCheck:
-        """Return how many citations hold, and how many claims the evidence supports.
+        """Count the citations that hold and the claims that the evidence supports.
 
         Raises:
             ModelError: The judge is a model, and it failed.
         """
-        claims = claims_of(answer)
-        supported = self.judge.supported(claims, evidence_of(answer, self.repository)) if claims else []
+        claims = extract_claims(answer)
+        supported = self.judge.judge_claims(claims, collect_evidence(answer, self.repository)) if claims else []
         return AnswerCheck(
             text=answer.text,
             verified=sum(citation.verified for citation in answer.citations),
@@ -126,6 +126,6 @@ class AnswerChecker:
 def _has_words(claim: str, known: frozenset[str]) -> bool:
     names = [term for code in _CODE.findall(claim) for term in tokenize_text(code)]
     words = [expand_token(raw)[-1:] for raw in extract_content_words(claim)]
-    said = [word[0] for word in words if word]
-    shared = sum(word in known for word in said)
-    return all(name in known for name in names) and shared >= _SUPPORTED_FROM * len(said)
+    terms = [word[0] for word in words if word]
+    shared = sum(word in known for word in terms)
+    return all(name in known for name in names) and shared >= _MIN_SUPPORTED_SHARE * len(terms)

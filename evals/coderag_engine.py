@@ -1,4 +1,4 @@
-"""CodeRAG as it is set up, or with some of its signals switched off."""
+"""Adapter of CodeRAG, as configured or with some of its signals switched off."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -9,8 +9,8 @@ from coderag.errors import InvalidQueryError
 from coderag.schema.answers import Answer
 from coderag.schema.context import AssembledContext
 
-from .engines import Look
-from .metrics import Shown
+from .engines import ContextSet
+from .metrics import ContextLines
 from .repository import Repository
 from .runs import RankedResult, SettingValue
 
@@ -18,19 +18,19 @@ _SECTIONS = ("search", "reranker")
 
 
 def check_signals(names: Sequence[str]) -> None:
-    """Refuse a name that switches nothing off.
+    """Reject names of signals that cannot be switched off.
 
     Raises:
-        InvalidQueryError: There is no such channel, signal or factor.
+        InvalidQueryError: A name is no channel, signal or factor.
     """
     unknown = [name for name in names if name not in SWITCHABLE_SIGNALS]
     if unknown:
         hint = f"Give one of {', '.join(SWITCHABLE_SIGNALS)}."
-        raise InvalidQueryError(f"there is no signal {unknown[0]!r} to switch off", hint=hint)
+        raise InvalidQueryError(f"cannot switch off unknown signal {unknown[0]!r}", hint=hint)
 
 
 class CoderagEngine:
-    """CodeRAG through its public interface, as a user has it."""
+    """CodeRAG through its public interface."""
 
     name = "coderag"
     version = __version__
@@ -42,12 +42,12 @@ class CoderagEngine:
         flat = {
             key: value
             for section in _SECTIONS
-            for key, value in _flat(section, getattr(settings, section).model_dump(mode="json"))
+            for key, value in _flatten(section, getattr(settings, section).model_dump(mode="json"))
         }
         self.settings: Mapping[str, SettingValue] = {**flat, "embedding": repository.embedding}
 
     def search(self, question: str, top_k: int) -> list[RankedResult]:
-        """Return the best declarations and passages."""
+        """Return the best results."""
         return [
             RankedResult(
                 path=str(hit.path),
@@ -61,28 +61,30 @@ class CoderagEngine:
             for hit in self._rag.search(question, top_k=top_k)
         ]
 
-    def look(self, question: str, budgets: Sequence[int]) -> Look:
-        """Return the contexts, and the intent and verdict that the engine told with the first of them."""
+    def build_contexts(self, question: str, budgets: Sequence[int]) -> ContextSet:
+        """Return the contexts, with the intent and verdict of the first of them."""
         contexts = [self._rag.context(question, token_budget=budget) for budget in budgets]
-        shown = {context.token_budget: self._shown(context) for context in contexts}
-        return Look(shown, contexts[0].intent, contexts[0].evidence)
+        lines = {context.token_budget: self._list_lines(context) for context in contexts}
+        return ContextSet(lines, contexts[0].intent, contexts[0].evidence)
 
     def ask(self, question: str) -> Answer:
         """Return the answer in words."""
         return self._rag.ask(question)
 
-    def _shown(self, context: AssembledContext) -> list[Shown]:
+    def _list_lines(self, context: AssembledContext) -> list[ContextLines]:
         return [
-            Shown(item.path, self._repository.shown_lines(item.path, item.start_line, item.text, item.end_line))
+            ContextLines(
+                item.path, self._repository.find_shown_lines(item.path, item.start_line, item.text, item.end_line)
+            )
             for section in context.sections
             for item in section.items
             if item.path
         ]
 
 
-def _flat(prefix: str, value: Any) -> Iterator[tuple[str, SettingValue]]:  # noqa: ANN401  # as deep as settings go
+def _flatten(prefix: str, value: Any) -> Iterator[tuple[str, SettingValue]]:  # noqa: ANN401  # settings nest to any depth
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _flat(f"{prefix}.{key}", inner)
+            yield from _flatten(f"{prefix}.{key}", inner)
     else:
         yield prefix, tuple(map(str, value)) if isinstance(value, list) else value

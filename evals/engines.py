@@ -1,4 +1,4 @@
-"""The engines that can be measured: CodeRAG, and two to compare it with."""
+"""Search engines that can be evaluated: CodeRAG and two baselines."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,33 +8,33 @@ from typing import Final, Protocol
 from coderag.errors import InvalidQueryError
 from coderag.schema.vocabulary import Evidence
 
-from .metrics import Shown
+from .metrics import ContextLines
 from .repository import Repository
 from .runs import RankedResult, SettingValue
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What an engine makes of a question beside its results.
+class ContextSet:
+    """Contexts of an engine for one question, with its intent and verdict.
 
     Attributes:
-        intent: What it takes the question for; empty if it does not say.
+        lines: Lines of the context for each token budget.
+        intent: Intent that the engine detected; empty if it detects none.
         evidence: Its verdict; None if it gives none.
-        shown: The lines of its context, by token budget.
     """
 
-    shown: Mapping[int, Sequence[Shown]]
+    lines: Mapping[int, Sequence[ContextLines]]
     intent: str = ""
     evidence: Evidence | None = None
 
 
-class Engine(Protocol):
-    """Something that ranks places of one repository.
+class SearchEngine(Protocol):
+    """Search engine over one repository.
 
     Attributes:
-        name: As on the command line.
-        version: Of the engine.
-        settings: What its results depend on, flat.
+        name: Name on the command line.
+        version: Version of the engine.
+        settings: Settings that affect the results, with dotted keys.
     """
 
     name: str
@@ -42,44 +42,44 @@ class Engine(Protocol):
     settings: Mapping[str, SettingValue]
 
     def search(self, question: str, top_k: int) -> list[RankedResult]:
-        """Return the best places, best first."""
+        """Return the best results, best first."""
         ...
 
-    def look(self, question: str, budgets: Sequence[int]) -> Look:
-        """Return the contexts for a question, and what the engine says of it."""
+    def build_contexts(self, question: str, budgets: Sequence[int]) -> ContextSet:
+        """Build a context for each token budget."""
         ...
 
 
-def _coderag(repository: Repository) -> Engine:
-    from .coderag_engine import CoderagEngine  # noqa: PLC0415  # only the engine that is asked for is loaded
+def _make_coderag(repository: Repository) -> SearchEngine:
+    from .coderag_engine import CoderagEngine  # noqa: PLC0415  # load only the engine in use
 
     return CoderagEngine(repository)
 
 
-def _bm25(repository: Repository) -> Engine:
+def _make_bm25(repository: Repository) -> SearchEngine:
     from .bm25_engine import Bm25Engine  # noqa: PLC0415  # as above
 
     return Bm25Engine(repository)
 
 
-def _semble(repository: Repository) -> Engine:
+def _make_semble(repository: Repository) -> SearchEngine:
     from .semble_engine import SembleEngine  # noqa: PLC0415  # as above
 
     return SembleEngine(repository)
 
 
-ENGINES: Final[Mapping[str, Callable[[Repository], Engine]]] = MappingProxyType(
-    {"coderag": _coderag, "bm25": _bm25, "semble": _semble}
+ENGINES: Final[Mapping[str, Callable[[Repository], SearchEngine]]] = MappingProxyType(
+    {"coderag": _make_coderag, "bm25": _make_bm25, "semble": _make_semble}
 )
 
 
-def make_engine(name: str, repository: Repository) -> Engine:
-    """Return an engine for a repository.
+def make_engine(name: str, repository: Repository) -> SearchEngine:
+    """Create an engine for a repository.
 
     Raises:
-        InvalidQueryError: There is no such engine.
-        ConfigurationError: It is not installed.
+        InvalidQueryError: No engine has this name.
+        ConfigurationError: The engine is not installed.
     """
     if name not in ENGINES:
-        raise InvalidQueryError(f"there is no engine {name!r}", hint=f"Give one of {', '.join(ENGINES)}.")
+        raise InvalidQueryError(f"unknown engine {name!r}", hint=f"Use one of {', '.join(ENGINES)}.")
     return ENGINES[name](repository)

@@ -1,4 +1,4 @@
-"""Golden sets: questions about a repository with the places that answer them, as JSON lines or a YAML list."""
+"""Golden sets: questions about a repository with labelled answers, as JSON lines or a YAML list."""
 
 import hashlib
 import json
@@ -15,17 +15,17 @@ from coderag.schema.vocabulary import Intent
 
 
 class GoldenSetError(InvalidQueryError):
-    """A golden set that cannot be used; the message says which file and line."""
+    """Invalid golden set; the message names the file and the line."""
 
 
 class Target(BaseModel):
-    """A place that answers a question: a whole file, lines of it, or a declaration in it.
+    """Labelled answer: a whole file, lines of it, or a declaration in it.
 
     Attributes:
-        path: Seen from the repository's root, with ``/``.
+        path: Relative to the repository root, with ``/``.
         start_line, end_line: 1-based, inclusive; both or neither.
-        symbol: Qualified name of the declaration, or the end of it, such as ``Session.login``. With it the lines are found
-            again when the code above has moved; alone, they are those of the declaration.
+        symbol: Qualified name of the declaration, or the end of it, such as ``Session.login``. It locates the lines again
+            after edits above them; without lines, the target is the whole declaration.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -37,14 +37,14 @@ class Target(BaseModel):
 
     @field_validator("path")
     @classmethod
-    def _inside(cls, path: str) -> str:
+    def _normalize_path(cls, path: str) -> str:
         parts = PurePosixPath(path).parts
         if not parts or path.startswith("/") or ".." in parts or "\\" in path or parts[0].endswith(":"):
-            raise ValueError(f"{path!r} is no path inside the repository, seen from its root and with '/'")
+            raise ValueError(f"{path!r} is not a relative path inside the repository with '/'")
         return str(PurePosixPath(path))
 
     @model_validator(mode="after")
-    def _whole_span(self) -> "Target":
+    def _check_span(self) -> "Target":
         if (self.start_line is None) != (self.end_line is None):
             raise ValueError("start_line and end_line go together")
         if self.start_line is not None and self.end_line is not None and self.end_line < self.start_line:
@@ -53,28 +53,28 @@ class Target(BaseModel):
 
     @property
     def lines(self) -> range | None:
-        """The lines; None for a whole file, or for a declaration that was not looked up yet."""
+        """The lines; None for a whole file, or for a declaration that is not resolved yet."""
         if self.start_line is None or self.end_line is None:
             return None
         return range(self.start_line, self.end_line + 1)
 
     @property
     def location(self) -> str:
-        """The place as ``path:start-end``, or as much of it as is known."""
+        """Location as ``path:start-end symbol``, without the parts that are not set."""
         lines = f":{self.start_line}-{self.end_line}" if self.start_line else ""
         return f"{self.path}{lines}" + (f" {self.symbol}" if self.symbol else "")
 
 
 class Question(BaseModel):
-    """One question of a golden set.
+    """Question of a golden set.
 
     Attributes:
-        answers: What must be found.
-        also: Right as well, but not needed: never counts against an engine.
-        unanswerable: Nothing in the repository answers it, and a good engine says so.
-        reference: An answer in one to three sentences; empty if there is none.
-        tags: Free words to group questions by.
-        origin: Where the question and its labels come from.
+        answers: Targets that must be retrieved.
+        also: Targets that are right but not required: they never count against an engine.
+        unanswerable: Whether the repository has no answer; a good engine reports that.
+        reference: Reference answer in one to three sentences; empty if there is none.
+        tags: Free-form labels for grouping.
+        origin: Source of the question and its labels.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -90,13 +90,13 @@ class Question(BaseModel):
     origin: str = ""
 
     @model_validator(mode="after")
-    def _answered_or_not(self) -> "Question":
+    def _check_answers(self) -> "Question":
         if not self.question.strip():
             raise ValueError("the question is empty")
         if self.unanswerable and (self.answers or self.also):
             raise ValueError("an unanswerable question has neither 'answers' nor 'also'")
         if not self.unanswerable and not self.answers:
-            raise ValueError("no answers; a question that nothing answers needs 'unanswerable': true")
+            raise ValueError("no answers; mark a question without an answer with 'unanswerable': true")
         return self
 
 
@@ -106,7 +106,7 @@ class GoldenSet:
 
     Attributes:
         name: The file's name without its extension.
-        digest: SHA-256 of the file's bytes: two runs with equal ones had the same questions.
+        digest: SHA-256 of the file's bytes; runs with equal digests had the same questions.
     """
 
     name: str
@@ -115,19 +115,19 @@ class GoldenSet:
 
 
 class _Entry(NamedTuple):
-    """One question as read, and its line in the file."""
+    """Raw question, and its line in the file."""
 
     line: int
     value: Any
 
 
 def load_golden(path: Path) -> GoldenSet:
-    """Return the golden set in a file: ``.yaml`` and ``.yml`` hold a list, all others one JSON object a line.
+    """Load a golden set: ``.yaml`` and ``.yml`` files hold a list, all others one JSON object per line.
 
     A question without an ``id`` gets one from the file's name and its line.
 
     Raises:
-        GoldenSetError: The file is missing or empty, or an entry cannot be used; the message names the line.
+        GoldenSetError: The file is missing or empty, or an entry is invalid; the message names the line.
     """
     try:
         content = path.read_bytes()
@@ -136,73 +136,73 @@ def load_golden(path: Path) -> GoldenSet:
         raise GoldenSetError(f"golden set {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise GoldenSetError(f"golden set {path}: not UTF-8 (byte {error.start})") from error
-    entries = _yaml_entries if path.suffix.lower() in (".yaml", ".yml") else _json_entries
+    entries = _read_yaml_entries if path.suffix.lower() in (".yaml", ".yml") else _read_json_entries
     questions: list[Question] = []
     lines: dict[str, int] = {}
     for line, value in entries(path, text):
-        question = _question(path, line, value)
+        question = _parse_question(path, line, value)
         if question.id in lines:
-            raise _fault(path, line, f"id {question.id!r} is that of line {lines[question.id]} already")
+            raise _make_error(path, line, f"id {question.id!r} is already used in line {lines[question.id]}")
         lines[question.id] = line
         questions.append(question)
     if not questions:
         raise GoldenSetError(
-            f"golden set {path}: no questions", hint="Write one JSON object a line: docs/evaluation.md."
+            f"golden set {path}: no questions", hint="Write one JSON object per line: docs/evaluation.md."
         )
     return GoldenSet(path.stem, tuple(questions), hashlib.sha256(content).hexdigest())
 
 
 def dump_golden(questions: Iterable[Question]) -> str:
-    """Return questions as JSON lines that `load_golden` reads, without what is empty."""
+    """Serialize questions as JSON lines for `load_golden`, without empty fields."""
     records = (question.model_dump(mode="json", exclude_defaults=True) for question in questions)
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
-def _json_entries(path: Path, text: str) -> Iterator[_Entry]:
+def _read_json_entries(path: Path, text: str) -> Iterator[_Entry]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
                 yield _Entry(number, json.loads(line))
             except ValueError as error:
-                raise _fault(path, number, f"no valid JSON ({error})") from error
+                raise _make_error(path, number, f"invalid JSON ({error})") from error
 
 
-def _yaml_entries(path: Path, text: str) -> Iterator[_Entry]:
+def _read_yaml_entries(path: Path, text: str) -> Iterator[_Entry]:
     loader = yaml.SafeLoader(text)
     try:
         root = loader.get_single_node()
         if root is None:
             return
         if not isinstance(root, yaml.SequenceNode):
-            raise _fault(path, 1, "a list of questions is wanted")
+            raise _make_error(path, 1, "expected a list of questions")
         for node in root.value:
             yield _Entry(node.start_mark.line + 1, loader.construct_object(node, deep=True))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or error
-        raise _fault(path, mark.line + 1 if mark else 1, f"no valid YAML ({problem})") from error
+        raise _make_error(path, mark.line + 1 if mark else 1, f"invalid YAML ({problem})") from error
     finally:
         loader.dispose()
 
 
-def _question(path: Path, line: int, value: Any) -> Question:  # noqa: ANN401  # whatever the file holds
+def _parse_question(path: Path, line: int, value: Any) -> Question:  # noqa: ANN401  # any parsed value
     if not isinstance(value, dict):
-        raise _fault(path, line, "an object with 'question' and 'answers' is wanted")
+        raise _make_error(path, line, "expected an object with 'question' and 'answers'")
     try:
         return Question.model_validate({"id": f"{path.stem}-{line}", **value})
     except ValidationError as error:
-        raise _fault(path, line, "; ".join(faults(error))) from error
+        raise _make_error(path, line, "; ".join(format_faults(error))) from error
 
 
-def faults(error: ValidationError) -> list[str]:
-    """Return what is wrong with a record, each with the key it is at."""
-    told = []
+def format_faults(error: ValidationError) -> list[str]:
+    """Return one message per validation error, with the path of its key."""
+    messages = []
     for fault in error.errors():
-        where = ".".join(str(key) for key in fault["loc"])
-        what = "no such key" if fault["type"] == "extra_forbidden" else fault["msg"].removeprefix("Value error, ")
-        told.append(f"{where}: {what}" if where else what)
-    return told
+        key_path = ".".join(str(key) for key in fault["loc"])
+        problem = "unknown key" if fault["type"] == "extra_forbidden" else fault["msg"].removeprefix("Value error, ")
+        messages.append(f"{key_path}: {problem}" if key_path else problem)
+    return messages
 
 
-def _fault(path: Path, line: int, what: str) -> GoldenSetError:
-    return GoldenSetError(f"golden set {path}, line {line}: {what}", hint="The format is in docs/evaluation.md.")
+def _make_error(path: Path, line: int, problem: str) -> GoldenSetError:
+    return GoldenSetError(f"golden set {path}, line {line}: {problem}", hint="The format is in docs/evaluation.md.")

@@ -1,8 +1,8 @@
-"""How good ranked results are: pure functions of results and of the places that were wanted.
+"""Retrieval metrics: pure functions of ranked results and targets.
 
-A result *covers* a place if it has a line of it, or is in it where the place is a whole file. It *is* a declaration if at
-least half of the result's own lines are the declaration's: decorators, comments and blank lines around it do no harm, a
-chunk or class in which it is one of many is not it.
+A result *covers* a target if it has a line of it, or is in its file where the target is a whole file. A result *is* a
+declaration if at least half of the result's own lines belong to it. So decorators, comments and blank lines around a
+declaration are harmless, but a class or chunk with many declarations does not match each of them.
 """
 
 import math
@@ -11,16 +11,16 @@ from typing import Final, NamedTuple, Protocol
 
 from .golden import Target
 
-_HALF = 0.5
+_MIN_OWN_SHARE = 0.5
 _RANKS: Final = (1, 5, 10)
 
 
-class Place(Protocol):
+class FileLines(Protocol):
     """Lines of a file, 1-based and inclusive."""
 
     @property
     def path(self) -> str:
-        """Seen from the repository's root."""
+        """Path relative to the repository root."""
         ...
 
     @property
@@ -34,135 +34,141 @@ class Place(Protocol):
         ...
 
 
-class Shown(NamedTuple):
-    """Lines of a file that a context shows."""
+class ContextLines(NamedTuple):
+    """Lines of one file that a context shows."""
 
     path: str
     lines: Set[int]
 
 
-Matches = Callable[[Place, Target], bool]
+Matches = Callable[[FileLines, Target], bool]
 
 
-def in_file(result: Place, target: Target) -> bool:
-    """Whether a result is in a target's file."""
+def is_in_file(result: FileLines, target: Target) -> bool:
+    """Return whether a result is in a target's file."""
     return result.path == target.path
 
 
-def covers(result: Place, target: Target) -> bool:
-    """Whether a result has a line of a target."""
+def has_target_line(result: FileLines, target: Target) -> bool:
+    """Return whether a result covers a target."""
     lines = target.lines
     in_lines = lines is None or (result.start_line < lines.stop and lines.start <= result.end_line)
     return result.path == target.path and in_lines
 
 
-def is_declaration(result: Place, target: Target) -> bool:
-    """Whether at least half of a result's lines are a target's."""
+def is_declaration(result: FileLines, target: Target) -> bool:
+    """Return whether at least half of a result's lines belong to a target."""
     lines = target.lines
     if result.path != target.path or lines is None:
         return result.path == target.path
     shared = min(result.end_line + 1, lines.stop) - max(result.start_line, lines.start)
-    return shared >= _HALF * (result.end_line + 1 - result.start_line)
+    return shared >= _MIN_OWN_SHARE * (result.end_line + 1 - result.start_line)
 
 
-def first_rank(results: Sequence[Place], targets: Sequence[Target], matches: Matches = covers) -> int | None:
+def find_first_rank(
+    results: Sequence[FileLines], targets: Sequence[Target], matches: Matches = has_target_line
+) -> int | None:
     """Return the rank, from 1, of the first result that matches a target; None if none does."""
     ranks = (rank for rank, result in enumerate(results, 1) if any(matches(result, target) for target in targets))
     return next(ranks, None)
 
 
-def hit(results: Sequence[Place], targets: Sequence[Target], k: int, matches: Matches = covers) -> float:
+def compute_hit(
+    results: Sequence[FileLines], targets: Sequence[Target], k: int, matches: Matches = has_target_line
+) -> float:
     """Return 1 if one of the first k results matches a target, else 0."""
-    return float(first_rank(results[:k], targets, matches) is not None)
+    return float(find_first_rank(results[:k], targets, matches) is not None)
 
 
-def reciprocal_rank(results: Sequence[Place], targets: Sequence[Target]) -> float:
+def compute_reciprocal_rank(results: Sequence[FileLines], targets: Sequence[Target]) -> float:
     """Return 1 / rank of the first result that covers a target; 0 if none does. Its mean over questions is the MRR."""
-    rank = first_rank(results, targets)
+    rank = find_first_rank(results, targets)
     return 1 / rank if rank else 0.0
 
 
-def recall(results: Sequence[Place], targets: Sequence[Target], k: int) -> float:
+def compute_recall(results: Sequence[FileLines], targets: Sequence[Target], k: int) -> float:
     """Return the share of the targets that one of the first k results covers."""
-    return sum(first_rank(results[:k], [target]) is not None for target in targets) / len(targets)
+    return sum(find_first_rank(results[:k], [target]) is not None for target in targets) / len(targets)
 
 
-def precision(results: Sequence[Place], targets: Sequence[Target], k: int) -> float:
-    """Return how many of the first k results cover a target, divided by k also where there are fewer results."""
-    return sum(any(covers(result, target) for target in targets) for result in results[:k]) / k
+def compute_precision(results: Sequence[FileLines], targets: Sequence[Target], k: int) -> float:
+    """Return the share of k results that cover a target; missing results count as wrong."""
+    return sum(any(has_target_line(result, target) for target in targets) for result in results[:k]) / k
 
 
-def ndcg(results: Sequence[Place], targets: Sequence[Target], k: int) -> float:
+def compute_ndcg(results: Sequence[FileLines], targets: Sequence[Target], k: int) -> float:
     """Return the normalised discounted cumulative gain of the first k results.
 
-    A target is found at the rank of the first result that covers it, with gain 1; several found at one rank count once.
-    The ideal order has a target at each of the first ranks. Source: Jarvelin and Kekalainen, Cumulated gain-based
-    evaluation of IR techniques (2002); which result finds which target is as semble's benchmark has it.
+    A target has gain 1 at the rank of the first result that covers it; several targets at one rank count once. The ideal
+    order has a target at each of the first ranks. Source: Jarvelin and Kekalainen, Cumulated gain-based evaluation of IR
+    techniques (2002). Results match targets as in semble's benchmark.
     """
-    ranks = {rank for target in targets if (rank := first_rank(results[:k], [target]))}
-    ideal = sum(_discount(rank) for rank in range(1, min(k, len(targets)) + 1))
-    return sum(map(_discount, ranks)) / ideal if ideal else 0.0
+    ranks = {rank for target in targets if (rank := find_first_rank(results[:k], [target]))}
+    ideal = sum(_compute_discount(rank) for rank in range(1, min(k, len(targets)) + 1))
+    return sum(map(_compute_discount, ranks)) / ideal if ideal else 0.0
 
 
-def line_coverage(shown: Iterable[Shown], targets: Sequence[Target]) -> float | None:
-    """Return the share of the targets' lines that are shown; None if no target has lines."""
+def compute_line_coverage(context: Iterable[ContextLines], targets: Sequence[Target]) -> float | None:
+    """Return the share of the targets' lines that a context shows; None if no target has lines."""
     wanted = {(target.path, line) for target in targets for line in target.lines or ()}
     if not wanted:
         return None
-    seen = {(one.path, line) for one in shown for line in one.lines}
+    seen = {(entry.path, line) for entry in context for line in entry.lines}
     return len(wanted & seen) / len(wanted)
 
 
-def percentile(values: Sequence[float], percent: float) -> float:
-    """Return a percentile by linear interpolation between the nearest ranks; 0 of nothing."""
+def compute_percentile(values: Sequence[float], percent: float) -> float:
+    """Return a percentile by linear interpolation between the nearest ranks; 0 without values."""
     if not values:
         return 0.0
     ordered = sorted(values)
-    place = (len(ordered) - 1) * percent / 100
-    below = math.floor(place)
+    position = (len(ordered) - 1) * percent / 100
+    below = math.floor(position)
     above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
 
 
-def retrieval_metrics(
-    results: Sequence[Place], answers: Sequence[Target], also: Sequence[Target], top_k: int
+def compute_retrieval_metrics(
+    results: Sequence[FileLines], answers: Sequence[Target], also: Sequence[Target], top_k: int
 ) -> dict[str, float]:
     """Return all metrics of the results of one question.
 
-    What is right but not needed (`also`) counts for the hits, the reciprocal rank and the precision; for nDCG such results
-    are passed over, and recall asks for the answers alone. For ``file_ndcg`` an answer is its whole file.
+    Optional targets (`also`) count for hits, reciprocal rank and precision. nDCG skips results that cover them, and recall
+    ignores them. For ``file_ndcg`` each answer is its whole file.
 
     Args:
         results: Best first.
-        answers: At least one.
-        also: See above.
-        top_k: How many results were asked for; metrics at higher ranks are left out.
+        answers: Required targets, at least one.
+        also: Optional targets.
+        top_k: Number of requested results; metrics at higher ranks are left out.
     """
     right = [*answers, *also]
-    needed = [result for result in results if _matters(result, answers, also)]
+    needed = [result for result in results if _is_counted(result, answers, also)]
     ranks = sorted({top_k, *(k for k in _RANKS if k <= top_k)})
-    found: dict[str, float] = {}
-    for name, matches in (("hit", covers), ("function_hit", is_declaration), ("file_hit", in_file)):
-        found |= {f"{name}@{k}": hit(results, right, k, matches) for k in ranks}
-    found["mrr"] = reciprocal_rank(results, right)
-    deepest = min(top_k, _RANKS[-1])
-    found[f"ndcg@{deepest}"] = ndcg(needed, answers, deepest)
+    metrics: dict[str, float] = {}
+    for name, matches in (("hit", has_target_line), ("function_hit", is_declaration), ("file_hit", is_in_file)):
+        metrics |= {f"{name}@{k}": compute_hit(results, right, k, matches) for k in ranks}
+    metrics["mrr"] = compute_reciprocal_rank(results, right)
+    depth = min(top_k, _RANKS[-1])
+    metrics[f"ndcg@{depth}"] = compute_ndcg(needed, answers, depth)
     files = [Target(path=path) for path in dict.fromkeys(answer.path for answer in answers)]
-    found[f"file_ndcg@{deepest}"] = ndcg(needed, files, deepest)
-    found |= {f"recall@{k}": recall(results, answers, k) for k in ranks}
-    found |= {f"precision@{k}": precision(results, right, k) for k in ranks}
-    return found
+    metrics[f"file_ndcg@{depth}"] = compute_ndcg(needed, files, depth)
+    metrics |= {f"recall@{k}": compute_recall(results, answers, k) for k in ranks}
+    metrics |= {f"precision@{k}": compute_precision(results, right, k) for k in ranks}
+    return metrics
 
 
-def latency(milliseconds: Sequence[float]) -> Mapping[str, float]:
-    """Return percentiles of the questions' times."""
-    return {f"ms_p{percent}": percentile(milliseconds, percent) for percent in (50, 90, 99)}
+def compute_latency(milliseconds: Sequence[float]) -> Mapping[str, float]:
+    """Return the 50th, 90th and 99th percentiles of the questions' times."""
+    return {f"ms_p{percent}": compute_percentile(milliseconds, percent) for percent in (50, 90, 99)}
 
 
-def _matters(result: Place, answers: Sequence[Target], also: Sequence[Target]) -> bool:
-    """Whether a result counts for nDCG: it is an answer, or wrong."""
-    return any(covers(result, target) for target in answers) or not any(covers(result, target) for target in also)
+def _is_counted(result: FileLines, answers: Sequence[Target], also: Sequence[Target]) -> bool:
+    """Return whether a result counts for nDCG: it covers an answer, or is wrong."""
+    return any(has_target_line(result, target) for target in answers) or not any(
+        has_target_line(result, target) for target in also
+    )
 
 
-def _discount(rank: int) -> float:
+def _compute_discount(rank: int) -> float:
     return 1 / math.log2(rank + 1)

@@ -1,4 +1,4 @@
-"""Ask an engine the questions of a golden set, and measure what comes."""
+"""Evaluation of an engine on a golden set."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,33 +12,33 @@ from coderag.errors import InvalidQueryError
 
 from .claims import AnswerChecker, make_judge
 from .coderag_engine import CoderagEngine
-from .engines import Engine, Look
+from .engines import ContextSet, SearchEngine
 from .golden import GoldenSet, Question, Target
-from .metrics import covers, latency, line_coverage, retrieval_metrics
-from .repository import Repository, anchor
+from .metrics import compute_latency, compute_line_coverage, compute_retrieval_metrics, has_target_line
+from .repository import Repository, resolve_targets
 from .runs import AnswerCheck, QuestionResult, RankedResult, Run
 
 TOP_K: Final = 10
 BUDGETS: Final = (8000,)
-_LAPS = 3  # times a question is asked; their median is its time
+_ROUNDS = 3  # repetitions per question; its time is their median
 
 _VERDICT_METRICS = ("answerable_accepted", "unanswerable_flagged", "intent_right")
 
 Progress = Callable[[int, int], None]
-"""Told how many questions are done, and of how many."""
+"""Called with the number of finished questions and the total."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How the questions are asked.
+    """Options of an evaluation run.
 
     Attributes:
-        top_k: Results a question.
-        budgets: Sizes of contexts in which the wanted lines are counted, in tokens; at least one.
-        answers: Whether answers in words are asked for too, and checked.
+        top_k: Results per question.
+        budgets: Token budgets of the contexts whose coverage is measured; at least one.
+        answers: Whether to generate and check answers, too.
 
     Raises:
-        InvalidQueryError: A number is out of its bounds.
+        InvalidQueryError: A number is out of range.
     """
 
     top_k: int = TOP_K
@@ -51,53 +51,56 @@ class Options:
             _check_bounds("a token budget", budget, MIN_TOKENS, MAX_TOKENS)
 
 
-def metric_names(options: Options) -> list[str]:
-    """Return the names of all metrics that a run may have."""
-    retrieval = retrieval_metrics((), (Target(path="any"),), (), options.top_k)
+def list_metric_names(options: Options) -> list[str]:
+    """Return the names of all metrics that a run can have."""
+    retrieval = compute_retrieval_metrics((), (Target(path="any"),), (), options.top_k)
     checked = ("citation_validity", "faithfulness") if options.answers else ()
     contexts = (f"coverage@{budget}" for budget in options.budgets)
-    return [*retrieval, *contexts, *_VERDICT_METRICS, *checked, *latency(())]
+    return [*retrieval, *contexts, *_VERDICT_METRICS, *checked, *compute_latency(())]
 
 
 def run_golden(
     golden: GoldenSet,
     repository: Repository,
-    engine: Engine,
+    engine: SearchEngine,
     options: Options | None = None,
     progress: Progress | None = None,
 ) -> Run:
-    """Return what an engine found for each question.
+    """Evaluate an engine on a golden set.
 
     Args:
         golden: The questions.
-        repository: What they are about, indexed.
-        engine: One for this repository.
-        options: How they are asked.
-        progress: Told after each question.
+        repository: The indexed repository that they are about.
+        engine: An engine over this repository.
+        options: Options of the run.
+        progress: Called after each question.
 
     Raises:
-        InvalidQueryError: None of the answers is in the repository, or the engine writes no answers and is to.
-        ModelError: A language model is configured and failed.
+        InvalidQueryError: No answer of the golden set is in the repository, or `options.answers` is set and the engine
+            cannot answer.
+        ModelError: The configured language model failed.
     """
     options = options or Options()
-    anchored = anchor(golden, repository)
+    anchored = resolve_targets(golden, repository)
     if not anchored.questions:
         wanted = anchored.stale[0].target.location
-        hint = "Give the repository that the questions are about with --repo."
+        hint = "Pass the repository that the questions are about with --repo."
         message = f"none of the answers of {golden.name} is in {repository.root}; the first is {wanted}"
         raise InvalidQueryError(message, hint=hint)
     checker = _make_checker(repository, engine) if options.answers else None
-    engine.search(anchored.questions[0].question, options.top_k)  # the first question loads the index
+    engine.search(
+        anchored.questions[0].question, options.top_k
+    )  # loads the index, so that the first question is not slower
     results = []
     for number, question in enumerate(anchored.questions, 1):
         results.append(_ask(question, repository, engine, options, checker))
         if progress:
             progress(number, len(anchored.questions))
-    asked = {"top_k": options.top_k, "budgets": tuple(map(str, options.budgets)), "answers": options.answers}
+    run_settings = {"top_k": options.top_k, "budgets": tuple(map(str, options.budgets)), "answers": options.answers}
     return Run(
         engine=engine.name,
         version=engine.version,
-        settings={**engine.settings, **asked},
+        settings={**engine.settings, **run_settings},
         golden=golden.name,
         golden_digest=golden.digest,
         repository=repository.name,
@@ -119,21 +122,21 @@ class _Answering:
         return self.checker.check(self.engine.ask(question))
 
 
-def _make_checker(repository: Repository, engine: Engine) -> _Answering:
+def _make_checker(repository: Repository, engine: SearchEngine) -> _Answering:
     if not isinstance(engine, CoderagEngine):
-        raise InvalidQueryError(f"the engine {engine.name} writes no answers", hint="Leave --answers out.")
+        raise InvalidQueryError(f"the engine {engine.name} cannot answer questions", hint="Leave out --answers.")
     return _Answering(engine, AnswerChecker(repository, make_judge(repository.rag.settings)))
 
 
 def _ask(
-    question: Question, repository: Repository, engine: Engine, options: Options, answering: _Answering | None
+    question: Question, repository: Repository, engine: SearchEngine, options: Options, answering: _Answering | None
 ) -> QuestionResult:
     laps = []
-    for _ in range(_LAPS):
+    for _ in range(_ROUNDS):
         start = time.perf_counter()
         results = engine.search(question.question, options.top_k)
         laps.append(1000 * (time.perf_counter() - start))
-    look = engine.look(question.question, options.budgets)
+    contexts = engine.build_contexts(question.question, options.budgets)
     answer = answering.check(question.question) if answering else None
     return QuestionResult(
         id=question.id,
@@ -146,47 +149,53 @@ def _ask(
         answers=question.answers,
         also=question.also,
         reference=question.reference,
-        results=tuple(_marked(result, question) for result in results),
-        detected_intent=look.intent,
-        evidence=look.evidence,
+        results=tuple(_mark_answers(result, question) for result in results),
+        detected_intent=contexts.intent,
+        evidence=contexts.evidence,
         ms=round(median(laps), 3),
-        metrics=_metrics(question, results, look, options, answer),
+        metrics=_compute_metrics(question, results, contexts, options, answer),
         answer=answer,
     )
 
 
-def _marked(result: RankedResult, question: Question) -> RankedResult:
-    """Return a result with the answers that it covers."""
-    answers = [place for place, target in enumerate(question.answers) if covers(result, target)]
-    also = [-1] if any(covers(result, target) for target in question.also) else []
+def _mark_answers(result: RankedResult, question: Question) -> RankedResult:
+    """Return a result with the positions of the answers that it covers."""
+    answers = [place for place, target in enumerate(question.answers) if has_target_line(result, target)]
+    also = [-1] if any(has_target_line(result, target) for target in question.also) else []
     return result.model_copy(update={"answers": (*answers, *also)})
 
 
-def _metrics(
-    question: Question, results: Sequence[RankedResult], look: Look, options: Options, answer: AnswerCheck | None
+def _compute_metrics(
+    question: Question,
+    results: Sequence[RankedResult],
+    contexts: ContextSet,
+    options: Options,
+    answer: AnswerCheck | None,
 ) -> Mapping[str, float]:
-    found: dict[str, float] = {}
+    metrics: dict[str, float] = {}
     if question.answers:
-        found |= retrieval_metrics(results, question.answers, question.also, options.top_k)
-        found |= _coverage(question.answers, look)
-        if look.evidence is not None:
-            found["answerable_accepted"] = float(look.evidence in ("found", "weak"))
-    elif look.evidence is not None:
-        found["unanswerable_flagged"] = float(look.evidence != "found")
-    if look.intent:
-        found["intent_right"] = float(look.intent == question.intent)
+        metrics |= compute_retrieval_metrics(results, question.answers, question.also, options.top_k)
+        metrics |= _compute_coverage(question.answers, contexts)
+        if contexts.evidence is not None:
+            metrics["answerable_accepted"] = float(contexts.evidence in ("found", "weak"))
+    elif contexts.evidence is not None:
+        metrics["unanswerable_flagged"] = float(contexts.evidence != "found")
+    if contexts.intent:
+        metrics["intent_right"] = float(contexts.intent == question.intent)
     if answer and answer.citations:
-        found["citation_validity"] = answer.verified / answer.citations
+        metrics["citation_validity"] = answer.verified / answer.citations
     if answer and answer.claims:
-        found["faithfulness"] = answer.supported / answer.claims
-    return {name: round(value, 6) for name, value in found.items()}
+        metrics["faithfulness"] = answer.supported / answer.claims
+    return {name: round(value, 6) for name, value in metrics.items()}
 
 
-def _coverage(answers: Sequence[Target], look: Look) -> dict[str, float]:
-    shares = {f"coverage@{budget}": line_coverage(shown, answers) for budget, shown in look.shown.items()}
+def _compute_coverage(answers: Sequence[Target], contexts: ContextSet) -> dict[str, float]:
+    shares = {
+        f"coverage@{budget}": compute_line_coverage(context, answers) for budget, context in contexts.lines.items()
+    }
     return {name: share for name, share in shares.items() if share is not None}
 
 
-def _check_bounds(name: str, value: int, least: int, most: int) -> None:
-    if not least <= value <= most:
-        raise InvalidQueryError(f"{name} is {value}; it must be from {least:,} to {most:,}")
+def _check_bounds(name: str, value: int, minimum: int, maximum: int) -> None:
+    if not minimum <= value <= maximum:
+        raise InvalidQueryError(f"{name} is {value}; it must be from {minimum:,} to {maximum:,}")

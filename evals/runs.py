@@ -1,4 +1,4 @@
-"""Runs: what an engine found for each question of a golden set, as plain data that is written to JSON and read again."""
+"""Runs: results of an engine for each question of a golden set, serialized as JSON."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,12 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from coderag.errors import InvalidQueryError
 from coderag.schema.vocabulary import Evidence, Intent
 
-from .golden import Target, faults
-from .metrics import latency
-from .statistics import Estimate, estimate
+from .golden import Target, format_faults
+from .metrics import compute_latency
+from .statistics import MeanEstimate, estimate
 
 Grouping = Literal["intent", "language", "tag", "repository"]
-"""What the questions of a run can be grouped by."""
+"""Field by which the questions of a run can be grouped."""
 
 SettingValue = str | int | float | bool | tuple[str, ...] | None
 
@@ -23,7 +23,7 @@ GROUPINGS: Final[tuple[Grouping, ...]] = get_args(Grouping)
 
 
 class RunFileError(InvalidQueryError):
-    """A file that is no run of this version."""
+    """File that is not a valid run of this version."""
 
 
 class _Record(BaseModel):
@@ -31,14 +31,14 @@ class _Record(BaseModel):
 
 
 class RankedResult(_Record):
-    """One result, as an engine ranked it.
+    """Ranked result of an engine.
 
     Attributes:
-        name: Qualified name of the declaration; empty where the engine knows none.
-        score: Comparable within one question only.
-        channels: Score in each channel that found it.
-        signals: What each ranking signal added.
-        answers: Which of the question's answers it covers, by position; -1 stands for one of ``also``.
+        name: Qualified name of the declaration; empty if the engine has none.
+        score: Score, comparable within one question only.
+        channels: Score in each channel that retrieved it.
+        signals: Contribution of each ranking signal.
+        answers: Positions of the question's answers that it covers; -1 stands for one of ``also``.
     """
 
     path: str
@@ -52,17 +52,17 @@ class RankedResult(_Record):
 
     @property
     def location(self) -> str:
-        """The place as ``path:start-end``."""
+        """Location as ``path:start-end``."""
         return f"{self.path}:{self.start_line}-{self.end_line}"
 
 
 class AnswerCheck(_Record):
-    """What was checked of an answer in words.
+    """Check of a generated answer.
 
     Attributes:
-        verified, citations: Citations that hold, and all.
-        supported, claims: Claims that the evidence supports, and all.
-        judge: Who judged the claims: ``words``, or the provider and model of the LLM.
+        verified, citations: Number of citations that hold, and of all.
+        supported, claims: Number of claims that the evidence supports, and of all.
+        judge: Judge of the claims: ``words``, or the provider and model of the LLM.
     """
 
     text: str
@@ -75,16 +75,16 @@ class AnswerCheck(_Record):
 
 
 class QuestionResult(_Record):
-    """What came of one question.
+    """Results and metrics of one question.
 
     Attributes:
-        intent: As labelled; ``detected_intent`` is what the engine took it for, empty where it tells none.
-        language: Of the file of the first answer; empty for an unanswerable question.
-        answers, also: As in the golden set, with the lines as they are in this repository.
-        results: Best first.
-        evidence: The engine's verdict; None where it gives none.
+        intent: Labelled intent; ``detected_intent`` is the engine's, empty if it detects none.
+        language: Language of the first answer's file; empty for an unanswerable question.
+        answers, also: Targets of the golden set, with their current lines in this repository.
+        results: Results, best first.
+        evidence: The engine's verdict; None if it gives none.
         ms: Median time of a search, in milliseconds.
-        metrics: By name, see `evals.metrics`; one that does not apply is missing.
+        metrics: Metrics by name, see `evals.metrics`; those that do not apply are missing.
     """
 
     id: str
@@ -104,8 +104,8 @@ class QuestionResult(_Record):
     metrics: Mapping[str, float] = {}
     answer: AnswerCheck | None = None
 
-    def groups(self, by: Grouping) -> tuple[str, ...]:
-        """Return the groups that it belongs to."""
+    def list_groups(self, by: Grouping) -> tuple[str, ...]:
+        """Return the groups that the question belongs to."""
         if by == "tag":
             return self.tags
         group = {"intent": str(self.intent), "language": self.language, "repository": self.repository}[by]
@@ -113,7 +113,7 @@ class QuestionResult(_Record):
 
 
 class StaleAnswer(_Record):
-    """An answer of the golden set that this repository does not have (any more)."""
+    """Answer of the golden set that this repository does not have, or no longer has."""
 
     question: str
     target: Target
@@ -121,18 +121,18 @@ class StaleAnswer(_Record):
 
 
 class Run(_Record):
-    """A golden set, asked of one engine.
+    """Evaluation of one engine on a golden set.
 
     Attributes:
-        engine: Its name, ``coderag``, ``bm25`` or ``semble``.
-        version: Of the engine.
-        settings: What the result depends on, flat: ``search.fusion``, ``embedding``, ``top_k`` ...
+        engine: Name of the engine: ``coderag``, ``bm25`` or ``semble``.
+        version: Version of the engine.
+        settings: Settings that affect the results, with dotted keys: ``search.fusion``, ``embedding``, ``top_k`` ...
         golden, golden_digest: Name and SHA-256 of the golden set.
-        revision: Commit of the repository; empty where there is none.
-        created: ISO 8601.
+        revision: Commit of the repository; empty if there is none.
+        created: Time of the run, ISO 8601.
         stale: Answers that were left out; a question with no other answer is in ``skipped``.
         skipped: Ids of questions that could not be measured.
-        index_seconds: Of the indexing in this run; 0 if there was an index.
+        index_seconds: Time of indexing in this run; 0 if the index existed.
     """
 
     format: Literal[1] = 1
@@ -151,39 +151,39 @@ class Run(_Record):
 
     @property
     def metric_names(self) -> list[str]:
-        """Names of the metrics that at least one question has, in the order of the first that has each."""
+        """Names of the metrics that at least one question has, in order of first occurrence."""
         return list(dict.fromkeys(name for question in self.questions for name in question.metrics))
 
-    def values(self, metric: str, where: Callable[[QuestionResult], bool] | None = None) -> list[float]:
-        """Return a metric's value for each question that has one and fulfils the condition."""
+    def get_values(self, metric: str, where: Callable[[QuestionResult], bool] | None = None) -> list[float]:
+        """Return a metric's values over the questions that have it and satisfy the condition."""
         return [
             question.metrics[metric]
             for question in self.questions
             if metric in question.metrics and (where is None or where(question))
         ]
 
-    def overall(self) -> dict[str, Estimate]:
+    def compute_overall(self) -> dict[str, MeanEstimate]:
         """Return each metric's mean over all questions, with its interval."""
-        return _estimates(self.questions)
+        return _compute_estimates(self.questions)
 
-    def by(self, grouping: Grouping) -> dict[str, dict[str, Estimate]]:
-        """Return each metric's mean for each group of questions, groups by name."""
-        return {group: _estimates(questions) for group, questions in self.grouped(grouping).items()}
+    def compute_by_group(self, grouping: Grouping) -> dict[str, dict[str, MeanEstimate]]:
+        """Return each metric's mean with its interval, for each group of questions in order of name."""
+        return {group: _compute_estimates(questions) for group, questions in self.group_questions(grouping).items()}
 
-    def grouped(self, grouping: Grouping) -> dict[str, list[QuestionResult]]:
-        """Return the questions of each group, groups by name."""
+    def group_questions(self, grouping: Grouping) -> dict[str, list[QuestionResult]]:
+        """Return the questions of each group, in order of name."""
         groups: dict[str, list[QuestionResult]] = defaultdict(list)
         for question in self.questions:
-            for group in question.groups(grouping):
+            for group in question.list_groups(grouping):
                 groups[group].append(question)
         return dict(sorted(groups.items()))
 
-    def latency(self) -> Mapping[str, float]:
+    def compute_latency(self) -> Mapping[str, float]:
         """Return percentiles of the questions' times in milliseconds: ``ms_p50``, ``ms_p90``, ``ms_p99``."""
-        return latency([question.ms for question in self.questions])
+        return compute_latency([question.ms for question in self.questions])
 
-    def calibration(self) -> dict[Evidence, tuple[int, int]]:
-        """Return for each verdict the number of answerable and of unanswerable questions that got it."""
+    def count_verdicts(self) -> dict[Evidence, tuple[int, int]]:
+        """Count the answerable and the unanswerable questions of each verdict."""
         verdicts: dict[Evidence, tuple[int, int]] = {}
         for verdict in get_args(Evidence):
             with_it = [question.unanswerable for question in self.questions if question.evidence == verdict]
@@ -191,12 +191,12 @@ class Run(_Record):
         return verdicts
 
     def to_json(self) -> str:
-        """Return the run as JSON, which `load_run` reads."""
+        """Serialize the run as JSON for `load_run`."""
         return self.model_dump_json(indent=1, exclude_defaults=True) + "\n"
 
     @classmethod
-    def joined(cls, runs: Sequence["Run"], name: str) -> "Run":
-        """Return runs of one engine over several repositories as one, whose questions tell their repository."""
+    def join(cls, runs: Sequence["Run"], name: str) -> "Run":
+        """Merge runs of one engine over several repositories."""
         first = runs[0]
         return first.model_copy(
             update={
@@ -213,10 +213,10 @@ class Run(_Record):
 
 
 def load_run(path: Path) -> Run:
-    """Return the run in a JSON file.
+    """Load a run from a JSON file.
 
     Raises:
-        RunFileError: The file cannot be read, or is no run.
+        RunFileError: The file cannot be read, or is not a valid run.
     """
     hint = "Write one with `coderag eval run GOLDEN --out FILE`."
     try:
@@ -224,12 +224,12 @@ def load_run(path: Path) -> Run:
     except OSError as error:
         raise RunFileError(f"run {path}: {error.strerror or error}", hint=hint) from error
     except ValidationError as error:
-        told = faults(error)
-        more = f" (and {len(told) - 3} more)" if len(told) > 3 else ""
-        raise RunFileError(f"run {path}: {'; '.join(told[:3])}{more}", hint=hint) from error
+        faults = format_faults(error)
+        more = f" (and {len(faults) - 3} more)" if len(faults) > 3 else ""
+        raise RunFileError(f"run {path}: {'; '.join(faults[:3])}{more}", hint=hint) from error
 
 
-def _estimates(questions: Iterable[QuestionResult]) -> dict[str, Estimate]:
+def _compute_estimates(questions: Iterable[QuestionResult]) -> dict[str, MeanEstimate]:
     values: dict[str, list[float]] = defaultdict(list)
     for question in questions:
         for name, value in question.metrics.items():

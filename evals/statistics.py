@@ -1,4 +1,4 @@
-"""How sure a mean is, and whether one run is better than another: the bootstrap.
+"""Bootstrap intervals of means and of paired differences.
 
 Source: B. Efron, Bootstrap Methods: Another Look at the Jackknife, 1979.
 """
@@ -15,8 +15,8 @@ CONFIDENCE: Final = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """A mean with its interval of 95 %.
+class MeanEstimate:
+    """Mean with its 95 % interval.
 
     Attributes:
         n: Number of values.
@@ -30,7 +30,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How much the second of two paired samples is above the first.
+    """Mean difference of two paired samples, second minus first.
 
     Attributes:
         mean, low, high: The mean difference with its interval.
@@ -47,17 +47,17 @@ class Difference:
 
     @property
     def is_gain(self) -> bool:
-        """Whether the whole interval is above zero."""
+        """True if the whole interval is above zero."""
         return self.low > 0
 
     @property
     def is_loss(self) -> bool:
-        """Whether the whole interval is below zero."""
+        """True if the whole interval is below zero."""
         return self.high < 0
 
 
-def estimate(values: Sequence[float], seed: int = 0) -> Estimate:
-    """Return the mean of at least one value with its interval: percentiles of the means of samples with replacement.
+def estimate(values: Sequence[float], seed: int = 0) -> MeanEstimate:
+    """Return the mean of at least one value with its percentile bootstrap interval.
 
     Raises:
         ValueError: There are no values.
@@ -65,32 +65,32 @@ def estimate(values: Sequence[float], seed: int = 0) -> Estimate:
     if not values:
         raise ValueError("no values")
     known = np.asarray(values, np.float64)
-    low, high = _interval(known, seed, CONFIDENCE)
-    return Estimate(float(known.mean()), low, high, len(known))
+    low, high = _compute_interval(known, seed, CONFIDENCE)
+    return MeanEstimate(float(known.mean()), low, high, len(known))
 
 
-def difference(
+def compute_difference(
     before: Sequence[float], after: Sequence[float], seed: int = 0, *, confidence: float = CONFIDENCE
 ) -> Difference:
-    """Return how much the values of `after` are above those of `before`, pair by pair.
+    """Return the mean paired difference, `after` minus `before`, with its bootstrap interval.
 
     Args:
         before, after: Values of the same questions in the same order, at least one.
-        seed: Of the resampling.
-        confidence: Share of the means of samples that the interval holds, 0 to 1.
+        seed: Seed of the resampling.
+        confidence: Confidence level of the interval, 0 to 1.
 
     Raises:
-        ValueError: There are no pairs, or not as many values in both.
+        ValueError: There are no pairs, or the lengths differ.
     """
     if len(before) != len(after) or not before:
         raise ValueError(f"{len(before)} and {len(after)} values make no pairs")
     gaps = np.asarray(after, np.float64) - np.asarray(before, np.float64)
-    low, high = _interval(gaps, seed, confidence)
+    low, high = _compute_interval(gaps, seed, confidence)
     return Difference(float(gaps.mean()), low, high, len(gaps), int((gaps > 0).sum()), int((gaps < 0).sum()))
 
 
-def _interval(values: NDArray[np.float64], seed: int, confidence: float) -> tuple[float, float]:
-    if values.min() == values.max():  # any sample has this mean
+def _compute_interval(values: NDArray[np.float64], seed: int, confidence: float) -> tuple[float, float]:
+    if values.min() == values.max():  # every sample has this mean
         return float(values[0]), float(values[0])
     random = np.random.default_rng(seed)
     n = len(values)

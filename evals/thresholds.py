@@ -1,4 +1,4 @@
-"""What a run must reach, so that a build can fail: ``hit@5=0.85`` on the command line, or a TOML table a golden set."""
+"""Thresholds that a run must meet: ``hit@5=0.85`` on the command line, or one TOML table per golden set."""
 
 import re
 import tomllib
@@ -10,26 +10,26 @@ from coderag.errors import InvalidQueryError
 
 from .runs import Run
 
-_WRITTEN = re.compile(r"([\w@]+)\s*=\s*(\d*\.?\d+)")
+_THRESHOLD = re.compile(r"([\w@]+)\s*=\s*(\d*\.?\d+)")
 _TIME = re.compile(r"ms_p\d+\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The least that a metric's mean over all questions may be; of a time (``ms_p50``), the most."""
+    """Minimum of a metric's mean over all questions; for a time (``ms_p50``), the maximum."""
 
     metric: str
     value: float
 
     @property
     def is_upper(self) -> bool:
-        """Whether more is worse."""
+        """True if the threshold is a maximum."""
         return _TIME.match(self.metric) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """A threshold that a run did not reach, and what it has instead."""
+    """Threshold that a run misses, with the run's value."""
 
     threshold: Threshold
     reached: float
@@ -40,58 +40,58 @@ class Miss:
 
 
 def parse_threshold(text: str) -> Threshold:
-    """Return a threshold written as ``METRIC=VALUE``.
+    """Parse a threshold written as ``METRIC=VALUE``.
 
     Raises:
-        InvalidQueryError: It is written otherwise.
+        InvalidQueryError: The text is not a threshold.
     """
-    match = _WRITTEN.fullmatch(text.strip())
+    match = _THRESHOLD.fullmatch(text.strip())
     if match is None:
-        raise InvalidQueryError(f"{text!r} is no threshold", hint="Write METRIC=VALUE, as in hit@5=0.85.")
+        raise InvalidQueryError(f"{text!r} is not a threshold", hint="Write METRIC=VALUE, for example hit@5=0.85.")
     return Threshold(match[1], float(match[2]))
 
 
 def load_thresholds(path: Path, golden: str) -> list[Threshold]:
-    """Return the thresholds for a golden set: those of the table with its name.
+    """Load the thresholds of a golden set from the table with its name.
 
     Raises:
-        InvalidQueryError: The file cannot be read, or has no such table.
+        InvalidQueryError: The file cannot be read, or has no table for the golden set.
     """
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InvalidQueryError(f"thresholds {path}: {error.strerror or error}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidQueryError(f"thresholds {path}: no valid TOML ({error})") from error
+        raise InvalidQueryError(f"thresholds {path}: invalid TOML ({error})") from error
     table = tables.get(golden)
     if not isinstance(table, dict):
         raise InvalidQueryError(
-            f"thresholds {path}: no table [{golden}]", hint=f"It has {', '.join(tables) or 'none'}."
+            f"thresholds {path}: no table [{golden}]", hint=f"Available tables: {', '.join(tables) or 'none'}."
         )
     wrong = [name for name, value in table.items() if isinstance(value, bool) or not isinstance(value, int | float)]
     if wrong:
-        raise InvalidQueryError(f"thresholds {path}: [{golden}] {wrong[0]}: a number is wanted")
+        raise InvalidQueryError(f"thresholds {path}: [{golden}] {wrong[0]}: expected a number")
     return [Threshold(name, float(value)) for name, value in table.items()]
 
 
 def check_metrics(thresholds: Sequence[Threshold], known: Sequence[str]) -> None:
-    """Refuse a threshold for a metric that no run has.
+    """Reject thresholds for metrics that are not known.
 
     Raises:
-        InvalidQueryError: There is no such metric.
+        InvalidQueryError: A threshold names an unknown metric.
     """
     unknown = [threshold.metric for threshold in thresholds if threshold.metric not in known]
     if unknown:
-        raise InvalidQueryError(f"the run has no metric {unknown[0]!r}", hint=f"It has {', '.join(known)}.")
+        raise InvalidQueryError(f"the run has no metric {unknown[0]!r}", hint=f"Available metrics: {', '.join(known)}.")
 
 
-def missed(run: Run, thresholds: Sequence[Threshold]) -> list[Miss]:
-    """Return the thresholds that a run does not reach.
+def find_misses(run: Run, thresholds: Sequence[Threshold]) -> list[Miss]:
+    """Return the thresholds that a run misses.
 
     Raises:
-        InvalidQueryError: The run has no such metric.
+        InvalidQueryError: The run lacks the metric of a threshold.
     """
-    reached = {name: one.mean for name, one in run.overall().items()} | dict(run.latency())
+    reached = {name: estimate.mean for name, estimate in run.compute_overall().items()} | dict(run.compute_latency())
     check_metrics(thresholds, list(reached))
     misses = []
     for threshold in thresholds:

@@ -1,8 +1,8 @@
-"""Which weights and sizes suit a repository better than the defaults: searched on half of its questions, judged on the other.
+"""Tuning of search weights and sizes for a repository, on one half of its questions, judged on the other.
 
-Coordinate descent: one setting after the other is tried at a few values, and the best one kept, until a whole round changes
-nothing or the time is up. The order of the settings is drawn anew for each round. What is searched on knows nothing of what
-is judged on: questions with a common answer are on the same side.
+Coordinate descent: each setting in turn is tried at a few values and keeps the best, until a round changes nothing or the
+time is up. Each round shuffles the settings. Questions with a common answer are in the same half, so the judging half is
+independent of the search.
 """
 
 import random
@@ -18,34 +18,34 @@ from coderag.errors import InvalidQueryError
 from coderag.schema.search import SearchHit
 
 from .golden import GoldenSet, Question
-from .metrics import hit, is_declaration, ndcg
-from .repository import Repository, anchor
-from .statistics import Difference, difference
+from .metrics import compute_hit, compute_ndcg, is_declaration
+from .repository import Repository, resolve_targets
+from .statistics import Difference, compute_difference
 
-FEWEST_QUESTIONS: Final = 20
+MIN_QUESTIONS: Final = 20
 TOP_K: Final = 10
-_FIRST = 5
+_HIT_RANK = 5
 _FACTORS: Final = (0.0, 0.35, 0.6, 0.8, 1.25, 1.6, 2.5)
 _SIZES: Final[Mapping[str, Sequence[Any]]] = {"max_per_file": (1, 2, 3, 4, 6), "fusion": ("scores", "rrf")}
-_LEAST_STEP = 0.004  # gain on the questions that are searched on, below which a change is not worth a setting
+_MIN_GAIN = 0.004  # gain on the searched questions below which a change is not worth a setting
 
 Progress = Callable[[int, float, float], None]
-"""Told after each trial: how many there were, what the best reaches, and the share of the time that is used up."""
+"""Called after each trial with the number of trials, the best mean, and the share of the time used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """What a search found.
+    """Result of a tuning run.
 
     Attributes:
-        changes: Keys of the section ``search`` with the values found; empty if the present ones are best.
-        searched, judged: Number of questions on either side.
-        before, after: Mean over the questions that judge, with the present settings and with those found.
-        gain: The difference on them, question by question.
-        searched_gain: The same on the questions that chose the values, which flatters them.
-        trials: Settings that were tried.
-        finished: Whether the search ended by itself, and not because its time was up.
-        seconds: That it took.
+        changes: New values by key of the section ``search``; empty if the current settings are best.
+        searched, judged: Number of questions in each half.
+        before, after: Mean over the judging half, with the current and the tuned settings.
+        gain: Paired difference on the judging half.
+        searched_gain: Gain on the searched half, which is biased upwards.
+        trials: Number of settings that were tried.
+        finished: Whether the search converged before its time was up.
+        seconds: Time of the search.
     """
 
     changes: Mapping[str, Any]
@@ -61,48 +61,46 @@ class Tuning:
 
     @property
     def is_sure(self) -> bool:
-        """Whether something was found, and the whole interval of its gain is above zero."""
+        """True if settings changed and the whole interval of the gain is above zero."""
         return bool(self.changes) and self.gain.is_gain
 
 
 def tune(
     golden: GoldenSet, repository: Repository, *, budget_s: float, seed: int = 0, progress: Progress | None = None
 ) -> Tuning:
-    """Search settings for a repository.
+    """Tune the search settings of a repository.
 
-    What is raised is the mean of nDCG@10 and of whether the declaration itself is among the first five results.
+    The objective is the mean of nDCG@10 and function_hit@5.
 
     Args:
-        golden: Questions about the repository; those without an answer are left out.
-        repository: The repository, indexed; its settings are where the search begins.
-        budget_s: When to end, in seconds. A search that ends before is the same on every machine.
-        seed: Of the split and of the order in which settings are tried.
-        progress: Told after each trial.
+        golden: Questions about the repository; unanswerable ones are left out.
+        repository: The indexed repository; the search starts from its settings.
+        budget_s: Time limit in seconds. A search that converges earlier has the same result on every machine.
+        seed: Seed of the split and of the order of settings.
+        progress: Called after each trial.
 
     Raises:
         InvalidQueryError: There are too few questions to tell a gain from chance.
     """
-    questions = [question for question in anchor(golden, repository).questions if question.answers]
-    if len(questions) < FEWEST_QUESTIONS:
-        message = (
-            f"{len(questions)} questions with an answer here are too few to tune on; {FEWEST_QUESTIONS} is the least"
-        )
-        hint = "`coderag eval mine` makes more of the repository's history and tests; a hundred show small gains."
+    questions = [question for question in resolve_targets(golden, repository).questions if question.answers]
+    if len(questions) < MIN_QUESTIONS:
+        message = f"{len(questions)} answerable questions are too few to tune on; the minimum is {MIN_QUESTIONS}"
+        hint = "Mine more with `coderag eval mine`; small gains need about a hundred."
         raise InvalidQueryError(message, hint=hint)
     searched, judged = split(questions, seed)
     if not searched or not judged:
-        raise InvalidQueryError("all questions have the same answer, so none is left to judge by")
+        raise InvalidQueryError("all questions have the same answer, so they cannot be split into two halves")
     search = _Search(repository, searched, budget_s, seed, progress)
     best = search.run()
     start = repository.rag.settings.search
-    before, after = (_values(repository, settings, judged) for settings in (start, best))
+    before, after = (_score_questions(repository, settings, judged) for settings in (start, best))
     return Tuning(
-        changes=_changes(start, best),
+        changes=_diff_settings(start, best),
         searched=len(searched),
         judged=len(judged),
         before=fmean(before),
         after=fmean(after),
-        gain=difference(before, after, seed),
+        gain=compute_difference(before, after, seed),
         searched_gain=search.reached - search.began,
         trials=search.trials,
         finished=search.finished,
@@ -111,7 +109,7 @@ def tune(
 
 
 def split(questions: Sequence[Question], seed: int) -> tuple[list[Question], list[Question]]:
-    """Return two halves of questions; those with the same first answer are in the same one, and intents are spread."""
+    """Split questions into halves: equal first answers stay together, and intents are balanced."""
     groups: dict[tuple[str, str | int | None], list[Question]] = defaultdict(list)
     for question in questions:
         first = question.answers[0]
@@ -144,70 +142,70 @@ class _Search:
 
     def run(self) -> SearchSettings:
         best = start = self.repository.rag.settings.search
-        self.began = self.reached = self._mean(best)
+        self.began = self.reached = self._measure_mean(best)
         order = random.Random(self.seed)
         while not self.finished and self._has_time:
             before = best
             names = [*WEIGHTED_SIGNALS, *_SIZES]
             order.shuffle(names)
             for name in names:
-                best = self._best_value(best, name)
+                best = self._choose_value(best, name)
             self.finished = self._has_time and (best == before or self._is_perfect)
-        return self._without_idle(best, start)
+        return self._drop_idle_changes(best, start)
 
     @property
     def _is_perfect(self) -> bool:
-        return self.reached + _LEAST_STEP >= 1
+        return self.reached + _MIN_GAIN >= 1
 
     @property
     def _has_time(self) -> bool:
         return self.seconds < self.budget_s
 
-    def _best_value(self, settings: SearchSettings, name: str) -> SearchSettings:
-        """Return the settings with the value of one that reaches most, if that is enough more to be worth it."""
-        best, reached = settings, self.reached + _LEAST_STEP
-        for other in _others(settings, name):
+    def _choose_value(self, settings: SearchSettings, name: str) -> SearchSettings:
+        """Return the settings with the best value of one setting, if its gain is large enough."""
+        best, reached = settings, self.reached + _MIN_GAIN
+        for other in _list_alternatives(settings, name):
             if self._is_perfect or not self._has_time:
                 break
-            mean = self._mean(other)
+            mean = self._measure_mean(other)
             if mean > reached:
                 best, reached = other, mean
         if best is not settings:
             self.reached = reached
         return best
 
-    def _without_idle(self, settings: SearchSettings, start: SearchSettings) -> SearchSettings:
-        """Return the settings without changes that gain nothing any more, now that there are others."""
+    def _drop_idle_changes(self, settings: SearchSettings, start: SearchSettings) -> SearchSettings:
+        """Drop changes of weights that no longer gain anything beside the later changes."""
         for name in WEIGHTED_SIGNALS:
-            other = _with_factor(settings, name, start.weights.get(name, 1.0))
-            if other != settings and (mean := self._mean(other)) >= self.reached:
+            other = _set_factor(settings, name, start.weights.get(name, 1.0))
+            if other != settings and (mean := self._measure_mean(other)) >= self.reached:
                 settings, self.reached = other, mean
         return settings
 
-    def _mean(self, settings: SearchSettings) -> float:
-        mean = fmean(_values(self.repository, settings, self.questions))
+    def _measure_mean(self, settings: SearchSettings) -> float:
+        mean = fmean(_score_questions(self.repository, settings, self.questions))
         self.trials += 1
         if self.progress:
             self.progress(self.trials, max(mean, self.reached), min(1.0, self.seconds / self.budget_s))
         return mean
 
 
-def _others(settings: SearchSettings, name: str) -> list[SearchSettings]:
-    """Return the settings with each other value of one."""
+def _list_alternatives(settings: SearchSettings, name: str) -> list[SearchSettings]:
+    """Return the settings with each alternative value of one setting."""
     if name in _SIZES:
         return [settings.model_copy(update={name: value}) for value in _SIZES[name] if value != getattr(settings, name)]
     present = settings.weights.get(name, 1.0)
-    return [_with_factor(settings, name, value) for value in (*_FACTORS, 1.0) if value != present]
+    return [_set_factor(settings, name, value) for value in (*_FACTORS, 1.0) if value != present]
 
 
-def _with_factor(settings: SearchSettings, name: str, factor: float) -> SearchSettings:
+def _set_factor(settings: SearchSettings, name: str, factor: float) -> SearchSettings:
     weights: dict[str, float] = {known: value for known, value in settings.weights.items() if known != name}
     if factor != 1.0:
         weights[name] = factor
     return settings.model_copy(update={"weights": dict(sorted(weights.items()))})
 
 
-def _changes(start: SearchSettings, best: SearchSettings) -> dict[str, Any]:
+def _diff_settings(start: SearchSettings, best: SearchSettings) -> dict[str, Any]:
     before, after = start.model_dump(mode="json"), best.model_dump(mode="json")
     return {key: value for key, value in after.items() if value != before[key]}
 
@@ -218,12 +216,12 @@ class _Place(NamedTuple):
     end_line: int
 
 
-def _values(repository: Repository, settings: SearchSettings, questions: Sequence[Question]) -> list[float]:
+def _score_questions(repository: Repository, settings: SearchSettings, questions: Sequence[Question]) -> list[float]:
     rag = repository.rag.with_search(settings)
-    return [_value(rag.search(question.question, top_k=TOP_K), question) for question in questions]
+    return [_score_question(rag.search(question.question, top_k=TOP_K), question) for question in questions]
 
 
-def _value(hits: Sequence[SearchHit], question: Question) -> float:
-    places = [_Place(str(found.path), found.start_line, found.end_line) for found in hits]
+def _score_question(hits: Sequence[SearchHit], question: Question) -> float:
+    places = [_Place(str(result.path), result.start_line, result.end_line) for result in hits]
     right = [*question.answers, *question.also]
-    return (ndcg(places, question.answers, TOP_K) + hit(places, right, _FIRST, is_declaration)) / 2
+    return (compute_ndcg(places, question.answers, TOP_K) + compute_hit(places, right, _HIT_RANK, is_declaration)) / 2

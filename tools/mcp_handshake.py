@@ -25,7 +25,7 @@ CLIENT = {"name": "handshake", "version": "1"}
 
 def main() -> None:
     """Write the file."""
-    replies = asyncio.run(server_replies())
+    replies = asyncio.run(collect_replies())
     text = json.dumps(replies, indent=1, ensure_ascii=False) + "\n"
     HANDSHAKE_FILE.write_text(
         text.replace(f'"version": "{__version__}"', f'"version": "{VERSION_PLACEHOLDER}"'), encoding="utf-8"
@@ -33,7 +33,7 @@ def main() -> None:
     print(f"{HANDSHAKE_FILE}: {len(text)} characters")
 
 
-async def server_replies() -> dict[str, dict[str, dict[str, object]]]:
+async def collect_replies() -> dict[str, dict[str, dict[str, object]]]:
     """Return what the server answers, by profile, method and protocol version."""
     return {
         profile: {
@@ -62,9 +62,11 @@ def discover_params(version: str) -> dict[str, Any]:
 
 async def ask_server(profile: str, method: str, params: dict[str, Any]) -> object:
     """Return the result of one request to the server, in a session of its own."""
-    near, far = socket.socketpair()
-    reader, writer = await asyncio.open_connection(sock=near)
-    session = asyncio.create_task(serve_lines(_no_workspace, *await asyncio.open_connection(sock=far), token=None))
+    client_end, server_end = socket.socketpair()
+    reader, writer = await asyncio.open_connection(sock=client_end)
+    session = asyncio.create_task(
+        serve_lines(_refuse_workspace, *await asyncio.open_connection(sock=server_end), token=None)
+    )
     hello = {"coderag": 1, "root": str(Path.cwd()), "tools": profile}
     request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     writer.write(b"".join(json.dumps(message).encode() + b"\n" for message in (hello, request)))
@@ -75,7 +77,7 @@ async def ask_server(profile: str, method: str, params: dict[str, Any]) -> objec
     return reply.get("result", reply)
 
 
-def _no_workspace() -> Workspace:
+def _refuse_workspace() -> Workspace:
     raise StoreError("no repositories are needed for a handshake")
 
 

@@ -1,1 +1,1 @@
-"""How many of a question's lines are seen for how many tokens: CodeRAG, and an agent that greps and reads."""
+"""Recall of answer lines by tokens spent: CodeRAG against agents that grep and read."""

@@ -1,4 +1,4 @@
-"""`python -m evals.efficiency`: the lines of an answer that are seen for the tokens spent, CodeRAG against grep and read."""
+"""`python -m evals.efficiency`: recall of answer lines by tokens spent, CodeRAG against grep and read."""
 
 import argparse
 import sys
@@ -14,21 +14,21 @@ from coderag.errors import CodeRAGError, IngestionError, InvalidQueryError
 from ..golden import GoldenSet, load_golden  # noqa: TID252  # installed, it has another name
 from ..repository import Repository  # noqa: TID252  # installed, it has another name
 from .measuring import measure
-from .plot import drawn
-from .report import Record, markdown
-from .sets import SETS, Subject, subjects
+from .plot import draw_plot
+from .report import BenchmarkRecord, format_report
+from .sets import SETS, Subject, list_subjects
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status: 0, or 1 if something could not be asked."""
-    options = _parser().parse_args(arguments)
+    """Run the command and return its exit status: 0, or 1 if a golden set is missing."""
+    options = _build_parser().parse_args(arguments)
     try:
-        record, missing = (_joined(options.redraw), []) if options.redraw else _measure(options)
-        print(markdown(record))
-        _keep(options.out, record)
+        record, missing = (_join_records(options.redraw), []) if options.redraw else _measure(options)
+        print(format_report(record))
+        _save_record(options.out, record)
         if options.out:
-            (options.out / "efficiency.md").write_text(markdown(record), encoding="utf-8")
-            (options.out / "efficiency.svg").write_text(drawn(record.questions), encoding="utf-8")
+            (options.out / "efficiency.md").write_text(format_report(record), encoding="utf-8")
+            (options.out / "efficiency.svg").write_text(draw_plot(record.questions), encoding="utf-8")
     except (CodeRAGError, OSError) as error:
         hint = getattr(error, "hint", "")
         print(f"error: {error}" + (f"\nhint: {hint}" if hint else ""), file=sys.stderr)
@@ -38,31 +38,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if missing else 0
 
 
-def _joined(paths: Sequence[Path]) -> Record:
-    """Return earlier records as one."""
-    joined = Record(version=__version__)
+def _join_records(paths: Sequence[Path]) -> BenchmarkRecord:
+    """Merge earlier records."""
+    merged = BenchmarkRecord(version=__version__)
     for path in paths:
         try:
-            record = Record.model_validate_json(path.read_text(encoding="utf-8"))
+            record = BenchmarkRecord.model_validate_json(path.read_text(encoding="utf-8"))
         except ValidationError as error:
             raise InvalidQueryError(
-                f"{path} is no record of this command: {error.error_count()} faults in it"
+                f"{path} is not a record of this command: {error.error_count()} validation errors"
             ) from error
-        joined = Record(
+        merged = BenchmarkRecord(
             version=record.version,
-            questions=[*joined.questions, *record.questions],
-            left_out=joined.left_out + record.left_out,
+            questions=[*merged.questions, *record.questions],
+            left_out=merged.left_out + record.left_out,
         )
-    return joined
+    return merged
 
 
-def _measure(options: argparse.Namespace) -> tuple[Record, list[str]]:
-    record = Record(version=__version__)
+def _measure(options: argparse.Namespace) -> tuple[BenchmarkRecord, list[str]]:
+    record = BenchmarkRecord(version=__version__)
     missing: list[str] = []
-    for subject in _subjects(options):
+    for subject in _select_subjects(options):
         try:
-            folder = subject.place()
-        except IngestionError as error:  # the others can still be measured
+            folder = subject.get_folder()
+        except IngestionError as error:  # measure the rest
             missing.append(f"{subject.golden.name}: {error}")
             continue
         repository = Repository.open(
@@ -75,41 +75,46 @@ def _measure(options: argparse.Namespace) -> tuple[Record, list[str]]:
         record.questions += measured.questions
         record.left_out += measured.left_out
         print(f"{subject.golden.name}: {len(measured.questions)} questions", file=sys.stderr, flush=True)
-        _keep(options.out, record)  # so that an interrupted run is not lost
+        _save_record(options.out, record)  # so that an interrupted run keeps its results
     if not record.questions:
-        raise IngestionError("; ".join(missing) or "none of the questions has lines among its answers")
+        raise IngestionError("; ".join(missing) or "no question has an answer with lines")
     return record, missing
 
 
-def _subjects(options: argparse.Namespace) -> Iterable[Subject]:
+def _select_subjects(options: argparse.Namespace) -> Iterable[Subject]:
     if options.golden:
         golden: GoldenSet = load_golden(options.golden)
         return [Subject(golden, lambda: options.repo, options.trees / "efficiency" / golden.name)]
-    chosen = subjects(options.set, options.repo, options.trees, options.clones)
-    return [one for one in chosen if not options.only or one.golden.name in options.only]
+    chosen = list_subjects(options.set, options.repo, options.trees, options.clones)
+    return [subject for subject in chosen if not options.only or subject.golden.name in options.only]
 
 
-def _keep(folder: Path | None, record: Record) -> None:
+def _save_record(folder: Path | None, record: BenchmarkRecord) -> None:
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "efficiency.json").write_text(record.model_dump_json() + "\n", encoding="utf-8")
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m evals.efficiency", description=__doc__)
     add = parser.add_argument
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--set", choices=SETS, default="coderag", help="golden sets of this repository (%(default)s)")
-    which.add_argument("--golden", type=Path, help="a golden set of your own about --repo")
+    which.add_argument("--golden", type=Path, help="golden set of your own about --repo")
     which.add_argument(
-        "--redraw", type=Path, nargs="+", metavar="JSON", help="report on earlier efficiency.json again, as one"
+        "--redraw", type=Path, nargs="+", metavar="JSON", help="report on earlier efficiency.json files, merged"
     )
-    add("--repo", type=Path, default=Path(), help="checkout of this repository, or the one of --golden (%(default)s)")
-    add("--only", nargs="+", metavar="NAME", help="only these of the set")
+    add(
+        "--repo",
+        type=Path,
+        default=Path(),
+        help="checkout of this repository, or the repository of --golden (%(default)s)",
+    )
+    add("--only", nargs="+", metavar="NAME", help="only these golden sets")
     add(
         "--clones",
         type=Path,
-        help="folder of git clones (owner+name or name) of the projects; else they are downloaded",
+        help="folder of git clones of the projects, owner+name or name (default: download them)",
     )
     add("--trees", type=Path, default=Path(tempfile.gettempdir()) / "coderag-projects",
         help="folder for the projects' files and for indexes (%(default)s)")  # fmt: skip

@@ -1,4 +1,4 @@
-"""Curves of recall by tokens spent, and how many tokens a recall takes, with intervals over the questions.
+"""Curves of recall by tokens spent, and the tokens for equal recall, with intervals over the questions.
 
 Source of the intervals: B. Efron, Bootstrap Methods: Another Look at the Jackknife, 1979. All curves are resampled with the
 same questions, so that differences and ratios are paired.
@@ -12,68 +12,68 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..statistics import CONFIDENCE, RESAMPLES  # noqa: TID252  # installed, it has another name
-from .measuring import Spent
+from .measuring import QuestionRecall
 from .spending import BUDGETS
 
 REFERENCES: Final = (8_000, 32_000)
-"""The budgets at which the best of those who grep sets the recall that the others are to reach."""
+"""Budgets at which the best grep curve sets the recall that others must reach."""
 
 GREP: Final = "grep"
-"""What the names of curves that grep begin with."""
+"""Prefix of the names of curves of agents that grep."""
 
-_DIGITS = 9  # of a mean: beyond them is the error of adding up
+_DIGITS = 9  # beyond them, means differ by rounding only
 
 Values = NDArray[np.float64]
 
 
 class Range(NamedTuple):
-    """A value with its interval of 95 %; infinite where a recall is not reached within the largest budget."""
+    """Value with its 95 % interval; infinite if a recall is not reached within the largest budget."""
 
     value: float
     low: float
     high: float
 
 
-class Reached(NamedTuple):
-    """What a recall costs on one curve.
+class RecallCost(NamedTuple):
+    """Cost of a recall on one curve.
 
     Attributes:
-        tokens: That it takes.
-        ratio: How many times as many the best curve that greps takes; above 1 this one is cheaper.
+        tokens: Tokens for the recall.
+        ratio: Tokens of the best grep curve divided by these; above 1, this curve is cheaper.
     """
 
     tokens: Range
     ratio: Range
 
 
-def by_curve(questions: Sequence[Spent]) -> dict[str, Values]:
-    """Return the recall of each curve, a row a question and a column a budget."""
-    return {name: np.array([one.recall[name] for one in questions]) for name in questions[0].recall}
+def collect_curves(questions: Sequence[QuestionRecall]) -> dict[str, Values]:
+    """Return the recall of each curve, shape (questions, budgets)."""
+    return {name: np.array([question.recall[name] for question in questions]) for name in questions[0].recall}
 
 
-def means(values: Values) -> list[Range]:
+def compute_means(values: Values) -> list[Range]:
     """Return the mean of each column with its interval."""
-    resampled = np.array([values[rows].mean(axis=0) for rows in _samples(len(values))])
-    return [_range(float(mean), column) for mean, column in zip(values.mean(axis=0), resampled.T, strict=True)]
+    resampled = np.array([values[rows].mean(axis=0) for rows in _draw_samples(len(values))])
+    return [_compute_range(float(mean), column) for mean, column in zip(values.mean(axis=0), resampled.T, strict=True)]
 
 
-def best_grep(curves: Mapping[str, Values], budget: int) -> str:
-    """Return the curve of those who grep with the highest recall at a budget; of equals the one that is higher elsewhere."""
+def find_best_grep(curves: Mapping[str, Values], budget: int) -> str:
+    """Return the grep curve with the highest recall at a budget; the mean over all budgets breaks ties."""
     column = BUDGETS.index(budget)
 
-    def goodness(name: str) -> tuple[float, float]:
+    def rank_curve(name: str) -> tuple[float, float]:
         return round(float(curves[name][:, column].mean()), _DIGITS), float(curves[name].mean())
 
-    return max((name for name in curves if name.startswith(GREP)), key=goodness)
+    return max((name for name in curves if name.startswith(GREP)), key=rank_curve)
 
 
-def tokens_for(recall: float, mean_recall: Sequence[float] | Values, budgets: Sequence[int] = BUDGETS) -> float:
-    """Return how many tokens a recall takes: between two budgets along the logarithm, infinite if it is never reached.
+def interpolate_tokens(recall: float, mean_recall: Sequence[float] | Values, budgets: Sequence[int] = BUDGETS) -> float:
+    """Return the tokens for a recall, interpolated log-linearly between budgets; infinite if it is never reached.
 
     Args:
-        recall: 0 to 1; one that the smallest budget reaches takes that budget.
-        mean_recall: At each budget.
-        budgets: In rising order.
+        recall: 0 to 1; if the smallest budget reaches it, the result is that budget.
+        mean_recall: Mean recall at each budget.
+        budgets: Budgets in rising order.
     """
     for number, (budget, reached) in enumerate(zip(budgets, mean_recall, strict=True)):
         if round(float(reached) - recall, _DIGITS) >= 0:
@@ -85,40 +85,41 @@ def tokens_for(recall: float, mean_recall: Sequence[float] | Values, budgets: Se
     return math.inf
 
 
-def equal_recall(curves: Mapping[str, Values], recall_at: int) -> dict[str, Reached]:
-    """Return what each curve spends to reach the recall that the best of those who grep has at a budget.
+def compare_at_recall(curves: Mapping[str, Values], recall_at: int) -> dict[str, RecallCost]:
+    """Return the cost, on each curve, of the recall that the best grep curve has at a budget.
 
-    The recall to be reached is that of the same curve in every sample of questions, so its own chance is in the intervals.
+    Each bootstrap sample takes that recall from the same curve, so the intervals include its own variance.
 
     Raises:
-        ValueError: The budget is none of those that were measured.
+        ValueError: The budget was not measured.
     """
-    reference = best_grep(curves, recall_at)
+    reference = find_best_grep(curves, recall_at)
     column = BUDGETS.index(recall_at)
     everything = np.arange(len(curves[reference]))
-    drawn = [everything, *_samples(len(everything))]
+    drawn = [everything, *_draw_samples(len(everything))]
     wanted = [float(curves[reference][rows, column].mean()) for rows in drawn]
     tokens = {
         name: np.array(
-            [tokens_for(recall, values[rows].mean(axis=0)) for recall, rows in zip(wanted, drawn, strict=True)]
+            [interpolate_tokens(recall, values[rows].mean(axis=0)) for recall, rows in zip(wanted, drawn, strict=True)]
         )
         for name, values in curves.items()
     }
     return {
-        name: Reached(
-            _range(spent[0], spent[1:]), _range(tokens[reference][0] / spent[0], tokens[reference][1:] / spent[1:])
+        name: RecallCost(
+            _compute_range(spent[0], spent[1:]),
+            _compute_range(tokens[reference][0] / spent[0], tokens[reference][1:] / spent[1:]),
         )
         for name, spent in tokens.items()
     }
 
 
-def _samples(n: int, seed: int = 0) -> list[NDArray[np.int64]]:
+def _draw_samples(n: int, seed: int = 0) -> list[NDArray[np.int64]]:
     random = np.random.default_rng(seed)
     return [random.integers(0, n, n) for _ in range(RESAMPLES)]
 
 
-def _range(value: float, resampled: Values) -> Range:
-    """Return a value with the percentiles of its resampled values; without interpolation, as some may be infinite."""
+def _compute_range(value: float, resampled: Values) -> Range:
+    """Return a value with percentiles of its resampled values, without interpolation because some may be infinite."""
     tail = 50 * (1 - CONFIDENCE)
     low, high = np.percentile(resampled, (tail, 100 - tail), method="nearest")
     return Range(float(value), float(low), float(high))

@@ -1,7 +1,7 @@
-"""Grep as a careful agent uses it: which files and lines match the words of a question, the most telling ones first.
+"""Grep by a careful agent: files and lines that match the words of a question, ranked by rarity of their words.
 
-The agent is given what a real one pays for or does not have: how rare each word is, and matches in the order of how many
-rare words they have, where ripgrep gives them by file. So what is measured is rather better than what is practised.
+The agent gets for free what a real one pays for or lacks: the rarity of each word, and matches ranked by rare words, where
+ripgrep groups them by file. So these figures are an upper bound for real agents.
 """
 
 import math
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Protocol
 
-from .words import MOST_WORDS, Word, words_of
+from .words import MAX_WORDS, GrepWord, extract_words
 
-_WIDEST: Final = 0.3  # a word in a larger share of all files tells nothing
+_MAX_WORD_SHARE: Final = 0.3  # words in a larger share of files do not discriminate
 _DEFINITION = re.compile(
     r"^\s*(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|override|open|pub(?:\(\w+\))?"
     r"|const|inline|virtual|unsafe|extern|sealed|data|template\s*<.*>)\s+)*"
@@ -26,30 +26,30 @@ _TESTS = re.compile(
     r"(?:^|/)(?:tests?|specs?|__tests__|testing)/|(?:^|/)test_|[._-](?:test|spec)s?\.|Tests?\.\w+$|Spec\.\w+$"
 )
 _NEWLINE = re.compile("\n")
-_DEFINED = 1.5  # a definition-looking line counts that much more
-_TEST_FILE = 0.5  # and a test that much less, unless the question is about tests
+_DEFINITION_FACTOR = 1.5  # factor for lines that look like a definition
+_TEST_FACTOR = 0.5  # factor for test files, unless the question is about tests
 
 
 class Files(Protocol):
-    """What is searched and read."""
+    """Files to search and read."""
 
     @property
     def languages(self) -> Mapping[str, str]:
-        """The paths of all files, each with its language."""
+        """Language of each file by path."""
         ...
 
-    def lines(self, path: str) -> list[str]:
+    def read_lines(self, path: str) -> list[str]:
         """Return the lines of a file."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A line with a word.
+    """Matching line.
 
     Attributes:
-        number: 1-based.
-        score: How telling it is within its file.
+        number: Line number, 1-based.
+        score: Summed weights of its words.
     """
 
     number: int
@@ -58,11 +58,11 @@ class Match:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileMatches:
-    """A file with words of a question.
+    """File that matches words of a question.
 
     Attributes:
-        score: The rarer its words, and the more of them, the higher.
-        matches: The most telling lines first; none if only the path matches.
+        score: Summed weights of the words in its text and path.
+        matches: Matching lines, the highest score first; empty if only the path matches.
     """
 
     path: str
@@ -71,7 +71,7 @@ class FileMatches:
 
 
 class Grep:
-    """Searches files: of a repository those that are indexed, so that what is ignored is left out."""
+    """Ranked grep over the indexed files of a repository, so ignored files are left out."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -79,50 +79,50 @@ class Grep:
 
     @cached_property
     def _texts(self) -> Mapping[str, str]:
-        """The files in lower case, which keeps the ends of lines where they are."""
-        return {path: "\n".join(self._files.lines(path)).lower() for path in sorted(self._files.languages)}
+        """Lower-case text of each file, with the same line breaks."""
+        return {path: "\n".join(self._files.read_lines(path)).lower() for path in sorted(self._files.languages)}
 
     def __call__(self, question: str) -> Sequence[FileMatches]:
-        """Return the files with words of a question, best first. The last question's are kept, as several agents ask it."""
+        """Return the matching files, best first. The last question is cached, because several agents ask it in turn."""
         if self._last is None or self._last[0] != question:
-            self._last = question, self._found(question)
+            self._last = question, self._find_files(question)
         return self._last[1]
 
-    def _found(self, question: str) -> list[FileMatches]:
-        weights = self._weights(words_of(question))
+    def _find_files(self, question: str) -> list[FileMatches]:
+        weights = self._weigh_words(extract_words(question))
         about_tests = "test" in question.lower()
-        found = [one for path in self._texts if (one := self._matches(path, weights, about_tests=about_tests))]
-        return sorted(found, key=lambda one: (-one.score, one.path))
+        files = [file for path in self._texts if (file := self._match_file(path, weights, about_tests=about_tests))]
+        return sorted(files, key=lambda file: (-file.score, file.path))
 
-    def _weights(self, words: Sequence[Word]) -> dict[str, float]:
-        """Return the words to grep for, each with how telling it is: identifiers first, then the rarest."""
+    def _weigh_words(self, words: Sequence[GrepWord]) -> dict[str, float]:
+        """Return the words to grep for with their weights: identifiers first, then the rarest words."""
         total = len(self._texts)
         shares = {word: sum(word.text in text for text in self._texts.values()) / total for word in words}
         known = [word for word in words if shares[word]]
-        telling = [word for word in known if word.is_identifier or shares[word] <= _WIDEST] or known
-        chosen = sorted(telling, key=lambda word: (not word.is_identifier, shares[word]))[:MOST_WORDS]
+        telling = [word for word in known if word.is_identifier or shares[word] <= _MAX_WORD_SHARE] or known
+        chosen = sorted(telling, key=lambda word: (not word.is_identifier, shares[word]))[:MAX_WORDS]
         return {word.text: math.log(1 + 1 / shares[word]) for word in chosen}
 
-    def _matches(self, path: str, weights: Mapping[str, float], *, about_tests: bool) -> FileMatches | None:
+    def _match_file(self, path: str, weights: Mapping[str, float], *, about_tests: bool) -> FileMatches | None:
         text, place = self._texts[path], path.lower()
         inside = {word: weight for word, weight in weights.items() if word in text}
         score = sum(inside.values()) + sum(weight for word, weight in weights.items() if word in place)
         if not score:
             return None
         if not about_tests and _TESTS.search(path):
-            score *= _TEST_FILE
-        matches = self._lines(path, text, inside) if inside else []
+            score *= _TEST_FACTOR
+        matches = self._score_lines(path, text, inside) if inside else []
         return FileMatches(path, score, sorted(matches, key=lambda match: (-match.score, match.number)))
 
-    def _lines(self, path: str, text: str, weights: Mapping[str, float]) -> Iterator[Match]:
-        written = self._files.lines(path)
-        for row, score in _scores(text, weights).items():
+    def _score_lines(self, path: str, text: str, weights: Mapping[str, float]) -> Iterator[Match]:
+        written = self._files.read_lines(path)
+        for row, score in _sum_weights(text, weights).items():
             defined = _DEFINITION.match(written[row])
-            yield Match(row + 1, score * (_DEFINED if defined else 1.0))
+            yield Match(row + 1, score * (_DEFINITION_FACTOR if defined else 1.0))
 
 
-def _scores(text: str, weights: Mapping[str, float]) -> dict[int, float]:
-    """Return the sum of the weights of the words in each line that has one, by its number from 0."""
+def _sum_weights(text: str, weights: Mapping[str, float]) -> dict[int, float]:
+    """Return the summed weights of the words in each matching line, by 0-based line number."""
     starts = [0, *(match.end() for match in _NEWLINE.finditer(text)), len(text) + 1]
     scores: dict[int, float] = defaultdict(float)
     for word, weight in weights.items():

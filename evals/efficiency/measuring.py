@@ -1,4 +1,4 @@
-"""Ask all agents the questions of a golden set: the share of the wanted lines that each has seen, by tokens spent."""
+"""Measurement of all agents on a golden set: the share of wanted lines that each sees, by tokens spent."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,35 +7,35 @@ from typing import Protocol
 from pydantic import BaseModel, ConfigDict
 
 from ..golden import GoldenSet  # noqa: TID252  # installed, it has another name
-from ..repository import Repository, anchor  # noqa: TID252  # installed, it has another name
-from .asking import ContextAsker, ContextCaller, PlaceReader, SearchReader
-from .calling import Tools
+from ..repository import Repository, resolve_targets  # noqa: TID252  # installed, it has another name
+from .asking import McpContextAgent, PythonContextAgent, SearchAgent, SearchAndReadAgent
+from .calling import McpTools
 from .grepping import Grep
-from .reading import POLICIES, GrepReader
-from .spending import BUDGETS, Line, recall_by_budget, wanted_lines
+from .reading import POLICIES, GrepAgent
+from .spending import BUDGETS, Line, compute_recall_by_budget, find_wanted_lines
 
 
 class Agent(Protocol):
-    """Somebody who spends tokens on a question, line by line.
+    """Agent that spends tokens on a question, line by line.
 
     Attributes:
-        name: Of the curve.
+        name: Name of its curve.
     """
 
     name: str
 
-    def lines(self, question: str) -> Iterator[Line]:
-        """Yield the lines that are paid for."""
+    def stream_lines(self, question: str) -> Iterator[Line]:
+        """Yield the lines that cost tokens."""
         ...
 
 
-class Spent(BaseModel):
-    """What was seen of the answers to one question.
+class QuestionRecall(BaseModel):
+    """Recall of the answer lines of one question.
 
     Attributes:
-        id: Of the question in its golden set.
-        wanted: Lines that answer it, but blank ones.
-        recall: By name of the curve, the share of them that was seen, a value for each of `BUDGETS`.
+        id: Id of the question in its golden set.
+        wanted: Number of answer lines, without blank ones.
+        recall: Share of them that was seen, by name of the curve, with a value for each of `BUDGETS`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -51,40 +51,45 @@ class Spent(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was measured on one golden set.
+    """Measurements on one golden set.
 
     Attributes:
-        questions: Those with lines among their answers.
-        left_out: Answerable ones that ask for whole files only, or whose answers the repository does not have.
+        questions: Questions with lines among their answers.
+        left_out: Number of answerable questions whose answers are whole files or stale.
     """
 
-    questions: Sequence[Spent]
+    questions: Sequence[QuestionRecall]
     left_out: int
 
 
 def measure(golden: GoldenSet, repository: Repository, progress: Callable[[int], None] | None = None) -> Measured:
-    """Return what each agent has seen for each number of tokens.
+    """Measure the recall of each agent at each budget.
 
     Args:
-        golden: The questions; those that nothing answers are passed over.
-        repository: What they are about, indexed.
-        progress: Told how many questions are done.
+        golden: The questions; unanswerable ones are skipped.
+        repository: The indexed repository that they are about.
+        progress: Called with the number of finished questions.
     """
     grep = Grep(repository)
-    readers = [GrepReader(policy, grep, repository) for policy in POLICIES]
-    tools = Tools(repository)
-    agents: list[Agent] = [*readers, SearchReader(tools), PlaceReader(tools)]
-    contexts: list[ContextCaller | ContextAsker] = [ContextCaller(tools), ContextAsker(repository)]
-    anchored = anchor(golden, repository)
-    questions: list[Spent] = []
-    asked = [question for question in anchored.questions if not question.unanswerable]
-    for number, question in enumerate(asked, 1):
-        wanted = wanted_lines(question.answers, repository)
+    readers = [GrepAgent(policy, grep, repository) for policy in POLICIES]
+    tools = McpTools(repository)
+    agents: list[Agent] = [*readers, SearchAgent(tools), SearchAndReadAgent(tools)]
+    contexts: list[McpContextAgent | PythonContextAgent] = [McpContextAgent(tools), PythonContextAgent(repository)]
+    anchored = resolve_targets(golden, repository)
+    questions: list[QuestionRecall] = []
+    answerable = [question for question in anchored.questions if not question.unanswerable]
+    for number, question in enumerate(answerable, 1):
+        wanted = find_wanted_lines(question.answers, repository)
         if wanted:
-            recall = {agent.name: recall_by_budget(agent.lines(question.question), wanted) for agent in agents}
-            recall |= {one.name: one.recall(question.question, wanted, BUDGETS) for one in contexts}
+            recall = {
+                agent.name: compute_recall_by_budget(agent.stream_lines(question.question), wanted) for agent in agents
+            }
+            recall |= {
+                context_agent.name: context_agent.measure_recall(question.question, wanted, BUDGETS)
+                for context_agent in contexts
+            }
             questions.append(
-                Spent(
+                QuestionRecall(
                     id=question.id,
                     golden=golden.name,
                     repository=repository.name,
@@ -96,4 +101,4 @@ def measure(golden: GoldenSet, repository: Repository, progress: Callable[[int],
             )
         if progress:
             progress(number)
-    return Measured(questions, len(asked) - len(questions) + len(anchored.skipped))
+    return Measured(questions, len(answerable) - len(questions) + len(anchored.skipped))

@@ -1,4 +1,4 @@
-"""Agents that grep and read: a list of what matches is paid for, then files or parts of them are read, then the next list."""
+"""Agents that grep and read: they pay for a list of matches, read files or parts of them, then take the next list."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -6,27 +6,27 @@ from itertools import groupby
 from typing import Final
 
 from .grepping import FileMatches, Files, Grep
-from .spending import Line, Place, written
+from .spending import Line, Place, make_line
 
 READ_LINES: Final = 2_000
-"""Lines that one reading of a file gives, as agents' tools have it."""
+"""Maximum number of lines per read of a file, as in common agents."""
 
-MOST_LISTED: Final = 25_000
-"""Tokens of one list, at most, as agents' tools have it."""
+MAX_LIST_TOKENS: Final = 25_000
+"""Maximum number of tokens of one list, as in common agents."""
 
-_LINES_A_FILE = 10  # of a list, so that one file does not fill it
-_LONGEST_LINE = 300  # characters; a longer one is cut where it is listed
+_MAX_FILE_LINES = 10  # per list, so that one file does not fill it
+_MAX_LINE_CHARS = 300  # longer lines are cut in lists
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How an agent greps and reads.
+    """Strategy of an agent that greps and reads.
 
     Attributes:
-        name: Of its curve.
-        listed: Matching lines in one list; 0 if only the names of files are listed, or nothing.
-        files: Names of files in one list; 0 if there is none.
-        around: Lines that are read above and below a match; None for whole files.
+        name: Name of its curve.
+        listed: Matching lines per list; 0 to list only file names, or nothing.
+        files: File names per list; 0 for none.
+        around: Lines to read above and below a match; None to read whole files.
     """
 
     name: str
@@ -45,16 +45,16 @@ POLICIES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """A match that the agent knows of, with how much is to be hoped from it."""
+class _RankedMatch:
+    """Match with its score over all files."""
 
     file: FileMatches
     number: int
     score: float
 
 
-class GrepReader:
-    """An agent that greps for the words of a question and reads in the order of the matches."""
+class GrepAgent:
+    """Agent that greps for the words of a question and reads in order of the matches."""
 
     def __init__(self, policy: Policy, grep: Grep, files: Files) -> None:
         self.name = policy.name
@@ -62,83 +62,83 @@ class GrepReader:
         self._grep = grep
         self._files = files
 
-    def lines(self, question: str) -> Iterator[Line]:
-        """Yield the lines that are paid for, until all files with a match were read."""
+    def stream_lines(self, question: str) -> Iterator[Line]:
+        """Yield the lines that cost tokens, until all files with a match are read."""
         files = self._grep(question)
         read: set[Place] = set()
         if self._policy.files:
-            yield from self._by_names(files, read)
+            yield from self._read_by_names(files, read)
             return
-        found = list(_in_turn(files))
-        step = self._policy.listed or len(found) or 1
-        for start in range(0, len(found), step):
-            page = found[start : start + step]
+        matches = list(_order_matches(files))
+        step = self._policy.listed or len(matches) or 1
+        for start in range(0, len(matches), step):
+            page = matches[start : start + step]
             if self._policy.listed:
                 yield from self._list(page)
             yield from self._read(page, read)
-        for one in files:  # what is left, where only parts were read
-            yield from self._whole(one, read)
+        for file in files:  # the rest of files that were read in parts
+            yield from self._read_file(file, read)
 
-    def _by_names(self, files: Sequence[FileMatches], read: set[Place]) -> Iterator[Line]:
+    def _read_by_names(self, files: Sequence[FileMatches], read: set[Place]) -> Iterator[Line]:
         for start in range(0, len(files), self._policy.files):
             page = files[start : start + self._policy.files]
-            yield from (written(one.path) for one in page)
-            for one in page:
-                yield from self._whole(one, read)
+            yield from (make_line(file.path) for file in page)
+            for file in page:
+                yield from self._read_file(file, read)
 
-    def _list(self, found: Sequence[_Found]) -> Iterator[Line]:
-        """Yield matching lines as ripgrep prints them below the names of their files."""
-        left = MOST_LISTED
-        for path, matches in groupby(found, key=lambda match: match.file.path):
-            shown = [written(path)]
+    def _list(self, page: Sequence[_RankedMatch]) -> Iterator[Line]:
+        """Yield matching lines below their file names, in ripgrep's format."""
+        remaining = MAX_LIST_TOKENS
+        for path, matches in groupby(page, key=lambda match: match.file.path):
+            lines = [make_line(path)]
             for match in matches:
-                text = self._files.lines(path)[match.number - 1][:_LONGEST_LINE]
-                shown.append(written(f"{match.number}:{text}", (path, match.number)))
-            for line in shown:
-                left -= line.tokens
-                if left < 0:
+                text = self._files.read_lines(path)[match.number - 1][:_MAX_LINE_CHARS]
+                lines.append(make_line(f"{match.number}:{text}", (path, match.number)))
+            for line in lines:
+                remaining -= line.tokens
+                if remaining < 0:
                     return
                 yield line
 
-    def _read(self, found: Sequence[_Found], read: set[Place]) -> Iterator[Line]:
-        """Yield what is read because of a list: the files in its order, or the most telling matches with what is around."""
+    def _read(self, page: Sequence[_RankedMatch], read: set[Place]) -> Iterator[Line]:
+        """Yield what is read for a list: its files in order, or the lines around its matches, the highest score first."""
         around = self._policy.around
         if around is None:
-            for file in dict.fromkeys(match.file for match in found):
-                yield from self._whole(file, read)
+            for file in dict.fromkeys(match.file for match in page):
+                yield from self._read_file(file, read)
             return
-        for match in sorted(found, key=lambda match: -match.score):
+        for match in sorted(page, key=lambda match: -match.score):
             if (match.file.path, match.number) not in read:
                 numbers = range(max(1, match.number - around), match.number + around + 1)
-                yield from numbered(self._files, match.file.path, numbers, read)
+                yield from number_lines(self._files, match.file.path, numbers, read)
 
-    def _whole(self, file: FileMatches, read: set[Place]) -> Iterator[Line]:
-        """Yield a file, or those parts of a long one that have a match, from the first on."""
+    def _read_file(self, file: FileMatches, read: set[Place]) -> Iterator[Line]:
+        """Yield a file, or the parts of a long file that have a match, in order."""
         for part in sorted({(match.number - 1) // READ_LINES for match in file.matches} or {0}):
             numbers = range(part * READ_LINES + 1, (part + 1) * READ_LINES + 1)
-            yield from numbered(self._files, file.path, numbers, read)
+            yield from number_lines(self._files, file.path, numbers, read)
 
 
-def numbered(files: Files, path: str, numbers: Iterable[int], read: set[Place]) -> Iterator[Line]:
-    """Yield lines of a file as tools for reading print them, without those that were read before.
+def number_lines(files: Files, path: str, numbers: Iterable[int], read: set[Place]) -> Iterator[Line]:
+    """Yield numbered lines of a file that were not read before.
 
     Args:
-        files: That it is one of.
-        path: Of the file.
-        numbers: The lines; those beyond its end are passed over.
-        read: What was read so far; the lines are added.
+        files: Files of the repository.
+        path: Path of the file.
+        numbers: Line numbers; those beyond its end are skipped.
+        read: Places that were read so far; the yielded lines are added.
     """
-    lines = files.lines(path)
+    lines = files.read_lines(path)
     for number in numbers:
         if number <= len(lines) and (path, number) not in read:
             read.add((path, number))
-            yield written(f"{number}\t{lines[number - 1]}", (path, number))
+            yield make_line(f"{number}\t{lines[number - 1]}", (path, number))
 
 
-def _in_turn(files: Sequence[FileMatches]) -> Iterator[_Found]:
-    """Yield all matches: the best few of each file, the best file first, then the next few of each."""
-    longest = max((len(one.matches) for one in files), default=0)
-    for start in range(0, longest, _LINES_A_FILE):
-        for one in files:
-            for match in one.matches[start : start + _LINES_A_FILE]:
-                yield _Found(one, match.number, one.score + match.score)
+def _order_matches(files: Sequence[FileMatches]) -> Iterator[_RankedMatch]:
+    """Yield all matches round-robin: the best few of each file, the best file first, then the next few of each."""
+    longest = max((len(file.matches) for file in files), default=0)
+    for start in range(0, longest, _MAX_FILE_LINES):
+        for file in files:
+            for match in file.matches[start : start + _MAX_FILE_LINES]:
+                yield _RankedMatch(file, match.number, file.score + match.score)

@@ -1,7 +1,7 @@
-"""Golden sets from what a repository has already: its history in git, and its tests."""
+"""Golden sets mined from a repository's git history and tests."""
 
 from .from_commits import mine_commits
 from .from_tests import mine_tests
-from .mined import LIMIT, Mined, joined
+from .mined import DEFAULT_LIMIT, MiningResult, join_questions
 
-__all__ = ["LIMIT", "Mined", "joined", "mine_commits", "mine_tests"]
+__all__ = ["DEFAULT_LIMIT", "MiningResult", "join_questions", "mine_commits", "mine_tests"]

@@ -1,4 +1,4 @@
-"""Questions from commits: what a message says was changed, and the declarations that were changed for it."""
+"""Golden questions from commits: the message is the question, the changed declarations are the answers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,54 +11,55 @@ from coderag.ingestion.files.roles import classify_role
 
 from ..golden import Question, Target  # noqa: TID252  # installed, it has another name
 from .history import Commit, History, Hunk
-from .mined import LIMIT, NAMES_ANSWER, Mined, Progress
-from .outline import Declared, innermost, most_exact, outline
-from .wording import fault_of, names_answer, question_of
+from .mined import DEFAULT_LIMIT, NAMES_ANSWER, MiningResult, Progress
+from .outline import FileDeclaration, extract_declarations, find_innermost, select_specific
+from .wording import extract_question, find_message_fault, has_answer_name
 
-MOST_FILES: Final = 5
-_MOST_DECLARATIONS = 8
-_LEAST_KEPT = 0.5  # share of the changed declarations that must still be there
+MAX_FILES: Final = 5
+_MAX_DECLARATIONS = 8
+_MIN_KEPT_SHARE = 0.5  # share of the changed declarations that must still exist
 
 
-def mine_commits(root: Path, *, limit: int = LIMIT, since: str = "", progress: Progress | None = None) -> Mined:
-    """Return questions from the history of the repository at `root`, the newest commits first.
+def mine_commits(
+    root: Path, *, limit: int = DEFAULT_LIMIT, since: str = "", progress: Progress | None = None
+) -> MiningResult:
+    """Mine questions from the history of the repository at `root`, the newest commits first.
 
-    Which declarations a commit changed is told by the lines of its parent, read there by CodeRAG's parser. The answers are
-    the same declarations as they are in the working tree, so that one index serves all questions; those that are gone
-    or have another name now are left out.
+    The declarations that a commit changed are parsed from the files of its parent. The answers are the same declarations
+    in the working tree, so that one index serves all questions. Removed and renamed declarations are left out.
 
     Args:
-        root: The repository, or a folder in one.
-        limit: Number of questions, at most.
-        since: Only commits after a revision, or from a date on.
-        progress: Told how many commits were looked at.
+        root: The repository, or a folder in it.
+        limit: Maximum number of questions.
+        since: Mine only commits after this revision, or since this date.
+        progress: Called with the number of examined commits.
 
     Raises:
-        InvalidQueryError: There is no history, or no such revision.
+        InvalidQueryError: There is no history, or the revision is unknown.
     """
     history = History(root)
-    mined = Mined("commits")
+    mined = MiningResult("commits")
     if history.is_shallow:
-        mined.notes.append("the clone is shallow: older commits are not there (git fetch --unshallow gets them)")
+        mined.notes.append("the clone is shallow, so older commits are missing (run git fetch --unshallow)")
     tree = _Tree(history.root)
-    mined.take((_question(commit, history, tree) for commit in history.commits(since)), limit, progress)
+    mined.take((_build_question(commit, history, tree) for commit in history.iter_commits(since)), limit, progress)
     return mined
 
 
 class _Tree:
-    """The working tree's declarations, each file read once."""
+    """Declarations of the working tree; each file is parsed once."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._known: dict[str, Mapping[str, list[Declared]] | None] = {}
+        self._known: dict[str, Mapping[str, list[FileDeclaration]] | None] = {}
 
-    def declared(self, path: str) -> Mapping[str, list[Declared]] | None:
-        """Return what a file declares, by qualified name; None if it is not there, or its code was generated."""
+    def get_declarations(self, path: str) -> Mapping[str, list[FileDeclaration]] | None:
+        """Return the declarations of a file by qualified name; None if it is missing or generated."""
         if path not in self._known:
             self._known[path] = self._read(path)
         return self._known[path]
 
-    def _read(self, path: str) -> Mapping[str, list[Declared]] | None:
+    def _read(self, path: str) -> Mapping[str, list[FileDeclaration]] | None:
         try:
             data, _ = read_regular_file(self._root / path, MAX_FILE_BYTES)
         except OSError:
@@ -66,32 +67,32 @@ class _Tree:
         decoded = decode(data)
         if decoded is None or find_skip_reason(path, decoded.text):
             return None
-        found: dict[str, list[Declared]] = {}
-        for one in outline(path, decoded.text):
-            found.setdefault(one.qualified_name, []).append(one)
-        return found
+        declarations: dict[str, list[FileDeclaration]] = {}
+        for declaration in extract_declarations(path, decoded.text):
+            declarations.setdefault(declaration.qualified_name, []).append(declaration)
+        return declarations
 
 
-def _question(commit: Commit, history: History, tree: _Tree) -> Question | str:
-    """Return the question that a commit makes, or why it makes none."""
+def _build_question(commit: Commit, history: History, tree: _Tree) -> Question | str:
+    """Return the question of a commit, or the reason why it has none."""
     is_merge = len(commit.parents) > 1
-    text = question_of(commit.message, is_merge=is_merge)
-    if fault := fault_of(commit.message, commit.author, text, is_merge=is_merge):
+    text = extract_question(commit.message, is_merge=is_merge)
+    if fault := find_message_fault(commit.message, commit.author, text, is_merge=is_merge):
         return fault
-    changes = history.changes(commit)
+    changes = history.read_changes(commit)
     if changes is None:
         return "the first commit there is"
     sources = {path: hunks for path, hunks in changes.items() if classify_role(path) == "source"}
     if not sources:
         return "no source code changed" if changes else "white space only"
-    if len(sources) > MOST_FILES:
-        return f"more than {MOST_FILES} files of source code changed"
+    if len(sources) > MAX_FILES:
+        return f"more than {MAX_FILES} files of source code changed"
     edit = _Edit(commit, history, tree, sources)
     if fault := edit.fault:
         return fault
     names = [str(target.symbol).replace("::", ".").rpartition(".")[2] for target in edit.answers]
     tags = ["pull request" if is_merge else "commit"]
-    if names_answer(text, names, [target.path for target in edit.answers]):
+    if has_answer_name(text, names, [target.path for target in edit.answers]):
         tags.append(NAMES_ANSWER)
     return Question(
         id=f"commit-{commit.revision[:12]}",
@@ -104,7 +105,7 @@ def _question(commit: Commit, history: History, tree: _Tree) -> Question | str:
 
 @dataclass(frozen=True)
 class _Edit:
-    """What a commit changed in source code."""
+    """Changes of a commit to source code."""
 
     commit: Commit
     history: History
@@ -112,36 +113,46 @@ class _Edit:
     sources: Mapping[str, list[Hunk]]
 
     @cached_property
-    def changed(self) -> list[tuple[str, Declared]]:
-        """The changed declarations as they were before, with their files."""
-        return [(path, one) for path, hunks in self.sources.items() for one in self._changed_in(path, hunks)]
+    def changed(self) -> list[tuple[str, FileDeclaration]]:
+        """Changed declarations as of the parent commit, with their paths."""
+        return [
+            (path, declaration)
+            for path, hunks in self.sources.items()
+            for declaration in self._find_changed(path, hunks)
+        ]
 
     @cached_property
     def answers(self) -> tuple[Target, ...]:
-        """Those that are still there, as they are now."""
-        return tuple(target for path, old in self.changed for target in self._now(path, old))
+        """Changed declarations that still exist, with their current lines."""
+        return tuple(target for path, old in self.changed for target in self._find_current(path, old))
 
     @property
     def fault(self) -> str:
-        """Why it makes no question; empty if it does."""
+        """Reason why the commit has no question; empty if it has one."""
         if not self.changed:
             return "no declaration changed, or only a long one"
-        if len(self.changed) > _MOST_DECLARATIONS:
-            return f"more than {_MOST_DECLARATIONS} declarations changed"
-        if len(self.answers) < max(1.0, _LEAST_KEPT * len(self.changed)):
+        if len(self.changed) > _MAX_DECLARATIONS:
+            return f"more than {_MAX_DECLARATIONS} declarations changed"
+        if len(self.answers) < max(1.0, _MIN_KEPT_SHARE * len(self.changed)):
             return "its declarations are gone by now"
         return ""
 
-    def _changed_in(self, path: str, hunks: list[Hunk]) -> list[Declared]:
-        before = self.history.text(self.commit.parents[0], path) if hunks else None
+    def _find_changed(self, path: str, hunks: list[Hunk]) -> list[FileDeclaration]:
+        before = self.history.read_text(self.commit.parents[0], path) if hunks else None
         if before is None:
             return []
-        declared = outline(path, before)
-        return most_exact(list(dict.fromkeys(one for hunk in hunks for one in innermost(declared, hunk))))
+        declared = extract_declarations(path, before)
+        return select_specific(
+            list(dict.fromkeys(declaration for hunk in hunks for declaration in find_innermost(declared, hunk)))
+        )
 
-    def _now(self, path: str, old: Declared) -> Iterator[Target]:
-        """Yield the declaration in the working tree: of several with its name, the one nearest to where it was."""
-        same = [one for one in (self.tree.declared(path) or {}).get(old.qualified_name, ()) if one.kind == old.kind]
+    def _find_current(self, path: str, old: FileDeclaration) -> Iterator[Target]:
+        """Yield the declaration in the working tree; among overloads, the one nearest to its old line."""
+        same = [
+            declaration
+            for declaration in (self.tree.get_declarations(path) or {}).get(old.qualified_name, ())
+            if declaration.kind == old.kind
+        ]
         if same:
-            now = min(same, key=lambda one: abs(one.start_line - old.start_line))
+            now = min(same, key=lambda declaration: abs(declaration.start_line - old.start_line))
             yield Target(path=path, start_line=now.start_line, end_line=now.end_line, symbol=now.qualified_name)

@@ -1,4 +1,4 @@
-"""A repository's history in git: its commits, and which lines of the files before each one it changed."""
+"""Git history of a repository: its commits and the lines of the parent that each commit changed."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,10 +19,10 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.]+)?|\d+[ .](?:day|week|month|ye
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit.
+    """Commit of the history.
 
     Attributes:
-        date: When it was committed, ISO 8601.
+        date: Commit date, ISO 8601.
         message: Subject and body.
     """
 
@@ -35,52 +35,54 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Lines that were changed, as they are numbered before; with a count of 0, what was inserted after the first."""
+    """Changed lines, numbered as in the parent; a count of 0 is an insertion after `first`."""
 
     first: int
     count: int
 
-    def touches(self, lines: range) -> bool:
-        """Whether some lines have one of them, or the place of the insertion inside of them."""
+    def has_overlap(self, lines: range) -> bool:
+        """Return whether the hunk changes one of some lines, or inserts between them."""
         if self.count == 0:
             return lines.start <= self.first and self.first + 1 < lines.stop
         return lines.start < self.first + self.count and self.first < lines.stop
 
 
 class History:
-    """What git knows of the repository that a folder is in. Nothing that its configuration names is run.
+    """Read-only access to the git history of a folder. No program that the git configuration names is run.
 
     Args:
-        root: The folder; paths begin there, and what is outside of it is passed over.
+        root: The folder; paths are relative to it, and changes outside it are ignored.
 
     Raises:
-        InvalidQueryError: It is in no git repository, there is no git, or there is no commit.
+        InvalidQueryError: The folder is in no git repository, git is missing, or there is no commit.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         if find_repository(self.root) is None:
-            hint = "Its tests can be mined without git: --from tests."
-            raise InvalidQueryError(f"there is no history: {root} is in no git repository", hint=hint)
+            hint = "Mine its tests instead: --from tests."
+            raise InvalidQueryError(f"no history: {root} is not in a git repository", hint=hint)
         if run_git(self.root, "rev-list", "--max-count=1", "HEAD") is None:
-            hint = "Is git installed, and does `git log` work there?"
+            hint = "Check that git is installed and that `git log` works there."
             raise InvalidQueryError(f"git finds no commit in {root}", hint=hint)
 
     @property
     def is_shallow(self) -> bool:
-        """Whether older commits were not fetched."""
+        """True if older commits were not fetched."""
         return (run_git(self.root, "rev-parse", "--is-shallow-repository") or b"").strip() == b"true"
 
-    def commits(self, since: str = "") -> Iterator[Commit]:
-        """Yield the commits that lead to HEAD, the newest first.
+    def iter_commits(self, since: str = "") -> Iterator[Commit]:
+        """Yield the ancestors of HEAD, the newest first.
 
         Args:
-            since: Only those after a revision, or from a date on, such as ``v2.0``, ``2024-05-01`` or ``6 months ago``.
+            since: Yield only commits after a revision or since a date: ``v2.0``, ``2024-05-01`` or ``6 months ago``.
 
         Raises:
-            InvalidQueryError: Git knows no such revision, and it is no date.
+            InvalidQueryError: `since` is neither a known revision nor a date.
         """
-        printed = run_git(self.root, "log", f"--format={_FORMAT}", "--no-show-signature", *self._range(since), "--")
+        printed = run_git(
+            self.root, "log", f"--format={_FORMAT}", "--no-show-signature", *self._parse_range(since), "--"
+        )
         text = (printed or b"").decode("utf-8", "replace")
         for entry in text.split(_END):
             fields = entry.strip("\n").split(_FIELD)
@@ -88,28 +90,28 @@ class History:
                 revision, parents, date, author, message = fields
                 yield Commit(revision, tuple(parents.split()), date, author, message.strip())
 
-    def changes(self, commit: Commit) -> Mapping[str, list[Hunk]] | None:
-        """Return the lines that a commit changed, by file, as they are numbered in its first parent.
+    def read_changes(self, commit: Commit) -> Mapping[str, list[Hunk]] | None:
+        """Return the changed lines of a commit by file, numbered as in its first parent.
 
-        Changes of white space alone count as none, and a file
-        that was added has no lines. None if the parent is not there, as at the end of a shallow clone.
+        Whitespace changes are ignored, and an added file has no lines. None if the parent is missing, as at the end of a
+        shallow clone.
         """
         if not commit.parents:
             return None
-        # `-c` of its own: quoted paths would have to be read back.
+        # Without quotePath=false, quoted paths would have to be unquoted.
         printed = run_git(
             self.root, "-c", "core.quotePath=false", "diff-tree", "-r", "-p", "-U0", "-w", "--ignore-blank-lines",
             "--relative", *_PLAIN, "--src-prefix=a/", "--dst-prefix=b/", commit.parents[0], commit.revision,
         )  # fmt: skip
         return None if printed is None else dict(_read_patch(printed.decode("utf-8", "replace")))
 
-    def text(self, revision: str, path: str) -> str | None:
-        """Return a file as it is in a revision; None if it is not there, or no text."""
+    def read_text(self, revision: str, path: str) -> str | None:
+        """Return a file's text in a revision; None if it is missing or not text."""
         data = run_git(self.root, "cat-file", "blob", f"{revision}:./{path}")
         decoded = decode(data) if data is not None else None
         return decoded.text if decoded else None
 
-    def _range(self, since: str) -> list[str]:
+    def _parse_range(self, since: str) -> list[str]:
         if not since:
             return ["HEAD"]
         revision = "" if since.startswith("-") or ".." in since else since
@@ -117,12 +119,12 @@ class History:
             return [f"{revision}..HEAD"]
         if _DATE.fullmatch(since):
             return [f"--since={since}", "HEAD"]
-        hint = "Give a branch, a tag or a hash, a date such as 2024-05-01, or '6 months ago'."
-        raise InvalidQueryError(f"git knows no revision {since!r}, and it is no date", hint=hint)
+        hint = "Use a branch, a tag, a hash, a date such as 2024-05-01, or '6 months ago'."
+        raise InvalidQueryError(f"{since!r} is neither a git revision nor a date", hint=hint)
 
 
 def _read_patch(patch: str) -> Iterator[tuple[str, list[Hunk]]]:
-    """Yield each file of a patch without context with the lines that it changes."""
+    """Yield the path and hunks of each file of a patch without context lines."""
     path, hunks = "", list[Hunk]()
     in_header = False
     for line in patch.split("\n"):
@@ -134,7 +136,7 @@ def _read_patch(patch: str) -> Iterator[tuple[str, list[Hunk]]]:
             path = path or line[6:].rstrip("\t")
         elif hunk := _HUNK.match(line):
             in_header = False
-            if first := int(hunk[1]):  # 0 is above the first line
+            if first := int(hunk[1]):  # 0 means above the first line
                 hunks.append(Hunk(first, int(hunk[2] or 1)))
     if path:
         yield path, hunks

@@ -1,4 +1,4 @@
-"""What mining yields: questions, and how many were left out for which reason."""
+"""Results of mining: questions, and counts of what was dropped by reason."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -6,25 +6,25 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..golden import Question, Target  # noqa: TID252  # installed, it has another name
-from .wording import is_alike, terms_of
+from .wording import extract_terms, is_alike
 
 Progress = Callable[[int], None]
-"""Told how many commits or tests were looked at."""
+"""Called with the number of examined commits or tests."""
 
-LIMIT: Final = 100
-_MOST_ALIKE_ANSWERS = 3  # questions with the same answers, or one much-tested function is most of the set
+DEFAULT_LIMIT: Final = 100
+_MAX_SAME_ANSWERS = 3  # questions with the same answers; otherwise one much-tested function fills the set
 NAMES_ANSWER: Final = "names-answer"
 
 
 @dataclass
-class Mined:
+class MiningResult:
     """Questions from one source.
 
     Attributes:
         source: ``commits`` or ``tests``.
-        considered: Commits or tests that were looked at.
-        dropped: Number of those that made no question, by reason.
-        notes: What a user should know of them, such as that the clone is shallow.
+        considered: Number of examined commits or tests.
+        dropped: Number of those without a question, by reason.
+        notes: Notes for the user, such as that the clone is shallow.
     """
 
     source: str
@@ -35,25 +35,25 @@ class Mined:
     _known: list[frozenset[str]] = field(default_factory=list)
     _answered: Counter[tuple[Target, ...]] = field(default_factory=Counter)
 
-    def take(self, made: Iterable[Question | str], limit: int, progress: Progress | None) -> None:
-        """Keep what commits or tests made, a question or the reason for none, until there are enough questions."""
-        for one in made:
+    def take(self, outcomes: Iterable[Question | str], limit: int, progress: Progress | None) -> None:
+        """Add questions, and count the reasons for having none, until the limit is reached."""
+        for outcome in outcomes:
             self.considered += 1
-            if isinstance(one, Question):
-                self.add(one)
+            if isinstance(outcome, Question):
+                self.add(outcome)
             else:
-                self.dropped[one] += 1
+                self.dropped[outcome] += 1
             if progress:
                 progress(self.considered)
             if len(self.questions) >= limit:
                 return
 
     def add(self, question: Question) -> None:
-        """Keep a question, unless there is one like it already, or there are several with its answers."""
-        terms = terms_of(question.question)
+        """Add a question, unless it resembles another one or several have its answers."""
+        terms = extract_terms(question.question)
         if is_alike(terms, self._known):
             self.dropped["like another question"] += 1
-        elif self._answered[question.answers] >= _MOST_ALIKE_ANSWERS:
+        elif self._answered[question.answers] >= _MAX_SAME_ANSWERS:
             self.dropped["several questions with these answers"] += 1
         else:
             self._known.append(terms)
@@ -61,16 +61,16 @@ class Mined:
             self.questions.append(question)
 
 
-def joined(sources: Iterable[Mined]) -> list[Question]:
-    """Return the questions of several sources, those of an earlier one first, without what is asked twice."""
+def join_questions(sources: Iterable[MiningResult]) -> list[Question]:
+    """Return the questions of several sources in order, without near-duplicates."""
     known: list[frozenset[str]] = []
-    kept = []
+    questions = []
     for mined in sources:
         for question in mined.questions:
-            terms = terms_of(question.question)
+            terms = extract_terms(question.question)
             if is_alike(terms, known):
                 mined.dropped["like another question"] += 1
             else:
                 known.append(terms)
-                kept.append(question)
-    return kept
+                questions.append(question)
+    return questions

@@ -1,4 +1,4 @@
-"""The declarations of a file that is only a text, such as one of an old revision, by CodeRAG's own parser."""
+"""Declarations of a file given as text, for example from an old revision, by CodeRAG's parser."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from coderag.schema.chunks import ChunkMetadata, SymbolRecord
 
 from .history import Hunk
 
-_LARGEST = 500_000  # characters; larger files are not looked into
+_MAX_CHARS = 500_000  # larger files are skipped
 _FUNCTIONS = frozenset({"function", "method"})
-LONGEST_TYPE: Final = 150  # lines of a type that is an answer as a whole
-_DECLARED = frozenset(
+MAX_TYPE_LINES: Final = 150  # longer types are too coarse as answers
+_KINDS = frozenset(
     {"function", "method", "class", "interface", "struct", "trait", "enum", "union", "type_alias", "impl", "macro",
      "table", "resource"}
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
-    """A declaration with its lines, 1-based and inclusive."""
+class FileDeclaration:
+    """Declaration with its lines, 1-based and inclusive."""
 
     qualified_name: str
     kind: str
@@ -31,60 +31,63 @@ class Declared:
 
     @property
     def lines(self) -> range:
-        """Its lines."""
+        """Lines of the declaration."""
         return range(self.start_line, self.end_line + 1)
 
 
-def outline(path: str, text: str) -> list[Declared]:
-    """Return the functions, types and the like that a file declares, in order; none of a text in no known language."""
+def extract_declarations(path: str, text: str) -> list[FileDeclaration]:
+    """Return the functions and types that a file declares, in order; empty for an unknown language."""
     records: dict[tuple[str, int], SymbolRecord] = {
         (symbol["qualified_name"], symbol["start_line"]): symbol
-        for chunk in _parsed(path, text)
+        for chunk in _parse_chunks(path, text)
         for symbol in chunk["symbols"]
-        if symbol["kind"] in _DECLARED
+        if symbol["kind"] in _KINDS
     }
     return [
-        Declared(record["qualified_name"], record["kind"], record["start_line"], record["end_line"])
+        FileDeclaration(record["qualified_name"], record["kind"], record["start_line"], record["end_line"])
         for record in sorted(records.values(), key=lambda record: (record["start_line"], -record["end_line"]))
     ]
 
 
-def docstrings(path: str, text: str) -> dict[str, str]:
-    """Return the documentation of the declarations of a file that have some, by qualified name."""
-    return {chunk["qualified_name"]: chunk["docstring"] for chunk in _parsed(path, text) if chunk["docstring"]}
+def extract_docstrings(path: str, text: str) -> dict[str, str]:
+    """Return the docstrings of a file's declarations by qualified name."""
+    return {chunk["qualified_name"]: chunk["docstring"] for chunk in _parse_chunks(path, text) if chunk["docstring"]}
 
 
-def _parsed(path: str, text: str) -> list[ChunkMetadata]:
-    """Return the chunks of a file, one for each declaration however small."""
+def _parse_chunks(path: str, text: str) -> list[ChunkMetadata]:
+    """Parse a file into chunks, one for each declaration however small."""
     language = detect_language(path, text)
-    if not language or len(text) > _LARGEST:
+    if not language or len(text) > _MAX_CHARS:
         return []
     return [chunk.metadata for chunk in parse_file(path, text, language, classify_role(path), min_tokens=0).chunks]
 
 
-def innermost(declared: Sequence[Declared], hunk: Hunk) -> list[Declared]:
+def find_innermost(declarations: Sequence[FileDeclaration], hunk: Hunk) -> list[FileDeclaration]:
     """Return the innermost declarations that a change touches, in order."""
-    touched = [one for one in declared if hunk.touches(one.lines)]
-    return [one for one in touched if not any(_is_inside(other, one) for other in touched)]
+    touched = [declaration for declaration in declarations if hunk.has_overlap(declaration.lines)]
+    return [declaration for declaration in touched if not any(_is_inside(other, declaration) for other in touched)]
 
 
-def most_exact(declared: Sequence[Declared]) -> list[Declared]:
-    """Return those of some declarations of one file that say where to look.
+def select_specific(declarations: Sequence[FileDeclaration]) -> list[FileDeclaration]:
+    """Drop declarations of one file that are too coarse or redundant as answers.
 
-    Without long types, of which an attribute or the like was meant, without types that have another of them inside, and
-    without what is inside of another function of them.
+    Dropped are long types, types that contain another of the declarations, and declarations inside another function.
     """
-    short = [one for one in declared if one.kind in _FUNCTIONS or len(one.lines) <= LONGEST_TYPE]
+    short = [
+        declaration
+        for declaration in declarations
+        if declaration.kind in _FUNCTIONS or len(declaration.lines) <= MAX_TYPE_LINES
+    ]
     return [
-        one
-        for one in short
+        declaration
+        for declaration in short
         if not any(
-            (one.kind not in _FUNCTIONS and _is_inside(other, one))
-            or (other.kind in _FUNCTIONS and _is_inside(one, other))
+            (declaration.kind not in _FUNCTIONS and _is_inside(other, declaration))
+            or (other.kind in _FUNCTIONS and _is_inside(declaration, other))
             for other in short
         )
     ]
 
 
-def _is_inside(inner: Declared, outer: Declared) -> bool:
+def _is_inside(inner: FileDeclaration, outer: FileDeclaration) -> bool:
     return outer.start_line <= inner.start_line and inner.end_line <= outer.end_line and inner.lines != outer.lines

@@ -1,13 +1,13 @@
-"""What people wrote about code (messages of commits, names of tests) as questions, and whether it is worth asking."""
+"""Questions from what people wrote about code (commit messages, test names), and filters for poor ones."""
 
 import re
 from collections.abc import Collection, Iterable
 
 from coderag.text.tokenizer import extract_content_words, split_identifier, tokenize_query, tokenize_text
 
-FEWEST_WORDS = 3
-_LONGEST = 300  # characters
-_ALIKE = 0.8  # share of the terms that two questions have in common, from which they are the same
+MIN_WORDS = 3
+_MAX_QUESTION_CHARS = 300  # characters
+_MIN_SHARED_TERMS = 0.8  # Jaccard similarity from which two questions are duplicates
 
 _PULL_REQUEST = re.compile(
     r"Merge (?:pull request|PR) #?\d+[^\n]*\n+|Merge branch '[^\n]*' into '?[^\n]*\n+|Merge commit from fork\n+"
@@ -40,30 +40,30 @@ _BOT = re.compile(
 _TEST_NAME = re.compile(r"^(?i:tests?|should|it|spec)(?=_|[A-Z0-9])_*|(?<=[a-z])(?:_test|Test)$")
 
 
-def question_of(message: str, *, is_merge: bool) -> str:
-    """Return what a commit's message says was done, as one line, without marks of its workflow.
+def extract_question(message: str, *, is_merge: bool) -> str:
+    """Extract a question from a commit message: one line, without prefixes, trailers and issue numbers.
 
-    The subject, and where that is short the first sentence after it. Of a pull request, its title.
+    It is the subject, with the first sentence of the body if the subject is short. For a pull request it is the title.
 
     Args:
         message: Subject and body.
-        is_merge: Whether it is of a merge; empty is returned for one without a title of its own.
+        is_merge: Whether the commit is a merge; the result is empty for a merge without a title of its own.
     """
     if is_merge and message.startswith("Merge"):
         without = _PULL_REQUEST.sub("", message, count=1)
         message = "" if without == message else without
     subject, _, body = _TRAILER.sub("", message).strip().partition("\n")
-    question = _cleaned(subject)
-    if len(extract_content_words(question)) < FEWEST_WORDS + 1 and question:
+    question = _clean_line(subject)
+    if len(extract_content_words(question)) < MIN_WORDS + 1 and question:
         paragraph = body.strip().partition("\n\n")[0].replace("\n", " ")
-        sentence = _cleaned(re.split(r"(?<=[.!?])\s", paragraph, maxsplit=1)[0])
-        is_prose = sentence and sentence[0] not in "*-+" and len(sentence) < _LONGEST
+        sentence = _clean_line(re.split(r"(?<=[.!?])\s", paragraph, maxsplit=1)[0])
+        is_prose = sentence and sentence[0] not in "*-+" and len(sentence) < _MAX_QUESTION_CHARS
         question = f"{question}: {sentence}" if is_prose else question
     return question
 
 
-def fault_of(message: str, author: str, question: str, *, is_merge: bool) -> str:
-    """Return why a commit's message makes no question; empty if it makes one."""
+def find_message_fault(message: str, author: str, question: str, *, is_merge: bool) -> str:
+    """Return the reason why a commit message is no question; empty if it is one."""
     subject = question if is_merge else message.partition("\n")[0]
     if _BOT.search(author):
         return "by a bot"
@@ -73,53 +73,53 @@ def fault_of(message: str, author: str, question: str, *, is_merge: bool) -> str
         return "merge without a title" if is_merge else "no message"
     if _CHORE.match(subject) or _CHORE.match(question):
         return "chore: version, format, rename, changelog"
-    return fault_of_words(question)
+    return find_length_fault(question)
 
 
-def fault_of_words(question: str) -> str:
-    """Return why a text says too little, or too much, to be a question; empty if it is one."""
-    if len(extract_content_words(question)) < FEWEST_WORDS:
+def find_length_fault(question: str) -> str:
+    """Return the reason why a text is too short or too long for a question; empty if it is neither."""
+    if len(extract_content_words(question)) < MIN_WORDS:
         return "too few words"
-    return "too long" if len(question) > _LONGEST else ""
+    return "too long" if len(question) > _MAX_QUESTION_CHARS else ""
 
 
-def question_of_test(name: str, docstring: str) -> str:
-    """Return what a test checks: the first sentence of its docstring, else the words of its name."""
+def extract_test_question(name: str, docstring: str) -> str:
+    """Extract a question from a test: the first sentence of its docstring, else the words of its name."""
     sentence = re.split(r"(?<=[.!?])\s|\n\s*\n", docstring.strip(), maxsplit=1)[0]
-    documented = _cleaned(" ".join(sentence.split()))
-    if len(extract_content_words(documented)) >= FEWEST_WORDS and documented:
+    documented = _clean_line(" ".join(sentence.split()))
+    if len(extract_content_words(documented)) >= MIN_WORDS and documented:
         return re.sub(r"^(?:tests?|checks?|ensures?|verif(?:y|ies)) (?:that )?", "", documented, flags=re.IGNORECASE)
     return " ".join(split_identifier(_TEST_NAME.sub("", name)))
 
 
 def is_test_name(name: str) -> bool:
-    """Whether a function is named like a test."""
+    """Return whether a function is named like a test."""
     return bool(_TEST_NAME.search(name))
 
 
-def names_answer(question: str, names: Iterable[str], paths: Iterable[str]) -> bool:
-    """Whether a question has the identifier of an answer in it, or the name of its file."""
+def has_answer_name(question: str, names: Iterable[str], paths: Iterable[str]) -> bool:
+    """Return whether a question contains the identifier of an answer, or the name of its file."""
     words = set(tokenize_text(question))
     raw = {word.casefold() for word in extract_content_words(question)}
     identifiers = [*names, *(path.rpartition("/")[2].partition(".")[0] for path in paths)]
-    return any(name.casefold() in raw or _all_in(name, words) for name in identifiers if name)
+    return any(name.casefold() in raw or _has_all_words(name, words) for name in identifiers if name)
 
 
-def terms_of(question: str) -> frozenset[str]:
-    """Return the stems of a question, to tell whether two are the same."""
+def extract_terms(question: str) -> frozenset[str]:
+    """Return the stemmed terms of a question, for comparison with others."""
     return frozenset(tokenize_query(question))
 
 
 def is_alike(terms: frozenset[str], known: Collection[frozenset[str]]) -> bool:
-    """Whether a question has almost the same words as a known one."""
-    return any(len(terms & other) >= _ALIKE * len(terms | other) for other in known)
+    """Return whether a question has almost the same terms as a known one."""
+    return any(len(terms & other) >= _MIN_SHARED_TERMS * len(terms | other) for other in known)
 
 
-def _all_in(identifier: str, terms: Collection[str]) -> bool:
-    """Whether all words of an identifier of several words are among some terms."""
+def _has_all_words(identifier: str, terms: Collection[str]) -> bool:
+    """Return whether an identifier is a compound of words that are all among some terms."""
     parts = tokenize_text(" ".join(split_identifier(identifier)))
     return len(parts) > 1 and all(part in terms for part in parts)
 
 
-def _cleaned(line: str) -> str:
+def _clean_line(line: str) -> str:
     return _NUMBER.sub("", _PREFIX.sub("", line.strip())).strip().rstrip(".").strip()

@@ -1,4 +1,4 @@
-"""Clients of the service, as agents and programs are: REST, MCP over stdio, MCP over HTTP. All ask the same things."""
+"""Clients of the service with one interface: REST, MCP over stdio, MCP over HTTP."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -17,8 +17,8 @@ _TIMEOUT_S: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Lines that a reply cites; `text` is what it says stands there, None where it does not say."""
+class CitedLines:
+    """Lines that a reply cites; `text` is their content in the reply, None if it has none."""
 
     path: str
     start_line: int
@@ -29,30 +29,30 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of a call.
+    """Outcome of a call.
 
     Attributes:
-        error: What the server said went wrong; empty if nothing did.
-        caused_by_caller: Whether the server says that it is the caller's fault, such as a name that is not there.
+        error: Error message of the server; empty on success.
+        caused_by_caller: Whether the server blames the caller, for example for an unknown name.
     """
 
-    places: Sequence[Place] = ()
+    places: Sequence[CitedLines] = ()
     error: str = ""
     caused_by_caller: bool = False
 
 
-class ServiceClient(Protocol):
-    """One client, with what the load asks of it."""
+class LoadClient(Protocol):
+    """Client that makes the calls of the load."""
 
     name: str
 
     async def call(self, what: str, arguments: Mapping[str, Any]) -> Reply:
-        """Ask; `what` is search, context, symbol, status or index."""
+        """Make a call; `what` is search, context, symbol, status or index."""
         ...
 
 
 class RestClient:
-    """A program that speaks REST over the service's Unix socket."""
+    """REST client over the service's Unix socket."""
 
     def __init__(self, client: httpx.AsyncClient, root: Path, number: int) -> None:
         self.name = f"rest {number}"
@@ -60,7 +60,7 @@ class RestClient:
         self._root = str(root)
 
     async def call(self, what: str, arguments: Mapping[str, Any]) -> Reply:
-        """Ask over HTTP."""
+        """Make a call over HTTP."""
         match what:
             case "status":
                 response = await self._client.get("/api/v1/status", params={"root": self._root})
@@ -74,11 +74,11 @@ class RestClient:
                 response = await self._client.post(f"/api/v1/{what}", json={"root": self._root, **arguments})
         if response.is_error:
             return Reply(error=response.text[:300], caused_by_caller=response.status_code in {404, 409, 422})
-        return Reply(list(_rest_places(response.json())))
+        return Reply(list(_parse_rest_places(response.json())))
 
 
 class McpClient:
-    """An agent that speaks MCP."""
+    """MCP client."""
 
     def __init__(self, client: Client, root: Path, name: str) -> None:
         self.name = name
@@ -91,12 +91,12 @@ class McpClient:
         if result.is_error:
             text = " ".join(getattr(part, "text", "") for part in result.content)
             return Reply(error=text[:300], caused_by_caller=True)
-        return Reply(list(_mcp_places(result.structured_content or {})))
+        return Reply(list(_parse_mcp_places(result.structured_content or {})))
 
 
 @asynccontextmanager
-async def rest_client(socket: str, token: str, root: Path, number: int) -> AsyncIterator[RestClient]:
-    """Yield a client over the Unix socket of the service."""
+async def connect_rest(socket: str, token: str, root: Path, number: int) -> AsyncIterator[RestClient]:
+    """Yield a REST client over the Unix socket of the service."""
     transport = httpx.AsyncHTTPTransport(uds=socket)
     headers = {"Authorization": f"Bearer {token}"}
     async with httpx.AsyncClient(transport=transport, base_url=_HOST, headers=headers, timeout=_TIMEOUT_S) as client:
@@ -104,18 +104,18 @@ async def rest_client(socket: str, token: str, root: Path, number: int) -> Async
 
 
 @asynccontextmanager
-async def stdio_mcp_client(
+async def connect_stdio_mcp(
     command: str, environment: Mapping[str, str], root: Path, number: int
 ) -> AsyncIterator[McpClient]:
-    """Yield an agent that has started ``coderag mcp``."""
+    """Yield an MCP client of a ``coderag mcp`` process of its own."""
     server = StdioServerParameters(command=command, args=["mcp", "-C", str(root)], env=dict(environment))
     async with Client(stdio_client(server), mode="legacy" if number % 2 else "auto") as client:
         yield McpClient(client, root, f"stdio {number}")
 
 
 @asynccontextmanager
-async def http_mcp_client(socket: str, token: str, root: Path, number: int) -> AsyncIterator[McpClient]:
-    """Yield an agent that speaks streamable HTTP."""
+async def connect_http_mcp(socket: str, token: str, root: Path, number: int) -> AsyncIterator[McpClient]:
+    """Yield an MCP client over streamable HTTP."""
     transport = httpx2.AsyncHTTPTransport(uds=socket)
     headers = {"Authorization": f"Bearer {token}"}
     async with (
@@ -127,27 +127,29 @@ async def http_mcp_client(socket: str, token: str, root: Path, number: int) -> A
         yield McpClient(client, root, f"http {number}")
 
 
-def _rest_places(reply: Mapping[str, Any]) -> Sequence[Place]:
+def _parse_rest_places(reply: Mapping[str, Any]) -> Sequence[CitedLines]:
     hits = [
-        Place(hit["path"], hit["start_line"], hit["end_line"], hit["text"], hit["name"])
+        CitedLines(hit["path"], hit["start_line"], hit["end_line"], hit["text"], hit["name"])
         for hit in reply.get("hits", ())
     ]
     items = [
-        Place(item["path"], item["start_line"], item["end_line"], item["text"] if item["detail"] == "full" else None)
+        CitedLines(
+            item["path"], item["start_line"], item["end_line"], item["text"] if item["detail"] == "full" else None
+        )
         for section in reply.get("sections", ())
         for item in section["items"]
     ]
     return [*hits, *items]
 
 
-def _mcp_places(reply: Any) -> list[Place]:  # noqa: ANN401  # as deep as the reply goes
-    """Return every place that structured content names, wherever in it."""
+def _parse_mcp_places(reply: Any) -> list[CitedLines]:  # noqa: ANN401  # replies nest to any depth
+    """Return all cited lines of structured content, at any depth."""
     if isinstance(reply, Mapping):
         own = []
         if {"path", "start_line", "end_line"} <= reply.keys():
             text = reply.get("code") if reply.get("detail", "full") == "full" else None
-            own = [Place(reply["path"], reply["start_line"], reply["end_line"], text, reply.get("name", ""))]
-        return own + [place for value in reply.values() for place in _mcp_places(value)]
+            own = [CitedLines(reply["path"], reply["start_line"], reply["end_line"], text, reply.get("name", ""))]
+        return own + [place for value in reply.values() for place in _parse_mcp_places(value)]
     if isinstance(reply, list):
-        return [place for value in reply for place in _mcp_places(value)]
+        return [place for value in reply for place in _parse_mcp_places(value)]
     return []

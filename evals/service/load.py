@@ -1,7 +1,7 @@
-"""`python -m evals.service.load`: several clients at once, thousands of mixed calls, while files are edited and indexed.
+"""`python -m evals.service.load`: mixed calls by concurrent clients while files are edited and indexed.
 
-What must hold: no error that the caller did not cause, no stale line cited, each edit in the very next answer, memory that
-does not grow, no process left behind.
+Requirements: no error that the caller did not cause, no stale citation, each edit visible in the next answer, flat memory,
+no surviving process.
 """
 
 import argparse
@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from .clients import Reply, ServiceClient, http_mcp_client, rest_client, stdio_mcp_client
+from .clients import LoadClient, Reply, connect_http_mcp, connect_rest, connect_stdio_mcp
 from .edited_tree import EditedTree
-from .processes import resident_bytes
-from .server import Sandbox, family, left_behind
+from .processes import read_resident_bytes
+from .server import Sandbox, find_survivors, list_family
 
 _CALLS: Final = {"search": 45, "probe": 15, "context": 15, "symbol": 15, "status": 8, "index": 2}
 _QUESTIONS: Final = (
@@ -39,21 +39,21 @@ _NAMES: Final = (
     "assemble_context",
     "Corpus",
 )
-_SHOWN_FAULTS: Final = 20
+_MAX_EXAMPLES: Final = 20
 _SAMPLE_S: Final = 1.0
-_TOLD_EVERY: Final = 30
+_PRINT_INTERVAL_SAMPLES: Final = 30
 
 
 @dataclass(slots=True)
 class Tally:
-    """What came of a run.
+    """Counts and times of a run.
 
     Attributes:
-        seconds: Of each call, by what was asked.
-        faults: Errors that no caller caused, stale lines, edits that the next answer did not have: by kind.
-        examples: The first of them.
-        rejected: Errors that callers caused, such as a name that was deleted.
-        resident: Memory of the service's processes together, in bytes, every second.
+        seconds: Time of each call, by kind of call.
+        faults: Number of errors that no caller caused, stale citations and missed edits, by kind.
+        examples: The first faults.
+        rejected: Number of errors that callers caused, for example with a deleted name.
+        resident: Memory of all processes of the service in bytes, sampled every second.
     """
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
@@ -64,17 +64,17 @@ class Tally:
     places: int = 0
     resident: list[int] = field(default_factory=list)
 
-    def fault(self, kind: str, told: str) -> None:
-        """Note a fault."""
+    def record_fault(self, kind: str, detail: str) -> None:
+        """Record a fault."""
         self.faults[kind] += 1
-        if len(self.examples) < _SHOWN_FAULTS:
-            self.examples.append(f"{kind}: {told}")
+        if len(self.examples) < _MAX_EXAMPLES:
+            self.examples.append(f"{kind}: {detail}")
 
 
-async def one_client(client: ServiceClient, tree: EditedTree, calls: int, seed: int, tally: Tally) -> None:
-    """Make so many calls, and check each reply."""
-    choice, made = random.Random(seed), 0
-    while made < calls:
+async def run_client(client: LoadClient, tree: EditedTree, calls: int, seed: int, tally: Tally) -> None:
+    """Make a number of calls, and check each reply."""
+    choice, n_done = random.Random(seed), 0
+    while n_done < calls:
         what = choice.choices(list(_CALLS), list(_CALLS.values()))[0]
         probe = ""
         if what == "probe":
@@ -82,7 +82,7 @@ async def one_client(client: ServiceClient, tree: EditedTree, calls: int, seed: 
             tally.edits += 1
             if not (probe := edit.probe):
                 continue
-        made += 1
+        n_done += 1
         began = time.monotonic()
         match what:
             case "probe":
@@ -97,108 +97,106 @@ async def one_client(client: ServiceClient, tree: EditedTree, calls: int, seed: 
                 reply = await client.call(what, {})
         tally.seconds[what].append(time.monotonic() - began)
         check(reply, tree, began, f"{client.name} {what}", tally)
-        shown = any(probe in (place.text or place.name) for place in reply.places)
-        if probe and not shown and tree.holds(probe, began):
-            tally.fault("edit not in the next answer", f"{client.name}: {probe}")
+        is_shown = any(probe in (place.text or place.name) for place in reply.places)
+        if probe and not is_shown and tree.has_probe(probe, began):
+            tally.record_fault("edit not in the next answer", f"{client.name}: {probe}")
 
 
 def check(reply: Reply, tree: EditedTree, since: float, who: str, tally: Tally) -> None:
-    """Note what is wrong with a reply to a call that began at a moment."""
+    """Record the faults of a reply to a call that began at `since`."""
     if reply.error:
         tally.rejected += reply.caused_by_caller
         if not reply.caused_by_caller:
-            tally.fault("error", f"{who}: {reply.error}")
+            tally.record_fault("error", f"{who}: {reply.error}")
         return
     for place in reply.places:
         if place.text is None:
             continue
         tally.places += 1
         if not tree.is_fresh(place.path, place.start_line, place.end_line, place.text, since):
-            tally.fault("stale", f"{who}: {place.path}:{place.start_line}-{place.end_line}")
+            tally.record_fault("stale", f"{who}: {place.path}:{place.start_line}-{place.end_line}")
 
 
 async def sample_memory(pid: int, tally: Tally) -> None:
-    """Note each second how much memory the service and its processes hold; say now and then on stderr how far the run is."""
+    """Sample the memory of the service and its processes; print progress to stderr now and then."""
     while True:
-        each = [resident_bytes(one) for one in await asyncio.to_thread(family, pid)]
+        each = [read_resident_bytes(size) for size in await asyncio.to_thread(list_family, pid)]
         tally.resident.append(sum(each))
-        if len(tally.resident) % _TOLD_EVERY == 0:
+        if len(tally.resident) % _PRINT_INTERVAL_SAMPLES == 0:
             calls = sum(map(len, tally.seconds.values()))
-            held = " + ".join(f"{one / 1e6:,.0f}" for one in each)
+            held = " + ".join(f"{size / 1e6:,.0f}" for size in each)
             print(f"{calls:,} calls, {held} MB, faults {dict(tally.faults)}", file=sys.stderr, flush=True)
         await asyncio.sleep(_SAMPLE_S)
 
 
 async def run(sandbox: Sandbox, pid: int, clients: int, calls: int, seed: int) -> Tally:
-    """Return what came of `calls` calls by `clients` clients, whose kinds alternate."""
+    """Make `calls` calls by `clients` clients of alternating kinds, and return the tally."""
     tally, tree = Tally(), EditedTree(sandbox.root, seed)
-    address = sandbox.address()
+    address = sandbox.read_address()
     socket, token = str(address["http"]).removeprefix("unix:"), str(address["token"])
     async with AsyncExitStack() as stack:
-        made: list[ServiceClient] = []
+        connected: list[LoadClient] = []
         for number in range(clients):
             match number % 3:
                 case 0:
-                    opened: Any = rest_client(socket, token, sandbox.root, number)
+                    opened: Any = connect_rest(socket, token, sandbox.root, number)
                 case 1:
-                    opened = stdio_mcp_client(sandbox.command, sandbox.environment, sandbox.root, number)
+                    opened = connect_stdio_mcp(sandbox.command, sandbox.environment, sandbox.root, number)
                 case _:
-                    opened = http_mcp_client(socket, token, sandbox.root, number)
-            made.append(await stack.enter_async_context(opened))
+                    opened = connect_http_mcp(socket, token, sandbox.root, number)
+            connected.append(await stack.enter_async_context(opened))
         sampling = asyncio.create_task(sample_memory(pid, tally))
         share = -(-calls // clients)
         await asyncio.gather(
-            *(one_client(client, tree, share, seed + number, tally) for number, client in enumerate(made))
+            *(run_client(client, tree, share, seed + number, tally) for number, client in enumerate(connected))
         )
         sampling.cancel()
     return tally
 
 
-def as_text(tally: Tally, elapsed_s: float, left: Sequence[int]) -> str:
-    """Return the figures for people."""
+def format_tally(tally: Tally, elapsed_s: float, left: Sequence[int]) -> str:
+    """Format the figures of a run."""
     lines = [
         f"{sum(map(len, tally.seconds.values())):,} calls in {elapsed_s:.0f} s, {tally.edits:,} edits, "
-        f"{tally.places:,} cited places read again, {tally.rejected:,} calls refused for a reason of the caller's"
+        f"{tally.places:,} citations checked, {tally.rejected:,} calls rejected because of the caller"
     ]
     for what, seconds in sorted(tally.seconds.items()):
         lines.append(
             f"  {what:8} {len(seconds):6,}  "
-            + "  ".join(f"p{share} {percentile(seconds, share) * 1000:7.1f} ms" for share in (50, 95, 99))
+            + "  ".join(f"p{share} {compute_percentile(seconds, share) * 1000:7.1f} ms" for share in (50, 95, 99))
         )
-    memory = memory_figures(tally)
+    memory = summarize_memory(tally)
     lines.append("  memory   " + "  ".join(f"{name} {value:,.0f} MB" for name, value in memory.items()))
     lines.append("  faults   " + (", ".join(f"{kind} {number}" for kind, number in tally.faults.items()) or "none"))
     lines.append("  left     " + (", ".join(map(str, left)) or "no process"))
     return "\n".join([*lines, *(f"    {example}" for example in tally.examples)])
 
 
-def memory_figures(tally: Tally) -> dict[str, float]:
-    """Return the median memory of each quarter of the run, and the largest, in megabytes."""
+def summarize_memory(tally: Tally) -> dict[str, float]:
+    """Return the median memory of each quarter of the run, and the maximum, in megabytes."""
     samples, quarter = tally.resident, max(1, len(tally.resident) // 4)
     parts = {f"quarter {number + 1}": samples[number * quarter : (number + 1) * quarter] for number in range(4)}
-    figures = {name: percentile(part, 50) / 1e6 for name, part in parts.items() if part}
+    figures = {name: compute_percentile(part, 50) / 1e6 for name, part in parts.items() if part}
     return {**figures, "most": max(samples, default=0) / 1e6}
 
 
-def percentile(values: Sequence[float], share: int) -> float:
-    """Return the smallest value that so many hundredths of the values do not exceed."""
+def compute_percentile(values: Sequence[float], share: int) -> float:
+    """Return a percentile by the nearest-rank method."""
     ordered = sorted(values)
     return ordered[max(0, -(-len(ordered) * share // 100) - 1)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status: 0, or 1 if anything is as it may not be."""
+    """Run the command and return its exit status: 0, or 1 on any fault."""
     parser = argparse.ArgumentParser(prog="python -m evals.service.load", description=__doc__)
-    parser.add_argument(
-        "repository", type=Path, help="folder whose copy is searched and edited; Python files are edited"
-    )
+    parser.add_argument("repository", type=Path, help="repository whose copy is searched; its Python files are edited")
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--calls", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="file for the figures as JSON")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="cr-") as folder:
-        sandbox = Sandbox.make(Path(folder), options.repository.resolve())
+        sandbox = Sandbox.create(Path(folder), options.repository.resolve())
         indexed = sandbox.run("index", "-C", str(sandbox.root))
         if indexed.returncode:
             print(indexed.stderr, file=sys.stderr)
@@ -208,16 +206,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             tally = asyncio.run(run(sandbox, service.pid, options.clients, options.calls, options.seed))
         finally:
-            processes = family(service.pid)
+            processes = list_family(service.pid)
             service.send_signal(signal.SIGTERM)
             status = service.wait(60)
-        elapsed_s, left = time.monotonic() - began, left_behind(processes)
-    print(as_text(tally, elapsed_s, left))
+        elapsed_s, left = time.monotonic() - began, find_survivors(processes)
+    print(format_tally(tally, elapsed_s, left))
     if options.out:
-        record = {"calls": {what: len(one) for what, one in tally.seconds.items()}, "faults": tally.faults,
-                  "examples": tally.examples, "memory": memory_figures(tally), "elapsed_s": elapsed_s, "edits": tally.edits,
-                  "ms": {what: {share: percentile(one, share) * 1000 for share in (50, 95, 99)}
-                         for what, one in tally.seconds.items()}}  # fmt: skip
+        record = {"calls": {what: len(seconds) for what, seconds in tally.seconds.items()}, "faults": tally.faults,
+                  "examples": tally.examples, "memory": summarize_memory(tally), "elapsed_s": elapsed_s, "edits": tally.edits,
+                  "ms": {what: {share: compute_percentile(seconds, share) * 1000 for share in (50, 95, 99)}
+                         for what, seconds in tally.seconds.items()}}  # fmt: skip
         options.out.write_text(json.dumps(record, indent=1))
     return int(bool(tally.faults or left or status))
 

@@ -1,4 +1,4 @@
-"""Processes of this machine, as Linux tells them: who is whose child, and how much memory each holds."""
+"""Process tree and memory of this machine, from Linux's /proc."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,22 +7,22 @@ _PROC = Path("/proc")
 _PAGE_BYTES = 4_096
 
 
-def descendants(pid: int) -> list[int]:
-    """Return a process's children, their children, and so on."""
+def list_descendants(pid: int) -> list[int]:
+    """Return all descendants of a process."""
     children: dict[int, list[int]] = {}
-    for child, parent in _parents():
+    for child, parent in _list_parents():
         children.setdefault(parent, []).append(child)
-    found: list[int] = []
+    pids: list[int] = []
     pending = [pid]
     while pending:
         below = children.get(pending.pop(), [])
-        found += below
+        pids += below
         pending += below
-    return found
+    return pids
 
 
-def resident_bytes(pid: int) -> int:
-    """Return the memory that a process holds; 0 of one that is gone."""
+def read_resident_bytes(pid: int) -> int:
+    """Return the resident memory of a process in bytes; 0 if it is gone."""
     try:
         return int((_PROC / str(pid) / "statm").read_text().split()[1]) * _PAGE_BYTES
     except (OSError, IndexError):
@@ -30,7 +30,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process is there and not merely waiting to be reaped."""
+    """Return whether a process exists and is not a zombie."""
     try:
         state = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]
     except (OSError, IndexError):
@@ -38,10 +38,10 @@ def is_running(pid: int) -> bool:
     return state not in {"Z", "X"}
 
 
-def _parents() -> Iterator[tuple[int, int]]:
+def _list_parents() -> Iterator[tuple[int, int]]:
     for folder in _PROC.iterdir():
         if folder.name.isdigit():
             try:
                 yield int(folder.name), int((folder / "stat").read_text().rpartition(")")[2].split()[1])
             except (OSError, IndexError, ValueError):
-                continue  # it has just ended
+                continue  # the process has just ended

@@ -1,4 +1,4 @@
-"""A service of its own: a repository that is a copy, a home that is empty, nothing shared with that of the user."""
+"""Isolated service: a copy of a repository and an empty home, nothing shared with the user's service."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from .processes import descendants, is_running
+from .processes import is_running, list_descendants
 
 _START_S: Final = 60.0
 _END_S: Final = 20.0
@@ -21,12 +21,12 @@ _PAUSE_S: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """Folders of one run.
+    """Folders and command of one run.
 
     Attributes:
-        root: The repository.
-        home: The home folder of all processes; the service's files are below it.
-        command: The ``coderag`` of this environment.
+        root: Copy of the repository.
+        home: Home folder of all processes, with the service's files.
+        command: Path of ``coderag`` in this environment.
     """
 
     root: Path
@@ -34,8 +34,8 @@ class Sandbox:
     command: str
 
     @classmethod
-    def make(cls, folder: Path, source: Path) -> "Sandbox":
-        """Return a sandbox in an empty folder with a copy of a repository's Python files, under git."""
+    def create(cls, folder: Path, source: Path) -> "Sandbox":
+        """Create a sandbox in an empty folder, with a copy of a repository under git."""
         root, home = folder / "repository", folder / "home"
         shutil.copytree(
             source, root, ignore=shutil.ignore_patterns(".git", ".venv", ".coderag", "node_modules", "*.pyc")
@@ -51,11 +51,13 @@ class Sandbox:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables of every process of the run."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("CODERAG_", "XDG_", "GIT_"))}
+        """Environment variables of every process of the run."""
+        inherited = {
+            name: value for name, value in os.environ.items() if not name.startswith(("CODERAG_", "XDG_", "GIT_"))
+        }
         author = {f"GIT_{who}_{what}": "load" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
         return {
-            **kept,
+            **inherited,
             **author,
             "HOME": str(self.home),
             "XDG_RUNTIME_DIR": str(self.home / "run"),
@@ -63,7 +65,7 @@ class Sandbox:
         }
 
     def run(self, *arguments: str, timeout_s: float = 300) -> "subprocess.CompletedProcess[str]":
-        """Run a command of CodeRAG to its end."""
+        """Run a ``coderag`` command to completion."""
         return subprocess.run(
             [self.command, *arguments],
             env=self.environment,
@@ -74,39 +76,39 @@ class Sandbox:
         )
 
     def start(self) -> "subprocess.Popen[bytes]":
-        """Start the service and return when it answers.
+        """Start the service and return once it answers.
 
         Raises:
-            RuntimeError: It does not.
+            RuntimeError: The service does not start in time.
         """
         log = (self.home / "service.log").open("ab")
         service = subprocess.Popen([self.command, "serve"], env=self.environment, stdout=log, stderr=log)
         log.close()
         ends = time.monotonic() + _START_S
         while time.monotonic() < ends and service.poll() is None:
-            address = self.address()
+            address = self.read_address()
             if address.get("pid") == service.pid:
                 return service
             time.sleep(_PAUSE_S)
         service.kill()
         raise RuntimeError(f"the service does not start: {(self.home / 'service.log').read_text()[-2_000:]}")
 
-    def address(self) -> Mapping[str, str | int]:
-        """Return what the service tells of itself; nothing while there is none."""
+    def read_address(self) -> Mapping[str, str | int]:
+        """Return the content of the service's address file; empty while there is none."""
         with suppress(OSError, ValueError):
-            found: dict[str, str | int] = json.loads((self.home / "run" / "coderag" / "service.json").read_bytes())
-            return found
+            address: dict[str, str | int] = json.loads((self.home / "run" / "coderag" / "service.json").read_bytes())
+            return address
         return {}
 
 
-def left_behind(pids: "set[int]") -> list[int]:
-    """Return which of some processes still live after a while that is long enough to end."""
+def find_survivors(pids: "set[int]") -> list[int]:
+    """Return the processes that are still running after the time that they have to end."""
     ends = time.monotonic() + _END_S
     while time.monotonic() < ends and any(map(is_running, pids)):
         time.sleep(_PAUSE_S)
     return sorted(filter(is_running, pids))
 
 
-def family(pid: int) -> set[int]:
-    """Return a process and all below it."""
-    return {pid, *descendants(pid)}
+def list_family(pid: int) -> set[int]:
+    """Return a process and all its descendants."""
+    return {pid, *list_descendants(pid)}

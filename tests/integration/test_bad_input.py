@@ -415,6 +415,6 @@ indexer.Indexer = Indexer
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate()
     deadline.cancel()
-    assert (process.returncode, stdout, stderr) == (INTERRUPTED, "", "interrupted; an index that was there is intact\n")
+    assert (process.returncode, stdout, stderr) == (INTERRUPTED, "", "interrupted; an existing index is intact\n")
     assert_intact(rag)
     assert rag.index().generation == 2

@@ -95,7 +95,7 @@ def test_a_warning_says_what_is_not_used_until_the_repository_is_trusted(root) -
     (root / ".coderag.yaml").write_text("embedding: {provider: ollama, base_url: 'http://127.0.0.1:9'}\n")
     done = run(root, "search", "cart")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("not marked trusted") == 1
+    assert done.stderr.count("not trusted") == 1
     assert "embedding.provider (.coderag.yaml, line 1), embedding.base_url" in done.stderr
     assert "not marked" not in done.stdout
     assert "not marked" not in run(root, "search", "cart").stderr, "it was said a moment ago"
@@ -139,13 +139,13 @@ def test_an_index_that_came_with_it_is_not_searched(root, tmp_path) -> None:
     assert done.returncode == 0
     assert [hit["qualified_name"] for hit in json.loads(done.stdout)["hits"]] == ["add_to_cart"]
     assert "planted" not in done.stdout
-    assert "not used, as this repository is not marked trusted: .coderag/" in done.stderr
+    assert "ignored, as this repository is not trusted: .coderag/" in done.stderr
 
 
 def test_own_texts_of_prompts_are_not_copied_where_they_would_not_be_used(root) -> None:
     done = run(root, "prompts", "copy", "answer")
     assert done.returncode == ERROR_TABLE[ConfigurationError].exit_code
-    assert "not marked trusted" in done.stderr
+    assert "not trusted" in done.stderr
     assert not (root / ".coderag").exists()
 
 
@@ -159,5 +159,5 @@ def test_init_does_not_trust_what_was_there_before(root) -> None:
     (root / ".coderag.local.yaml").chmod(0o600)
     done = run(root, "init", "--no-detect")
     assert done.returncode == 0
-    assert "not marked trusted" in done.stderr
+    assert "not trusted" in done.stderr
     assert not is_trusted(root)

@@ -13,7 +13,7 @@ from coderag.errors import ConfigurationError, IngestionError
 from coderag.workspace.registry import Registry
 from coderag.workspace.workspace import Workspace, WorkspaceOptions
 from evals.service.processes import is_running
-from evals.service.server import family
+from evals.service.server import list_family
 from tests.support.workspaces import eventually
 
 CHECKOUT = Path(__file__).parents[2]
@@ -107,7 +107,7 @@ def test_an_index_is_made_brought_up_to_date_and_searched(start, root):
     (root / ".coderag.yaml").unlink()
     assert done(one.index(full=True)).files == {"indexed": 3}
 
-    processes = family(workspace._queue.writer.pid)
+    processes = list_family(workspace._queue.writer.pid)
     workspace.close()
     eventually(lambda: not any(map(is_running, processes)))
     eventually(lambda: set(threading.enumerate()) <= before)  # one that opened the index may be about to end
@@ -138,7 +138,7 @@ def test_cancelling_ends_the_writer_and_its_workers_and_keeps_the_index(start, r
     workspace = start(watch=False)
     one = workspace.open_repository(root)
     done(one.index())
-    processes = family(workspace._queue.writer.pid)
+    processes = list_family(workspace._queue.writer.pid)
     write_module(root, "plums")
     job = one.index(full=True)
     at_stage(job, "chunk", job.cancel)
@@ -183,7 +183,7 @@ def test_a_service_that_is_killed_leaves_no_process_and_a_sound_index(root, serv
     for number in range(300):
         write_module(root, f"fruit{number}")
     process = service("scan")
-    processes = family(int(process.stdout.readline()))
+    processes = list_family(int(process.stdout.readline()))
     process.kill()
     eventually(lambda: not any(map(is_running, processes)))
     assert CodeRAG(root).index().files == {"indexed": 302}
@@ -193,7 +193,7 @@ def test_a_service_that_is_killed_leaves_no_process_and_a_sound_index(root, serv
 @needs_proc
 def test_a_program_that_forgets_to_close_ends_all_the_same(service):
     process = service("commit")
-    processes = family(int(process.stdout.readline()))
+    processes = list_family(int(process.stdout.readline()))
     process.communicate("go on\n", timeout=LONG_S)
     assert process.returncode == 0
     eventually(lambda: not any(map(is_running, processes)))

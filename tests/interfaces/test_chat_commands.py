@@ -370,7 +370,7 @@ def test_visual_comes_before_editor_and_may_have_arguments() -> None:
 
 
 @pytest.mark.parametrize(
-    ("environment", "told"), [({}, "no editor is set"), ({"EDITOR": "no-such-editor"}, "is not there")]
+    ("environment", "told"), [({}, "no editor is set"), ({"EDITOR": "no-such-editor"}, "is not installed")]
 )
 def test_an_editor_that_is_not_there_is_told(environment, told) -> None:
     with pytest.raises(ConfigurationError, match=told):

@@ -209,7 +209,7 @@ def test_conversations_are_listed_exported_and_deleted(piped, tmp_path) -> None:
         (["--thread", "a", "--new"], "--new: it cannot be combined with --thread"),
         (["-o", "x.md"], "--output: it requires --export"),
         (["--thread", "a/b"], "'a/b' is not a valid conversation name"),
-        (["--export", "gone"], "there is no conversation 'gone'"),
+        (["--export", "gone"], "no conversation 'gone'"),
     ],
 )
 def test_wrong_options_are_told(piped, arguments, told) -> None:
@@ -240,7 +240,7 @@ def test_a_long_prompt_is_sent_only_if_it_was_agreed_to(shop, piped) -> None:
         assert not [request for request in server.requests if request.path == "/api/chat"]
         code, stdout, stderr = piped("how does round_up work?\n", "--yes")
     assert code == 0
-    assert "agreed by --yes" in stderr
+    assert "confirmed by --yes" in stderr
     assert "rounds a value up" in stdout
 
 
@@ -284,7 +284,7 @@ def test_a_conversation_at_a_terminal(at_terminal) -> None:
     person.see("error: unknown command /nonsense")
     person.see("mine · 1 turn")
     person.type("\x04")
-    person.see("`coderag chat --thread mine` goes on with this conversation")
+    person.see("continue this conversation with `coderag chat --thread mine`")
     assert person.ended() == 0
 
 

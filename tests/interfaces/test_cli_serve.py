@@ -44,7 +44,7 @@ def test_ending_what_does_not_run_is_no_error(run: Run) -> None:
     [
         (["--background", "--stop"], 2, "cannot be combined"),
         (["--host", "127.0.0.1"], 2, "requires --port"),
-        (["--host", "0.0.0.0", "--port", "0"], 3, "others can reach"),  # it is refused
+        (["--host", "0.0.0.0", "--port", "0"], 3, "reachable from the network"),  # it is refused
         (["--port", "0", "--tls-cert", "none.pem"], 3, "needs a certificate and its key"),
         (["--port", "0", "--tls-cert", "none.pem", "--tls-key", "none.pem"], 3, "cannot be read"),
         (["--allow-root", "no/such/folder"], 3, "no such directory"),

@@ -64,7 +64,7 @@ def test_what_is_asked_is_not_in_the_code_that_answers(package):
 
     words = {word: number for number, word in enumerate(["remov", "account", "row", "user", "delet", "session"])}
     [pair] = [pair for pair in mined(package, "doc") if "account" in pair.query]
-    counted = TermCounts(words).body(pair.code)
+    counted = TermCounts(words).count_body(pair.code)
     assert words["account"] not in counted
     assert counted[words["row"]] == 4
 
@@ -74,7 +74,7 @@ def test_a_name_leads_to_a_body_without_that_name(package):
 
     [pair] = [pair for pair in mined(package, "name") if pair.query.startswith("delete user")]
     words = {"=deleteuser": 0, "=userid": 1}
-    assert TermCounts(words).body(pair.code) == {1: 2}
+    assert TermCounts(words).count_body(pair.code) == {1: 2}
 
 
 def test_a_test_leads_to_what_it_calls(package):
@@ -97,14 +97,17 @@ def test_mining_again_gives_the_same_pairs(package):
 
 
 def test_copies_with_a_changed_line_have_one_signature():
-    from pairs import Counter, signature
+    from pairs import Counter, compute_signature
 
     code = Counter(dict.fromkeys(range(200), 1))
     changed = Counter({**code, 777_777: 1})
     other = Counter(dict.fromkeys(range(500, 700), 1))
-    assert signature(code) != signature(other)
-    assert sum(signature(code + Counter({extra: 1})) == signature(code) for extra in range(10_000, 10_100)) > 80
-    assert len(signature(changed)) == len(signature(code))
+    assert compute_signature(code) != compute_signature(other)
+    assert (
+        sum(compute_signature(code + Counter({extra: 1})) == compute_signature(code) for extra in range(10_000, 10_100))
+        > 80
+    )
+    assert len(compute_signature(changed)) == len(compute_signature(code))
 
 
 @pytest.mark.parametrize(
@@ -115,22 +118,22 @@ def test_what_is_measured_on_is_not_learned_from(name):
     from collect import _PARAPHRASED, Exclusions
 
     held_out = [row["name"] for row in json.loads(_PARAPHRASED.read_text("utf-8"))]
-    assert Exclusions(["flask", "cobra", "tokio", *held_out]).covers_package(name)
+    assert Exclusions(["flask", "cobra", "tokio", *held_out]).has_package(name)
 
 
 def test_native_sources_of_a_plugin_are_kept_beside_its_javascript_sources():
-    from collect import without_builds
+    from collect import drop_builds
 
     files = dict.fromkeys(
         ["src/index.ts", "lib/index.js", "dist/index.js", "ios/Camera.swift", "android/Camera.kt"], b""
     )
-    assert sorted(without_builds(files)) == ["android/Camera.kt", "ios/Camera.swift", "lib/index.js", "src/index.ts"]
+    assert sorted(drop_builds(files)) == ["android/Camera.kt", "ios/Camera.swift", "lib/index.js", "src/index.ts"]
 
 
 def test_a_package_of_built_files_only_is_taken_as_it_is():
-    from collect import without_builds
+    from collect import drop_builds
 
-    assert list(without_builds({"dist/index.js": b""})) == ["dist/index.js"]
+    assert list(drop_builds({"dist/index.js": b""})) == ["dist/index.js"]
 
 
 @pytest.mark.parametrize(
@@ -157,9 +160,9 @@ def test_what_gives_no_licence_is_left_out(licence, free):
     ],
 )
 def test_a_licence_that_is_not_declared_is_read_from_the_packages_own_licence_file(path, text, licence):
-    from collect import licence_of_files
+    from collect import detect_licence
 
-    assert licence_of_files({"README.md": b"MIT License", path: text.encode()}) == licence
+    assert detect_licence({"README.md": b"MIT License", path: text.encode()}) == licence
 
 
 @pytest.mark.parametrize(

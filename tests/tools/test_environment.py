@@ -42,7 +42,7 @@ def test_what_python_would_not_keep_itself_is_compiled(
     environment: ModuleType, monkeypatch: pytest.MonkeyPatch, forbidden: str
 ) -> None:
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", forbidden)
-    monkeypatch.setattr(environment, "LOADED", ("a_module_that_is_not_there",))
+    monkeypatch.setattr(environment, "PRELOADED_MODULES", ("a_module_that_is_not_there",))
     environment._compile()  # that something cannot be imported or compiled is no failure
     compiled = {path.parents[1].name for path in environment.ROOT.rglob("*.pyc")}
     assert compiled == {"coderag", "graphs", "evals", *(["installed"] if forbidden else [])}

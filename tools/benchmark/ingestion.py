@@ -32,7 +32,7 @@ from coderag.ingestion.workers import worker_pool
 GIT = ("git", "-c", "user.name=benchmark", "-c", "user.email=benchmark@localhost", "-c", "commit.gpgsign=false")
 
 
-class Workplace:
+class BenchmarkRepository:
     """A copy of some files, as a repository of git with an index."""
 
     def __init__(self, folder: Path, files: list[tuple[Path, str]]) -> None:
@@ -41,18 +41,18 @@ class Workplace:
         for source, path in files:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, folder / path)
-        self.git("init", "--quiet", "--initial-branch=main")
+        self.run_git("init", "--quiet", "--initial-branch=main")
         self.commit()
         self.rag = CodeRAG(folder)
 
-    def git(self, *arguments: str) -> None:
+    def run_git(self, *arguments: str) -> None:
         """Run git in the repository."""
         subprocess.run([*GIT, *arguments], cwd=self.root, check=True, stdout=subprocess.DEVNULL)
 
     def commit(self) -> None:
         """Commit everything, so that a branch can be switched."""
-        self.git("add", "--all")
-        self.git("commit", "--quiet", "--message", "benchmark")
+        self.run_git("add", "--all")
+        self.run_git("commit", "--quiet", "--message", "benchmark")
 
     def edit(self, paths: list[str]) -> None:
         """Append to some files a line that they never had."""
@@ -61,35 +61,35 @@ class Workplace:
                 file.write(f"\nedited_{uuid.uuid4().hex}\n")
 
 
-def timed(action: Callable[[], IndexReport]) -> tuple[float, IndexReport]:
+def measure_run(action: Callable[[], IndexReport]) -> tuple[float, IndexReport]:
     """Return how many seconds a run took, and its report."""
     started = time.perf_counter()
     report = action()
     return time.perf_counter() - started, report
 
 
-def scenarios(place: Workplace) -> Iterator[tuple[str, float, IndexReport]]:
+def run_scenarios(place: BenchmarkRepository) -> Iterator[tuple[str, float, IndexReport]]:
     """Yield the name, seconds and report of each scenario, leaving the files as they were."""
     rag, paths = place.rag, place.paths
-    yield "full rebuild", *timed(lambda: rag.index(full=True))
-    yield "no change", *timed(rag.index)
+    yield "full rebuild", *measure_run(lambda: rag.index(full=True))
+    yield "no change", *measure_run(rag.index)
     place.edit(paths[:1])
-    yield "one file changed", *timed(rag.index)
+    yield "one file changed", *measure_run(rag.index)
     tenth = paths[:: max(1, len(paths) // (len(paths) // 10 or 1))]
     place.edit(tenth)
-    yield "a tenth of the files changed", *timed(rag.index)
-    place.git("checkout", "--quiet", "-b", "other")
+    yield "a tenth of the files changed", *measure_run(rag.index)
+    place.run_git("checkout", "--quiet", "-b", "other")
     place.commit()
-    place.git("checkout", "--quiet", "main")
-    yield "branch switched", *timed(rag.index)
-    place.git("checkout", "--quiet", "other")
-    yield "and back", *timed(rag.index)
-    place.git("checkout", "--quiet", "main")
-    place.git("branch", "--quiet", "-D", "other")
+    place.run_git("checkout", "--quiet", "main")
+    yield "branch switched", *measure_run(rag.index)
+    place.run_git("checkout", "--quiet", "other")
+    yield "and back", *measure_run(rag.index)
+    place.run_git("checkout", "--quiet", "main")
+    place.run_git("branch", "--quiet", "-D", "other")
     rag.index()
-    folder = largest_folder(paths)
+    folder = find_largest_folder(paths)
     (place.root / folder).rename(place.root / f"{folder}-renamed")
-    yield "largest folder renamed", *timed(rag.index)
+    yield "largest folder renamed", *measure_run(rag.index)
     (place.root / f"{folder}-renamed").rename(place.root / folder)
     rag.index()
     started = time.perf_counter()
@@ -97,13 +97,13 @@ def scenarios(place: Workplace) -> Iterator[tuple[str, float, IndexReport]]:
     yield "no change, as a command", time.perf_counter() - started, rag.index()
 
 
-def largest_folder(paths: list[str]) -> str:
+def find_largest_folder(paths: list[str]) -> str:
     """Return the top-level folder with the most files."""
     tops = [path.split("/")[0] for path in paths if "/" in path]
     return max(set(tops), key=tops.count)
 
 
-def peak_memory() -> int:
+def read_peak_memory() -> int:
     """Return the largest resident size, in bytes, that this process and its workers have had, added up; 0 if unknown."""
     pids = [os.getpid()]
     pids += [worker._process.pid for pool in worker_pool._pools.values() for worker in pool._idle]
@@ -117,7 +117,7 @@ def peak_memory() -> int:
     return total
 
 
-def grown(files: list[tuple[Path, str]], lines: int) -> Iterator[tuple[Path, str]]:
+def repeat_files(files: list[tuple[Path, str]], lines: int) -> Iterator[tuple[Path, str]]:
     """Yield files, again and again under other folders, until they have so many lines."""
     counted = 0
     for copy in range(1_000):
@@ -131,7 +131,7 @@ def grown(files: list[tuple[Path, str]], lines: int) -> Iterator[tuple[Path, str
 def measure_growth(files: list[tuple[Path, str]], lines: int) -> dict[str, float]:
     """Return seconds, lines and peak memory of indexing so many lines, in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        for source, path in grown(files, lines):
+        for source, path in repeat_files(files, lines):
             (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
             # A line of its own, so that no copy is known already from another one.
             (Path(folder) / path).write_bytes(source.read_bytes() + f"\n{uuid.uuid4().hex}\n".encode())
@@ -144,8 +144,8 @@ def measure_growth(files: list[tuple[Path, str]], lines: int) -> dict[str, float
 
 def index_only(folder: Path) -> None:
     """Index a folder and print what it took."""
-    seconds, report = timed(CodeRAG(folder).index)
-    print(json.dumps({"seconds": seconds, "lines": report.lines, "chunks": report.chunks, "peak": peak_memory()}))
+    seconds, report = measure_run(CodeRAG(folder).index)
+    print(json.dumps({"seconds": seconds, "lines": report.lines, "chunks": report.chunks, "peak": read_peak_memory()}))
 
 
 def main() -> None:
@@ -162,14 +162,14 @@ def main() -> None:
         index_only(arguments.source)
         return
     source = check_root(arguments.source)
-    files = [(source / found.path, found.path) for found in scan(source).candidates]
+    files = [(source / candidate.path, candidate.path) for candidate in scan(source).candidates]
     results: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder:
-        place = Workplace(Path(folder) / "repository", files[: arguments.files])
+        place = BenchmarkRepository(Path(folder) / "repository", files[: arguments.files])
         place.rag.index()
         laps: dict[str, list[tuple[float, IndexReport]]] = {}
         for _ in range(arguments.rounds):
-            for name, seconds, report in scenarios(place):
+            for name, seconds, report in run_scenarios(place):
                 laps.setdefault(name, []).append((seconds, report))
         print(f"{len(place.paths):,} files, {laps['full rebuild'][0][1].lines:,} lines, {os.cpu_count()} cores")
         for name, rounds in laps.items():

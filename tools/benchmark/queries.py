@@ -27,17 +27,17 @@ from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import Goal, QueryInput
 
 _PHRASES = ("{}", "where is {} defined", "who calls {}", "how does {} work", "what tests {}", "{} error handling")
-_NAMES = 24
+_MAX_NAMES = 24
 
 
-def questions_about(context: QueryContext) -> list[str]:
+def make_questions(context: QueryContext) -> list[str]:
     """Return questions about names spread over the repository, the same in every run."""
     names = sorted({name for name in context.corpus.get_column("name") if len(name) > 3 and name.isidentifier()})
-    spread = names[:: max(1, len(names) // _NAMES)][:_NAMES]
+    spread = names[:: max(1, len(names) // _MAX_NAMES)][:_MAX_NAMES]
     return [_PHRASES[number % len(_PHRASES)].format(name) for number, name in enumerate(spread)]
 
 
-def stages(context: QueryContext, question: str, goal: Goal) -> dict[str, float]:
+def measure_stages(context: QueryContext, question: str, goal: Goal) -> dict[str, float]:
     """Return the milliseconds of each stage of one query."""
     started = time.perf_counter()
     output = walk(QueryInput(query=question, goal=goal), context)
@@ -52,14 +52,14 @@ def stages(context: QueryContext, question: str, goal: Goal) -> dict[str, float]
     return spent
 
 
-def timed(action: Callable[[], object]) -> tuple[float, float]:
+def measure_call(action: Callable[[], object]) -> tuple[float, float]:
     """Return the milliseconds that a call took: on the wall clock, and of this thread."""
     wall, own = time.perf_counter(), time.thread_time()
     action()
     return (time.perf_counter() - wall) * 1e3, (time.thread_time() - own) * 1e3
 
 
-def percentiles(values: Sequence[float]) -> dict[str, float]:
+def compute_percentiles(values: Sequence[float]) -> dict[str, float]:
     """Return the median and the 90th percentile."""
     ordered = sorted(values)
     return {"p50": statistics.median(ordered), "p90": ordered[int(0.9 * (len(ordered) - 1))]}
@@ -73,13 +73,13 @@ def measure(rag: CodeRAG, questions: Sequence[str], goal: Goal, rounds: int) -> 
         ask(question)  # what is made on first use
     medians: dict[str, list[float]] = defaultdict(list)
     for question in questions:
-        laps = [timed(lambda question=question: ask(question)) for _ in range(rounds)]
+        laps = [measure_call(lambda question=question: ask(question)) for _ in range(rounds)]
         medians["wall"].append(statistics.median(wall for wall, _ in laps))
         medians["thread"].append(statistics.median(own for _, own in laps))
-        traced = [stages(context, question, goal) for _ in range(rounds)]
+        traced = [measure_stages(context, question, goal) for _ in range(rounds)]
         for name in traced[0]:
             medians[name].append(statistics.median(lap[name] for lap in traced))
-    return {name: {**percentiles(values), "questions": len(values)} for name, values in medians.items()}
+    return {name: {**compute_percentiles(values), "questions": len(values)} for name, values in medians.items()}
 
 
 def main() -> None:
@@ -97,7 +97,7 @@ def main() -> None:
         lines = arguments.questions.read_text(encoding="utf-8").splitlines()
         questions = [line.strip() for line in lines if line.strip()]
     else:
-        questions = questions_about(context)
+        questions = make_questions(context)
     if not questions:
         parser.error("there is nothing to ask: the file is empty, or the repository declares no names")
     print(f"{context.corpus.n_files:,} files, {context.corpus.n_chunks:,} chunks, {len(questions)} questions")

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from coderag.text.tokenizer import TOKENIZER_VERSION
 
-_INT8_LARGEST = 127
-_UINT16_LARGEST = 65_535
+_INT8_MAX = 127
+_UINT16_MAX = 65_535
 
 
 def write_asset(
@@ -43,10 +43,10 @@ def write_asset(
     order = sorted(range(len(terms)), key=terms.__getitem__)
     ordered = vectors[order]
     largest = np.maximum(np.abs(ordered).max(axis=1), np.finfo(np.float32).tiny)
-    rows = np.rint(ordered / largest[:, None] * _INT8_LARGEST).astype(np.int8)
+    rows = np.rint(ordered / largest[:, None] * _INT8_MAX).astype(np.int8)
     # Only the proportions of weights matter on each side; what rows were divided by to fill eight bits is part of them.
     scales = np.stack([weights[order] * largest, query_weights[order] * largest])
-    scaled = np.rint(scales / scales.max(axis=1, keepdims=True) * _UINT16_LARGEST).astype(np.uint16)
+    scaled = np.rint(scales / scales.max(axis=1, keepdims=True) * _UINT16_MAX).astype(np.uint16)
     np.save(folder / "rows.npy", rows)
     np.save(folder / "weights.npy", scaled)
     (folder / "terms.txt").write_bytes("".join(terms[index] + "\n" for index in order).encode())

@@ -22,58 +22,58 @@ from coderag.ingestion.parsing.trees import parse as parse_source
 from coderag.text.tokenizer import split_identifier, stem, tokenize_query
 
 QUESTIONS = Path(__file__).parents[2] / "evals/paraphrased/queries.jsonl"
-FEWEST_WORDS = 4
-_LARGEST_SHARE = 0.2  # of the question's words, that may be parts of longer identifiers
-_WHOLE = frozenset({"comment", "string"})
+MIN_WORDS = 4
+_MAX_PART_SHARE = 0.2  # of the question's words, that may be parts of longer identifiers
+_SKIPPED_TYPES = frozenset({"comment", "string"})
 
 
-def identifiers(node: Node, first: int, last: int) -> Iterator[str]:
+def iter_identifiers(node: Node, first: int, last: int) -> Iterator[str]:
     """Yield the identifiers of a syntax tree that stand on the given lines (1-based, inclusive)."""
     if node.end_point[0] + 1 < first or node.start_point[0] + 1 > last:
         return
-    if any(word in node.type for word in _WHOLE) and "interpol" not in node.type:
+    if any(word in node.type for word in _SKIPPED_TYPES) and "interpol" not in node.type:
         return
     if not node.child_count and node.is_named and node.text:
         text = node.text.decode("utf-8", "replace")
         if any(letter.isalpha() for letter in text):
             yield text
     for child in node.children:
-        yield from identifiers(child, first, last)
+        yield from iter_identifiers(child, first, last)
 
 
-def faults(item: dict[str, Any], tree: Path) -> list[str]:
+def find_faults(item: dict[str, Any], tree: Path) -> list[str]:
     """Return what is wrong with a question, nothing if it is sound."""
-    found = []
+    messages = []
     words = set(tokenize_query(item["query"]))
     words = {word for word in words if not word.startswith("=")}
-    if len(words) < FEWEST_WORDS:
-        found.append(f"has {len(words)} words that count, fewer than {FEWEST_WORDS}")
+    if len(words) < MIN_WORDS:
+        messages.append(f"has {len(words)} words that count, fewer than {MIN_WORDS}")
     for target in item["relevant"]:
         path = tree / target["path"]
         if not path.is_file():
-            found.append(f"{target['path']} is no file")
+            messages.append(f"{target['path']} is no file")
             continue
         data = path.read_bytes()
         first, last = target["start_line"], target["end_line"]
         if not 1 <= first <= last <= data.count(b"\n") + 1:
-            found.append(f"{target['path']} has no lines {first}-{last}")
+            messages.append(f"{target['path']} has no lines {first}-{last}")
             continue
         places = {stem(part) for part in split_identifier(f"{target['path']} {target['name']}".replace("/", " "))}
         if shared := words & places:
-            found.append(f"shares {sorted(shared)} with the path or the name")
+            messages.append(f"shares {sorted(shared)} with the path or the name")
         language = find_language(detect_language(target["path"]))
         if language is None or not language.grammar:
-            found.append(f"{target['path']} is in no language with a grammar")
+            messages.append(f"{target['path']} is in no language with a grammar")
             continue
         root = parse_source(data, language, timeout_s=60).root_node
-        names = set(identifiers(root, first, last))
-        whole = {stem(name.lower()) for name in names}
+        names = set(iter_identifiers(root, first, last))
+        full_names = {stem(name.lower()) for name in names}
         parts = {stem(part) for name in names for part in split_identifier(name)}
-        if shared := words & whole:
-            found.append(f"has words that are identifiers of the code: {sorted(shared)}")
-        if len(shared := (words & parts) - whole) > _LARGEST_SHARE * len(words):
-            found.append(f"has too many words that are parts of identifiers: {sorted(shared)}")
-    return found
+        if shared := words & full_names:
+            messages.append(f"has words that are identifiers of the code: {sorted(shared)}")
+        if len(shared := (words & parts) - full_names) > _MAX_PART_SHARE * len(words):
+            messages.append(f"has too many words that are parts of identifiers: {sorted(shared)}")
+    return messages
 
 
 def main() -> int:
@@ -88,7 +88,7 @@ def main() -> int:
     items = [item for item in items if not arguments.only or item["repo"] in arguments.only]
     refused = 0
     for item in items:
-        for fault in faults(item, arguments.trees / item["repo"]):
+        for fault in find_faults(item, arguments.trees / item["repo"]):
             refused += 1
             print(f"{item['repo']}: {item['query']!r} {fault}")
     print(f"{len(items)} questions, {refused} faults", file=sys.stderr)

@@ -45,7 +45,7 @@ _SUFFIXES = """
 .ml .mli .hxx .inl .ipp .lisp .el .scm .rkt .clj .cljs .cljc .jl .fs .fsx .ps1 .psm1 .dart .md .rst
 """
 SOURCE_SUFFIXES = frozenset(_SUFFIXES.split())
-_NOT_WRITTEN_HERE = re.compile(
+_VENDORED_OR_GENERATED = re.compile(
     r"(^|/)(_?vendor(ed|_packages)?|third[_-]?party|extern(als?)?|node_modules|umd|min|bundled?s?|locales?|i18n)/"
     r"|\.min\.|\.bundle\.|_pb2|\.pb\.|\.data/|dist-info/|generated",
     re.IGNORECASE,
@@ -68,15 +68,17 @@ _LICENCE_TEXTS = {
 }
 _PARAPHRASED = Path(__file__).parents[2] / "evals" / "paraphrased" / "repos.json"
 _MODULE_FORMAT = re.compile(r"(^|/)(esm|cjs|es|es2015|esnext|commonjs|module|dist|build)/")
-_LARGEST_FILE = 300_000
-_SMALLEST_FILE = 200
-_LONGEST_LINE = 1_500
-_LONGEST_LICENCE = 120
-_LARGEST_PACKAGE = 3_500_000
-_LARGEST_STANDARD_LIBRARY = 8_000_000
+_MAX_FILE_BYTES = 300_000
+_MIN_FILE_BYTES = 200
+_MAX_LINE_BYTES = 1_500
+_MAX_LICENCE_CHARS = 120
+_MAX_PACKAGE_BYTES = 3_500_000
+_MAX_STDLIB_BYTES = 8_000_000
 _TEST_SHARE = 0.2
 _BYTES_A_MEGABYTE = 1_000_000
-_CLEAR_NAME = 6  # an excluded name this long is looked for anywhere in a package's name, a shorter one among its parts
+_MIN_CLEAR_NAME_CHARS = (
+    6  # an excluded name this long is looked for anywhere in a package's name, a shorter one among its parts
+)
 _CLIENT_TIMEOUT_S = 300
 _CLIENTS = {
     "pypi": [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"],
@@ -104,39 +106,39 @@ class Exclusions:
     """Names of projects that must not enter the corpus."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        squashed = {_squash(name) for name in names}
+        squashed = {_normalize_name(name) for name in names}
         self._names = squashed
-        self._clear = [name for name in squashed if len(name) >= _CLEAR_NAME]
+        self._clear = [name for name in squashed if len(name) >= _MIN_CLEAR_NAME_CHARS]
 
-    def covers_package(self, name: str) -> bool:
+    def has_package(self, name: str) -> bool:
         """Tell whether a package is, or is named after, an excluded project: ``golang-github-spf13-cobra`` is cobra."""
-        squashed = _squash(name)
-        parts = {_squash(part) for part in re.split(r"[^A-Za-z0-9]+", name)}
+        squashed = _normalize_name(name)
+        parts = {_normalize_name(part) for part in re.split(r"[^A-Za-z0-9]+", name)}
         parts |= {part.removeprefix("lib") for part in parts}
         return bool(self._names & (parts | {squashed})) or any(clear in squashed for clear in self._clear)
 
-    def covers_path(self, path: str) -> bool:
+    def has_path(self, path: str) -> bool:
         """Tell whether a folder or file of a path carries exactly an excluded name: a vendored copy."""
         pure = PurePosixPath(path)
-        return any(_squash(part) in self._names for part in (*pure.parts[:-1], pure.stem))
+        return any(_normalize_name(part) in self._names for part in (*pure.parts[:-1], pure.stem))
 
     def remove_from(self, files: dict[str, bytes]) -> list[SourceFile]:
         """Return the files of a package that are no vendored copy of an excluded project and stay inside its folder."""
         inside = (path for path in files if not path.startswith("/") and ".." not in PurePosixPath(path).parts)
-        return [(path, files[path]) for path in inside if not self.covers_path(path)]
+        return [(path, files[path]) for path in inside if not self.has_path(path)]
 
 
-def _squash(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return re.sub(r"[^a-z]", "", name.lower())
 
 
 def is_source(path: str, data: bytes) -> bool:
     """Tell whether a file is source that people wrote: no vendored, generated, minified or outsized files."""
-    if PurePosixPath(path).suffix.lower() not in SOURCE_SUFFIXES or _NOT_WRITTEN_HERE.search(path):
+    if PurePosixPath(path).suffix.lower() not in SOURCE_SUFFIXES or _VENDORED_OR_GENERATED.search(path):
         return False
-    if not _SMALLEST_FILE < len(data) < _LARGEST_FILE or b"\0" in data[:4096]:
+    if not _MIN_FILE_BYTES < len(data) < _MAX_FILE_BYTES or b"\0" in data[:4096]:
         return False
-    return max(map(len, data.split(b"\n"))) <= _LONGEST_LINE
+    return max(map(len, data.split(b"\n"))) <= _MAX_LINE_BYTES
 
 
 def sample_files(files: Iterable[SourceFile], *, seed: str, limit_bytes: int) -> list[SourceFile]:
@@ -164,7 +166,7 @@ def read_archive(archive: Path) -> Iterator[SourceFile]:
     if archive.suffix in {".whl", ".zip"}:
         with zipfile.ZipFile(archive) as opened:
             for info in opened.infolist():
-                if info.file_size < _LARGEST_FILE and not info.is_dir():
+                if info.file_size < _MAX_FILE_BYTES and not info.is_dir():
                     yield info.filename, opened.read(info)
         return
     if archive.suffix == ".deb":
@@ -179,7 +181,7 @@ def read_archive(archive: Path) -> Iterator[SourceFile]:
 def _read_tar(archive: tarfile.TarFile, *, top_folders: int) -> Iterator[SourceFile]:
     """Yield small files of a tar archive, named without its top folders (a release's is ``name-version``)."""
     for member in archive:
-        if member.isfile() and member.size < _LARGEST_FILE:
+        if member.isfile() and member.size < _MAX_FILE_BYTES:
             content = archive.extractfile(member)
             if content is not None:
                 yield member.name.removeprefix("./").split("/", top_folders)[-1], content.read()
@@ -216,7 +218,7 @@ def _describe(ecosystem: Ecosystem, files: dict[str, bytes], archives: list[Path
     version = packaging.name.split("_")[1].split(".debian.tar")[0].replace("%3a", ":")
     copyrights = [data for path, data in files.items() if PurePosixPath(path).name == "copyright"]
     declared = re.findall(r"^License: *(\S.*)$", b"\n".join(copyrights).decode("utf-8", "replace"), re.MULTILINE)
-    return version, "; ".join(sorted(set(declared)))[:_LONGEST_LICENCE]
+    return version, "; ".join(sorted(set(declared)))[:_MAX_LICENCE_CHARS]
 
 
 def _describe_wheel(files: dict[str, bytes]) -> tuple[str, str]:
@@ -225,10 +227,10 @@ def _describe_wheel(files: dict[str, bytes]) -> tuple[str, str]:
     classifiers = [value.rsplit(" :: ", 1)[-1] for value in message.get_all("Classifier", []) if "License ::" in value]
     first_line = (message.get("License") or "").strip().partition("\n")[0]
     licence = message.get("License-Expression") or "; ".join(classifiers) or first_line
-    return str(message.get("Version", "")), str(licence)[:_LONGEST_LICENCE]
+    return str(message.get("Version", "")), str(licence)[:_MAX_LICENCE_CHARS]
 
 
-def licence_of_files(files: Mapping[str, bytes]) -> str:
+def detect_licence(files: Mapping[str, bytes]) -> str:
     """Return the licence that the first telling line of a package's own licence file names or is part of, or nothing."""
     own = [files[path].decode("utf-8", "replace") for path in sorted(files) if _LICENCE_FILE.fullmatch(path)]
     lines = (line for text in own for line in text.splitlines())
@@ -245,20 +247,20 @@ def collect_package(
         limits: Bytes of the sample by name, where it may be larger than usual.
     """
     name = re.split(r"==|(?<=.)@|=", requirement)[0]
-    if exclusions.covers_package(name):
+    if exclusions.has_package(name):
         return Package(ecosystem=ecosystem, name=name, skipped="evaluation only")
     label = re.sub(r"[^\w.-]+", "_", name).strip("_")
     try:
         archives = _fetch(ecosystem, requirement, corpus / "downloads" / ecosystem / label)
         files = {path: data for archive in archives for path, data in read_archive(archive)}
         version, declared = _describe(ecosystem, files, archives)
-        licence = declared or licence_of_files(files)
+        licence = declared or detect_licence(files)
     except (OSError, ValueError, IndexError, subprocess.SubprocessError, tarfile.TarError, zipfile.BadZipFile) as error:
         return Package(ecosystem=ecosystem, name=name, skipped=str(error)[:200])
     if ecosystem in {"npm", "pypi"} and _NO_LICENCE.match(licence):
         return Package(ecosystem=ecosystem, name=name, version=version, licence=licence, skipped="no licence")
-    chosen = exclusions.remove_from(without_builds(files) if ecosystem == "npm" else files)
-    chosen = sample_files(chosen, seed=name, limit_bytes=limits.get(name, _LARGEST_PACKAGE))
+    chosen = exclusions.remove_from(drop_builds(files) if ecosystem == "npm" else files)
+    chosen = sample_files(chosen, seed=name, limit_bytes=limits.get(name, _MAX_PACKAGE_BYTES))
     store_files(chosen, corpus / "source" / ecosystem / label)
     return Package(
         ecosystem=ecosystem,
@@ -271,7 +273,7 @@ def collect_package(
     )
 
 
-def without_builds(files: dict[str, bytes]) -> dict[str, bytes]:
+def drop_builds(files: dict[str, bytes]) -> dict[str, bytes]:
     """Return the files of an npm package without JavaScript that was built, where the sources are there too."""
     sources = {path for path in files if re.match(r"(src|lib|source)/", path)}
     return {
@@ -285,7 +287,7 @@ def collect_standard_library(*, corpus: Path, exclusions: Exclusions) -> Package
     skipped = re.compile(r"(test|idlelib|lib2to3|site-packages|encodings)/")
     relative = {path: path.relative_to(root).as_posix() for path in root.rglob("*.py")}
     files = {name: path.read_bytes() for path, name in relative.items() if not skipped.match(name)}
-    chosen = sample_files(exclusions.remove_from(files), seed="stdlib", limit_bytes=_LARGEST_STANDARD_LIBRARY)
+    chosen = sample_files(exclusions.remove_from(files), seed="stdlib", limit_bytes=_MAX_STDLIB_BYTES)
     store_files(chosen, corpus / "source" / "python" / "stdlib")
     return Package(
         ecosystem="python",
@@ -306,7 +308,7 @@ def store_files(files: Iterable[SourceFile], folder: Path) -> None:
         target.write_bytes(data)
 
 
-def pinned(name: str, ecosystem: Ecosystem, versions: dict[tuple[str, str], str]) -> str:
+def format_requirement(name: str, ecosystem: Ecosystem, versions: dict[tuple[str, str], str]) -> str:
     """Return what to ask a client for: the name, with the version of an earlier manifest where there is one."""
     version = versions.get((ecosystem, name))
     separator = {"pypi": "==", "npm": "@"}.get(ecosystem, "=")
@@ -331,7 +333,7 @@ def main() -> None:
     versions = {(row["ecosystem"], row["name"]): row["version"] for row in earlier}
     ecosystems: tuple[Ecosystem, ...] = ("npm", "pypi", "debian", "debian-binary")
     requirements = [
-        (ecosystem, pinned(name, ecosystem, versions))
+        (ecosystem, format_requirement(name, ecosystem, versions))
         for ecosystem in ecosystems
         for name in names.get(ecosystem, {}).get("packages", "").split()
     ]

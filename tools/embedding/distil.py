@@ -42,7 +42,7 @@ def reduce_dimension(vectors: NDArray[np.float32], *, dimension: int) -> NDArray
     return normalised
 
 
-def inverse_document_frequency(entries: list[Entry], *, n_files: int) -> NDArray[np.float32]:
+def compute_idf(entries: list[Entry], *, n_files: int) -> NDArray[np.float32]:
     """Return the weight of each term, shape (n_terms,)."""
     frequencies = np.array([entry.document_frequency for entry in entries], dtype=np.float32)
     return np.log((n_files + 1) / (frequencies + np.float32(0.5))).astype(np.float32)
@@ -58,7 +58,7 @@ def main() -> None:
 
     n_files, entries = read_vocabulary(arguments.vocabulary)
     vectors = reduce_dimension(encode_surfaces(entries), dimension=arguments.dimension)
-    weights = inverse_document_frequency(entries, n_files=n_files)
+    weights = compute_idf(entries, n_files=n_files)
     np.savez(arguments.output, terms=np.array([entry.term for entry in entries]), vectors=vectors, weights=weights)
 
 

@@ -17,7 +17,7 @@ from torch.nn import functional
 FIELD_WEIGHTS = (1.0, 1.0, 2.0)
 """What the fields weigh before training."""
 
-_SMALLEST_WEIGHT = 0.05
+_MIN_WEIGHT = 0.05
 
 
 class Texts(NamedTuple):
@@ -39,7 +39,7 @@ class Bags(NamedTuple):
     starts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, pairs: "np.lib.npyio.NpzFile", prefix: str, n_terms: int) -> Self:
+    def from_npz(cls, pairs: "np.lib.npyio.NpzFile", prefix: str, n_terms: int) -> Self:
         """Take one field of the pairs that pairs.py wrote, of the first terms of the vocabulary."""
         ids, counts, lengths = pairs[f"{prefix}_ids"], pairs[f"{prefix}_counts"], pairs[f"{prefix}_lengths"]
         known = ids < n_terms
@@ -48,7 +48,7 @@ class Bags(NamedTuple):
         lengths = passed[starts + lengths] - passed[starts]
         return cls(ids[known], counts[known], lengths, np.cumsum(lengths) - lengths)
 
-    def entries(self, texts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
+    def get_entries(self, texts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
         """Return terms, dampened counts and rows of some texts."""
         lengths = self.lengths[texts]
         offsets = np.cumsum(lengths) - lengths
@@ -59,12 +59,12 @@ class Bags(NamedTuple):
 
 def take(fields: Sequence[Bags], texts: NDArray[np.int64], rng: np.random.Generator | None, dropout: float) -> Texts:
     """Return some texts with all their fields; terms are left out at random if a generator is given."""
-    taken = [bags.entries(texts) for bags in fields]
+    taken = [bags.get_entries(texts) for bags in fields]
     ids, values, rows = (np.concatenate(column) for column in zip(*taken, strict=True))
     numbers = np.repeat(np.arange(len(fields)), [len(entries[0]) for entries in taken])
     if rng is not None:
-        kept = rng.random(len(ids), dtype=np.float32) >= dropout
-        ids, values, rows, numbers = ids[kept], values[kept], rows[kept], numbers[kept]
+        mask = rng.random(len(ids), dtype=np.float32) >= dropout
+        ids, values, rows, numbers = ids[mask], values[mask], rows[mask], numbers[mask]
     order = np.argsort(rows, kind="stable")
     return Texts(*(torch.from_numpy(array[order]) for array in (ids, values, rows, numbers)), len(texts))
 
@@ -83,7 +83,7 @@ class BagEncoder(torch.nn.Module):
     ) -> None:
         super().__init__()
         self.vectors = torch.nn.Parameter(torch.tensor(vectors))
-        self.log_weights = torch.nn.Parameter(torch.tensor(weights).clamp(min=_SMALLEST_WEIGHT).log())
+        self.log_weights = torch.nn.Parameter(torch.tensor(weights).clamp(min=_MIN_WEIGHT).log())
         self.query_shift = torch.nn.Parameter(torch.zeros(len(weights)), requires_grad=own_query_weights)
         self.log_fields = torch.nn.Parameter(torch.tensor(FIELD_WEIGHTS).log())
 
@@ -95,16 +95,16 @@ class BagEncoder(torch.nn.Module):
         used, places = torch.unique(torch.cat([queries.ids, codes.ids]), return_inverse=True)
         table = functional.embedding(used, self.vectors, sparse=True)
         sides = places.split([len(queries.ids), len(codes.ids)])
-        return _sums(table, queries, sides[0], query_weights), _sums(table, codes, sides[1], code_weights)
+        return _sum_vectors(table, queries, sides[0], query_weights), _sum_vectors(table, codes, sides[1], code_weights)
 
-    def queries(self, texts: Texts) -> Tensor:
+    def encode_queries(self, texts: Texts) -> Tensor:
         """Return normalised vectors of questions, shape (n_texts, dimension)."""
         used, places = torch.unique(texts.ids, return_inverse=True)
         weights = texts.values * (self.log_weights + self.query_shift)[texts.ids].exp()
-        return _sums(functional.embedding(used, self.vectors, sparse=True), texts, places, weights)
+        return _sum_vectors(functional.embedding(used, self.vectors, sparse=True), texts, places, weights)
 
 
-def _sums(table: Tensor, texts: Texts, places: Tensor, weights: Tensor) -> Tensor:
+def _sum_vectors(table: Tensor, texts: Texts, places: Tensor, weights: Tensor) -> Tensor:
     offsets = torch.searchsorted(texts.rows, torch.arange(texts.n_texts))
     summed = functional.embedding_bag(places, table, offsets, mode="sum", per_sample_weights=weights)
     return functional.normalize(summed, dim=1)

@@ -41,7 +41,7 @@ SYSTEMS = ("dense", "lexical", "engine")
 MEASURES = ("chunk", "file", "recall")
 
 
-class Place(NamedTuple):
+class RankedLines(NamedTuple):
     """A result: a path below the repository's root, and lines, 1-based and inclusive."""
 
     path: str
@@ -49,7 +49,7 @@ class Place(NamedTuple):
     last: int
 
 
-def covers(place: Place, target: str | dict[str, Any]) -> bool:
+def has_target_line(place: RankedLines, target: str | dict[str, Any]) -> bool:
     """Tell whether a result covers a target: a file, or lines of one."""
     if isinstance(target, str):
         return place.path == target
@@ -59,27 +59,32 @@ def covers(place: Place, target: str | dict[str, Any]) -> bool:
     return first is None or (place.last >= first and place.first <= target["end_line"])
 
 
-def ndcg(places: Sequence[Place], targets: Sequence[str | dict[str, Any]]) -> float:
+def compute_ndcg(places: Sequence[RankedLines], targets: Sequence[str | dict[str, Any]]) -> float:
     """Return nDCG of the first results; each rank gains once, as in the peer's definition."""
     ranks = {
-        next((rank for rank, place in enumerate(places[:TOP_K], 1) if covers(place, target)), 0) for target in targets
+        next((rank for rank, place in enumerate(places[:TOP_K], 1) if has_target_line(place, target)), 0)
+        for target in targets
     }
     ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(TOP_K, len(targets)) + 1))
     return sum(1 / math.log2(rank + 1) for rank in ranks if rank) / ideal if ideal else 0.0
 
 
-def scored(places: Iterator[Place], question: dict[str, Any]) -> dict[str, float]:
+def score_ranking(places: Iterator[RankedLines], question: dict[str, Any]) -> dict[str, float]:
     """Return the measures of one ranking, best result first."""
-    chunks: list[Place] = []
-    by_file: dict[str, Place] = {}
+    chunks: list[RankedLines] = []
+    by_file: dict[str, RankedLines] = {}
     for place in places:
         chunks.append(place)
         by_file.setdefault(place.path, place)
         if len(by_file) == TOP_K and len(chunks) >= TOP_K:
             break
     targets = [*question["relevant"], *question["secondary"]]
-    found = any(covers(place, target) for place in chunks[:RECALL_K] for target in question["relevant"])
-    return {"chunk": ndcg(chunks, targets), "file": ndcg(list(by_file.values()), targets), "recall": float(found)}
+    is_recalled = any(has_target_line(place, target) for place in chunks[:RECALL_K] for target in question["relevant"])
+    return {
+        "chunk": compute_ndcg(chunks, targets),
+        "file": compute_ndcg(list(by_file.values()), targets),
+        "recall": float(is_recalled),
+    }
 
 
 def measure(tree: Path, root: str, questions: Sequence[dict[str, Any]], words: WordVectors) -> list[dict[str, Any]]:
@@ -89,27 +94,30 @@ def measure(tree: Path, root: str, questions: Sequence[dict[str, Any]], words: W
     prefix = f"{root}/" if root else ""
     corpus = Corpus(ReembeddedSnapshot(IndexStore(tree / ".coderag").open(), EmbeddedDense(words)))
 
-    def places(scores: np.ndarray) -> Iterator[Place]:
+    def rank_rows(scores: np.ndarray) -> Iterator[RankedLines]:
         for row in np.argsort(-scores, kind="stable"):
             path = prefix + corpus.paths[corpus.chunk_files[row]]
-            yield Place(path, int(corpus.start_lines[row]), int(corpus.end_lines[row]))
+            yield RankedLines(path, int(corpus.start_lines[row]), int(corpus.end_lines[row]))
 
-    def by_engine(query: str) -> Iterator[Place]:
+    def rank_by_engine(query: str) -> Iterator[RankedLines]:
         for hit in rag.search(query, top_k=TOP_K):
-            yield Place(prefix + str(hit.path), hit.start_line, hit.end_line)
+            yield RankedLines(prefix + str(hit.path), hit.start_line, hit.end_line)
 
-    rankings: dict[str, Callable[[str], Iterator[Place]]] = {
-        "dense": lambda query: places(corpus.vectors @ words.embed_terms(tokenize_query(query))),
-        "lexical": lambda query: places(corpus.body.score(corpus.get_term_ids(tokenize_query(query)))),
-        "engine": by_engine,
+    rankings: dict[str, Callable[[str], Iterator[RankedLines]]] = {
+        "dense": lambda query: rank_rows(corpus.vectors @ words.embed_terms(tokenize_query(query))),
+        "lexical": lambda query: rank_rows(corpus.body.score(corpus.get_term_ids(tokenize_query(query)))),
+        "engine": rank_by_engine,
     }
     return [
-        {**question, **{system: scored(ranking(question["query"]), question) for system, ranking in rankings.items()}}
+        {
+            **question,
+            **{system: score_ranking(ranking(question["query"]), question) for system, ranking in rankings.items()},
+        }
         for question in questions
     ]
 
 
-def interval(values: Sequence[float]) -> str:
+def format_interval(values: Sequence[float]) -> str:
     """Return a mean with the 95 % bootstrap interval of it."""
     rng = random.Random(0)
     means = sorted(statistics.fmean(rng.choices(values, k=len(values))) for _ in range(ROUNDS))
@@ -128,9 +136,11 @@ def report(rows: Sequence[dict[str, Any]], other: dict[tuple[str, str], dict[str
                 for row in rows
                 if (row["repo"], row["query"]) in other
             ]
-            yield f"{system:8} {name:7} {interval(values)}" + (f"   difference {interval(gaps)}" if gaps else "")
+            yield f"{system:8} {name:7} {format_interval(values)}" + (
+                f"   difference {format_interval(gaps)}" if gaps else ""
+            )
     gaps = [row["dense"]["recall"] - row["lexical"]["recall"] for row in rows]
-    yield f"dense recall over lexical recall: {interval(gaps)}"
+    yield f"dense recall over lexical recall: {format_interval(gaps)}"
     by_language = defaultdict(list)
     for row in rows:
         by_language[row["language"]].append(row["dense"]["chunk"])

@@ -13,12 +13,12 @@ ENCODER = {"name": "sentence-transformers/all-MiniLM-L6-v2", "package": "gt-all-
 """What the vectors start from."""
 
 
-def package_folders(corpus: Path) -> list[Path]:
+def list_package_folders(corpus: Path) -> list[Path]:
     """Return the folder of each package's sources, always in the same order."""
     return sorted(path for path in (corpus / "source").glob("*/*") if path.is_dir())
 
 
-def corpus_parser(description: str | None) -> argparse.ArgumentParser:
+def build_corpus_parser(description: str | None) -> argparse.ArgumentParser:
     """Return a command line that begins with a corpus and says how many processes read it."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path, help="folder that collect.py wrote")

@@ -26,12 +26,12 @@ from coderag.ingestion.parsing.parsed_file import ParsedChunk
 from coderag.schema.vocabulary import Role
 from coderag.text.tokenizer import split_identifier
 
-_PAIRS_A_KIND = 15  # of one file
-_PATHS_A_FILE = 2
-_SHORTEST_DOC = 15  # characters
-_LONGEST_SECTION = 300
-_SHORTEST_NAME = 5  # that a section may mean by it
-_LARGEST_FILE = 300_000
+_MAX_PAIRS_PER_KIND = 15  # of one file
+_MAX_PATHS_PER_FILE = 2
+_MIN_DOC_CHARS = 15  # characters
+_MAX_SECTION_CHARS = 300
+_MIN_NAME_CHARS = 5  # that a section may mean by it
+_MAX_FILE_BYTES = 300_000
 _CODE = frozenset(
     {"function", "method", "class", "interface", "enum", "type_alias", "struct", "trait", "impl", "macro"}
 )
@@ -96,31 +96,31 @@ def mine_package(folder: Path) -> Iterator[Pair]:
     rng = random.Random(folder.name)
     files = [file for path in sorted(folder.rglob("*")) if (file := _parse(folder, path)) is not None]
     for file in files:
-        yield from _of_file(file, rng)
-    declared = _declared_once(files)
+        yield from _mine_file(file, rng)
+    declared = _find_unique_declarations(files)
     for file in files:
         if file.role == "test":
-            yield from _bounded(_tests(file, declared), rng)
+            yield from _limit_pairs(_mine_tests(file, declared), rng)
         if file.role == "docs" or file.language in {"markdown", "rst"}:
-            yield from _bounded(_sections(file, declared), rng)
+            yield from _limit_pairs(_mine_sections(file, declared), rng)
 
 
-def summary(comment: str) -> str:
+def extract_summary(comment: str) -> str:
     """Return what a comment says first: no decoration, markup, parameters or examples; empty if boilerplate."""
     plain = _TAG.sub(r" \1 ", _DECORATION.sub("", comment)).strip()
-    said = _AFTER_SUMMARY.split(plain, maxsplit=1)[0]
-    is_text = len(said) >= _SHORTEST_DOC and said[0] not in "@\\" and not _BOILERPLATE.search(said)
-    return said if is_text else ""
+    sentence = _AFTER_SUMMARY.split(plain, maxsplit=1)[0]
+    is_text = len(sentence) >= _MIN_DOC_CHARS and sentence[0] not in "@\\" and not _BOILERPLATE.search(sentence)
+    return sentence if is_text else ""
 
 
-def in_words(identifier: str) -> str:
+def split_compound(identifier: str) -> str:
     """Return a compound identifier as words; empty if it is a single word or a test's name."""
     parts = [part for part in split_identifier(identifier) if not part.isdigit()]
     return " ".join(parts) if len(parts) > 1 and parts[0] != "test" else ""
 
 
 def _parse(folder: Path, path: Path) -> _File | None:
-    if not path.is_file() or path.stat().st_size > _LARGEST_FILE:
+    if not path.is_file() or path.stat().st_size > _MAX_FILE_BYTES:
         return None
     decoded = decode(path.read_bytes())
     if decoded is None:
@@ -131,59 +131,64 @@ def _parse(folder: Path, path: Path) -> _File | None:
     return _File(name, language, role, parse_file(name, decoded.text, language, role).chunks)
 
 
-def _of_file(file: _File, rng: random.Random) -> Iterator[Pair]:
+def _mine_file(file: _File, rng: random.Random) -> Iterator[Pair]:
     """Yield the pairs that a file gives by itself."""
-    found: dict[str, list[Pair]] = defaultdict(list)
+    by_kind: dict[str, list[Pair]] = defaultdict(list)
     for chunk in file.chunks:
-        for pair in (*_declaration_pairs(file, chunk, rng), *_comment_pairs(file, chunk)):
-            found[pair.kind].append(pair)
-    for pairs in found.values():
-        yield from _bounded(iter(pairs), rng)
-    yield from _path_pairs(file, rng)
+        for pair in (*_mine_declaration(file, chunk, rng), *_mine_comments(file, chunk)):
+            by_kind[pair.kind].append(pair)
+    for pairs in by_kind.values():
+        yield from _limit_pairs(iter(pairs), rng)
+    yield from _mine_path(file, rng)
 
 
-def _declaration_pairs(file: _File, chunk: ParsedChunk, rng: random.Random) -> Iterator[Pair]:
+def _mine_declaration(file: _File, chunk: ParsedChunk, rng: random.Random) -> Iterator[Pair]:
     metadata = chunk.metadata
     docstring, name = metadata["docstring"], metadata["name"]
     if metadata["kind"] not in _CODE and not docstring:
         return
-    names = _names(chunk)
-    if said := summary(docstring):
-        shown = rng.random() < 0.6
+    names = _join_names(chunk)
+    if summary := extract_summary(docstring):
+        has_names = rng.random() < 0.6
         code = Code(
-            _key(chunk), chunk.text, docstring, "", names if shown else "", file.path if rng.random() < 0.6 else ""
+            _get_key(chunk),
+            chunk.text,
+            docstring,
+            "",
+            names if has_names else "",
+            file.path if rng.random() < 0.6 else "",
         )
-        yield Pair("doc", said, code if shown else code._replace(never=name), file.language)
-    if words := in_words(name):
+        yield Pair("doc", summary, code if has_names else code._replace(never=name), file.language)
+    if words := split_compound(name):
         if metadata["parent"] and rng.random() < 0.3:
-            words = f"{words} {in_words(metadata['parent'].rpartition('.')[2])}"
+            words = f"{words} {split_compound(metadata['parent'].rpartition('.')[2])}"
         without = docstring if rng.random() < 0.5 else ""
         path = file.path if rng.random() < 0.5 else ""
-        yield Pair("name", words, Code(_key(chunk), chunk.text, without, name, path=path), file.language)
+        yield Pair("name", words, Code(_get_key(chunk), chunk.text, without, name, path=path), file.language)
     signature = metadata["signature"]
     if metadata["kind"] in {"function", "method"} and rng.random() < 0.3:
         yield Pair(
-            "signature", signature.replace(name, " "), Code(_key(chunk), chunk.text, signature, name), file.language
+            "signature", signature.replace(name, " "), Code(_get_key(chunk), chunk.text, signature, name), file.language
         )
 
 
-def _comment_pairs(file: _File, chunk: ParsedChunk) -> Iterator[Pair]:
+def _mine_comments(file: _File, chunk: ParsedChunk) -> Iterator[Pair]:
     blocks = _BLOCK_COMMENTS.finditer(chunk.text) if not chunk.metadata["docstring"] else ()
     for block in (*_LINE_COMMENTS.finditer(chunk.text), *blocks):
-        if said := summary(block.group(1)):
-            yield Pair("comment", said, Code(_key(chunk), block.group(2)), file.language)
+        if summary := extract_summary(block.group(1)):
+            yield Pair("comment", summary, Code(_get_key(chunk), block.group(2)), file.language)
 
 
-def _path_pairs(file: _File, rng: random.Random) -> Iterator[Pair]:
+def _mine_path(file: _File, rng: random.Random) -> Iterator[Pair]:
     path = Path(file.path)
     name = path.parent.name if path.stem in _FOLDER_NAMED else path.stem
     if len(name) > 3 and file.role == "source":
-        for chunk in rng.sample(list(file.chunks), min(_PATHS_A_FILE, len(file.chunks))):
-            code = Code(_key(chunk), chunk.text, names=_names(chunk) if rng.random() < 0.5 else "")
+        for chunk in rng.sample(list(file.chunks), min(_MAX_PATHS_PER_FILE, len(file.chunks))):
+            code = Code(_get_key(chunk), chunk.text, names=_join_names(chunk) if rng.random() < 0.5 else "")
             yield Pair("path", f"{path.parent.name} {name}", code, file.language)
 
 
-def _tests(file: _File, declared: dict[str, ParsedChunk]) -> Iterator[Pair]:
+def _mine_tests(file: _File, declared: dict[str, ParsedChunk]) -> Iterator[Pair]:
     """Yield the tests of a file that call something, with what of it is most like the test's name."""
     for chunk in file.chunks:
         metadata = chunk.metadata
@@ -191,33 +196,38 @@ def _tests(file: _File, declared: dict[str, ParsedChunk]) -> Iterator[Pair]:
         words = _TEST_WORDS.sub(" ", " ".join(split_identifier(metadata["name"])))
         if not called or metadata["kind"] not in {"function", "method"} or len(words.split()) < 2:
             continue
-        said = set(words.split())
-        name = max(called, key=lambda name: len(said & set(split_identifier(name))))
+        test_words = set(words.split())
+        name = max(called, key=lambda name: len(test_words & set(split_identifier(name))))
         target = declared[name]
-        code = Code(_key(target), target.text, names=_names(target), path=target.metadata["path"])
-        yield Pair("test", f"{words} {summary(metadata['docstring'])}", code, file.language)
+        code = Code(_get_key(target), target.text, names=_join_names(target), path=target.metadata["path"])
+        yield Pair("test", f"{words} {extract_summary(metadata['docstring'])}", code, file.language)
 
 
-def _sections(file: _File, declared: dict[str, ParsedChunk]) -> Iterator[Pair]:
+def _mine_sections(file: _File, declared: dict[str, ParsedChunk]) -> Iterator[Pair]:
     """Yield the sections of a document that name a declaration, without that name."""
     for chunk in file.chunks:
         text = _MARKUP.sub(r" \1 ", chunk.text)
         for match in _QUOTED_NAME.finditer(text):
             name = match.group(1) or match.group(2)
-            if name not in declared or len(name) < _SHORTEST_NAME:
+            if name not in declared or len(name) < _MIN_NAME_CHARS:
                 continue
-            start = max(0, match.start() - _LONGEST_SECTION // 2)
-            around = text[start : match.end() + _LONGEST_SECTION // 2]
+            start = max(0, match.start() - _MAX_SECTION_CHARS // 2)
+            around = text[start : match.end() + _MAX_SECTION_CHARS // 2]
             target = declared[name]
             heading = chunk.metadata["name"]
-            said = re.sub(rf"\b{name}\b", " ", f"{heading} {around}")
+            query = re.sub(rf"\b{name}\b", " ", f"{heading} {around}")
             code = Code(
-                _key(target), target.text, target.metadata["docstring"], "", _names(target), target.metadata["path"]
+                _get_key(target),
+                target.text,
+                target.metadata["docstring"],
+                "",
+                _join_names(target),
+                target.metadata["path"],
             )
-            yield Pair("section", said, code, target.metadata["language"])
+            yield Pair("section", query, code, target.metadata["language"])
 
 
-def _declared_once(files: Sequence[_File]) -> dict[str, ParsedChunk]:
+def _find_unique_declarations(files: Sequence[_File]) -> dict[str, ParsedChunk]:
     """Return the names that a package declares exactly once, outside its tests, with their chunks."""
     chunks: dict[str, list[ParsedChunk]] = defaultdict(list)
     for file in files:
@@ -225,18 +235,18 @@ def _declared_once(files: Sequence[_File]) -> dict[str, ParsedChunk]:
             for chunk in file.chunks:
                 for symbol in chunk.metadata["symbols"]:
                     chunks[symbol["name"]].append(chunk)
-    return {name: found[0] for name, found in chunks.items() if len(found) == 1}
+    return {name: declaring[0] for name, declaring in chunks.items() if len(declaring) == 1}
 
 
-def _key(chunk: ParsedChunk) -> tuple[str, int]:
+def _get_key(chunk: ParsedChunk) -> tuple[str, int]:
     return chunk.metadata["path"], chunk.metadata["start_byte"]
 
 
-def _names(chunk: ParsedChunk) -> str:
+def _join_names(chunk: ParsedChunk) -> str:
     metadata = chunk.metadata
     return " ".join([metadata["name"], *(symbol["qualified_name"] for symbol in metadata["symbols"])])
 
 
-def _bounded(pairs: Iterator[Pair], rng: random.Random) -> list[Pair]:
-    found = list(pairs)
-    return found if len(found) <= _PAIRS_A_KIND else rng.sample(found, _PAIRS_A_KIND)
+def _limit_pairs(pairs: Iterator[Pair], rng: random.Random) -> list[Pair]:
+    mined = list(pairs)
+    return mined if len(mined) <= _MAX_PAIRS_PER_KIND else rng.sample(mined, _MAX_PAIRS_PER_KIND)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from layout import CODE_FIELDS, KINDS, corpus_parser, package_folders
+from layout import CODE_FIELDS, KINDS, build_corpus_parser, list_package_folders
 from mining import Code, mine_package
 from vocabulary import read_vocabulary
 
@@ -22,12 +22,12 @@ from coderag.text.tokenizer import STOP_WORDS, expand_token, split_raw_tokens, t
 
 FIELDS = ("query", *CODE_FIELDS)
 
-LONGEST_QUERY = 48  # terms
-_LONGEST_CODE = 400  # terms
-_FEWEST_QUERY = 2
-_FEWEST_CODE = 5
-_LARGEST_COUNT = 255
-_SIGNATURE = 6  # smallest hashes that tell near-duplicates
+MAX_QUERY_TERMS = 48  # terms
+_MAX_CODE_TERMS = 400  # terms
+_MIN_QUERY_TERMS = 2
+_MIN_CODE_TERMS = 5
+_MAX_COUNT = 255
+_SIGNATURE_HASHES = 6  # smallest hashes that tell near-duplicates
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -42,7 +42,7 @@ class Rows:
     def append(self, counted: Counter[int]) -> None:
         """Add a text."""
         self.ids.extend(counted)
-        self.counts.extend(min(count, _LARGEST_COUNT) for count in counted.values())
+        self.counts.extend(min(count, _MAX_COUNT) for count in counted.values())
         self.lengths.append(len(counted))
 
     def extend(self, other: "Rows") -> None:
@@ -51,7 +51,7 @@ class Rows:
         self.counts.extend(other.counts)
         self.lengths.extend(other.lengths)
 
-    def arrays(self, prefix: str) -> dict[str, np.ndarray]:
+    def to_arrays(self, prefix: str) -> dict[str, np.ndarray]:
         """Return the arrays to save: ids, counts and row lengths."""
         return {
             f"{prefix}_ids": np.asarray(self.ids),
@@ -60,7 +60,7 @@ class Rows:
         }
 
 
-class Mined(NamedTuple):
+class MinedPairs(NamedTuple):
     """Pairs: their fields row by row; kind, language, number of the chunk and near-duplicate signature of each."""
 
     fields: tuple[Rows, Rows, Rows, Rows]
@@ -73,72 +73,78 @@ class Mined(NamedTuple):
 class TermCounts:
     """Counts the terms of texts that are in a vocabulary."""
 
-    def __init__(self, id_of: dict[str, int]) -> None:
-        self._id_of = id_of
+    def __init__(self, term_ids: dict[str, int]) -> None:
+        self._term_ids = term_ids
         self._ids: dict[str, tuple[int, ...]] = {}  # of each raw token seen
 
-    def count(self, text: str, *, most: int, never: frozenset[str] = frozenset()) -> Counter[int]:
+    def count(self, text: str, *, limit: int, ignored: frozenset[str] = frozenset()) -> Counter[int]:
         """Return how often each term occurs among the first ``most`` of a text, without the raw tokens in ``never``."""
         ids: list[int] = []
         for raw in split_raw_tokens(text):
-            if raw.lower() in never:
+            if raw.lower() in ignored:
                 continue
             known = self._ids.get(raw)
             if known is None:
-                known = self._ids[raw] = tuple(self._id_of[term] for term in expand_token(raw) if term in self._id_of)
+                known = self._ids[raw] = tuple(
+                    self._term_ids[term] for term in expand_token(raw) if term in self._term_ids
+                )
             ids += known
-            if len(ids) >= most:
+            if len(ids) >= limit:
                 break
-        return Counter(ids[:most])
+        return Counter(ids[:limit])
 
-    def path(self, path: str) -> Counter[int]:
+    def count_path(self, path: str) -> Counter[int]:
         """Return how often each term of a path counts."""
-        return Counter(self._id_of[term] for term in tokenize_path(path) if term in self._id_of) if path else Counter()
+        return (
+            Counter(self._term_ids[term] for term in tokenize_path(path) if term in self._term_ids)
+            if path
+            else Counter()
+        )
 
-    def body(self, code: Code) -> Counter[int]:
+    def count_body(self, code: Code) -> Counter[int]:
         """Return the counts of the text of some code, without what must not be in it."""
-        counted = self.count(code.text, most=_LONGEST_CODE, never=frozenset({code.never.lower()}))
-        return counted - self.count(code.without, most=_LONGEST_CODE) if code.without else counted
+        counted = self.count(code.text, limit=_MAX_CODE_TERMS, ignored=frozenset({code.never.lower()}))
+        return counted - self.count(code.without, limit=_MAX_CODE_TERMS) if code.without else counted
 
 
-def mine(folder: Path, *, id_of: dict[str, int]) -> Mined:
+def mine(folder: Path, *, term_ids: dict[str, int]) -> MinedPairs:
     """Mine the pairs of a package."""
-    mined = Mined((Rows(), Rows(), Rows(), Rows()), [], [], [], [])
-    counts = TermCounts(id_of)
-    number_of: dict[tuple[str, int], int] = {}
+    mined = MinedPairs((Rows(), Rows(), Rows(), Rows()), [], [], [], [])
+    counts = TermCounts(term_ids)
+    chunk_numbers: dict[tuple[str, int], int] = {}
     for pair in mine_package(folder):
-        query = counts.count(pair.query, most=LONGEST_QUERY, never=STOP_WORDS)
-        body = counts.body(pair.code)
-        if len(query) < _FEWEST_QUERY or len(body) < _FEWEST_CODE:
+        query = counts.count(pair.query, limit=MAX_QUERY_TERMS, ignored=STOP_WORDS)
+        body = counts.count_body(pair.code)
+        if len(query) < _MIN_QUERY_TERMS or len(body) < _MIN_CODE_TERMS:
             continue
-        names = counts.count(pair.code.names, most=LONGEST_QUERY)
-        for rows, counted in zip(mined.fields, (query, body, names, counts.path(pair.code.path)), strict=True):
+        names = counts.count(pair.code.names, limit=MAX_QUERY_TERMS)
+        for rows, counted in zip(mined.fields, (query, body, names, counts.count_path(pair.code.path)), strict=True):
             rows.append(counted)
         mined.kinds.append(KINDS.index(pair.kind))
         mined.languages.append(pair.language)
-        mined.chunks.append(number_of.setdefault(pair.code.chunk, len(number_of)))
-        mined.signatures.append(signature(body))
+        mined.chunks.append(chunk_numbers.setdefault(pair.code.chunk, len(chunk_numbers)))
+        mined.signatures.append(compute_signature(body))
     return mined
 
 
-def signature(counted: Counter[int]) -> bytes:
+def compute_signature(counted: Counter[int]) -> bytes:
     """Return what near-duplicates share: the smallest hashes of the terms."""
     hashes = (np.fromiter(counted, np.uint64, len(counted)) + np.uint64(1)) * _MULTIPLIER
     hashes ^= hashes >> np.uint64(29)
-    return np.sort(hashes * _MULTIPLIER)[:_SIGNATURE].tobytes()
+    return np.sort(hashes * _MULTIPLIER)[:_SIGNATURE_HASHES].tobytes()
 
 
 def main() -> None:
     """Run the command line."""
-    parser = corpus_parser(__doc__)
+    parser = build_corpus_parser(__doc__)
     parser.add_argument("vocabulary", type=Path, help="table that vocabulary.py wrote")
     parser.add_argument("output", type=Path, help="npz file to write")
     arguments = parser.parse_args()
 
-    id_of = {entry.term: row for row, entry in enumerate(read_vocabulary(arguments.vocabulary)[1])}
-    packages = package_folders(arguments.corpus)
+    term_ids = {entry.term: row for row, entry in enumerate(read_vocabulary(arguments.vocabulary)[1])}
+    packages = list_package_folders(arguments.corpus)
     fields = tuple(Rows() for _ in FIELDS)
-    kept: list[bool] = []
+    is_kept: list[bool] = []
     kinds: list[int] = []
     languages: list[str] = []
     owners: list[int] = []
@@ -146,11 +152,11 @@ def main() -> None:
     seen: set[tuple[int, bytes]] = set()
     first_chunk = 0
     with Pool(arguments.processes) as pool:
-        for package, mined in enumerate(pool.imap(partial(mine, id_of=id_of), packages)):
+        for package, mined in enumerate(pool.imap(partial(mine, term_ids=term_ids), packages)):
             for rows, more in zip(fields, mined.fields, strict=True):
                 rows.extend(more)
             for key in zip(mined.kinds, mined.signatures, strict=True):
-                kept.append(key not in seen)
+                is_kept.append(key not in seen)
                 seen.add(key)
             kinds += mined.kinds
             languages += mined.languages
@@ -160,25 +166,25 @@ def main() -> None:
             if package % 50 == 0:
                 print(f"{package} of {len(packages)} packages, {len(kinds)} pairs", flush=True)
     names = sorted(set(languages))
-    number_of = {name: number for number, name in enumerate(names)}
+    language_numbers = {name: number for number, name in enumerate(names)}
     arrays: dict[str, Any] = {
         **{
             key: array
             for prefix, rows in zip(FIELDS, fields, strict=True)
-            for key, array in rows.arrays(prefix).items()
+            for key, array in rows.to_arrays(prefix).items()
         },
-        "rows": np.flatnonzero(kept),
+        "rows": np.flatnonzero(is_kept),
         "kinds": np.array(kinds, np.uint8),
-        "languages": np.array([number_of[language] for language in languages], np.uint8),
+        "languages": np.array([language_numbers[language] for language in languages], np.uint8),
         "language_names": np.array(names),
         "chunks": np.array(chunks, np.uint32),
         "packages": np.array(owners, np.uint16),
         "package_names": np.array([f"{path.parent.name}/{path.name}" for path in packages]),
     }
     np.savez(arguments.output, **arrays)
-    kept_kinds = Counter(KINDS[kinds[row]] for row in np.flatnonzero(kept))
-    kept_languages = Counter(languages[row] for row in np.flatnonzero(kept))
-    print(f"{sum(kept)} pairs kept of {len(kinds)}: {dict(kept_kinds)}")
+    kept_kinds = Counter(KINDS[kinds[row]] for row in np.flatnonzero(is_kept))
+    kept_languages = Counter(languages[row] for row in np.flatnonzero(is_kept))
+    print(f"{sum(is_kept)} pairs kept of {len(kinds)}: {dict(kept_kinds)}")
     print(dict(kept_languages.most_common()))
 
 

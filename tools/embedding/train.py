@@ -27,8 +27,8 @@ from torch.nn import functional
 _WARM_UP_STEPS = 100
 _REPORT_STEPS = 50
 _HELD_OUT_SHARE = 0.05  # of the packages
-_HELD_OUT_PAIRS = 1_000  # of a package and kind
-_FEWEST_HELD_OUT = 50
+_MAX_HELD_OUT_PAIRS = 1_000  # of a package and kind
+_MIN_HELD_OUT_PAIRS = 50
 _ENCODED_AT_ONCE = 8192
 
 
@@ -56,8 +56,8 @@ class Pairs(NamedTuple):
         stored = np.load(path)
         names = {name: stored[name].tolist() for name in ("language_names", "package_names")}
         arrays = {name: stored[name] for name in ("rows", "kinds", "languages", "packages", "chunks")}
-        code = [Bags.of(stored, field, n_terms) for field in CODE_FIELDS]
-        query = Bags.of(stored, "query", n_terms)
+        code = [Bags.from_npz(stored, field, n_terms) for field in CODE_FIELDS]
+        query = Bags.from_npz(stored, "query", n_terms)
         usable = (query.lengths[arrays["rows"]] > 1) & (code[0].lengths[arrays["rows"]] > 1)
         arrays["rows"] = arrays["rows"][usable]
         return cls(query=query, code=code, **names, **arrays)
@@ -73,12 +73,12 @@ class Teacher(NamedTuple):
     def load(cls, path: Path, *, n_terms: int) -> Self:
         """Read the texts, over the first terms of the vocabulary."""
         stored = np.load(path)
-        return cls(Bags.of(stored, "text", n_terms), torch.from_numpy(stored["vectors"].astype(np.float32)))
+        return cls(Bags.from_npz(stored, "text", n_terms), torch.from_numpy(stored["vectors"].astype(np.float32)))
 
-    def loss(self, model: BagEncoder, rng: np.random.Generator, n_texts: int, temperature: float) -> Tensor:
+    def compute_loss(self, model: BagEncoder, rng: np.random.Generator, n_texts: int, temperature: float) -> Tensor:
         """Return how far the model's likenesses of some texts are from the encoder's (Kullback-Leibler divergence)."""
         chosen = rng.choice(len(self.vectors), n_texts, replace=False)
-        own = model.queries(take([self.texts], chosen, None, 0))
+        own = model.encode_queries(take([self.texts], chosen, None, 0))
         wanted = self.vectors[torch.from_numpy(chosen)]
         itself = torch.eye(n_texts, dtype=torch.bool)
         scores, targets = ((side @ side.T / temperature).masked_fill(itself, -1e4) for side in (own, wanted))
@@ -121,7 +121,7 @@ def hold_out(package_names: Sequence[str], packages: NDArray[np.uint16]) -> NDAr
     return held_out
 
 
-def bring_together(vectors: NDArray[np.float32], group_size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def order_by_likeness(vectors: NDArray[np.float32], group_size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return an order in which texts that are alike stand together: halved along random directions, down to a group.
 
     Args:
@@ -137,7 +137,7 @@ def bring_together(vectors: NDArray[np.float32], group_size: int, rng: np.random
     return np.concatenate(parts)
 
 
-def batches(
+def iter_batches(
     pairs: Pairs,
     rows: NDArray[np.int64],
     recipe: Recipe,
@@ -161,7 +161,7 @@ def batches(
         ends = np.flatnonzero(np.diff(pairs.packages[grouped])) + 1
         for package in np.split(np.arange(len(grouped)), ends):
             if len(package) > recipe.group_size and rng.random() < recipe.hard_share:
-                order = bring_together(code_vectors[grouped[package]].astype(np.float32), recipe.group_size, rng)
+                order = order_by_likeness(code_vectors[grouped[package]].astype(np.float32), recipe.group_size, rng)
                 grouped[package] = grouped[package[order]]
     n_groups = len(grouped) // recipe.group_size
     groups = grouped[: n_groups * recipe.group_size].reshape(n_groups, recipe.group_size)[rng.permutation(n_groups)]
@@ -170,7 +170,7 @@ def batches(
         yield groups[start : start + a_batch].reshape(-1)
 
 
-def loss_of(scores: Tensor, chunks: Tensor) -> Tensor:
+def compute_loss(scores: Tensor, chunks: Tensor) -> Tensor:
     """Return InfoNCE in both directions, where pairs of the same chunk are no negatives of one another."""
     same = (chunks[:, None] == chunks[None, :]).fill_diagonal_(fill_value=False)
     scores = scores.masked_fill(same, -1e4)
@@ -200,13 +200,13 @@ def train(
     losses: list[float] = []
     code_vectors = encode_codes(model, pairs) if recipe.hard_share else None
     while len(losses) < steps:
-        for batch in batches(pairs, rows, recipe, rng, code_vectors):
+        for batch in iter_batches(pairs, rows, recipe, rng, code_vectors):
             texts = (take(fields, batch, rng, recipe.dropout) for fields in ([pairs.query], pairs.code))
             queries, codes = model(*texts)
             chunks = torch.from_numpy(pairs.chunks[batch].astype(np.int64))
-            loss = loss_of(queries @ codes.T / recipe.temperature, chunks)
+            loss = compute_loss(queries @ codes.T / recipe.temperature, chunks)
             if teacher is not None:
-                soft = teacher.loss(model, rng, recipe.batch_size // 2, recipe.temperature)
+                soft = teacher.compute_loss(model, rng, recipe.batch_size // 2, recipe.temperature)
                 loss = loss + recipe.teacher_weight * soft
             for optimiser in optimisers:
                 optimiser.zero_grad()
@@ -235,18 +235,20 @@ def encode_codes(model: BagEncoder, pairs: Pairs) -> NDArray[np.float16]:
 def measure(model: BagEncoder, pairs: Pairs, rows: NDArray[np.int64]) -> dict[str, float]:
     """Return the mean reciprocal rank of the right code among the pairs of its package and kind, by kind and in the mean."""
     rng = np.random.default_rng(0)
-    found: dict[str, list[NDArray[np.float32]]] = {}
+    reciprocal_ranks: dict[str, list[NDArray[np.float32]]] = {}
     for package in np.unique(pairs.packages[rows]):
         for kind, name in enumerate(KINDS):
             chosen = rows[(pairs.packages[rows] == package) & (pairs.kinds[rows] == kind)]
-            chosen = rng.permutation(chosen)[:_HELD_OUT_PAIRS]
-            if len(chosen) < _FEWEST_HELD_OUT:
+            chosen = rng.permutation(chosen)[:_MAX_HELD_OUT_PAIRS]
+            if len(chosen) < _MIN_HELD_OUT_PAIRS:
                 continue
             queries, codes = model(take([pairs.query], chosen, None, 0), take(pairs.code, chosen, None, 0))
             scores = queries @ codes.T
             ranks = (scores >= scores.diagonal()[:, None]).sum(dim=1)
-            found.setdefault(name, []).append((1 / ranks).numpy())
-    figures = {name: round(float(np.concatenate(values).mean()), 4) for name, values in sorted(found.items())}
+            reciprocal_ranks.setdefault(name, []).append((1 / ranks).numpy())
+    figures = {
+        name: round(float(np.concatenate(values).mean()), 4) for name, values in sorted(reciprocal_ranks.items())
+    }
     return {**figures, "mean": round(sum(figures.values()) / len(figures), 4)}
 
 

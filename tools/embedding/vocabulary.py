@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from coderag.text.tokenizer import expand_token, make_compound_term, split_identifier, split_raw_tokens, stem
 
-_RAREST_PART = 3  # packages
-_RAREST_WHOLE = 4
-_RAREST_NUMBER = 10
-_LONGEST_SURFACE = 40
+_MIN_PART_PACKAGES = 3  # packages
+_MIN_WHOLE_PACKAGES = 4
+_MIN_NUMBER_PACKAGES = 10
+_MAX_SURFACE_CHARS = 40
 
 FormCounts = dict[str, Counter[str]]
 
@@ -32,12 +32,12 @@ class Entry(NamedTuple):
     surface: str
 
 
-def surface_forms(raw: str) -> Iterator[tuple[str, str]]:
+def iter_surface_forms(raw: str) -> Iterator[tuple[str, str]]:
     """Yield each term of a raw token with the spelling that the token gives it."""
     parts = split_identifier(raw)
     for part in parts:
         yield stem(part), part
-    if len(parts) > 1 and len(raw) <= _LONGEST_SURFACE:
+    if len(parts) > 1 and len(raw) <= _MAX_SURFACE_CHARS:
         yield make_compound_term(raw), " ".join(parts)
 
 
@@ -49,7 +49,7 @@ def count_package(folder: Path) -> tuple[Counter[str], FormCounts]:
         distinct = set(split_raw_tokens(path.read_text("utf-8", "replace")))
         frequencies.update({term for raw in distinct for term in expand_token(raw)})
         for raw in distinct:
-            for term, form in surface_forms(raw):
+            for term, form in iter_surface_forms(raw):
                 forms[term][form] += 1
     return frequencies, dict(forms)
 
@@ -69,8 +69,14 @@ def choose_vocabulary(
     """
     entries = []
     for term, n_packages in packages.items():
-        rarest = _RAREST_NUMBER if term.isdigit() else _RAREST_WHOLE if term.startswith("=") else _RAREST_PART
-        if n_packages >= rarest and term in forms and term.isascii():
+        min_packages = (
+            _MIN_NUMBER_PACKAGES
+            if term.isdigit()
+            else _MIN_WHOLE_PACKAGES
+            if term.startswith("=")
+            else _MIN_PART_PACKAGES
+        )
+        if n_packages >= min_packages and term in forms and term.isascii():
             surface = min(forms[term].items(), key=lambda item: (-item[1], item[0]))[0]
             entries.append(Entry(term, frequencies[term], surface))
     return sorted(entries, key=lambda entry: (-packages[entry.term], -entry.document_frequency, entry.term))[:size]

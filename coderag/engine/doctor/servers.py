@@ -136,7 +136,8 @@ def _check_window(served_model: ServedModel) -> Finding:
     if model.context_length is None:
         return Finding("the server does not report the context length of the model", status="note")
     if served_model.context_window > model.context_length:
-        message = f"{remote.section}.context_window is {served_model.context_window:,}, and {remote.model} reads {model.context_length:,}"
+        window, limit = served_model.context_window, model.context_length
+        message = f"{remote.section}.context_window is {window:,}, but {remote.model} reads {limit:,} tokens"
         hint = f"Set {remote.section}.context_window to {model.context_length}: Ollama drops the beginning of longer prompts."
         raise ConfigurationError(message, hint=hint)
     return Finding(f"{served_model.context_window:,} of the {model.context_length:,} tokens that {remote.model} reads")

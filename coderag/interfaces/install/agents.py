@@ -152,11 +152,13 @@ AGENTS: Final = (
         lambda: (_find_claude_file(), find_claude_folder()), "claude",
     ),
     CodingAgent(
-        "codex", "Codex", ("mcp_servers",), _make_plain_entry, lambda: _find_codex_folder() / "config.toml", ".codex/config.toml",
+        "codex", "Codex", ("mcp_servers",), _make_plain_entry,
+        lambda: _find_codex_folder() / "config.toml", ".codex/config.toml",
         lambda: (_find_codex_folder(),), "codex", is_toml=True,
     ),
     CodingAgent(
-        "cursor", "Cursor", ("mcpServers",), _make_plain_entry, lambda: _find_home() / ".cursor" / "mcp.json", ".cursor/mcp.json",
+        "cursor", "Cursor", ("mcpServers",), _make_plain_entry,
+        lambda: _find_home() / ".cursor" / "mcp.json", ".cursor/mcp.json",
         lambda: (_find_home() / ".cursor",), "cursor",
     ),
     CodingAgent(

@@ -8,7 +8,7 @@ from coderag.config.settings import Settings
 from coderag.errors import ModelError
 from coderag.models.llms.scripted import ScriptedModel
 from coderag.schema.answers import Answer, AnswerClaim, Citation
-from evals.claims import AnswerChecker, ModelJudge, WordJudge, claims_of, make_judge
+from evals.claims import AnswerChecker, ModelJudge, WordJudge, extract_claims, make_judge
 
 EVIDENCE = '''src/money.py:1-3
 def exchange(price, currency):
@@ -27,7 +27,7 @@ def test_claims_are_those_that_the_answer_shows():
         AnswerClaim("`src/money.py:1-3`", [0], "verified"),
         AnswerClaim("It sends e-mails to all customers [1].", [0], "unsupported", "not there", shown=False),
     ]
-    assert claims_of(answered("Other words than those of the claims.", claims=claims)) == [
+    assert extract_claims(answered("Other words than those of the claims.", claims=claims)) == [
         "`exchange` (a function in) is called by 1 declaration."
     ]
 
@@ -37,7 +37,7 @@ def test_claims_are_sentences_and_list_entries_without_code_and_citations():
         "# Answer\n\nThe code is in `src/a.py` [1]. It converts prices into euros [2].\n\n"
         "```python\nnot.a.claim(at, all)\n```\n\n- `exchange` converts the price — `src/money.py:1-3`\n- short\n"
     )
-    assert claims_of(answered(text)) == [
+    assert extract_claims(answered(text)) == [
         "The code is in `src/a.py`.",
         "It converts prices into euros.",
         "`exchange` converts the price",
@@ -45,7 +45,7 @@ def test_claims_are_sentences_and_list_entries_without_code_and_citations():
 
 
 def test_an_unfinished_fence_hides_the_rest():
-    assert claims_of(answered("The price is converted here.\n```\ncode that goes on here\n")) == [
+    assert extract_claims(answered("The price is converted here.\n```\ncode that goes on here\n")) == [
         "The price is converted here."
     ]
 
@@ -60,13 +60,13 @@ def test_an_unfinished_fence_hides_the_rest():
     ],
 )
 def test_words_must_be_in_the_evidence(claim, is_supported):
-    assert WordJudge().supported([claim], EVIDENCE) == [is_supported]
+    assert WordJudge().judge_claims([claim], EVIDENCE) == [is_supported]
 
 
 def test_a_model_judges_each_claim_and_what_it_leaves_out_is_not_supported():
     writer = ScriptedModel("Verdicts:\n1: yes\n2. **No**\n4 - Yes, it is")
     judge = ModelJudge(writer)
-    assert judge.supported(["one", "two", "three", "four"], EVIDENCE) == [True, False, False, True]
+    assert judge.judge_claims(["one", "two", "three", "four"], EVIDENCE) == [True, False, False, True]
     assert judge.name == "scripted/1"
     assert "2. two\n" in writer.prompts[0].text
     assert EVIDENCE in writer.prompts[0].text
@@ -74,7 +74,7 @@ def test_a_model_judges_each_claim_and_what_it_leaves_out_is_not_supported():
 
 def test_a_judge_that_fails_is_an_error():
     with pytest.raises(ModelError, match="gone"):
-        ModelJudge(ScriptedModel(ModelError("gone"))).supported(["one"], EVIDENCE)
+        ModelJudge(ScriptedModel(ModelError("gone"))).judge_claims(["one"], EVIDENCE)
 
 
 def test_only_citations_that_hold_are_evidence():
@@ -100,7 +100,7 @@ def test_an_answer_without_claims_needs_no_judge():
 def test_the_judge_runs_its_own_event_loop():
     """Several answers, one after the other, each with a loop that is closed again."""
     judge = ModelJudge(ScriptedModel("1: yes", "1: no"))
-    assert [judge.supported(["one"], ""), judge.supported(["one"], "")] == [[True], [False]]
+    assert [judge.judge_claims(["one"], ""), judge.judge_claims(["one"], "")] == [[True], [False]]
 
 
 @pytest.mark.parametrize(

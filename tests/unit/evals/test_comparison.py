@@ -7,7 +7,7 @@ from evals.comparison import compare
 from evals.golden import Target
 from evals.report_markdown import render
 from evals.runs import QuestionResult, RankedResult, Run
-from evals.tables import comparison_tables, silence
+from evals.tables import build_comparison_tables, describe_signal_changes
 
 ANSWER = Target(path="a.py", start_line=1, end_line=9)
 
@@ -57,7 +57,7 @@ def test_a_channel_that_was_switched_off_is_found_and_named():
     assert comparison.is_regression
     assert {change.metric for change in comparison.regressions} == {"hit@1", "ndcg@10"}
     assert comparison.settings == {"search.disabled_signals": ((), ("dense",))}
-    assert silence(comparison) == ["channel dense is gone: before, 100% of the results had it"]
+    assert describe_signal_changes(comparison) == ["channel dense is gone: before, 100% of the results had it"]
     assert [moved.question.id for moved in comparison.worse] == ["q0", "q12", "q15", "q18", "q3", "q6", "q9"]
     assert (comparison.worse[0].rank_before, comparison.worse[0].rank_after) == (1, 4)
     report = render(after, BEFORE)
@@ -94,7 +94,7 @@ def test_a_loss_in_one_intent_is_named():
     named = {(change.where, change.metric) for change in comparison.regressions if change.by}
     assert ("intent find_usage", "ndcg@10") in named
     assert not any(where == "intent general" for where, _ in named)
-    tables = {table.title: table for table in comparison_tables(comparison)}
+    tables = {table.title: table for table in build_comparison_tables(comparison)}
     assert any(row[0] == "intent find_usage: ndcg@10" for row in tables["Surely changed"].rows)
 
 

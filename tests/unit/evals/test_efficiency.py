@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from evals.efficiency.__main__ import main
-from evals.efficiency.curves import best_grep, by_curve, equal_recall, means, tokens_for
+from evals.efficiency.curves import collect_curves, compare_at_recall, compute_means, find_best_grep, interpolate_tokens
 from evals.efficiency.grepping import Grep
-from evals.efficiency.measuring import Spent
-from evals.efficiency.plot import drawn
-from evals.efficiency.reading import POLICIES, GrepReader, Policy
-from evals.efficiency.report import Record, markdown
-from evals.efficiency.sets import subjects
-from evals.efficiency.spending import BUDGETS, Line, recall_by_budget, wanted_lines
-from evals.efficiency.words import words_of
+from evals.efficiency.measuring import QuestionRecall
+from evals.efficiency.plot import draw_plot
+from evals.efficiency.reading import POLICIES, GrepAgent, Policy
+from evals.efficiency.report import BenchmarkRecord, format_report
+from evals.efficiency.sets import list_subjects
+from evals.efficiency.spending import BUDGETS, Line, compute_recall_by_budget, find_wanted_lines
+from evals.efficiency.words import extract_words
 from evals.golden import Target
 
 
@@ -41,12 +41,12 @@ SHOP = Folder({
 
 
 def read(policy: Policy, question: str, files: Folder = SHOP) -> list[tuple[str, int] | None]:
-    return [line.place for line in GrepReader(policy, Grep(files), files).lines(question)]
+    return [line.place for line in GrepAgent(policy, Grep(files), files).stream_lines(question)]
 
 
-def spent(identity: str, **recall: list[float]) -> Spent:
+def spent(identity: str, **recall: list[float]) -> QuestionRecall:
     named = {name.replace("_", " "): tuple(values) for name, values in recall.items()}
-    return Spent(id=identity, golden="set", repository="shop", question="?", wanted=1, recall=named)
+    return QuestionRecall(id=identity, golden="set", repository="shop", question="?", wanted=1, recall=named)
 
 
 def curve(reached_at: int, recall: float = 1.0) -> list[float]:
@@ -60,23 +60,23 @@ def curve(reached_at: int, recall: float = 1.0) -> list[float]:
 def test_a_line_counts_only_where_the_budget_paid_for_all_of_it():
     lines = [Line(100, ("a.py", 1)), Line(100), Line(300, ("a.py", 2)), Line(1, ("a.py", 3)), Line(600, ("b.py", 1))]
     wanted = {("a.py", 2), ("a.py", 3), ("b.py", 1), ("never.py", 1)}
-    assert recall_by_budget(lines, wanted, (499, 500, 501, 1100, 1101)) == [0.0, 0.25, 0.5, 0.5, 0.75]
+    assert compute_recall_by_budget(lines, wanted, (499, 500, 501, 1100, 1101)) == [0.0, 0.25, 0.5, 0.5, 0.75]
 
 
 def test_a_line_that_is_shown_twice_is_found_once():
     lines = [Line(10, ("a.py", 1)), Line(10, ("a.py", 1)), Line(10, ("a.py", 2))]
-    assert recall_by_budget(lines, {("a.py", 1), ("a.py", 2)}, (20, 30)) == [0.5, 1.0]
+    assert compute_recall_by_budget(lines, {("a.py", 1), ("a.py", 2)}, (20, 30)) == [0.5, 1.0]
 
 
 def test_nothing_beyond_the_largest_budget_is_drawn():
     drawn_lines = iter([Line(60), Line(60), Line(60)])
-    recall_by_budget(drawn_lines, {("a.py", 1)}, (100,))
+    compute_recall_by_budget(drawn_lines, {("a.py", 1)}, (100,))
     assert list(drawn_lines) == [Line(60)]
 
 
 def test_the_lines_of_all_targets_are_wanted_but_blank_ones_and_whole_files_have_none():
     targets = [Target(path="shop/cart.py", start_line=1, end_line=5), Target(path="README.md")]
-    assert wanted_lines(targets, SHOP) == {("shop/cart.py", number) for number in (1, 4, 5)}
+    assert find_wanted_lines(targets, SHOP) == {("shop/cart.py", number) for number in (1, 4, 5)}
 
 
 # --- what is grepped for
@@ -92,13 +92,13 @@ def test_the_lines_of_all_targets_are_wanted_but_blank_ones_and_whole_files_have
     ],
 )
 def test_identifiers_and_quotations_come_before_the_words_of_prose(question, names, prose):
-    words = words_of(question)
+    words = extract_words(question)
     assert [word.text for word in words if word.is_identifier] == names
     assert [word.text for word in words[len(names) :]] == prose
 
 
 def test_the_beginning_that_all_forms_of_a_word_share_is_grepped_for():
-    (word,) = words_of("retries")
+    (word,) = extract_words("retries")
     assert "retry".startswith(word.text)
     assert "retries".startswith(word.text)
 
@@ -163,20 +163,20 @@ def test_one_file_does_not_fill_the_list():
 
 
 def test_tokens_for_a_recall_lie_between_two_budgets_along_the_logarithm():
-    assert tokens_for(0.4, [0.2, 0.6], (1_000, 2_000)) == pytest.approx(1_000 * math.sqrt(2))
-    assert tokens_for(0.1, [0.2, 0.6], (1_000, 2_000)) == 1_000
-    assert tokens_for(0.6, [0.2, 0.6], (1_000, 2_000)) == 2_000
-    assert tokens_for(0.7, [0.2, 0.6], (1_000, 2_000)) == math.inf
+    assert interpolate_tokens(0.4, [0.2, 0.6], (1_000, 2_000)) == pytest.approx(1_000 * math.sqrt(2))
+    assert interpolate_tokens(0.1, [0.2, 0.6], (1_000, 2_000)) == 1_000
+    assert interpolate_tokens(0.6, [0.2, 0.6], (1_000, 2_000)) == 2_000
+    assert interpolate_tokens(0.7, [0.2, 0.6], (1_000, 2_000)) == math.inf
 
 
 def test_the_reference_is_the_best_of_those_who_grep_at_the_budget():
     questions = [spent("a", grep_one=curve(64_000), grep_two=curve(32_000, 0.5), coderag=curve(500))]
-    assert best_grep(by_curve(questions), 32_000) == "grep two"
+    assert find_best_grep(collect_curves(questions), 32_000) == "grep two"
 
 
 def test_equal_recall_is_reached_for_an_eighth_of_the_tokens():
     questions = [spent(name, grep=curve(8_000), coderag=curve(1_000)) for name in "abc"]
-    reached = equal_recall(by_curve(questions), 32_000)
+    reached = compare_at_recall(collect_curves(questions), 32_000)
     assert reached["grep"].tokens == (8_000, 8_000, 8_000)
     assert reached["coderag"].tokens == (1_000, 1_000, 1_000)
     assert reached["coderag"].ratio == (8, 8, 8)
@@ -185,19 +185,19 @@ def test_equal_recall_is_reached_for_an_eighth_of_the_tokens():
 
 def test_a_recall_that_is_never_reached_takes_infinitely_many_tokens():
     questions = [spent("a", grep=curve(8_000), coderag=curve(500, 0.5))]
-    assert equal_recall(by_curve(questions), 32_000)["coderag"].tokens.value == math.inf
-    assert "over 64,000" in markdown(Record(version="1", questions=questions))
+    assert compare_at_recall(collect_curves(questions), 32_000)["coderag"].tokens.value == math.inf
+    assert "over 64,000" in format_report(BenchmarkRecord(version="1", questions=questions))
 
 
 def test_means_have_intervals_around_them_and_none_where_all_are_equal():
-    columns = means(np.array([[0.0, 1.0], [1.0, 1.0], [0.5, 1.0], [0.5, 1.0]]))
+    columns = compute_means(np.array([[0.0, 1.0], [1.0, 1.0], [0.5, 1.0], [0.5, 1.0]]))
     assert columns[0].value == 0.5
     assert columns[0].low < 0.5 < columns[0].high
     assert columns[1] == (1, 1, 1)
 
 
 def test_the_plot_is_one_picture_that_needs_nothing_else():
-    picture = drawn([spent("a", grep=curve(8_000), coderag=curve(1_000))])
+    picture = draw_plot([spent("a", grep=curve(8_000), coderag=curve(1_000))])
     assert picture.startswith("<svg ")
     assert "href" not in picture
     assert picture.count("<polyline") == 4  # a line and its sample in the legend, for both
@@ -253,9 +253,9 @@ def test_a_project_that_cannot_be_had_is_told_and_the_exit_code_is_1(tmp_path, c
 
 
 def test_the_list_of_a_fixtures_declarations_is_not_searched(tmp_path):
-    found = {subject.golden.name: subject for subject in subjects("fixtures", tmp_path, tmp_path / "trees")}
+    found = {subject.golden.name: subject for subject in list_subjects("fixtures", tmp_path, tmp_path / "trees")}
     assert found["go"].excluded == ("expected.json",)
-    assert found["go"].place() == tmp_path / "tests/fixtures/repos/go"
+    assert found["go"].get_folder() == tmp_path / "tests/fixtures/repos/go"
 
 
 def test_a_file_that_is_no_record_is_refused(tmp_path, capsys):

@@ -8,8 +8,8 @@ from coderag.errors import InvalidQueryError
 from coderag.interfaces.mcp.arguments import MAX_RANKED_RESULTS, SearchArguments
 from coderag.text.token_counts import count_tokens
 from coderag.workspace.registry import Registry
-from evals.efficiency.asking import ContextCaller, PlaceReader, SearchReader
-from evals.efficiency.calling import Told, Tools, told_lines
+from evals.efficiency.asking import McpContextAgent, SearchAgent, SearchAndReadAgent
+from evals.efficiency.calling import McpTools, ToolReply, locate_reply_lines
 from evals.efficiency.spending import Line
 from evals.repository import Repository
 
@@ -49,7 +49,7 @@ def text_of(*codes: str) -> str:
 
 
 def numbers(text: str, *results: dict[str, object], **data: object) -> list[int]:
-    return [line.place[1] for line in told_lines(text, {"results": results, **data}, SHOP) if line.place]
+    return [line.place[1] for line in locate_reply_lines(text, {"results": results, **data}, SHOP) if line.place]
 
 
 # --- which lines a reply shows
@@ -57,7 +57,7 @@ def numbers(text: str, *results: dict[str, object], **data: object) -> list[int]
 
 def test_all_of_the_text_is_paid_for_and_only_code_is_a_line_of_a_file():
     code = "\n".join(MONEY)
-    lines = list(told_lines(text_of(code), {"results": [place(code)]}, SHOP))
+    lines = list(locate_reply_lines(text_of(code), {"results": [place(code)]}, SHOP))
     assert [line.place for line in lines] == [
         *[None] * 5,
         *(("money.py", number) for number in range(1, 7)),
@@ -84,7 +84,7 @@ def test_lines_of_a_snippet_are_those_at_its_place_and_no_others():
 def test_related_code_is_shown_too_and_a_summary_in_a_heading_is_no_code():
     summary = place("Round up to cents.", detail="line")
     related = place("class Cart:", path="cart.py", end=2)
-    told = told_lines(text_of("class Cart:"), {"results": [summary], "related": [related]}, SHOP)
+    told = locate_reply_lines(text_of("class Cart:"), {"results": [summary], "related": [related]}, SHOP)
     assert [line.place for line in told if line.place] == [("cart.py", 1)]
 
 
@@ -96,7 +96,7 @@ def test_code_that_the_text_lacks_is_a_fault():
 # --- agents
 
 
-class ScriptedTools(Tools):
+class ScriptedTools(McpTools):
     """Tools with results of one line each; a context has as many tokens as were asked for, and a tenth more."""
 
     def __init__(self, n_results: int = 25) -> None:
@@ -104,38 +104,38 @@ class ScriptedTools(Tools):
         self.repository = Folder({"long.py": ["x = 1"] * 1_000})
         self.calls: list[Mapping[str, str | int]] = []
 
-    def call(self, name: str, **arguments: str | int) -> Told:
+    def call(self, name: str, **arguments: str | int) -> ToolReply:
         self.calls.append(arguments)
         if name == "coderag_context":
             size = int(arguments["max_tokens"])
-            return Told([Line(size, ("long.py", 1)), Line(size // 10, ("long.py", 2))], [])
+            return ToolReply([Line(size, ("long.py", 1)), Line(size // 10, ("long.py", 2))], [])
         first = int(arguments["offset"])
         shown = range(first, min(first + 10, self._n_results))
         results = [{"path": "long.py", "start_line": 10 * at + 1, "end_line": 10 * at + 3} for at in shown]
-        return Told([Line(5, ("long.py", 10 * at + 1)) for at in shown], results)
+        return ToolReply([Line(5, ("long.py", 10 * at + 1)) for at in shown], results)
 
 
 def test_pages_are_asked_for_until_one_is_empty():
     tools = ScriptedTools()
-    assert len(list(SearchReader(tools).lines("x"))) == 25
+    assert len(list(SearchAgent(tools).stream_lines("x"))) == 25
     assert [call["offset"] for call in tools.calls] == [0, 10, 20, 25]
 
 
 def test_pages_are_asked_for_as_far_as_the_tool_takes_them():
     tools = ScriptedTools(n_results=MAX_RANKED_RESULTS + 20)
-    assert len(list(SearchReader(tools).lines("x"))) == MAX_RANKED_RESULTS
+    assert len(list(SearchAgent(tools).stream_lines("x"))) == MAX_RANKED_RESULTS
     assert SearchArguments(query="x", offset=tools.calls[-1]["offset"])
 
 
 def test_no_page_is_asked_for_that_nobody_pays():
     tools = ScriptedTools()
-    lines = SearchReader(tools).lines("x")
+    lines = SearchAgent(tools).stream_lines("x")
     assert [next(lines) for _ in range(10)]
     assert len(tools.calls) == 1
 
 
 def test_of_a_place_only_what_its_snippet_lacks_is_read():
-    lines = PlaceReader(ScriptedTools()).lines("x")
+    lines = SearchAndReadAgent(ScriptedTools()).stream_lines("x")
     found = [next(lines).place for _ in range(14)]
     assert found[:10] == [("long.py", 10 * at + 1) for at in range(10)]
     assert found[10:] == [("long.py", 2), ("long.py", 3), ("long.py", 12), ("long.py", 13)]
@@ -143,12 +143,12 @@ def test_of_a_place_only_what_its_snippet_lacks_is_read():
 
 def test_what_a_context_has_beyond_the_budget_is_not_seen():
     wanted = {("long.py", 1), ("long.py", 2)}
-    assert ContextCaller(ScriptedTools()).recall("x", wanted, (500, 1_000)) == [0.5, 0.5]
+    assert McpContextAgent(ScriptedTools()).measure_recall("x", wanted, (500, 1_000)) == [0.5, 0.5]
 
 
 def test_a_context_is_no_larger_than_the_tool_takes():
     tools = ScriptedTools()
-    assert ContextCaller(tools).recall("x", {("long.py", 2)}, (16_000, 32_000, 64_000)) == [0.0, 1.0, 1.0]
+    assert McpContextAgent(tools).measure_recall("x", {("long.py", 2)}, (16_000, 32_000, 64_000)) == [0.0, 1.0, 1.0]
     assert sorted(call["max_tokens"] for call in tools.calls) == [16_000, 24_000]
 
 
@@ -156,12 +156,12 @@ def test_a_context_is_no_larger_than_the_tool_takes():
 
 
 @pytest.fixture(scope="module")
-def tools(tmp_path_factory) -> Tools:
+def tools(tmp_path_factory) -> McpTools:
     root = tmp_path_factory.mktemp("efficiency") / "shop"
     root.mkdir()
     (root / "money.py").write_text("\n".join(MONEY) + "\n")
     (root / "cart.py").write_text("class Cart:\n    items = []\n")
-    return Tools(Repository.open(root, ingestion={"workers": 0}))
+    return McpTools(Repository.open(root, ingestion={"workers": 0}))
 
 
 @pytest.mark.parametrize("name", ["coderag_search", "coderag_context"])
@@ -185,5 +185,5 @@ def test_a_call_that_the_tool_refuses_is_told(tools):
 
 
 def test_what_is_measured_is_not_among_the_known_repositories_of_the_user(tools):
-    Tools(tools.repository).call("coderag_search", query="round_up")  # a new one notes what it opens
+    McpTools(tools.repository).call("coderag_search", query="round_up")  # a new one notes what it opens
     assert Registry().read_entries() == []

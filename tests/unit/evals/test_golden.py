@@ -62,19 +62,22 @@ def test_what_is_written_is_read_again(tmp_path):
     ("line", "told"),
     [
         ("{broken", "no valid JSON"),
-        ('["a"]', "an object with 'question' and 'answers' is wanted"),
+        ('["a"]', "expected an object with 'question' and 'answers'"),
         ({**GOOD, "intent": "find_stuff"}, "intent: Input should be 'find_definition'"),
-        ({**GOOD, "answers": [{"path": "../a.py"}]}, "answers.0.path: '../a.py' is no path inside the repository"),
-        ({**GOOD, "answers": [{"path": "/a.py"}]}, "is no path inside the repository"),
-        ({**GOOD, "answers": [{"path": "C:\\a.py"}]}, "is no path inside the repository"),
+        (
+            {**GOOD, "answers": [{"path": "../a.py"}]},
+            "answers.0.path: '../a.py' is not a relative path inside the repository",
+        ),
+        ({**GOOD, "answers": [{"path": "/a.py"}]}, "is not a relative path inside the repository"),
+        ({**GOOD, "answers": [{"path": "C:\\a.py"}]}, "is not a relative path inside the repository"),
         ({**GOOD, "answers": [{"path": "a", "start_line": 3}]}, "start_line and end_line go together"),
         ({**GOOD, "answers": [{"path": "a", "start_line": 3, "end_line": 2}]}, "end_line 2 is before start_line 3"),
         ({**GOOD, "answers": [{"path": "a", "start_line": 0, "end_line": 2}]}, "start_line: Input should be greater"),
         ({**GOOD, "answers": []}, "no answers"),
         ({**GOOD, "unanswerable": True}, "an unanswerable question has neither"),
         ({**GOOD, "question": " "}, "the question is empty"),
-        ({**GOOD, "answer": []}, "answer: no such key"),
-        ({**GOOD, "id": "first"}, "id 'first' is that of line 1 already"),
+        ({**GOOD, "answer": []}, "answer: unknown key"),
+        ({**GOOD, "id": "first"}, "id 'first' is already used in line 1"),
     ],
 )
 def test_a_fault_names_the_file_the_line_and_the_key(tmp_path, line, told):
@@ -87,7 +90,7 @@ def test_a_fault_names_the_file_the_line_and_the_key(tmp_path, line, told):
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("- question: a\n- {", "line 2: no valid YAML"), ("question: a", "line 1: a list of questions is wanted")],
+    [("- question: a\n- {", "line 2: invalid YAML"), ("question: a", "line 1: expected a list of questions")],
 )
 def test_a_fault_in_yaml_names_the_line(tmp_path, text, told):
     with pytest.raises(GoldenSetError, match=told):

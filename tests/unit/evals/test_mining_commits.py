@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coderag.errors import InvalidQueryError
-from evals.mining import joined, mine_commits
+from evals.mining import join_questions, mine_commits
 
 CART = """class Cart:
     def add(self, item):
@@ -136,7 +136,7 @@ def test_the_same_is_asked_once_and_the_newest_counts(repo):
     mined = mine_commits(repo.root)
     assert [question.id for question in mined.questions] == [f"commit-{last[:12]}"]
     assert mined.dropped["like another question"] == 1
-    assert len(joined([mined, mined])) == 1
+    assert len(join_questions([mined, mined])) == 1
 
 
 def test_the_limit_and_the_start_are_kept(repo):
@@ -148,7 +148,7 @@ def test_the_limit_and_the_start_are_kept(repo):
     later = mine_commits(repo.root, since=first)
     assert [question.question for question in later.questions] == ["Print two digits of cents on paper"]
     assert mine_commits(repo.root, since="2 days ago").considered == 3
-    with pytest.raises(InvalidQueryError, match="no revision 'no-such-tag', and it is no date"):
+    with pytest.raises(InvalidQueryError, match="'no-such-tag' is neither a git revision nor a date"):
         mine_commits(repo.root, since="no-such-tag")
 
 
@@ -191,7 +191,7 @@ def test_paths_begin_at_the_folder_that_is_asked_about(repo):
 
 
 def test_without_git_or_commits_it_says_so(tmp_path):
-    with pytest.raises(InvalidQueryError, match="is in no git repository"):
+    with pytest.raises(InvalidQueryError, match="is not in a git repository"):
         mine_commits(tmp_path)
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     with pytest.raises(InvalidQueryError, match="git finds no commit"):

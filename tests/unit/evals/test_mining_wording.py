@@ -2,7 +2,13 @@
 
 import pytest
 
-from evals.mining.wording import fault_of, is_test_name, names_answer, question_of, question_of_test
+from evals.mining.wording import (
+    extract_question,
+    extract_test_question,
+    find_message_fault,
+    has_answer_name,
+    is_test_name,
+)
 
 
 @pytest.mark.parametrize(
@@ -18,13 +24,13 @@ from evals.mining.wording import fault_of, is_test_name, names_answer, question_
     ],
 )
 def test_a_message_becomes_what_was_done(message, question):
-    assert question_of(message, is_merge=False) == question
+    assert extract_question(message, is_merge=False) == question
 
 
 def test_of_a_pull_request_the_title_is_taken_and_of_another_merge_nothing():
     merge = "Merge pull request #12 from someone/branch\n\nStop sending cookies to other hosts"
-    assert question_of(merge, is_merge=True) == "Stop sending cookies to other hosts"
-    assert question_of("Merge branch 'main' of example", is_merge=True) == ""
+    assert extract_question(merge, is_merge=True) == "Stop sending cookies to other hosts"
+    assert extract_question("Merge branch 'main' of example", is_merge=True) == ""
 
 
 @pytest.mark.parametrize(
@@ -43,13 +49,13 @@ def test_of_a_pull_request_the_title_is_taken_and_of_another_merge_nothing():
     ],
 )
 def test_messages_that_say_nothing_of_behaviour_are_refused(message, fault):
-    question = question_of(message, is_merge=False)
-    assert fault_of(message, "A <a@b.invalid>", question, is_merge=False) == fault
+    question = extract_question(message, is_merge=False)
+    assert find_message_fault(message, "A <a@b.invalid>", question, is_merge=False) == fault
 
 
 def test_what_bots_wrote_is_refused():
     message = "Read the configuration of parent folders"
-    assert fault_of(message, "renovate[bot] <bot@b.invalid>", message, is_merge=False) == "by a bot"
+    assert find_message_fault(message, "renovate[bot] <bot@b.invalid>", message, is_merge=False) == "by a bot"
 
 
 @pytest.mark.parametrize(
@@ -63,7 +69,7 @@ def test_what_bots_wrote_is_refused():
     ],
 )
 def test_a_test_says_what_it_checks(name, docstring, question):
-    assert question_of_test(name, docstring) == question
+    assert extract_test_question(name, docstring) == question
 
 
 @pytest.mark.parametrize(
@@ -83,4 +89,4 @@ def test_functions_that_are_tests_are_told_by_their_names(name, is_test):
     ],
 )
 def test_a_question_that_names_its_answer_is_told(question, named):
-    assert names_answer(question, ["apply_discount"], ["shop/pricing.py"]) is named
+    assert has_answer_name(question, ["apply_discount"], ["shop/pricing.py"]) is named

@@ -9,8 +9,8 @@ import pytest
 from coderag.errors import ConfigurationError, IngestionError
 from evals.projects import main
 from evals.runs import QuestionResult, Run, load_run
-from evals.sources import Source, lay_out, load_sources
-from evals.versus import versus_table
+from evals.sources import ProjectSource, check_out_project, load_sources
+from evals.versus import build_versus_table
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -33,30 +33,32 @@ def clones(tmp_path: Path) -> Path:
     return folder.parent
 
 
-def source(clones: Path, **more: str) -> Source:
+def source(clones: Path, **more: str) -> ProjectSource:
     revision = git(clones / "somebody+shop", "rev-parse", "HEAD~1")
     given = {"repository": "somebody/shop", "revision": revision, "language": "python", "licence": "MIT", **more}
-    return Source.model_validate(given)
+    return ProjectSource.model_validate(given)
 
 
 def test_the_files_are_those_of_the_revision(clones, tmp_path):
-    folder = lay_out("shop", source(clones), tmp_path / "trees", clones)
+    folder = check_out_project("shop", source(clones), tmp_path / "trees", clones)
     assert "def add" in (folder / "src" / "cart.py").read_text(encoding="utf-8")
     assert (folder / "docs.md").is_file()
-    assert lay_out("shop", source(clones), tmp_path / "trees", tmp_path / "nowhere") == folder  # there already
+    assert (
+        check_out_project("shop", source(clones), tmp_path / "trees", tmp_path / "nowhere") == folder
+    )  # there already
 
 
 def test_only_the_folder_that_is_indexed_is_laid_out(clones, tmp_path):
-    folder = lay_out("shop", source(clones, root="src"), tmp_path / "trees", clones)
+    folder = check_out_project("shop", source(clones, root="src"), tmp_path / "trees", clones)
     assert [path.name for path in folder.iterdir()] == ["cart.py"]
     assert not (folder.parent / "docs.md").exists()
 
 
 def test_what_cannot_be_had_is_told(clones, tmp_path):
     with pytest.raises(IngestionError, match="no clone of other/shop"):
-        lay_out("shop", source(clones, repository="other/shop"), tmp_path / "trees", clones)
+        check_out_project("shop", source(clones, repository="other/shop"), tmp_path / "trees", clones)
     with pytest.raises(IngestionError, match="git archive failed"):
-        lay_out("shop", source(clones, revision="0" * 40), tmp_path / "trees", clones)
+        check_out_project("shop", source(clones, revision="0" * 40), tmp_path / "trees", clones)
     assert not any((tmp_path / "trees").glob("shop*")) if (tmp_path / "trees").exists() else True
 
 
@@ -115,7 +117,7 @@ def test_engines_are_compared_by_project_and_language():
             ),
         )  # fmt: skip
 
-    table = versus_table("hit@5", {"a": run("a", [1, 1, 1, 0]), "b": run("b", [0, 1, 0, 0])})
+    table = build_versus_table("hit@5", {"a": run("a", [1, 1, 1, 0]), "b": run("b", [0, 1, 0, 0])})
     rows = {row[0]: row[1:] for row in table.rows}
     assert list(table.header) == ["", "n", "a", "b", "a - b"]
     assert rows["x"][:3] == ["3", "1.000", "0.333"]

@@ -10,9 +10,9 @@ from coderag.errors import ConfigurationError, InvalidQueryError
 from evals.coderag_engine import check_signals
 from evals.engines import make_engine
 from evals.golden import GoldenSet, Question, Target
-from evals.metrics import Shown
+from evals.metrics import ContextLines
 from evals.packing import pack
-from evals.repository import Repository, anchor
+from evals.repository import Repository, resolve_targets
 from evals.runner import Options, run_golden
 from evals.runs import RankedResult
 
@@ -97,7 +97,7 @@ def test_bm25_ranks_functions_by_their_words_alone(repository):
 
 
 def test_an_engine_that_writes_no_answers_says_so(repository):
-    with pytest.raises(InvalidQueryError, match="bm25 writes no answers"):
+    with pytest.raises(InvalidQueryError, match="bm25 cannot answer questions"):
         run_golden(golden_of(ADD), repository, make_engine("bm25", repository), Options(answers=True))
 
 
@@ -105,7 +105,7 @@ def test_a_missing_engine_says_how_to_get_it(repository):
     with pytest.raises(ConfigurationError, match="semble is not installed") as caught:
         make_engine("semble", repository)
     assert "pip install semble" in caught.value.hint
-    with pytest.raises(InvalidQueryError, match="no engine 'google'"):
+    with pytest.raises(InvalidQueryError, match="unknown engine 'google'"):
         make_engine("google", repository)
 
 
@@ -120,7 +120,7 @@ def test_a_signal_that_is_off_finds_nothing(folder):
 
 def test_only_what_can_be_switched_off_is_taken():
     check_signals(SWITCHABLE_SIGNALS)
-    with pytest.raises(InvalidQueryError, match="no signal 'lexicon'") as caught:
+    with pytest.raises(InvalidQueryError, match="unknown signal 'lexicon'") as caught:
         check_signals(["lexical", "lexicon"])
     assert "dense" in caught.value.hint
 
@@ -149,7 +149,7 @@ def test_numbers_out_of_bounds_are_refused(options, told):
     ],
 )
 def test_a_target_gets_its_present_lines(repository, target, lines):
-    anchored = anchor(golden_of(question("q", "?", target)), repository)
+    anchored = resolve_targets(golden_of(question("q", "?", target)), repository)
     found = anchored.questions[0].answers[0]
     assert (found.start_line, found.end_line) == lines
     assert anchored.stale == []
@@ -167,7 +167,7 @@ def test_a_target_gets_its_present_lines(repository, target, lines):
 def test_an_answer_that_is_gone_is_stale_and_its_question_counts_by_the_others(repository, target, reason):
     both = question("both", "?", target, Target(path=CART))
     alone = question("alone", "?", target)
-    anchored = anchor(golden_of(both, alone), repository)
+    anchored = resolve_targets(golden_of(both, alone), repository)
     assert [(one.question, one.reason) for one in anchored.stale] == [("both", reason), ("alone", reason)]
     assert [(one.id, len(one.answers)) for one in anchored.questions] == [("both", 1)]
     assert anchored.skipped == ["alone"]
@@ -184,19 +184,19 @@ def test_a_set_about_another_repository_is_refused(repository):
 
 
 def test_an_elided_text_shows_the_lines_that_it_has(repository):
-    lines = repository.lines(CART)
+    lines = repository.read_lines(CART)
     elided = "\n".join([lines[47], "        …", lines[56]])
-    assert repository.shown_lines(CART, 48, elided, 57) == {48, 57}
-    assert repository.shown_lines(CART, 48, "\n".join(lines[47:57]), 57) == set(range(48, 58))
-    assert repository.shown_lines(CART, 48, "one line about it", 57) == set()
+    assert repository.find_shown_lines(CART, 48, elided, 57) == {48, 57}
+    assert repository.find_shown_lines(CART, 48, "\n".join(lines[47:57]), 57) == set(range(48, 58))
+    assert repository.find_shown_lines(CART, 48, "one line about it", 57) == set()
 
 
 def test_packing_fills_the_budget_in_order_and_shows_no_line_twice(repository):
     results = [RankedResult(path=MONEY, start_line=1, end_line=3), RankedResult(path=MONEY, start_line=2, end_line=15)]
     everything = pack(results, 1000, repository)
-    assert everything == [Shown(MONEY, {1, 2, 3}), Shown(MONEY, set(range(4, 16)))]
+    assert everything == [ContextLines(MONEY, {1, 2, 3}), ContextLines(MONEY, set(range(4, 16)))]
     some = pack(results, 40, repository)
     shown = [line for one in some for line in one.lines]
     assert shown == list(range(1, len(shown) + 1))
     assert 3 <= len(shown) < 15
-    assert pack(results, 1, repository) == [Shown(MONEY, set())]
+    assert pack(results, 1, repository) == [ContextLines(MONEY, set())]

@@ -52,11 +52,11 @@ def test_what_is_no_run_is_refused(tmp_path, text, told):
 
 def test_means_are_over_the_questions_that_have_the_metric():
     run = run_of(asked("a", 1.0), asked("b", 0.0), asked("c", 0.5, metrics={"mrr": 0.5}))
-    overall = run.overall()
+    overall = run.compute_overall()
     assert (overall["hit@5"].mean, overall["hit@5"].n) == (0.5, 2)
     assert (overall["mrr"].mean, overall["mrr"].n) == (0.5, 1)
     assert run.metric_names == ["hit@5", "mrr"]
-    assert run.values("hit@5", lambda question: question.id == "a") == [1.0]
+    assert run.get_values("hit@5", lambda question: question.id == "a") == [1.0]
 
 
 def test_groups_are_by_intent_language_and_each_tag():
@@ -65,9 +65,15 @@ def test_groups_are_by_intent_language_and_each_tag():
         asked("b", 0.0, language="go", tags=("hard",)),
         asked("c", 0.0, unanswerable=True),
     )
-    assert {name: means["hit@5"].mean for name, means in run.by("intent").items()} == {"find_tests": 1, "general": 0}
-    assert {name: means["hit@5"].n for name, means in run.by("language").items()} == {"go": 2}
-    assert {name: means["hit@5"].mean for name, means in run.by("tag").items()} == {"hard": 0.5, "short": 1}
+    assert {name: means["hit@5"].mean for name, means in run.compute_by_group("intent").items()} == {
+        "find_tests": 1,
+        "general": 0,
+    }
+    assert {name: means["hit@5"].n for name, means in run.compute_by_group("language").items()} == {"go": 2}
+    assert {name: means["hit@5"].mean for name, means in run.compute_by_group("tag").items()} == {
+        "hard": 0.5,
+        "short": 1,
+    }
 
 
 def test_calibration_counts_verdicts_of_answerable_and_unanswerable_questions():
@@ -77,11 +83,11 @@ def test_calibration_counts_verdicts_of_answerable_and_unanswerable_questions():
         asked("c", 1, evidence="not_found", unanswerable=True),
         asked("d", 1),
     )
-    verdicts = run.calibration()
+    verdicts = run.count_verdicts()
     assert (verdicts["found"], verdicts["weak"], verdicts["not_found"]) == ((1, 1), (0, 0), (0, 1))
 
 
 def test_runs_over_several_repositories_join():
-    joined = Run.joined([run_of(asked("a", 1, repository="x")), run_of(asked("a", 0, repository="y"))], "both")
-    assert joined.overall()["hit@5"].mean == 0.5
-    assert list(joined.by("repository")) == ["x", "y"]
+    joined = Run.join([run_of(asked("a", 1, repository="x")), run_of(asked("a", 0, repository="y"))], "both")
+    assert joined.compute_overall()["hit@5"].mean == 0.5
+    assert list(joined.compute_by_group("repository")) == ["x", "y"]

@@ -8,7 +8,7 @@ import pytest
 from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError
 from coderag.interfaces.cli.commands.init import render_settings_template
-from evals.settings_edit import edited, write_settings
+from evals.settings_edit import edit_text, write_settings
 
 WEIGHTS = {"weights": {"dense": 1.25, "length": 0.0}}
 LINE = "weights: {dense: 1.25, length: 0.0}"
@@ -33,13 +33,13 @@ LINE = "weights: {dense: 1.25, length: 0.0}"
     ],
 )
 def test_only_the_key_changes(before, after):
-    assert edited(before, "search", WEIGHTS) == after
+    assert edit_text(before, "search", WEIGHTS) == after
 
 
 def test_several_keys_are_set_at_once_and_again():
-    once = edited("search:\n  fusion: rrf\n", "search", {"fusion": "scores", "max_per_file": 2})
+    once = edit_text("search:\n  fusion: rrf\n", "search", {"fusion": "scores", "max_per_file": 2})
     assert once == "search:\n  max_per_file: 2\n  fusion: scores\n"
-    assert edited(once, "search", {"fusion": "scores", "max_per_file": 2}) == once
+    assert edit_text(once, "search", {"fusion": "scores", "max_per_file": 2}) == once
 
 
 @pytest.mark.parametrize(

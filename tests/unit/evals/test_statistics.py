@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from evals.statistics import difference, estimate
+from evals.statistics import compute_difference, estimate
 
 
 def test_the_interval_is_that_of_the_normal_distribution_where_there_are_many_values():
@@ -31,7 +31,7 @@ def test_nothing_has_no_mean():
 
 
 def test_no_change_is_neither_gain_nor_loss():
-    found = difference([0.1, 0.9, 0.4], [0.1, 0.9, 0.4])
+    found = compute_difference([0.1, 0.9, 0.4], [0.1, 0.9, 0.4])
     assert (found.mean, found.low, found.high, found.better, found.worse) == (0, 0, 0, 0, 0)
     assert not found.is_gain
     assert not found.is_loss
@@ -40,15 +40,15 @@ def test_no_change_is_neither_gain_nor_loss():
 def test_pairs_show_a_small_loss_that_means_alone_would_hide():
     before = [number / 30 for number in range(30)]
     after = [value - 0.02 for value in before]
-    found = difference(before, after)
+    found = compute_difference(before, after)
     assert found.mean == pytest.approx(-0.02)
     assert found.is_loss
     assert (found.better, found.worse, found.n) == (0, 30, 30)
-    assert difference(after, before).is_gain
+    assert compute_difference(after, before).is_gain
 
 
 def test_as_many_wins_as_losses_prove_nothing():
-    found = difference([0.0, 1.0] * 10, [1.0, 0.0] * 10)
+    found = compute_difference([0.0, 1.0] * 10, [1.0, 0.0] * 10)
     assert not found.is_gain
     assert not found.is_loss
     assert (found.better, found.worse) == (10, 10)
@@ -56,11 +56,11 @@ def test_as_many_wins_as_losses_prove_nothing():
 
 def test_more_confidence_is_a_wider_interval():
     before, after = [0.0] * 20, [float(number % 3) for number in range(20)]
-    usual, sure = difference(before, after), difference(before, after, confidence=0.999)
+    usual, sure = compute_difference(before, after), compute_difference(before, after, confidence=0.999)
     assert sure.low < usual.low < usual.high < sure.high
 
 
 @pytest.mark.parametrize(("before", "after"), [([], []), ([1.0], [1.0, 2.0])])
 def test_what_is_not_paired_is_refused(before, after):
     with pytest.raises(ValueError, match="make no pairs"):
-        difference(before, after)
+        compute_difference(before, after)

@@ -80,7 +80,7 @@ def test_the_same_seed_finds_the_same(root):
 
 
 def test_a_small_set_is_refused_with_advice(root):
-    with pytest.raises(InvalidQueryError, match="19 questions with an answer here are too few") as error:
+    with pytest.raises(InvalidQueryError, match="19 answerable questions are too few") as error:
         tune(questions(19), opened(root), budget_s=60)
     assert "coderag eval mine" in error.value.hint
 

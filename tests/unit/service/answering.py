@@ -46,4 +46,5 @@ class Answering:
     def _healthy(self, request: bytes) -> bytes:
         lines = request.decode().split("\r\n")
         challenge = next((line.split(": ")[1] for line in lines if line.startswith(CHALLENGE_HEADER)), "")
-        return f"HTTP/1.1 200 OK\r\n{PROOF_HEADER}: {compute_proof(self.token, challenge)}\r\ncontent-length: 0\r\n\r\n".encode()
+        proof = compute_proof(self.token, challenge)
+        return f"HTTP/1.1 200 OK\r\n{PROOF_HEADER}: {proof}\r\ncontent-length: 0\r\n\r\n".encode()

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from coderag.interfaces.json_values import encode_json
-from coderag.schema.text_matches import TextMatches
 from coderag.schema.answers import Answer, AnswerClaim
 from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
 from coderag.schema.indexing import IndexProgress
 from coderag.schema.search import SearchHits
+from coderag.schema.text_matches import TextMatches
 from coderag.service import reply_parsers
 from tests.interfaces.fake_app import FakeCodeRAG, make_hit, make_match
 

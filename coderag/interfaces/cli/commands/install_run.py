@@ -204,8 +204,8 @@ def _check_server(target: ServerEntry, root: Path) -> TargetResult:
         raise ConfigurationError(
             message, hint="Nothing was started. Install this one with `coderag install --scope project`."
         )
-    handshake_result = handshake.probe_server(command, root)
-    detail = f"{handshake_result.server} speaks MCP {handshake_result.protocol}, {len(handshake_result.tools)} tools, in {handshake_result.seconds:.1f} s"
+    result = handshake.probe_server(command, root)
+    detail = f"{result.server} speaks MCP {result.protocol}, {len(result.tools)} tools, in {result.seconds:.1f} s"
     return TargetResult(target.name, str(target.path), "answers", f"{detail}: {format_command(command)}")
 
 

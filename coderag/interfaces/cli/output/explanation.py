@@ -41,7 +41,8 @@ def print_explanation(explanation: "Explanation", root: Path, output: Output) ->
     blocks = [*_format_head(explanation), ""]
     for piece in (*explanation.results, *explanation.related):
         blocks.append(
-            f"{_format_rank(piece)}  {escape_line(piece.location)}  {_format_title(piece)}  {piece.score:.3f}  {_format_budget(piece)}"
+            f"{_format_rank(piece)}  {escape_line(piece.location)}  {_format_title(piece)}  "
+            f"{piece.score:.3f}  {_format_budget(piece)}"
         )
         blocks += [f"    {name}: {text}" for name, text in _explain_piece(piece).items()]
     output.write("\n".join([*blocks, "", *_format_trace(explanation)]))

@@ -104,7 +104,7 @@ def test_a_window_larger_than_the_models_is_refused(check):
     with OllamaServer(context_length=8_192) as server:
         window = check("llm", llm={"provider": "ollama", "base_url": server.url})["window"]
     assert (window.status, window.error) == ("failed", "ConfigurationError")
-    assert "llm.context_window is 16,384, and qwen2.5-coder reads 8,192" in window.message
+    assert "llm.context_window is 16,384, but qwen2.5-coder reads 8,192" in window.message
     assert "llm.context_window to 8192" in window.hint
 
 

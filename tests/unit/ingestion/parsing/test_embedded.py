@@ -28,7 +28,9 @@ def symbols(text, path="Panel.vue"):
 def notebook(*cells, language="python"):
     cell_data = [{"cell_type": kind, "outputs": ["x"] * blank, "source": source.splitlines(keepends=True)}
             for kind, source, blank in cells]  # fmt: skip
-    return render_notebook(json.dumps({"cells": cell_data, "metadata": {"language_info": {"name": language}}}, indent=1))
+    return render_notebook(
+        json.dumps({"cells": cell_data, "metadata": {"language_info": {"name": language}}}, indent=1)
+    )
 
 
 # --- Markup

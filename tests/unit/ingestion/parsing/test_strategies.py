@@ -314,7 +314,7 @@ def test_chunk_ids_differ_between_strategies(strategy):
 
 
 def test_overlap_of_window_size_is_rejected():
-    with pytest.raises(ValueError, match="overlap of 100 tokens in windows of 100"):
+    with pytest.raises(ValueError, match="window_overlap_tokens 100 must be below window_tokens 100"):
         windows("text\n", tokens=100, overlap=100)
 
 
@@ -326,7 +326,7 @@ def test_node_parser_accepts_the_strategy():
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("strategy: windows", r"ingestion\.chunk\.strategy: .*'declaration', 'cast' or 'window'"),
         (
@@ -338,9 +338,9 @@ def test_node_parser_accepts_the_strategy():
         ("window_overlap_tokens: -1", r"ingestion\.chunk\.window_overlap_tokens: .*greater than or equal to 0"),
     ],
 )
-def test_invalid_chunk_settings_are_rejected(tmp_path, text, told):
+def test_invalid_chunk_settings_are_rejected(tmp_path, text, message):
     (tmp_path / ".coderag.yaml").write_text(f"ingestion:\n  chunk:\n    {text}\n")
-    with pytest.raises(ConfigurationError, match=told):
+    with pytest.raises(ConfigurationError, match=message):
         Settings.load(tmp_path)
 
 

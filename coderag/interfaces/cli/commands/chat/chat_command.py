@@ -51,7 +51,7 @@ def chat(  # noqa: PLR0913  # one parameter an option
 ) -> None:
     """Chat about a repository: follow-ups such as "who calls that?" use the earlier turns.
 
-    In a terminal, /help lists the chat commands. From a pipe, each line is a question, and --json prints one JSON object a line.
+    In a terminal, /help lists the chat commands. From a pipe, each line is a question, and --json prints a JSON object a line.
     """
     _check_exclusive(
         {

@@ -149,7 +149,8 @@ _COMMAND_LIST: Final = (
     SlashCommand("/help", "", "Show this.", _show_help),
     SlashCommand("/show", "[N]", "Print citation [N], or lines such as src/app.py:10-42; without argument, list citations.",
             print_citations, _list_numbers),
-    SlashCommand("/open", "N", "Open citation [N], or a location, in your editor (VISUAL, EDITOR).", open_citation, _list_numbers),
+    SlashCommand("/open", "N", "Open citation [N], or a location, in your editor (VISUAL, EDITOR).", open_citation,
+            _list_numbers),
     SlashCommand("/context", "", "Show the context of the last answer, in tokens.", print_context),
     SlashCommand("/last", "", "Print the last answer again.", _print_last_answer),
     SlashCommand("/retry", "", "Ask the last question again.", _retry_question),
@@ -158,7 +159,8 @@ _COMMAND_LIST: Final = (
     SlashCommand("/resume", "[ID]", "Continue another conversation, by default the most recent.", _resume_thread,
             _list_other_threads),
     SlashCommand("/export", "[FILE]", "Write this conversation to a file, .md or .json.", _export_thread),
-    SlashCommand("/delete", "[ID]", "Delete this conversation, or another one, permanently.", _delete_thread, _list_other_threads),
+    SlashCommand("/delete", "[ID]", "Delete this conversation, or another one, permanently.", _delete_thread,
+            _list_other_threads),
     SlashCommand("/quit", "", "Exit, like Ctrl-D.", _end_session),
 )  # fmt: skip
 COMMANDS: Final = {command.name: command for command in _COMMAND_LIST}

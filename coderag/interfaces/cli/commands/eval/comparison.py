@@ -13,7 +13,7 @@ from coderag.interfaces.cli.output.streams import Output, escape_controls
 from coderag.interfaces.error_table import BELOW_THRESHOLD
 
 if TYPE_CHECKING:
-    from evals.comparison import Change, Comparison, Moved
+    from evals.comparison import Comparison, MetricChange, QuestionChange
 
 
 def compare_files(before: Path, after: Path, output: Output, *, fail: bool) -> None:
@@ -28,8 +28,8 @@ def compare_files(before: Path, after: Path, output: Output, *, fail: bool) -> N
     if output.as_json:
         output.write_json(to_comparison_record(comparison))
     else:
-        lines = [_format_verdict(comparison), *evals.tables.silence(comparison)]
-        output.write(escape_controls(format_text([*lines, *evals.tables.comparison_tables(comparison)])))
+        lines = [_format_verdict(comparison), *evals.tables.describe_signal_changes(comparison)]
+        output.write(escape_controls(format_text([*lines, *evals.tables.build_comparison_tables(comparison)])))
     for warning in _list_warnings(comparison):
         output.note(f"warning: {warning}")
     if fail and comparison.is_regression:
@@ -78,7 +78,7 @@ def to_comparison_record(comparison: "Comparison") -> Mapping[str, object]:
     }
 
 
-def _to_change_record(change: "Change") -> dict[str, object]:
+def _to_change_record(change: "MetricChange") -> dict[str, object]:
     return {
         "metric": change.metric,
         "by": change.by,
@@ -89,7 +89,7 @@ def _to_change_record(change: "Change") -> dict[str, object]:
     }
 
 
-def _to_moved_record(moved: "Moved") -> dict[str, object]:
+def _to_moved_record(moved: "QuestionChange") -> dict[str, object]:
     return {
         "id": moved.question.id,
         "question": moved.question.question,

@@ -15,7 +15,7 @@ from coderag.interfaces.cli.output.progress import show_index_progress
 from coderag.interfaces.cli.output.streams import Output, escape_controls
 
 if TYPE_CHECKING:
-    from evals.mining import Mined
+    from evals.mining import MiningResult
 
 SOURCES: Final = ("commits", "tests")
 
@@ -43,7 +43,7 @@ def mine_golden_set(options: MineOptions, output: Output) -> None:
     if not options.out.resolve().parent.is_dir():
         raise InvalidQueryError(f"{options.out}: its folder does not exist")
     results = [_mine_source(source, options) for source in sources]
-    questions = evals.mining.joined(results)
+    questions = evals.mining.join_questions(results)
     if not questions:
         reasons = "; ".join(
             f"{result.considered} {result.source}: {_format_reasons(result) or 'none found'}" for result in results
@@ -75,18 +75,18 @@ def _parse_sources(options: MineOptions) -> list[str]:
     return list(dict.fromkeys(sources))
 
 
-def _mine_source(source: str, options: MineOptions) -> "Mined":
+def _mine_source(source: str, options: MineOptions) -> "MiningResult":
     root = find_root(options.repo)
     if source == "commits":
         with _show_count("reading commits") as progress:
-            commits: Mined = evals.mining.mine_commits(
+            commits: MiningResult = evals.mining.mine_commits(
                 root, limit=options.limit, since=options.since, progress=progress
             )
         return commits
     with show_index_progress() as indexing:
         repository = evals.repository.Repository.open(root, progress=indexing)
     with _show_count("reading tests") as progress:
-        tests: Mined = evals.mining.mine_tests(repository, limit=options.limit, progress=progress)
+        tests: MiningResult = evals.mining.mine_tests(repository, limit=options.limit, progress=progress)
     return tests
 
 
@@ -110,17 +110,17 @@ def _show_count(activity: str) -> Iterator[Callable[[int], None] | None]:
         yield show
 
 
-def _format_lines(result: "Mined") -> Iterator[str]:
+def _format_lines(result: "MiningResult") -> Iterator[str]:
     yield f"\n{result.source}: {result.considered} looked at, {len(result.questions)} made a question"
     for reason, count in result.dropped.most_common():
         yield f"  {count:>6}  {reason}"
 
 
-def _format_reasons(result: "Mined") -> str:
+def _format_reasons(result: "MiningResult") -> str:
     return ", ".join(f"{reason} {count}" for reason, count in result.dropped.most_common())
 
 
-def _to_record(result: "Mined") -> dict[str, object]:
+def _to_record(result: "MiningResult") -> dict[str, object]:
     return {
         "source": result.source,
         "considered": result.considered,

@@ -58,13 +58,13 @@ def run_evaluation(eval_options: EvalOptions, output: Output) -> None:
         budgets = eval_options.budgets or evals.runner.BUDGETS
         options = evals.runner.Options(top_k=eval_options.top_k, budgets=budgets, answers=eval_options.answers)
         thresholds = _load_thresholds(eval_options, golden)
-        evals.thresholds.check_metrics(thresholds, evals.runner.metric_names(options))
+        evals.thresholds.check_metrics(thresholds, evals.runner.list_metric_names(options))
         _check_folders(eval_options)
     run = _measure_run(eval_options, golden, options)
     _write_report(eval_options.out, run.to_json)
     _write_report(eval_options.markdown, lambda: evals.report_markdown.render(run, baseline))
     _write_report(eval_options.html, lambda: evals.report_html.render(run, baseline))
-    misses = evals.thresholds.missed(run, thresholds)
+    misses = evals.thresholds.find_misses(run, thresholds)
     _print_run(run, baseline, misses, output)
     if misses:
         raise typer.Exit(BELOW_THRESHOLD)
@@ -157,13 +157,16 @@ def _print_run(run: "Run", baseline: "Run | None", misses: "list[Miss]", output:
         output.write_json({**_to_record(run, misses), **compared})
     else:
         head = f"{run.golden}: {run.engine} {run.version}, {format_question_count(len(run.questions))} about {run.repository}"
-        text = format_text([head, *evals.tables.run_tables(run)])
+        text = format_text([head, *evals.tables.build_run_tables(run)])
         if comparison:
             verdict = "worse" if comparison.is_regression else "no regression"
-            lines = [f"Against the run of {comparison.before.created}: {verdict}", *evals.tables.silence(comparison)]
-            text += "\n" + format_text([*lines, *evals.tables.comparison_tables(comparison)])
+            lines = [
+                f"Against the run of {comparison.before.created}: {verdict}",
+                *evals.tables.describe_signal_changes(comparison),
+            ]
+            text += "\n" + format_text([*lines, *evals.tables.build_comparison_tables(comparison)])
         output.write(escape_controls(text))
-    for remark in evals.tables.remarks(run):
+    for remark in evals.tables.list_remarks(run):
         output.note(f"warning: {remark}")
     for miss in misses:
         output.note(f"failed: {miss}")
@@ -172,8 +175,8 @@ def _print_run(run: "Run", baseline: "Run | None", misses: "list[Miss]", output:
 def _to_record(run: "Run", misses: "list[Miss]") -> Mapping[str, object]:
     return {
         "run": run.model_dump(mode="json", exclude_defaults=True),
-        "overall": {name: asdict(summary) for name, summary in run.overall().items()},
-        "latency": run.latency(),
+        "overall": {name: asdict(summary) for name, summary in run.compute_overall().items()},
+        "latency": run.compute_latency(),
         "failed": [
             {"metric": miss.threshold.metric, "threshold": miss.threshold.value, "reached": miss.reached}
             for miss in misses

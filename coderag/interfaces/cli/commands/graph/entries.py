@@ -82,7 +82,8 @@ def make_hotspot_entries(hotspots: "Sequence[Hotspot]") -> list[GraphEntry]:
             hotspot.start_line,
             hotspot.kind,
             hotspot.qualified_name,
-            f"centrality {hotspot.centrality:.3f}, {hotspot.users:,} {'user' if hotspot.users == 1 else 'users'}, uses {hotspot.uses:,}",
+            f"centrality {hotspot.centrality:.3f}, {hotspot.users:,} {'user' if hotspot.users == 1 else 'users'}, "
+            f"uses {hotspot.uses:,}",
         )
         for hotspot in hotspots
     ]
