@@ -24,7 +24,7 @@ from coderag.models.dense import DenseModel, ProviderDense
 from coderag.models.llms.language_models import LanguageModels
 from coderag.models.protocols import LanguageModel
 from coderag.models.providers import make_dense_model
-from coderag.models.redacting_models import redact_remote
+from coderag.models.redaction.redacting_models import redact_remote
 from coderag.question.places import parse_location_paths
 from coderag.retrieval.context.shown_lines import merge_keys
 from coderag.retrieval.filters import NO_FILTERS
@@ -373,7 +373,7 @@ class CodeRAG:
         Raises:
             InvalidQueryError: A file is not indexed, is gone, or lacks the lines.
         """
-        from coderag.retrieval.context.packing import pack_locations  # noqa: PLC0415  # only contexts need it
+        from coderag.retrieval.context.context_request import pack_locations  # noqa: PLC0415  # only contexts need it
 
         budget = check_range("token_budget", token_budget, MIN_TOKENS, MAX_TOKENS) if token_budget is not None else None
         paths = parse_location_paths(places)

@@ -217,4 +217,4 @@ def _rank_question_changes(pairs: Sequence[_Pair]) -> list[QuestionChange]:
         if abs(change) > _MIN_NDCG_CHANGE:
             ranks = [find_first_rank(result.results, (*result.answers, *result.also)) for result in (old, new)]
             moved.append(QuestionChange(new, ranks[0], ranks[1], change))
-    return sorted(moved, key=lambda result: (result.change, result.question.id))
+    return sorted(moved, key=lambda change: (change.change, change.question.id))

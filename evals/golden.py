@@ -199,7 +199,7 @@ def format_faults(error: ValidationError) -> list[str]:
     messages = []
     for fault in error.errors():
         key_path = ".".join(str(key) for key in fault["loc"])
-        problem = "unknown key" if fault["type"] == "extra_forbidden" else fault["msg"].removeprefix("Value error, ")
+        problem = "no such key" if fault["type"] == "extra_forbidden" else fault["msg"].removeprefix("Value error, ")
         messages.append(f"{key_path}: {problem}" if key_path else problem)
     return messages
 

@@ -1,1 +1,1 @@
-"""LangGraph graphs: wiring and routing only. Loaded by name, in `coderag.app`."""
+"""LangGraph wiring, loaded by name in `coderag.app`. The order of the steps of a query is in `coderag.nodes.steps`."""

@@ -1,7 +1,7 @@
-"""Write `coderag/interfaces/mcp/stdio/handshake.json` anew: what the MCP server answers to the request that opens a session.
+"""Regenerate `coderag/interfaces/mcp/stdio/handshake.json`: the MCP server's replies to the first request of a session.
 
-``coderag mcp`` gives these replies itself before anything slow is imported. To be run after a change of the server's
-capabilities, title or instructions, and after an update of the MCP SDK; a test says when::
+``coderag mcp`` sends these replies before any slow import. Run this after a change of the server's capabilities, title or
+instructions, and after an update of the MCP SDK; a test fails when it is due::
 
     python tools/mcp_handshake.py
 """
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 async def collect_replies() -> dict[str, dict[str, dict[str, object]]]:
-    """Return what the server answers, by profile, method and protocol version."""
+    """Return the server's replies by profile, method and protocol version."""
     return {
         profile: {
             "initialize": {
@@ -78,7 +78,7 @@ async def ask_server(profile: str, method: str, params: dict[str, Any]) -> objec
 
 
 def _refuse_workspace() -> Workspace:
-    raise StoreError("no repositories are needed for a handshake")
+    raise StoreError("a handshake needs no repositories")
 
 
 if __name__ == "__main__":

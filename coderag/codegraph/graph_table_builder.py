@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from coderag.codegraph.centrality import compute_pagerank
 from coderag.codegraph.columns import to_array
 from coderag.codegraph.linking.linker import Link, LinkedFile
 from coderag.codegraph.linking.overloads import count_type_parameters
 from coderag.codegraph.linking.program import MODULE, FactsRow, Program
 from coderag.codegraph.linking.referents import TYPE_KINDS
-from coderag.codegraph.traversal import compute_pagerank
 from coderag.schema.facts import Definition
 from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, EdgeRelation, Kind, Role
 from coderag.stores.graph_tables import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from coderag.config.settings import Settings
 from coderag.models.dense import DenseModel, MaskedQueries, ProviderDense, check_embedding
 from coderag.models.protocols import LanguageModel, QueryEmbedder, Reranker
-from coderag.models.redacting_models import RedactingReranker
+from coderag.models.redaction.redacting_models import RedactingReranker
 from coderag.models.rerankers.providers import make_reranker
 from coderag.prompting import Prompts
 from coderag.retrieval.query_context import QueryContext

@@ -19,7 +19,7 @@ from coderag.ingestion.root_hash import compute_settings_fingerprint, get_settin
 from coderag.ingestion.workers.worker_pool import count_workers
 from coderag.models.dense import ProviderDense
 from coderag.models.providers import describe_configured_embedding, get_model_name, make_dense_model
-from coderag.models.redacting_models import redact_remote
+from coderag.models.redaction.redacting_models import redact_remote
 from coderag.schema.chunks import FileRecord
 from coderag.schema.index_plan import EmbeddingPlan, Exclusion, FileTotals, IndexPlan
 from coderag.stores.content_cache import FILE_NAME, ContentCache

@@ -47,7 +47,7 @@ class AgentRepository:
         """Redact the secrets of a text for the host's model, which may be remote, if the settings say so."""
         if not self._rag.settings.privacy.redact_secrets:
             return text
-        from coderag.models.redaction import get_redactor  # noqa: PLC0415  # importing its patterns is slow
+        from coderag.models.redaction.redactor import get_redactor  # noqa: PLC0415  # importing its patterns is slow
 
         return get_redactor().redact(text).text
 

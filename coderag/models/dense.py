@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.errors import IndexModelError
-from coderag.models.word_vectors import CountedField, WordVectors
 from coderag.stores.content_cache import ContentCache
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.pointer import EmbeddingInfo
@@ -22,10 +21,13 @@ from coderag.text.path_masking import MaskedPaths, PathMask
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
+
 FloatArray = NDArray[np.float32]
+
 
 VECTORS_NAMESPACE: Final = "vectors"
 """Namespace of vectors in the content cache."""
+
 
 _MAX_CACHED_QUERIES = 64
 
@@ -119,45 +121,6 @@ class TextEmbedder(Protocol):
     def embed_query(self, query: str) -> FloatArray:
         """Return the vector of a query, shape (dimension,)."""
         ...
-
-
-class EmbeddedDense:
-    """Packaged word vectors: a vector is a row of a sparse product. Nothing leaves this process."""
-
-    mask: PathMask | None = None
-
-    def __init__(self, words: WordVectors) -> None:
-        self._words = words
-        self._terms: Sequence[str] = ()
-        self._rows = np.zeros(0, np.int32)  # row in the table of each of `_terms`, or -1
-        self._query_vector = lru_cache(_MAX_CACHED_QUERIES)(words.embed_terms)  # several nodes embed the same query
-
-    @property
-    def info(self) -> EmbeddingInfo:
-        """Identity that an index records of the model."""
-        return EmbeddingInfo("embedded", f"{self._words.name}-{self._words.version}", self._words.dimension)
-
-    def embed_batch(self, batch: ChunkBatch) -> BatchVectors:
-        """Return the vectors of a batch, from its counts alone."""
-        rows, weights = self._find_rows(batch.terms), self._words.field_weights
-        body, names, _ = batch.counts.matrices
-        fields = [CountedField(body, weights["body"]), CountedField(names, weights["names"])]
-        paths = CountedField(batch.path_counts, weights["path"])
-        return BatchVectors(*self._words.embed_chunks(fields, paths, rows, batch.membership))
-
-    def embed_query(self, query: str, terms: Sequence[str]) -> FloatArray:
-        """Return the vector of a query's terms."""
-        del query
-        return self._query_vector(tuple(terms))
-
-    def _find_rows(self, terms: Sequence[str]) -> NDArray[np.int32]:
-        """Find each term's row in the table, or -1; terms that extend the previous ones are looked up alone."""
-        n_reused = len(self._rows)
-        if self._terms is not terms and list(terms[:n_reused]) != list(self._terms[:n_reused]):  # another index's
-            n_reused = 0
-        self._rows = np.concatenate([self._rows[:n_reused], self._words.find_rows(terms[n_reused:])])
-        self._terms = terms
-        return self._rows
 
 
 class ProviderDense:

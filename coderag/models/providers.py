@@ -16,7 +16,8 @@ from coderag.config.sections import EmbeddingSettings
 from coderag.config.server_addresses import DEFAULT_ADDRESSES, is_same_server, is_this_machine
 from coderag.errors import ConfigurationError
 from coderag.models.batched_embedding import ModelIdentity, RequestLimits
-from coderag.models.dense import DenseModel, EmbeddedDense, ProviderDense
+from coderag.models.dense import DenseModel, ProviderDense
+from coderag.models.embedded_dense import EmbeddedDense
 from coderag.models.extras import require_extra
 from coderag.models.keys import resolve_remote
 from coderag.models.local_models import MAX_TEXTS, build_model2vec_model, build_sentence_transformers_model

@@ -11,7 +11,7 @@ from coderag.schema.records import to_record
 def budget(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     """Pack the context."""
     from coderag.codegraph.excerpt import format_excerpt  # noqa: PLC0415  # searches end before this node
-    from coderag.retrieval.context.packing import pack_context  # noqa: PLC0415
+    from coderag.retrieval.context.context_request import pack_context  # noqa: PLC0415
 
     context = runtime.context
     with NodeTimer("budget") as step:

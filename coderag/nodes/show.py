@@ -8,7 +8,7 @@ from coderag.answering.chat.cited_lines import build_cited_lines_answer, build_r
 from coderag.answering.chat.state import ChatContext, ChatState, ChatUpdate
 from coderag.answering.citations import CitationChecker
 from coderag.question.places import parse_location
-from coderag.retrieval.context.packing import pack_locations
+from coderag.retrieval.context.context_request import pack_locations
 from coderag.schema.records import to_record
 from coderag.stores.snippets import find_snippets_at_lines
 

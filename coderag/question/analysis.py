@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from coderag.question.entities import find_entities, names_in
 from coderag.question.hints import find_languages, find_roles
-from coderag.question.intents import ABOUT_ONE_NAME, ABOUT_TESTS, INTENT_PATTERNS, SYMBOL_QUERY
+from coderag.question.intent_patterns import ABOUT_ONE_NAME, ABOUT_TESTS, INTENT_PATTERNS, SYMBOL_QUERY
 from coderag.question.question_text import check_question
 from coderag.question.report_query import make_report_query
 from coderag.question.reports import is_report, take_apart

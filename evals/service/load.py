@@ -120,7 +120,7 @@ def check(reply: Reply, tree: EditedTree, since: float, who: str, tally: Tally) 
 async def sample_memory(pid: int, tally: Tally) -> None:
     """Sample the memory of the service and its processes; print progress to stderr now and then."""
     while True:
-        each = [read_resident_bytes(size) for size in await asyncio.to_thread(list_family, pid)]
+        each = [read_resident_bytes(process) for process in await asyncio.to_thread(list_family, pid)]
         tally.resident.append(sum(each))
         if len(tally.resident) % _PRINT_INTERVAL_SAMPLES == 0:
             calls = sum(map(len, tally.seconds.values()))

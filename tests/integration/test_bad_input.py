@@ -117,7 +117,7 @@ def forbidden(repository):
 
 
 BECOME_NOBODY = f"""
-import os, coderag.app, coderag.ingestion.indexer, coderag.graphs.query, coderag.interfaces.cli.indexing
+import os, coderag.app, coderag.ingestion.indexer, coderag.graphs.query, coderag.interfaces.cli.indexed_engine
 os.setgid({NOBODY})
 os.setuid({NOBODY})
 """
@@ -328,7 +328,7 @@ def test_a_file_size_limit_ends_as_an_error_of_the_store(rag):
     """As near to a full disk as can be had everywhere: no file may grow beyond a few bytes."""
     (rag.root / "new.py").write_text("def new():\n    return 1\n")
     limit = (
-        "import resource, signal, coderag.app, coderag.ingestion.indexer, coderag.interfaces.cli.indexing\n"
+        "import resource, signal, coderag.app, coderag.ingestion.indexer, coderag.interfaces.cli.indexed_engine\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (700, 700))"
     )

@@ -111,7 +111,7 @@ def test_tests_are_left_out_unless_they_are_asked_for(root):
     rag.enrich()
     assert not [title for title in titles(model) if "test_total" in title]
     assert rag.enrich(include=["test"]).written["chunk"] == 1
-    with pytest.raises(ConfigurationError, match="'docs' is no role"):
+    with pytest.raises(ConfigurationError, match="'docs' is not a role"):
         rag.enrich(include=["docs"])
 
 
@@ -518,7 +518,7 @@ def test_a_plan_counts_what_failed_before_within_its_limit(root):
 
 def test_summaries_from_a_file_come_in_by_id_and_by_place_and_stay(root, tmp_path):
     rag = indexed(root, model := writing_model())
-    pieces = {piece["place"]: piece["id"] for batch in rag.summaries.plan().batches for piece in batch.targets}
+    pieces = {piece["place"]: piece["id"] for batch in rag.summaries.plan().batches for piece in batch.pieces}
     lines = [
         {"place": "shop/cart.py:1-4", "sentence": "Adds up prices."},
         {"id": pieces["shop/cart.py:5-6"], "sentence": "Begins a purchase.", "model": "someone/1"},
@@ -539,7 +539,7 @@ def test_summaries_from_a_file_come_in_by_id_and_by_place_and_stay(root, tmp_pat
 
 def test_folders_inside_one_another_come_in_at_once(root, tmp_path):
     rag = indexed(root)
-    places = [piece["place"] for batch in rag.summaries.plan().batches for piece in batch.targets]
+    places = [piece["place"] for batch in rag.summaries.plan().batches for piece in batch.pieces]
     places += ["auth/session.py", "auth/tokens.py", "shop/cart.py", "auth/", "./"]
     path = tmp_path / "given.jsonl"
     path.write_text("\n".join(json.dumps({"place": place, "sentence": f"All about {place}."}) for place in places))

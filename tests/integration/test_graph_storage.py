@@ -58,8 +58,8 @@ def assert_as_clean(rag):
     clean = open_repository(rag.root, storage={"directory": str(rag.root.parent / "clean")})
     clean.index(full=True)
     mine, other = (one._store.open() for one in (rag, clean))
-    assert mine.graph().nodes.to_pylist() == other.graph().nodes.to_pylist()
-    assert mine.graph().edges.to_pylist() == other.graph().edges.to_pylist()
+    assert mine.read_graph().nodes.to_pylist() == other.read_graph().nodes.to_pylist()
+    assert mine.read_graph().edges.to_pylist() == other.read_graph().edges.to_pylist()
 
 
 def test_the_report_counts_edges_whether_or_not_there_was_anything_to_do(root):

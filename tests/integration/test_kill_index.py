@@ -24,7 +24,7 @@ FUNCTIONS = 8  # a file
 # that kills hit the run and not the imports. It says "dead" when the command line has ended, however it did.
 NURSERY = """
 import os, sys
-import coderag.app, coderag.graphs.query, coderag.ingestion.indexer, coderag.interfaces.cli.indexing
+import coderag.app, coderag.graphs.query, coderag.ingestion.indexer, coderag.interfaces.cli.indexed_engine
 import coderag.codegraph.graph_table_builder, coderag.codegraph.code_graph_builder, coderag.codegraph.linking.linker
 import coderag.interfaces.cli.output.report, filelock, lance, lance.fragment, pyarrow.compute, tree_sitter_language_pack
 from coderag.interfaces.cli.main import run

@@ -55,7 +55,7 @@ def test_only_what_changed_since_a_revision(rag):
     since = Filters(changed_since="HEAD", roles=("source",))
     assert set(rag.search_text("cart", filters=since).files) == {"shop/pay.py", "shop/new.py"}
     assert {str(hit.path) for hit in rag.search("total of the cart", filters=since)} == {"shop/pay.py", "shop/new.py"}
-    with pytest.raises(InvalidQueryError, match="no revision 'nowhere'"):
+    with pytest.raises(InvalidQueryError, match="unknown git revision 'nowhere'"):
         rag.search("cart", filters=Filters(changed_since="nowhere"))
 
 

@@ -12,7 +12,7 @@ import pytest
 from coderag import CodeRAG
 from coderag.errors import IndexModelError, ModelError, StorageFullError
 from coderag.ingestion.files import changes
-from coderag.models.dense import EmbeddedDense
+from coderag.models.embedded_dense import EmbeddedDense
 from coderag.stores.index_writer import IndexWriter
 from coderag.stores.pointer import EmbeddingInfo
 from tests.loopback import Reply

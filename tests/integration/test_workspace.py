@@ -151,7 +151,7 @@ SERVICE = """
 import sys, threading
 from coderag.workspace.workspace import Workspace
 workspace = Workspace()
-job = workspace.repository(sys.argv[1]).index()
+job = workspace.open_repository(sys.argv[1]).index()
 indexing = threading.Event()
 job.watch(lambda view: view.progress and view.progress.stage == sys.argv[2] and indexing.set())
 indexing.wait(100)

@@ -144,11 +144,11 @@ def test_without_the_option_a_regression_is_only_told(kept, tmp_path):
     ("more", "told"),
     [
         (("--engine", "google"), "unknown engine 'google'"),
-        (("--off", "magic"), "there is no signal 'magic' to switch off"),
+        (("--off", "magic"), "cannot switch off unknown signal 'magic'"),
         (("--engine", "bm25", "--off", "dense"), "--off requires the engine coderag"),
         (("--engine", "semble"), "the engine semble is not installed"),
-        (("--engine", "bm25", "--answers"), "the engine bm25 writes no answers"),
-        (("--fail-under", "hit@5"), "'hit@5' is no threshold"),
+        (("--engine", "bm25", "--answers"), "the engine bm25 cannot answer questions"),
+        (("--fail-under", "hit@5"), "'hit@5' is not a threshold"),
         (("--fail-under", "hits=1"), "the run has no metric 'hits'"),
         (("--top-k", "1000"), "top_k is 1000"),
         (("--baseline", "gone.json"), "run gone.json: No such file or directory"),
@@ -167,7 +167,7 @@ def test_a_broken_golden_set_is_told_with_its_line(repo, tmp_path):
     path.write_text('{"question": "?", "unanswerable": true}\n{"question"\n', encoding="utf-8")
     result = coderag("eval", "run", path, "-C", repo)
     assert result.exit_code == 2
-    assert result.stderr.startswith(f"error: golden set {path}, line 2: no valid JSON")
+    assert result.stderr.startswith(f"error: golden set {path}, line 2: invalid JSON")
 
 
 def test_alone_it_shows_its_commands():

@@ -107,7 +107,7 @@ def test_a_file_is_overwritten_only_when_told(shop, tmp_path):
     ("arguments", "told"),
     [
         (("--from", "tickets"), "'tickets' is not a source"),
-        (("--from", "commits", "--since", "nowhere"), "git knows no revision 'nowhere', and it is no date"),
+        (("--from", "commits", "--since", "nowhere"), "'nowhere' is neither a git revision nor a date"),
         (("--from", "commits", "--since", "HEAD"), "no usable question"),
     ],
 )
@@ -130,7 +130,7 @@ def test_an_ending_of_yaml_is_refused_as_json_lines_could_not_be_read_back(shop,
 def test_no_git_is_told(tmp_path):
     result = coderag("eval", "mine", "-C", tmp_path, "--from", "commits", "--out", tmp_path / "golden.jsonl")
     assert result.exit_code == 2
-    assert "is in no git repository" in result.stderr
+    assert "is not in a git repository" in result.stderr
 
 
 def test_settings_with_a_sure_gain_are_written_and_the_rest_of_the_file_stays(zoo, bad_settings):
@@ -164,7 +164,7 @@ def test_a_small_set_is_refused(zoo, bad_settings, tmp_path):
     few.write_text("".join(lines[:5]), encoding="utf-8")
     result = coderag("eval", "tune", few, "-C", zoo)
     assert result.exit_code == 2
-    assert "5 questions with an answer here are too few to tune on" in result.stderr
+    assert "5 answerable questions are too few to tune on" in result.stderr
 
 
 @pytest.mark.parametrize(("text", "value"), [("90", 90), ("90s", 90), ("5m", 300), ("1.5 h", 5400)])

@@ -19,7 +19,8 @@ from coderag.ingestion.files.roles import classify_role
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.integrations.llama_index.pipeline import ChunkPipeline
-from coderag.models.dense import DenseModel, EmbeddedDense
+from coderag.models.dense import DenseModel
+from coderag.models.embedded_dense import EmbeddedDense
 from coderag.models.protocols import LanguageModel, Reranker
 from coderag.models.word_vectors import WordVectors
 from coderag.retrieval.query_context import QueryContext

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Measure indexing on a repository of your own: what changes cost, and how time and memory grow.
+"""Measure indexing on your own repository: the cost of changes, and the growth of time and memory.
 
 usage: ingestion.py SOURCE [--files 2000] [--million] [--rounds 3] [--json FILE]
 
-SOURCE      a folder with source code; it is copied, and never changed
---files     how many of its files to take
+SOURCE      a folder with source code; it is copied and never changed
+--files     number of its files to index
 --million   also index 250,000, 500,000 and 1,000,000 lines, copies of SOURCE under other names
 
-Each figure is the median of the rounds, in a warm process, next to the smallest. Times depend on the machine and on what
-else runs there: compare figures of one run only. Peak memory is that of this process and of its workers together, and
-known on Linux only.
+Each figure is the median of the rounds in a warm process, followed by the minimum. Times depend on the machine and its
+load, so compare figures of one run only. Peak memory is the total of this process and its workers, on Linux only.
 """
 
 import argparse
@@ -33,7 +32,7 @@ GIT = ("git", "-c", "user.name=benchmark", "-c", "user.email=benchmark@localhost
 
 
 class BenchmarkRepository:
-    """A copy of some files, as a repository of git with an index."""
+    """Git repository with an index and a copy of some files."""
 
     def __init__(self, folder: Path, files: list[tuple[Path, str]]) -> None:
         self.root = folder
@@ -55,21 +54,21 @@ class BenchmarkRepository:
         self.run_git("commit", "--quiet", "--message", "benchmark")
 
     def edit(self, paths: list[str]) -> None:
-        """Append to some files a line that they never had."""
+        """Append a unique line to each file."""
         for path in paths:
             with (self.root / path).open("a", encoding="utf-8") as file:
                 file.write(f"\nedited_{uuid.uuid4().hex}\n")
 
 
 def measure_run(action: Callable[[], IndexReport]) -> tuple[float, IndexReport]:
-    """Return how many seconds a run took, and its report."""
+    """Return the seconds of an indexing run, and its report."""
     started = time.perf_counter()
     report = action()
     return time.perf_counter() - started, report
 
 
 def run_scenarios(place: BenchmarkRepository) -> Iterator[tuple[str, float, IndexReport]]:
-    """Yield the name, seconds and report of each scenario, leaving the files as they were."""
+    """Run each scenario and yield its name, seconds and report; later scenarios keep the edits."""
     rag, paths = place.rag, place.paths
     yield "full rebuild", *measure_run(lambda: rag.index(full=True))
     yield "no change", *measure_run(rag.index)
@@ -104,7 +103,7 @@ def find_largest_folder(paths: list[str]) -> str:
 
 
 def read_peak_memory() -> int:
-    """Return the largest resident size, in bytes, that this process and its workers have had, added up; 0 if unknown."""
+    """Return the summed peak resident size of this process and its workers in bytes; 0 if unknown."""
     pids = [os.getpid()]
     pids += [worker._process.pid for pool in worker_pool._pools.values() for worker in pool._idle]
     total = 0
@@ -118,7 +117,7 @@ def read_peak_memory() -> int:
 
 
 def repeat_files(files: list[tuple[Path, str]], lines: int) -> Iterator[tuple[Path, str]]:
-    """Yield files, again and again under other folders, until they have so many lines."""
+    """Yield copies of the files under other folders until they have a number of lines."""
     counted = 0
     for copy in range(1_000):
         for source, path in files:
@@ -129,11 +128,11 @@ def repeat_files(files: list[tuple[Path, str]], lines: int) -> Iterator[tuple[Pa
 
 
 def measure_growth(files: list[tuple[Path, str]], lines: int) -> dict[str, float]:
-    """Return seconds, lines and peak memory of indexing so many lines, in a process of its own."""
+    """Return seconds, lines, chunks and peak memory of indexing a number of lines, in a fresh process."""
     with tempfile.TemporaryDirectory() as folder:
         for source, path in repeat_files(files, lines):
             (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
-            # A line of its own, so that no copy is known already from another one.
+            # A unique line, so that no copy hits the parse cache of another.
             (Path(folder) / path).write_bytes(source.read_bytes() + f"\n{uuid.uuid4().hex}\n".encode())
         done = subprocess.run(
             [sys.executable, __file__, folder, "--index-only"], check=True, stdout=subprocess.PIPE, text=True
@@ -143,13 +142,13 @@ def measure_growth(files: list[tuple[Path, str]], lines: int) -> dict[str, float
 
 
 def index_only(folder: Path) -> None:
-    """Index a folder and print what it took."""
+    """Index a folder and print its time and memory as JSON."""
     seconds, report = measure_run(CodeRAG(folder).index)
     print(json.dumps({"seconds": seconds, "lines": report.lines, "chunks": report.chunks, "peak": read_peak_memory()}))
 
 
 def main() -> None:
-    """Measure what the command line asks for."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path)
     parser.add_argument("--files", type=int, default=2_000)

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Measure how long questions take in a repository of your own: `search` and `context`, and where the time goes.
+"""Measure the latency of `search` and `context` in your own repository, and of each stage.
 
 usage: queries.py REPOSITORY [--questions FILE] [--rounds 5] [--json FILE]
 
-REPOSITORY   a folder; its index is brought up to date first
---questions  a file with one question a line; by default, some are made of names that the repository declares
+REPOSITORY   a folder; its index is updated first
+--questions  a file with one question per line; by default, questions are made from declared names
 
-A question's time is the median of its rounds, in a warm process; the table shows the median and the 90th percentile over the
-questions, on the wall clock and in processor time of this thread. Stages come from the trace of each query; `steps` is what
-is between the nodes, `hits` all outside them. Times depend on the machine and on what else runs
-there: compare figures of one run only.
+A question's time is the median of its rounds in a warm process. The table shows the median and the 90th percentile over the
+questions, in wall-clock time and in CPU time of this thread. Stages come from the trace of each query; `steps` is the time
+between the nodes, `hits` the time outside them. Times depend on the machine and its load, so compare figures of one run only.
 """
 
 import argparse
@@ -31,7 +30,7 @@ _MAX_NAMES = 24
 
 
 def make_questions(context: QueryContext) -> list[str]:
-    """Return questions about names spread over the repository, the same in every run."""
+    """Return questions about declared names spread over the repository, the same in every run."""
     names = sorted({name for name in context.corpus.get_column("name") if len(name) > 3 and name.isidentifier()})
     spread = names[:: max(1, len(names) // _MAX_NAMES)][:_MAX_NAMES]
     return [_PHRASES[number % len(_PHRASES)].format(name) for number, name in enumerate(spread)]
@@ -53,7 +52,7 @@ def measure_stages(context: QueryContext, question: str, goal: Goal) -> dict[str
 
 
 def measure_call(action: Callable[[], object]) -> tuple[float, float]:
-    """Return the milliseconds that a call took: on the wall clock, and of this thread."""
+    """Return the milliseconds of a call: wall-clock time, and CPU time of this thread."""
     wall, own = time.perf_counter(), time.thread_time()
     action()
     return (time.perf_counter() - wall) * 1e3, (time.thread_time() - own) * 1e3
@@ -66,11 +65,11 @@ def compute_percentiles(values: Sequence[float]) -> dict[str, float]:
 
 
 def measure(rag: CodeRAG, questions: Sequence[str], goal: Goal, rounds: int) -> dict[str, dict[str, float]]:
-    """Return percentiles over the questions: ``wall`` and ``thread`` of the whole call, and each stage's."""
+    """Return percentiles over the questions: ``wall`` and ``thread`` for the call, and one row per stage."""
     ask = rag.search if goal == "search" else rag.context
     context = rag._open()
     for question in questions[:3]:
-        ask(question)  # what is made on first use
+        ask(question)  # warm up what is loaded on first use
     medians: dict[str, list[float]] = defaultdict(list)
     for question in questions:
         laps = [measure_call(lambda question=question: ask(question)) for _ in range(rounds)]
@@ -83,7 +82,7 @@ def measure(rag: CodeRAG, questions: Sequence[str], goal: Goal, rounds: int) -> 
 
 
 def main() -> None:
-    """Measure what the command line asks for."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("repository", type=Path)
     parser.add_argument("--questions", type=Path)
@@ -99,7 +98,7 @@ def main() -> None:
     else:
         questions = make_questions(context)
     if not questions:
-        parser.error("there is nothing to ask: the file is empty, or the repository declares no names")
+        parser.error("no questions: the file is empty, or the repository declares no names")
     print(f"{context.corpus.n_files:,} files, {context.corpus.n_chunks:,} chunks, {len(questions)} questions")
     results = {}
     for goal in ("search", "context"):

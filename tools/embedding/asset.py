@@ -1,6 +1,6 @@
-"""Write what train.py learned in the form that ``coderag.models.word_vectors`` loads.
+"""Write trained word vectors in the format that ``coderag.models.word_vectors`` loads.
 
-Vectors become int8 rows, weights become whole numbers, and the model card says what they were made from.
+Vectors become int8 rows, weights become uint16, and the model card lists their sources.
 """
 
 import argparse
@@ -32,19 +32,19 @@ def write_asset(
     """Quantise word vectors and write them, sorted by term, with a model card.
 
     Args:
-        folder: Folder to write, made if missing.
+        folder: Output folder, created if missing.
         terms: The vocabulary, distinct.
         vectors: Word vectors, shape (n_terms, dim), not quantised.
         weights: Weight of each term in code, shape (n_terms,).
         query_weights: Weight of each term in questions, shape (n_terms,).
-        card: What the card says beside dimension, tokenizer version, number of terms and checksums.
+        card: Fields of the model card besides dimension, tokenizer version, number of terms and checksums.
     """
     folder.mkdir(parents=True, exist_ok=True)
     order = sorted(range(len(terms)), key=terms.__getitem__)
     ordered = vectors[order]
     largest = np.maximum(np.abs(ordered).max(axis=1), np.finfo(np.float32).tiny)
     rows = np.rint(ordered / largest[:, None] * _INT8_MAX).astype(np.int8)
-    # Only the proportions of weights matter on each side; what rows were divided by to fill eight bits is part of them.
+    # Only the proportions of weights matter on each side, so they absorb the divisors that scale rows to eight bits.
     scales = np.stack([weights[order] * largest, query_weights[order] * largest])
     scaled = np.rint(scales / scales.max(axis=1, keepdims=True) * _UINT16_MAX).astype(np.uint16)
     np.save(folder / "rows.npy", rows)
@@ -62,7 +62,7 @@ def write_asset(
 
 
 def describe_sources(manifest: Path) -> dict[str, Any]:
-    """Return the totals of a corpus's manifest for a model card: packages by ecosystem, files and bytes."""
+    """Return a corpus's totals for a model card: packages by ecosystem, files and bytes."""
     content = json.loads(manifest.read_text("utf-8"))
     ecosystems = [row["ecosystem"] for row in content["packages"] if not row["skipped"]]
     return {
@@ -79,7 +79,9 @@ def main() -> None:
     parser.add_argument("--manifest", type=Path, required=True, help="manifest.json of the corpus, for the model card")
     parser.add_argument("--name", default="coderag-words")
     parser.add_argument("--version", default="1.1.0")
-    parser.add_argument("--context-share", type=float, default=0.3, help="how much of its file a chunk's vector has")
+    parser.add_argument(
+        "--context-share", type=float, default=0.3, help="share of the file's vector in a chunk's vector"
+    )
     arguments = parser.parse_args()
 
     trained = np.load(arguments.trained)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Check the paraphrased questions: that each target is there, and that its question shares no identifier with it.
+"""Check that each target of the paraphrased questions exists, and that its question shares no identifier with it.
 
 usage: check_paraphrases.py --trees DIR [--only NAME ...]
 
-A question's words are its terms without stop words. Refused is a question with a word that is a part of the target's
-path or of its name, that is itself an identifier of the target's code, or more than a fifth of whose words are parts of
-identifiers in that code. Comments and strings are not identifiers. Exit code 1 if a question is refused.
+A question's words are its terms without stop words. A question is rejected if one of its words is a part of the target's
+path or name or an identifier of its code, or if more than a fifth of its words are parts of identifiers in that code.
+Comments and strings are not identifiers. The exit code is 1 if a question is rejected.
 """
 
 import argparse
@@ -23,12 +23,12 @@ from coderag.text.tokenizer import split_identifier, stem, tokenize_query
 
 QUESTIONS = Path(__file__).parents[2] / "evals/paraphrased/queries.jsonl"
 MIN_WORDS = 4
-_MAX_PART_SHARE = 0.2  # of the question's words, that may be parts of longer identifiers
+_MAX_PART_SHARE = 0.2  # of the question's words may be parts of longer identifiers
 _SKIPPED_TYPES = frozenset({"comment", "string"})
 
 
 def iter_identifiers(node: Node, first: int, last: int) -> Iterator[str]:
-    """Yield the identifiers of a syntax tree that stand on the given lines (1-based, inclusive)."""
+    """Yield the identifiers of a syntax tree on the given lines (1-based, inclusive)."""
     if node.end_point[0] + 1 < first or node.start_point[0] + 1 > last:
         return
     if any(word in node.type for word in _SKIPPED_TYPES) and "interpol" not in node.type:
@@ -42,16 +42,16 @@ def iter_identifiers(node: Node, first: int, last: int) -> Iterator[str]:
 
 
 def find_faults(item: dict[str, Any], tree: Path) -> list[str]:
-    """Return what is wrong with a question, nothing if it is sound."""
+    """Return the faults of a question; empty if it is sound."""
     messages = []
     words = set(tokenize_query(item["query"]))
     words = {word for word in words if not word.startswith("=")}
     if len(words) < MIN_WORDS:
-        messages.append(f"has {len(words)} words that count, fewer than {MIN_WORDS}")
+        messages.append(f"has {len(words)} content words, fewer than {MIN_WORDS}")
     for target in item["relevant"]:
         path = tree / target["path"]
         if not path.is_file():
-            messages.append(f"{target['path']} is no file")
+            messages.append(f"{target['path']} is not a file")
             continue
         data = path.read_bytes()
         first, last = target["start_line"], target["end_line"]
@@ -79,7 +79,9 @@ def find_faults(item: dict[str, Any], tree: Path) -> list[str]:
 def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trees", type=Path, required=True, help="one folder a repository, at its revision")
+    parser.add_argument(
+        "--trees", type=Path, required=True, help="parent of one folder per repository, at its revision"
+    )
     parser.add_argument("--only", nargs="*", help="names of repositories")
     parser.add_argument("--questions", type=Path, default=QUESTIONS)
     arguments = parser.parse_args()

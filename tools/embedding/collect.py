@@ -4,14 +4,13 @@ The names come from a TOML file with one table per ecosystem (``pypi``, ``npm``,
 ``debian-binary``: packages that contain sources), each with ``packages``. The ordinary clients (``pip``, ``npm``,
 ``apt-get``) fetch them, with whatever index the machine is configured for. Written:
 
-    CORPUS/downloads/<ecosystem>/<package>/   what the client fetched; kept, so that a second run fetches nothing
+    CORPUS/downloads/<ecosystem>/<package>/   archives that the client fetched; kept, so that a second run fetches nothing
     CORPUS/source/<ecosystem>/<package>/      source files, a bounded sample of each package
     CORPUS/manifest.json                      version, licence, files and bytes of each package, or why it is missing
 
-A package may be allowed more than the usual sample (``[megabytes]`` in the TOML file). A name that an evaluation-only list
-contains is refused, and so are vendored copies of those projects in other packages; refused too are the projects of
-``evals/paraphrased``. A licence is what the package declares, else what its licence file is the text of; what has none that
-lets others use it is left out.
+``[megabytes]`` in the TOML file raises the sample size of a package. Names on the evaluation-only list and the projects of
+``evals/paraphrased`` are rejected, and so are vendored copies of them in other packages. The licence is the declared one,
+else it is detected from the licence file. Packages without a licence for reuse are left out.
 """
 
 import argparse
@@ -77,7 +76,7 @@ _MAX_STDLIB_BYTES = 8_000_000
 _TEST_SHARE = 0.2
 _BYTES_A_MEGABYTE = 1_000_000
 _MIN_CLEAR_NAME_CHARS = (
-    6  # an excluded name this long is looked for anywhere in a package's name, a shorter one among its parts
+    6  # shorter excluded names must equal a part of a package's name; others may occur anywhere in it
 )
 _CLIENT_TIMEOUT_S = 300
 _CLIENTS = {
@@ -91,7 +90,7 @@ _ARCHIVES = frozenset({".whl", ".zip", ".tgz", ".gz", ".xz", ".bz2", ".deb"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    """One row of the manifest: what was taken from a package, or why nothing was."""
+    """Row of the manifest: the sample of a package, or the reason for skipping it."""
 
     ecosystem: Ecosystem
     name: str
@@ -103,7 +102,7 @@ class Package:
 
 
 class Exclusions:
-    """Names of projects that must not enter the corpus."""
+    """Projects that must not enter the corpus."""
 
     def __init__(self, names: Iterable[str]) -> None:
         squashed = {_normalize_name(name) for name in names}
@@ -111,19 +110,19 @@ class Exclusions:
         self._clear = [name for name in squashed if len(name) >= _MIN_CLEAR_NAME_CHARS]
 
     def has_package(self, name: str) -> bool:
-        """Tell whether a package is, or is named after, an excluded project: ``golang-github-spf13-cobra`` is cobra."""
+        """Return whether a package is, or is named after, an excluded project: ``golang-github-spf13-cobra`` is cobra."""
         squashed = _normalize_name(name)
         parts = {_normalize_name(part) for part in re.split(r"[^A-Za-z0-9]+", name)}
         parts |= {part.removeprefix("lib") for part in parts}
         return bool(self._names & (parts | {squashed})) or any(clear in squashed for clear in self._clear)
 
     def has_path(self, path: str) -> bool:
-        """Tell whether a folder or file of a path carries exactly an excluded name: a vendored copy."""
+        """Return whether a folder or file of a path has exactly an excluded name, as a vendored copy does."""
         pure = PurePosixPath(path)
         return any(_normalize_name(part) in self._names for part in (*pure.parts[:-1], pure.stem))
 
     def remove_from(self, files: dict[str, bytes]) -> list[SourceFile]:
-        """Return the files of a package that are no vendored copy of an excluded project and stay inside its folder."""
+        """Return the files of a package without vendored copies of excluded projects and without paths outside its folder."""
         inside = (path for path in files if not path.startswith("/") and ".." not in PurePosixPath(path).parts)
         return [(path, files[path]) for path in inside if not self.has_path(path)]
 
@@ -133,7 +132,7 @@ def _normalize_name(name: str) -> str:
 
 
 def is_source(path: str, data: bytes) -> bool:
-    """Tell whether a file is source that people wrote: no vendored, generated, minified or outsized files."""
+    """Return whether a file is handwritten source: not vendored, generated, minified or oversized."""
     if PurePosixPath(path).suffix.lower() not in SOURCE_SUFFIXES or _VENDORED_OR_GENERATED.search(path):
         return False
     if not _MIN_FILE_BYTES < len(data) < _MAX_FILE_BYTES or b"\0" in data[:4096]:
@@ -142,7 +141,7 @@ def is_source(path: str, data: bytes) -> bool:
 
 
 def sample_files(files: Iterable[SourceFile], *, seed: str, limit_bytes: int) -> list[SourceFile]:
-    """Choose files of a package up to a size, at random but always the same: few tests, one build of each module."""
+    """Sample files of a package up to a size, deterministically: few tests, one build of each module."""
     rng = random.Random(seed)
     chosen: list[SourceFile] = []
     seen: set[str | bytes] = set()
@@ -162,7 +161,7 @@ def sample_files(files: Iterable[SourceFile], *, seed: str, limit_bytes: int) ->
 
 
 def read_archive(archive: Path) -> Iterator[SourceFile]:
-    """Yield the files of a wheel, zip, tar or Debian archive that are small enough to be source."""
+    """Yield the files of a wheel, zip, tar or Debian archive below the size limit."""
     if archive.suffix in {".whl", ".zip"}:
         with zipfile.ZipFile(archive) as opened:
             for info in opened.infolist():
@@ -179,7 +178,7 @@ def read_archive(archive: Path) -> Iterator[SourceFile]:
 
 
 def _read_tar(archive: tarfile.TarFile, *, top_folders: int) -> Iterator[SourceFile]:
-    """Yield small files of a tar archive, named without its top folders (a release's is ``name-version``)."""
+    """Yield small files of a tar archive, with paths below its top folders (such as ``name-version``)."""
     for member in archive:
         if member.isfile() and member.size < _MAX_FILE_BYTES:
             content = archive.extractfile(member)
@@ -188,7 +187,7 @@ def _read_tar(archive: tarfile.TarFile, *, top_folders: int) -> Iterator[SourceF
 
 
 def _run(command: list[str], folder: Path) -> None:
-    """Run a package client in a folder; its last line of complaint is the error's text."""
+    """Run a package client in a folder; raise `OSError` with the last line of its output if it fails."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_CLIENT_TIMEOUT_S, check=False)
     if done.returncode:
         complaint = (done.stderr.strip() or done.stdout.strip() or "failed").splitlines()[-1]
@@ -196,7 +195,7 @@ def _run(command: list[str], folder: Path) -> None:
 
 
 def _fetch(ecosystem: Ecosystem, requirement: str, folder: Path) -> list[Path]:
-    """Download a package with its ecosystem's client, unless it is there already; return its archives."""
+    """Download a package with its ecosystem's client, unless it is cached; return its archives."""
     complete = folder / ".complete"
     if not complete.exists():
         shutil.rmtree(folder, ignore_errors=True)
@@ -207,7 +206,7 @@ def _fetch(ecosystem: Ecosystem, requirement: str, folder: Path) -> list[Path]:
 
 
 def _describe(ecosystem: Ecosystem, files: dict[str, bytes], archives: list[Path]) -> tuple[str, str]:
-    """Return the version and the licence that a package declares."""
+    """Return the declared version and licence of a package."""
     if ecosystem == "pypi":
         return _describe_wheel(files)
     if ecosystem == "npm":
@@ -231,7 +230,7 @@ def _describe_wheel(files: dict[str, bytes]) -> tuple[str, str]:
 
 
 def detect_licence(files: Mapping[str, bytes]) -> str:
-    """Return the licence that the first telling line of a package's own licence file names or is part of, or nothing."""
+    """Detect the licence from the first matching line of a package's licence files; empty if none matches."""
     own = [files[path].decode("utf-8", "replace") for path in sorted(files) if _LICENCE_FILE.fullmatch(path)]
     lines = (line for text in own for line in text.splitlines())
     known = (name for line in lines for name, words in _LICENCE_TEXTS.items() if re.search(words, line, re.IGNORECASE))
@@ -241,10 +240,10 @@ def detect_licence(files: Mapping[str, bytes]) -> str:
 def collect_package(
     ecosystem: Ecosystem, requirement: str, *, corpus: Path, exclusions: Exclusions, limits: Mapping[str, int]
 ) -> Package:
-    """Fetch one package, unpack its sample of sources, and describe it.
+    """Fetch one package, unpack its sample of sources, and return its manifest row.
 
     Args:
-        limits: Bytes of the sample by name, where it may be larger than usual.
+        limits: Sample sizes in bytes by name, where they differ from the default.
     """
     name = re.split(r"==|(?<=.)@|=", requirement)[0]
     if exclusions.has_package(name):
@@ -274,7 +273,7 @@ def collect_package(
 
 
 def drop_builds(files: dict[str, bytes]) -> dict[str, bytes]:
-    """Return the files of an npm package without JavaScript that was built, where the sources are there too."""
+    """Drop built JavaScript of an npm package if it includes its sources."""
     sources = {path for path in files if re.match(r"(src|lib|source)/", path)}
     return {
         path: data for path, data in files.items() if not path.endswith(_JAVASCRIPT) or not sources or path in sources
@@ -282,7 +281,7 @@ def drop_builds(files: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def collect_standard_library(*, corpus: Path, exclusions: Exclusions) -> Package:
-    """Take the standard library of the running Python."""
+    """Sample the standard library of the running Python."""
     root = Path(sysconfig.get_paths()["stdlib"])
     skipped = re.compile(r"(test|idlelib|lib2to3|site-packages|encodings)/")
     relative = {path: path.relative_to(root).as_posix() for path in root.rglob("*.py")}
@@ -300,7 +299,7 @@ def collect_standard_library(*, corpus: Path, exclusions: Exclusions) -> Package
 
 
 def store_files(files: Iterable[SourceFile], folder: Path) -> None:
-    """Write a package's files into a folder of its own, replacing what was there."""
+    """Write a package's files into its folder, replacing the former content."""
     shutil.rmtree(folder, ignore_errors=True)
     for path, data in files:
         target = folder / path
@@ -309,7 +308,7 @@ def store_files(files: Iterable[SourceFile], folder: Path) -> None:
 
 
 def format_requirement(name: str, ecosystem: Ecosystem, versions: dict[tuple[str, str], str]) -> str:
-    """Return what to ask a client for: the name, with the version of an earlier manifest where there is one."""
+    """Return the requirement for a client: the name, pinned to the version of an earlier manifest if there is one."""
     version = versions.get((ecosystem, name))
     separator = {"pypi": "==", "npm": "@"}.get(ecosystem, "=")
     return f"{name}{separator}{version}" if version else name

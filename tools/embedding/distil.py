@@ -53,7 +53,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("vocabulary", type=Path, help="table that vocabulary.py wrote")
     parser.add_argument("output", type=Path, help="npz file to write")
-    parser.add_argument("--dimension", type=int, default=384, help="train.py takes as many of them as it is told to")
+    parser.add_argument(
+        "--dimension", type=int, default=384, help="number of dimensions to write; train.py can use fewer"
+    )
     arguments = parser.parse_args()
 
     n_files, entries = read_vocabulary(arguments.vocabulary)

@@ -15,13 +15,13 @@ from torch import Tensor
 from torch.nn import functional
 
 FIELD_WEIGHTS = (1.0, 1.0, 2.0)
-"""What the fields weigh before training."""
+"""Initial weights of the fields."""
 
 _MIN_WEIGHT = 0.05
 
 
 class Texts(NamedTuple):
-    """Counted texts: terms, dampened counts, and the text and the field that each entry is of."""
+    """Batch of counted texts: terms, log counts, and the text and field of each entry."""
 
     ids: Tensor
     values: Tensor
@@ -31,7 +31,7 @@ class Texts(NamedTuple):
 
 
 class Bags(NamedTuple):
-    """Texts as counts of terms, in compressed sparse rows."""
+    """Term counts of texts, in compressed sparse rows."""
 
     ids: NDArray[np.integer]
     counts: NDArray[np.uint8]
@@ -40,7 +40,7 @@ class Bags(NamedTuple):
 
     @classmethod
     def from_npz(cls, pairs: "np.lib.npyio.NpzFile", prefix: str, n_terms: int) -> Self:
-        """Take one field of the pairs that pairs.py wrote, of the first terms of the vocabulary."""
+        """Load one field of the pairs from pairs.py, restricted to the first terms of the vocabulary."""
         ids, counts, lengths = pairs[f"{prefix}_ids"], pairs[f"{prefix}_counts"], pairs[f"{prefix}_lengths"]
         known = ids < n_terms
         starts = np.cumsum(lengths, dtype=np.int64) - lengths
@@ -49,7 +49,7 @@ class Bags(NamedTuple):
         return cls(ids[known], counts[known], lengths, np.cumsum(lengths) - lengths)
 
     def get_entries(self, texts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
-        """Return terms, dampened counts and rows of some texts."""
+        """Return terms, log counts and rows of some texts."""
         lengths = self.lengths[texts]
         offsets = np.cumsum(lengths) - lengths
         positions = np.arange(lengths.sum()) + np.repeat(self.starts[texts] - offsets, lengths)
@@ -58,7 +58,7 @@ class Bags(NamedTuple):
 
 
 def take(fields: Sequence[Bags], texts: NDArray[np.int64], rng: np.random.Generator | None, dropout: float) -> Texts:
-    """Return some texts with all their fields; terms are left out at random if a generator is given."""
+    """Return a batch of texts with all their fields; with a generator, terms are dropped at random."""
     taken = [bags.get_entries(texts) for bags in fields]
     ids, values, rows = (np.concatenate(column) for column in zip(*taken, strict=True))
     numbers = np.repeat(np.arange(len(fields)), [len(entries[0]) for entries in taken])
@@ -70,12 +70,12 @@ def take(fields: Sequence[Bags], texts: NDArray[np.int64], rng: np.random.Genera
 
 
 class BagEncoder(torch.nn.Module):
-    """Word vectors and weights that make a vector of a bag of words.
+    """Bag-of-words encoder with trainable word vectors and weights.
 
     Args:
         vectors: Shape (n_terms, dimension).
-        weights: Shape (n_terms,), of the terms in code, and in questions before training.
-        own_query_weights: Whether terms may weigh otherwise in questions.
+        weights: Shape (n_terms,), term weights in code, and initial weights in questions.
+        own_query_weights: Whether questions have term weights of their own.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class BagEncoder(torch.nn.Module):
         """Return normalised vectors of questions and of code, each of shape (n_texts, dimension)."""
         query_weights = queries.values * (self.log_weights + self.query_shift)[queries.ids].exp()
         code_weights = codes.values * (self.log_weights[codes.ids] + self.log_fields[codes.fields]).exp()
-        # Only the rows that a batch uses get a gradient: a dense one of the whole table would cost ten times the rest.
+        # Only rows of the batch get a gradient; a dense gradient of the table would cost ten times the rest.
         used, places = torch.unique(torch.cat([queries.ids, codes.ids]), return_inverse=True)
         table = functional.embedding(used, self.vectors, sparse=True)
         sides = places.split([len(queries.ids), len(codes.ids)])

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Measure the embedded model on questions with known answers: alone, against words alone, and in the whole engine.
+"""Evaluate the embedded model on labelled questions: alone, against lexical search, and in the engine.
 
 usage: evaluate.py DATA --trees DIR [--model FOLDER] [--only NAME ...] [--out FILE.json] [--compare FILE.json]
 
 DATA       a folder with repos.json and queries.jsonl, such as evals/paraphrased
---trees    one folder a repository, at its revision
---model    a folder of word vectors; by default the ones of the package. The engine is measured with the package's only
---compare  what --out wrote of another model: differences are given with paired intervals
+--trees    parent of one folder per repository, at its revision
+--model    a folder of word vectors, by default the package's; the engine always uses the package's
+--compare  output of --out for another model; adds paired differences with intervals
 
 `dense` ranks chunks by the cosine of their vectors alone, `lexical` by BM25 alone, `engine` is `CodeRAG.search`. Figures:
-nDCG@10 with one result a chunk and one a file, a target counting at the rank of the first result that covers it, and
-recall@5, the share of questions of which one of the first five chunks covers the lines of an answer. Intervals are 95 %
-bootstrap intervals over the questions.
+nDCG@10 by chunks and by files, where a target counts at the rank of the first result that covers it, and recall@5, the
+share of questions for which one of the first five chunks covers an answer. Intervals are 95 % bootstrap intervals over the
+questions.
 """
 
 import argparse
@@ -28,7 +28,7 @@ import numpy as np
 
 from coderag import CodeRAG
 from coderag.ingestion.reembedding import ReembeddedSnapshot
-from coderag.models.dense import EmbeddedDense
+from coderag.models.embedded_dense import EmbeddedDense
 from coderag.models.word_vectors import DEFAULT_FOLDER, WordVectors
 from coderag.stores.corpus import Corpus
 from coderag.stores.index_store import IndexStore
@@ -42,7 +42,7 @@ MEASURES = ("chunk", "file", "recall")
 
 
 class RankedLines(NamedTuple):
-    """A result: a path below the repository's root, and lines, 1-based and inclusive."""
+    """Result: path relative to the repository root, and lines, 1-based and inclusive."""
 
     path: str
     first: int
@@ -50,7 +50,7 @@ class RankedLines(NamedTuple):
 
 
 def has_target_line(place: RankedLines, target: str | dict[str, Any]) -> bool:
-    """Tell whether a result covers a target: a file, or lines of one."""
+    """Return whether a result covers a target: a file, or lines of it."""
     if isinstance(target, str):
         return place.path == target
     if place.path != target["path"]:
@@ -60,7 +60,7 @@ def has_target_line(place: RankedLines, target: str | dict[str, Any]) -> bool:
 
 
 def compute_ndcg(places: Sequence[RankedLines], targets: Sequence[str | dict[str, Any]]) -> float:
-    """Return nDCG of the first results; each rank gains once, as in the peer's definition."""
+    """Return nDCG of the first results; each rank counts once, as in semble's benchmark."""
     ranks = {
         next((rank for rank, place in enumerate(places[:TOP_K], 1) if has_target_line(place, target)), 0)
         for target in targets
@@ -88,7 +88,7 @@ def score_ranking(places: Iterator[RankedLines], question: dict[str, Any]) -> di
 
 
 def measure(tree: Path, root: str, questions: Sequence[dict[str, Any]], words: WordVectors) -> list[dict[str, Any]]:
-    """Return for each question of a repository the measures of each system."""
+    """Return the measures of each system for each question of a repository."""
     rag = CodeRAG(tree)
     rag.index()
     prefix = f"{root}/" if root else ""
@@ -118,7 +118,7 @@ def measure(tree: Path, root: str, questions: Sequence[dict[str, Any]], words: W
 
 
 def format_interval(values: Sequence[float]) -> str:
-    """Return a mean with the 95 % bootstrap interval of it."""
+    """Format a mean with its 95 % bootstrap interval."""
     rng = random.Random(0)
     means = sorted(statistics.fmean(rng.choices(values, k=len(values))) for _ in range(ROUNDS))
     low, high = means[int(0.025 * ROUNDS)], means[int(0.975 * ROUNDS)]
@@ -126,7 +126,7 @@ def format_interval(values: Sequence[float]) -> str:
 
 
 def report(rows: Sequence[dict[str, Any]], other: dict[tuple[str, str], dict[str, Any]]) -> Iterator[str]:
-    """Yield the lines of a table: each system and measure, and how it compares."""
+    """Yield the lines of a table of each system's measures and their differences."""
     yield f"{len(rows)} questions; nDCG@10 a chunk, a file; recall@5 of lines"
     for system in SYSTEMS:
         for name in MEASURES:

@@ -1,12 +1,12 @@
-"""What people wrote about a piece of code, and that piece of code: the pairs of one package, found in its chunks.
+"""Pairs of text about code and that code, mined from the chunks of a package.
 
-Chunks are CodeRAG's own, so that the model learns from what it will embed. Kinds of pairs:
+Chunks are CodeRAG's own, so that the model trains on what it will embed. Kinds of pairs:
 
-    doc        a docstring or doc comment → its declaration, the docstring taken out
-    name       a declaration's name, in words → its body, the name taken out
+    doc        a docstring or doc comment → its declaration without the docstring
+    name       a declaration's name, in words → its body without the name
     comment    a comment of a line or more → the lines under it
     path       folder and file name → a chunk of the file
-    test       a test's name and docstring → the declaration it calls that only this package has once
+    test       a test's name and docstring → a called declaration whose name is unique in the package
     section    a section of a README or manual → a declaration it names
     signature  parameters and types → the body under them
 """
@@ -30,7 +30,7 @@ _MAX_PAIRS_PER_KIND = 15  # of one file
 _MAX_PATHS_PER_FILE = 2
 _MIN_DOC_CHARS = 15  # characters
 _MAX_SECTION_CHARS = 300
-_MIN_NAME_CHARS = 5  # that a section may mean by it
+_MIN_NAME_CHARS = 5  # shorter names are ambiguous in sections
 _MAX_FILE_BYTES = 300_000
 _CODE = frozenset(
     {"function", "method", "class", "interface", "enum", "type_alias", "struct", "trait", "impl", "macro"}
@@ -56,15 +56,15 @@ _TEST_WORDS = re.compile(r"(?i)\b(?:tests?|should|spec|it|case)\b")
 
 
 class Code(NamedTuple):
-    """The code of a pair.
+    """Code of a pair.
 
     Attributes:
-        chunk: What tells the chunk that it is, or is part of, from the package's others.
-        text: A chunk's text, or a part of it.
-        without: Text whose terms are taken out of it as often as they occur there.
-        never: A name that is taken out of it wherever it stands.
-        names: The declared names, where the pair may show them.
-        path: The path, where the pair may show it.
+        chunk: Key of its chunk within the package.
+        text: Text of the chunk, or a part of it.
+        without: Text whose terms are subtracted, as often as they occur in it.
+        never: Name that is removed everywhere.
+        names: Declared names, if the pair may show them.
+        path: Path, if the pair may show it.
     """
 
     chunk: tuple[str, int]
@@ -76,7 +76,7 @@ class Code(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A pair."""
+    """Pair of a query and code."""
 
     kind: str
     query: str
@@ -92,7 +92,7 @@ class _File(NamedTuple):
 
 
 def mine_package(folder: Path) -> Iterator[Pair]:
-    """Yield the pairs of a package, always the same."""
+    """Yield the pairs of a package, deterministically."""
     rng = random.Random(folder.name)
     files = [file for path in sorted(folder.rglob("*")) if (file := _parse(folder, path)) is not None]
     for file in files:
@@ -106,7 +106,7 @@ def mine_package(folder: Path) -> Iterator[Pair]:
 
 
 def extract_summary(comment: str) -> str:
-    """Return what a comment says first: no decoration, markup, parameters or examples; empty if boilerplate."""
+    """Extract the summary of a comment, without decoration, markup, parameters and examples; empty for boilerplate."""
     plain = _TAG.sub(r" \1 ", _DECORATION.sub("", comment)).strip()
     sentence = _AFTER_SUMMARY.split(plain, maxsplit=1)[0]
     is_text = len(sentence) >= _MIN_DOC_CHARS and sentence[0] not in "@\\" and not _BOILERPLATE.search(sentence)
@@ -114,7 +114,7 @@ def extract_summary(comment: str) -> str:
 
 
 def split_compound(identifier: str) -> str:
-    """Return a compound identifier as words; empty if it is a single word or a test's name."""
+    """Split a compound identifier into words; empty for a single word or a test's name."""
     parts = [part for part in split_identifier(identifier) if not part.isdigit()]
     return " ".join(parts) if len(parts) > 1 and parts[0] != "test" else ""
 
@@ -132,7 +132,7 @@ def _parse(folder: Path, path: Path) -> _File | None:
 
 
 def _mine_file(file: _File, rng: random.Random) -> Iterator[Pair]:
-    """Yield the pairs that a file gives by itself."""
+    """Yield the pairs of a single file."""
     by_kind: dict[str, list[Pair]] = defaultdict(list)
     for chunk in file.chunks:
         for pair in (*_mine_declaration(file, chunk, rng), *_mine_comments(file, chunk)):
@@ -189,7 +189,7 @@ def _mine_path(file: _File, rng: random.Random) -> Iterator[Pair]:
 
 
 def _mine_tests(file: _File, declared: dict[str, ParsedChunk]) -> Iterator[Pair]:
-    """Yield the tests of a file that call something, with what of it is most like the test's name."""
+    """Yield the tests of a file with the called declaration that is most similar to the test's name."""
     for chunk in file.chunks:
         metadata = chunk.metadata
         called = [name for name in metadata["calls"] if name in declared]
@@ -204,7 +204,7 @@ def _mine_tests(file: _File, declared: dict[str, ParsedChunk]) -> Iterator[Pair]
 
 
 def _mine_sections(file: _File, declared: dict[str, ParsedChunk]) -> Iterator[Pair]:
-    """Yield the sections of a document that name a declaration, without that name."""
+    """Yield the sections of a document that name a declaration, with the name removed."""
     for chunk in file.chunks:
         text = _MARKUP.sub(r" \1 ", chunk.text)
         for match in _QUOTED_NAME.finditer(text):

@@ -1,9 +1,9 @@
 """Mine pairs of (words, code) from a corpus, for train.py, as counts of terms of the vocabulary.
 
-What is mined, see mining.py. Each pair has a query and three fields of code: body, names and path, as the engine counts
-them. All are stored in compressed sparse rows, with the kind, language and package of each pair, so that whole packages
-can be held out. Pairs whose code is a near-duplicate of an earlier pair's of their kind are dropped: those whose
-smallest hashes of terms are the same (MinHash, Broder 1997), which copies with a few changed lines share.
+mining.py describes the pairs. Each pair has a query and three fields of code, body, names and path, as the engine counts
+them. They are stored in compressed sparse rows, with the kind, language and package of each pair, so that packages can be
+held out. Near-duplicates of an earlier pair of the same kind are dropped: pairs with the same smallest hashes of terms
+(MinHash, Broder 1997), which copies with a few changed lines share.
 """
 
 from array import array
@@ -27,12 +27,12 @@ _MAX_CODE_TERMS = 400  # terms
 _MIN_QUERY_TERMS = 2
 _MIN_CODE_TERMS = 5
 _MAX_COUNT = 255
-_SIGNATURE_HASHES = 6  # smallest hashes that tell near-duplicates
+_SIGNATURE_HASHES = 6  # smallest hashes that identify near-duplicates
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Rows:
-    """Counts of terms of many texts, in compressed sparse rows."""
+    """Growing term counts of texts, in compressed sparse rows."""
 
     def __init__(self) -> None:
         self.ids = array("I")
@@ -61,7 +61,7 @@ class Rows:
 
 
 class MinedPairs(NamedTuple):
-    """Pairs: their fields row by row; kind, language, number of the chunk and near-duplicate signature of each."""
+    """Pairs of a package: fields by row, and the kind, language, chunk number and near-duplicate signature of each."""
 
     fields: tuple[Rows, Rows, Rows, Rows]
     kinds: list[int]
@@ -71,14 +71,14 @@ class MinedPairs(NamedTuple):
 
 
 class TermCounts:
-    """Counts the terms of texts that are in a vocabulary."""
+    """Counter of the vocabulary's terms in texts."""
 
     def __init__(self, term_ids: dict[str, int]) -> None:
         self._term_ids = term_ids
-        self._ids: dict[str, tuple[int, ...]] = {}  # of each raw token seen
+        self._ids: dict[str, tuple[int, ...]] = {}  # cache by raw token
 
     def count(self, text: str, *, limit: int, ignored: frozenset[str] = frozenset()) -> Counter[int]:
-        """Return how often each term occurs among the first ``most`` of a text, without the raw tokens in ``never``."""
+        """Count the first ``limit`` terms of a text, without the raw tokens in ``ignored``."""
         ids: list[int] = []
         for raw in split_raw_tokens(text):
             if raw.lower() in ignored:
@@ -94,7 +94,7 @@ class TermCounts:
         return Counter(ids[:limit])
 
     def count_path(self, path: str) -> Counter[int]:
-        """Return how often each term of a path counts."""
+        """Count the terms of a path."""
         return (
             Counter(self._term_ids[term] for term in tokenize_path(path) if term in self._term_ids)
             if path
@@ -102,7 +102,7 @@ class TermCounts:
         )
 
     def count_body(self, code: Code) -> Counter[int]:
-        """Return the counts of the text of some code, without what must not be in it."""
+        """Count the terms of some code, without its hidden text and name."""
         counted = self.count(code.text, limit=_MAX_CODE_TERMS, ignored=frozenset({code.never.lower()}))
         return counted - self.count(code.without, limit=_MAX_CODE_TERMS) if code.without else counted
 
@@ -128,7 +128,7 @@ def mine(folder: Path, *, term_ids: dict[str, int]) -> MinedPairs:
 
 
 def compute_signature(counted: Counter[int]) -> bytes:
-    """Return what near-duplicates share: the smallest hashes of the terms."""
+    """Return the near-duplicate signature: the smallest hashes of the terms."""
     hashes = (np.fromiter(counted, np.uint64, len(counted)) + np.uint64(1)) * _MULTIPLIER
     hashes ^= hashes >> np.uint64(29)
     return np.sort(hashes * _MULTIPLIER)[:_SIGNATURE_HASHES].tobytes()

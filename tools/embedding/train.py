@@ -1,9 +1,9 @@
-"""Train word vectors on pairs of (words, code), from the distilled ones: words must find their code among a batch's.
+"""Train word vectors contrastively on pairs of (words, code), starting from the distilled vectors.
 
-The loss is InfoNCE in both directions. A batch is made of groups of pairs of one package each, because that is how a
-repository is searched: telling its own parts apart is what is hard. Pairs of the same chunk are no negatives of one
-another. Languages with few pairs are seen more often. Terms are dropped at random. Whole packages are held out, and the
-model is measured on them before and after: mean reciprocal rank of the right code among a package's pairs.
+The loss is InfoNCE in both directions. A batch consists of groups of pairs from one package each, because search must
+discriminate within a repository. Pairs of the same chunk are not negatives of each other. Languages with few pairs are
+oversampled. Terms are dropped at random. Whole packages are held out, and the model is measured on them before and after:
+mean reciprocal rank of the right code among a package's pairs.
 
 Source: InfoNCE, van den Oord et al. (2018), arXiv:1807.03748.
 """
@@ -33,11 +33,11 @@ _ENCODED_AT_ONCE = 8192
 
 
 class Pairs(NamedTuple):
-    """What pairs.py wrote.
+    """Training pairs from pairs.py.
 
     Attributes:
-        rows: The pairs that are no near-duplicates.
-        chunks: Number of each pair's chunk.
+        rows: Rows of the pairs that are not near-duplicates.
+        chunks: Chunk number of each pair.
     """
 
     query: Bags
@@ -52,7 +52,7 @@ class Pairs(NamedTuple):
 
     @classmethod
     def load(cls, path: Path, *, n_terms: int) -> Self:
-        """Read the pairs, over the first terms of the vocabulary."""
+        """Load the pairs, restricted to the first terms of the vocabulary."""
         stored = np.load(path)
         names = {name: stored[name].tolist() for name in ("language_names", "package_names")}
         arrays = {name: stored[name] for name in ("rows", "kinds", "languages", "packages", "chunks")}
@@ -64,19 +64,19 @@ class Pairs(NamedTuple):
 
 
 class Teacher(NamedTuple):
-    """What teacher.py wrote: texts, and the encoder's vectors of them, float32 (n_texts, 384), of length 1."""
+    """Texts from teacher.py with the encoder's unit vectors, float32 (n_texts, 384)."""
 
     texts: Bags
     vectors: Tensor
 
     @classmethod
     def load(cls, path: Path, *, n_terms: int) -> Self:
-        """Read the texts, over the first terms of the vocabulary."""
+        """Load the texts, restricted to the first terms of the vocabulary."""
         stored = np.load(path)
         return cls(Bags.from_npz(stored, "text", n_terms), torch.from_numpy(stored["vectors"].astype(np.float32)))
 
     def compute_loss(self, model: BagEncoder, rng: np.random.Generator, n_texts: int, temperature: float) -> Tensor:
-        """Return how far the model's likenesses of some texts are from the encoder's (Kullback-Leibler divergence)."""
+        """Return the Kullback-Leibler divergence of the model's similarities of sampled texts from the encoder's."""
         chosen = rng.choice(len(self.vectors), n_texts, replace=False)
         own = model.encode_queries(take([self.texts], chosen, None, 0))
         wanted = self.vectors[torch.from_numpy(chosen)]
@@ -86,19 +86,19 @@ class Teacher(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """How to train.
+    """Hyperparameters.
 
     Attributes:
         epochs: Passes over the pairs.
-        batch_size: Pairs in a batch.
-        group_size: Pairs of one package that stand together.
-        rate: Adam's largest learning rate; it rises for some steps and then falls to zero.
-        weights_rate: The logarithms of the weights learn so much faster than the vectors.
-        dropout: Share of the terms of a text that are left out.
-        temperature: Of the softmax over a batch.
-        balance: Exponent to which a language's number of pairs is raised; 1 takes all as they are.
-        teacher_weight: Of the encoder's likenesses in the loss.
-        hard_share: Share of the groups that are made of pairs alike: their wrong answers are the hardest of a package.
+        batch_size: Pairs per batch.
+        group_size: Pairs of one package per group.
+        rate: Adam's peak learning rate, after a warm-up and before a linear decay to zero.
+        weights_rate: Factor on the rate for the logarithms of the weights.
+        dropout: Share of the terms of a text that are dropped.
+        temperature: Temperature of the softmax over a batch.
+        balance: Exponent of a language's number of pairs; 1 samples all pairs equally.
+        teacher_weight: Weight of the teacher's loss.
+        hard_share: Share of the groups that consist of similar pairs, which are the hardest negatives of a package.
     """
 
     epochs: float = 1
@@ -114,7 +114,7 @@ class Recipe(NamedTuple):
 
 
 def hold_out(package_names: Sequence[str], packages: NDArray[np.uint16]) -> NDArray[np.bool_]:
-    """Return which pairs are held out, shape (n_pairs,): those of packages chosen by a hash of their names."""
+    """Return a mask of the held-out pairs, shape (n_pairs,), by a hash of their package's name."""
     limit = round(_HELD_OUT_SHARE * 2**32)
     chosen = [int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big") < limit for name in package_names]
     held_out: NDArray[np.bool_] = np.array(chosen)[packages]
@@ -122,7 +122,7 @@ def hold_out(package_names: Sequence[str], packages: NDArray[np.uint16]) -> NDAr
 
 
 def order_by_likeness(vectors: NDArray[np.float32], group_size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return an order in which texts that are alike stand together: halved along random directions, down to a group.
+    """Return an order that groups similar texts, by halving along random directions down to the group size.
 
     Args:
         vectors: float32 (n_texts, dimension).
@@ -147,10 +147,10 @@ def iter_batches(
     """Yield the batches of one pass over some pairs.
 
     Args:
-        code_vectors: Of the codes of all pairs, to bring those together that are alike; float16 (n_pairs, dimension).
+        code_vectors: Vectors of the code of all pairs, to group similar ones; float16 (n_pairs, dimension).
     """
     sizes = np.bincount(pairs.languages[rows], minlength=len(pairs.language_names))
-    # A pair of a language of n pairs is seen (largest n / n) ** (1 - balance) times on average; then all are scaled back.
+    # A pair of a language with n pairs is repeated (max n / n) ** (1 - balance) times on average; then all are rescaled.
     times = (sizes.max() / np.maximum(sizes, 1)) ** (1 - recipe.balance)
     times *= sizes.sum() / (sizes * times).sum()
     wanted = times[pairs.languages[rows]]
@@ -171,7 +171,7 @@ def iter_batches(
 
 
 def compute_loss(scores: Tensor, chunks: Tensor) -> Tensor:
-    """Return InfoNCE in both directions, where pairs of the same chunk are no negatives of one another."""
+    """Return InfoNCE in both directions; pairs of the same chunk are not negatives of each other."""
     same = (chunks[:, None] == chunks[None, :]).fill_diagonal_(fill_value=False)
     scores = scores.masked_fill(same, -1e4)
     target = torch.arange(len(scores))
@@ -181,7 +181,7 @@ def compute_loss(scores: Tensor, chunks: Tensor) -> Tensor:
 def train(
     model: BagEncoder, pairs: Pairs, rows: NDArray[np.int64], recipe: Recipe, teacher: Teacher | None = None
 ) -> None:
-    """Train a model on pairs, given by their rows, and on the encoder's likenesses of texts."""
+    """Train a model on the pairs of some rows, and on the teacher's similarities."""
     rng = np.random.default_rng(0)
     weights = [model.log_weights, model.query_shift, model.log_fields]
     learnt = [weight for weight in weights if weight.requires_grad]
@@ -224,7 +224,7 @@ def train(
 
 @torch.inference_mode()
 def encode_codes(model: BagEncoder, pairs: Pairs) -> NDArray[np.float16]:
-    """Return the vectors of all pairs' codes as the model has them now, float16 (n_pairs, dimension)."""
+    """Return the model's vectors of the code of all pairs, float16 (n_pairs, dimension)."""
     n_pairs = len(pairs.chunks)
     parts = np.array_split(np.arange(n_pairs), max(1, n_pairs // _ENCODED_AT_ONCE))
     vectors = (model(take([pairs.query], part, None, 0), take(pairs.code, part, None, 0))[1] for part in parts)
@@ -233,7 +233,7 @@ def encode_codes(model: BagEncoder, pairs: Pairs) -> NDArray[np.float16]:
 
 @torch.inference_mode()
 def measure(model: BagEncoder, pairs: Pairs, rows: NDArray[np.int64]) -> dict[str, float]:
-    """Return the mean reciprocal rank of the right code among the pairs of its package and kind, by kind and in the mean."""
+    """Return the mean reciprocal rank of the right code among the pairs of its package and kind, by kind and on average."""
     rng = np.random.default_rng(0)
     reciprocal_ranks: dict[str, list[NDArray[np.float32]]] = {}
     for package in np.unique(pairs.packages[rows]):
@@ -261,9 +261,7 @@ def main() -> None:
     parser.add_argument("--teacher", type=Path, help="npz file that teacher.py wrote")
     parser.add_argument("--terms", type=int, default=59_000, help="size of the vocabulary")
     parser.add_argument("--dimension", type=int, default=256)
-    parser.add_argument(
-        "--shared-weights", action="store_true", help="terms weigh in questions what they weigh in code"
-    )
+    parser.add_argument("--shared-weights", action="store_true", help="use the same term weights in questions and code")
     parser.add_argument("--kinds", nargs="*", choices=KINDS, default=KINDS, help="kinds of pairs to train on")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
@@ -275,7 +273,7 @@ def main() -> None:
 
     start = np.load(arguments.distilled)
     n_terms, dimension = min(arguments.terms, len(start["terms"])), arguments.dimension
-    vectors = start["vectors"][:n_terms, :dimension]  # principal components: the first are the best
+    vectors = start["vectors"][:n_terms, :dimension]  # principal components: the first carry most variance
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
     model = BagEncoder(vectors, start["weights"][:n_terms], own_query_weights=not arguments.shared_weights)
     pairs = Pairs.load(arguments.pairs, n_terms=n_terms)

@@ -1,10 +1,9 @@
 """Count a corpus's terms and choose the vocabulary: the terms of ``coderag.text.tokenizer`` that occur in most packages.
 
-Packages count, not files: a name that one large project repeats in all its files helps nobody else's questions.
-A term's *surface form* is how it is spelled most often, in parts: ``parsing`` for the stem ``pars``, ``get user id``
-for the whole identifier ``=getuserid``. It is what a sentence encoder is shown (distil.py). Written is a table:
-the first line holds the number of files, each further one ``term, files that have it, surface form``, the term of most
-packages first.
+Terms are ranked by packages, not files, because a name that one large project repeats helps no other repository.
+A term's *surface form* is its most frequent spelling, in parts: ``parsing`` for the stem ``pars``, ``get user id`` for the
+whole identifier ``=getuserid``. distil.py passes it to the sentence encoder. The output is a table: the first line holds
+the number of files, each further line ``term, files that have it, surface form``, in descending order of packages.
 """
 
 import argparse
@@ -25,7 +24,7 @@ FormCounts = dict[str, Counter[str]]
 
 
 class Entry(NamedTuple):
-    """A term of the vocabulary."""
+    """Term of the vocabulary."""
 
     term: str
     document_frequency: int
@@ -33,7 +32,7 @@ class Entry(NamedTuple):
 
 
 def iter_surface_forms(raw: str) -> Iterator[tuple[str, str]]:
-    """Yield each term of a raw token with the spelling that the token gives it."""
+    """Yield each term of a raw token with its spelling in the token."""
     parts = split_identifier(raw)
     for part in parts:
         yield stem(part), part
@@ -42,7 +41,7 @@ def iter_surface_forms(raw: str) -> Iterator[tuple[str, str]]:
 
 
 def count_package(folder: Path) -> tuple[Counter[str], FormCounts]:
-    """Count a package's files that have a term, and how often a distinct raw token of a file spells it in each way."""
+    """Count the files of a package with each term, and the spellings of each term by distinct raw tokens of files."""
     frequencies: Counter[str] = Counter()
     forms: FormCounts = defaultdict(Counter)
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
@@ -57,15 +56,15 @@ def count_package(folder: Path) -> tuple[Counter[str], FormCounts]:
 def choose_vocabulary(
     packages: Counter[str], frequencies: Counter[str], forms: FormCounts, *, size: int
 ) -> list[Entry]:
-    """Return the terms of most packages, in that order; whole identifiers and numbers must be commoner than words.
+    """Return the terms of most packages, in that order; whole identifiers and numbers have higher minimums than words.
 
     Args:
-        packages: Packages that have each term.
-        frequencies: Files that have it.
-        forms: How it is spelled.
-        size: Terms at most.
+        packages: Number of packages with each term.
+        frequencies: Number of files with each term.
+        forms: Spellings of each term.
+        size: Maximum number of terms.
 
-    Terms outside ASCII are left out: the encoder knows English, and gives all words of other scripts the same vector.
+    Terms outside ASCII are left out: the encoder knows English and gives all words of other scripts the same vector.
     """
     entries = []
     for term, n_packages in packages.items():
@@ -89,7 +88,7 @@ def write_vocabulary(path: Path, entries: Iterable[Entry], *, n_files: int) -> N
 
 
 def read_vocabulary(path: Path) -> tuple[int, list[Entry]]:
-    """Return the number of files counted and the vocabulary, most frequent term first."""
+    """Return the number of counted files and the vocabulary, the most frequent term first."""
     first, *rows = path.read_text("utf-8").rstrip("\n").split("\n")
     fields = (row.split("\t") for row in rows)
     return int(first), [Entry(term, int(frequency), surface) for term, frequency, surface in fields]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fuzz the way from bytes to chunks. Options are libFuzzer's; see README.md."""
+"""Fuzz everything from bytes to chunks. Options are libFuzzer's; see README.md."""
 
 import shutil
 import sys
@@ -25,7 +25,7 @@ SMALL = {"max_tokens": 60, "min_tokens": 10}
 
 
 def parse_bytes(data: bytes) -> None:
-    """Take a file of any name with these bytes all the way to its chunks."""
+    """Parse these bytes under a fuzzed file name, and check the chunks."""
     provider = atheris.FuzzedDataProvider(data)
     path = provider.PickValueInList(NAMES)
     limits = SMALL if provider.ConsumeBool() else {}
@@ -42,7 +42,7 @@ def parse_bytes(data: bytes) -> None:
 
 
 def check_cover(text: str, chunks: list[tuple[str, dict[str, object]]]) -> None:
-    """Assert that chunks are the text, piece by piece, and say truly where they lie."""
+    """Assert that the chunks cover the text exactly and that their positions are right."""
     data = text.encode("utf-8", "surrogatepass")
     position = 0
     for content, metadata in chunks:
@@ -54,8 +54,8 @@ def check_cover(text: str, chunks: list[tuple[str, dict[str, object]]]) -> None:
 
 
 def main() -> None:
-    """Fuzz until told to stop."""
-    with tempfile.TemporaryDirectory() as corpus:  # what is found goes into the first folder named
+    """Run the fuzzer until it stops."""
+    with tempfile.TemporaryDirectory() as corpus:  # libFuzzer writes new inputs into the first folder
         shutil.copytree(FIXTURES, Path(corpus) / "fixtures")
         atheris.Setup([*sys.argv, corpus], parse_bytes)
         atheris.Fuzz()

@@ -1,6 +1,6 @@
-"""Make `.venv` with the locked versions and CodeRAG in it, editable: uv where there is one, else venv and pip.
+"""Create `.venv` with the locked versions and an editable CodeRAG: with uv if available, else with venv and pip.
 
-Standard library only: this runs before anything is installed. `make` calls it; without make, on any system::
+Standard library only, because this runs before anything is installed. `make` calls it; without make, run::
 
     python tools/setup/environment.py
 """
@@ -23,11 +23,11 @@ PRELOADED_MODULES = (
     "coderag.ingestion.workers.worker",
     "lance",
 )
-"""What brings almost all that commands load."""
+"""Modules whose imports cover almost everything that commands load."""
 
 
 def main() -> int:
-    """Make or update the environment; return the exit code."""
+    """Create or update the environment; return the exit code."""
     if sys.version_info < MIN_PYTHON:
         print(f"CodeRAG needs Python 3.11 or newer; {sys.executable} is {sys.version.split()[0]}", file=sys.stderr)
         return 1
@@ -39,14 +39,14 @@ def main() -> int:
         _check_health()
         _compile()
     except subprocess.CalledProcessError as error:
-        print(f"\nset-up stopped at: {subprocess.list2cmdline(map(str, error.cmd))}", file=sys.stderr)
+        print(f"\nset-up failed at: {subprocess.list2cmdline(map(str, error.cmd))}", file=sys.stderr)
         return 1
     READY.touch()
     return 0
 
 
 def _with_uv(uv: str) -> bool:
-    """Sync from uv.lock; False when this uv cannot, for example because it is too old for the lock file."""
+    """Sync from uv.lock; return False if uv fails, for example because it is too old for the lock file."""
     print("Set-up: .venv from uv.lock, with uv", flush=True)
     environment = {key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"}
     environment["UV_PROJECT_ENVIRONMENT"] = str(VENV)
@@ -56,7 +56,7 @@ def _with_uv(uv: str) -> bool:
     ]
     for step in steps:
         if subprocess.run(step, cwd=ROOT, env=environment, check=False).returncode:
-            print("uv could not do it; going on with pip", file=sys.stderr, flush=True)
+            print("uv failed; continuing with pip", file=sys.stderr, flush=True)
             return False
     return True
 
@@ -68,31 +68,31 @@ def _with_pip() -> None:
         try:
             subprocess.run([_find_base_python(), "-m", "venv", "--clear", str(VENV)], check=True)
         except subprocess.CalledProcessError:
-            print("Debian and Ubuntu keep venv in a package of its own: apt install python3-venv", file=sys.stderr)
+            print("On Debian and Ubuntu, venv is a separate package: apt install python3-venv", file=sys.stderr)
             raise
-    # pip would compile all 17,000 modules, one after the other; `_compile` knows what for.
+    # pip would compile all 17,000 modules sequentially; `_compile` compiles only what commands load.
     pip = [str(PYTHON), "-m", "pip", "install", "--no-deps", "--no-compile", "--disable-pip-version-check"]
     subprocess.run([*pip, *_get_quiet_arguments(), "--requirement", "requirements.lock"], cwd=ROOT, check=True)
     subprocess.run([*pip, "--quiet", *_get_editable_arguments()], cwd=ROOT, check=True)
 
 
 def _get_editable_arguments() -> list[str]:
-    """Return the arguments that install the checkout itself, built by the locked setuptools."""
+    """Return the arguments that install the checkout, built by the locked setuptools."""
     return ["--no-deps", "--no-build-isolation", "--editable", "."]
 
 
 def _get_quiet_arguments() -> list[str]:
-    """Return the argument that keeps progress out of a log that nobody watches."""
+    """Return the argument that keeps progress bars out of logs."""
     return [] if sys.stdout.isatty() else ["--quiet"]
 
 
 def _find_base_python() -> str:
-    """Return the interpreter below a virtual environment, which may be the very one that is to be made anew."""
+    """Return the base interpreter, because the active virtual environment may be the one to recreate."""
     return str(getattr(sys, "_base_executable", sys.executable))
 
 
 def _can_run(*arguments: str) -> bool:
-    """Tell whether the environment's Python is there, new enough and runs `arguments`."""
+    """Return whether the environment's Python exists, is new enough and runs `arguments` successfully."""
     if not PYTHON.exists():
         return False
     new_enough = f"import sys; sys.exit(sys.version_info < {MIN_PYTHON})"
@@ -101,7 +101,7 @@ def _can_run(*arguments: str) -> bool:
 
 
 def _check_health() -> None:
-    """Fail now, not in the middle of a test, when CodeRAG or a folder mapped into it is not found."""
+    """Fail early if CodeRAG or a folder mapped into it cannot be imported."""
     check = (
         "from importlib.util import find_spec as find; assert all(map(find, ['coderag.app', 'coderag.graphs.query']))"
     )
@@ -109,11 +109,11 @@ def _check_health() -> None:
 
 
 def _compile() -> None:
-    """Leave byte-code, without which a command takes two to four times as long; what cannot be compiled is no failure.
+    """Write byte-code, without which a command takes two to four times as long; compile errors are ignored.
 
-    Python keeps what it compiles when it first imports it, so that importing what commands load is enough: some seconds.
-    With PYTHONDONTWRITEBYTECODE, which many containers set, it would keep nothing: then all that is installed is compiled
-    now, in half a minute of two processors, without the packages' tests, a fifth of it.
+    Importing the modules that commands load takes some seconds and leaves their byte-code. With PYTHONDONTWRITEBYTECODE,
+    which many containers set, imports leave none. Then all installed packages are compiled without their tests, which
+    takes half a minute on two cores.
     """
     print("Set-up: byte-code", flush=True)
     folders = ["coderag", "graphs", "evals"]
@@ -123,7 +123,7 @@ def _compile() -> None:
         subprocess.run(
             [str(PYTHON), "-c", f"import {', '.join(PRELOADED_MODULES)}"], cwd=VENV, capture_output=True, check=False
         )
-    # Relative, so that no folder above is taken for one of tests.
+    # relative, so that the pattern does not match a parent folder
     command = [str(PYTHON), "-m", "compileall", "-q", "-j", "0", "-x", r"[/\\]tests?[/\\]", *folders]
     subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
 

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 from coderag.models.protocols import LanguageModel
-from coderag.models.redaction import RedactingModel
+from coderag.models.redaction.redacting_llm import RedactingModel
 from coderag.schema.prompts import Completion, ModelPrompt
 from coderag.text.token_counts import count_tokens
 

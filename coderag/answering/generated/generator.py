@@ -12,7 +12,7 @@ from coderag.answering.generated.masked_stream import unmask_stream
 from coderag.answering.generated.numbered_evidence import NumberedEvidence
 from coderag.answering.generated.reply_checker import ReplyChecker
 from coderag.models.protocols import LanguageModel
-from coderag.models.redaction import RedactingModel
+from coderag.models.redaction.redacting_llm import RedactingModel
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.answers import AnswerClaim, Citation
 from coderag.schema.prompts import CutOff, ModelPrompt

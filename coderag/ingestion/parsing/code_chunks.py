@@ -4,10 +4,10 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
+from coderag.ingestion.parsing.declaration_layout import LineSpan
 from coderag.ingestion.parsing.declaration_records import CALLABLE, CLASS_LIKE, CONTAINERS, Declaration
 from coderag.ingestion.parsing.declarations import Syntax
 from coderag.ingestion.parsing.doc_comments import clean_comment, clean_docstring, format_signature
-from coderag.ingestion.parsing.layout import LineSpan
 from coderag.ingestion.parsing.line_layout import make_layout
 from coderag.ingestion.parsing.parsed_file import ParsedChunk, SourceFile, derive_module_name, locate_content
 from coderag.ingestion.parsing.regions import Region

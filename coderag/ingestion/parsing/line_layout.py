@@ -3,9 +3,9 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
+from coderag.ingestion.parsing.declaration_layout import DeclarationLayout, LineSpan
 from coderag.ingestion.parsing.declaration_records import DATA, Declaration
 from coderag.ingestion.parsing.declarations import Syntax, find_innermost
-from coderag.ingestion.parsing.layout import DeclarationLayout, LineSpan
 from coderag.ingestion.parsing.strategies import LineRange, Strategy
 
 _MIN_NAMING_SHARE = 0.5  # minimum share of lines for a constant or variable to name them

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from tree_sitter import Node
 
-from coderag.ingestion.parsing.cast import split_tree
+from coderag.ingestion.parsing.cast_chunks import split_tree
 from coderag.ingestion.parsing.windows import split_windows
 from coderag.schema.vocabulary import ChunkStrategy
 from coderag.text.token_counts import sum_line_tokens

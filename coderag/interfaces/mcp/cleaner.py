@@ -25,7 +25,7 @@ class Cleaner:
         visible, _ = reveal_hidden(text)
         if not self._redact:
             return visible
-        from coderag.models.redaction import get_redactor  # noqa: PLC0415  # importing its patterns is slow
+        from coderag.models.redaction.redactor import get_redactor  # noqa: PLC0415  # importing its patterns is slow
 
         redacted = get_redactor().redact(visible)
         self.secret_count += redacted.secrets

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from coderag.config.settings import Settings
 from coderag.models.protocols import LanguageModel
-from coderag.models.redaction import RedactingModel
+from coderag.models.redaction.redacting_llm import RedactingModel
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM

@@ -3,8 +3,3 @@
 Each secret is replaced by its kind, ``[secret removed: GitHub Token]``. Each line of a private key is replaced, so that
 line numbers stay. Nothing is sent anywhere to validate a key.
 """
-
-from coderag.models.redaction.redacting_model import RedactingModel
-from coderag.models.redaction.redactor import RedactedText, Redactor, get_redactor
-
-__all__ = ["RedactedText", "RedactingModel", "Redactor", "get_redactor"]

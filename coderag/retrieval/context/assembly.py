@@ -11,8 +11,8 @@ from typing import Final
 from coderag.question.places import format_fetch_command
 from coderag.retrieval.context.formats import WRITERS
 from coderag.retrieval.context.packable_snippets import PackableSnippet, build_packable_snippets
+from coderag.retrieval.context.packing import ContextSelection
 from coderag.retrieval.context.parts import EVIDENCE_NOTES, ContextParts, truncate_question
-from coderag.retrieval.context.selection import ContextSelection
 from coderag.retrieval.context.shown_lines import ShownLines, build_shown_keys, merge_keys
 from coderag.schema.context import AssembledContext, ContextSection, Omission
 from coderag.schema.vocabulary import ContextFormat, Evidence, Intent

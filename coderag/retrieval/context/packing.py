@@ -1,93 +1,180 @@
-"""Packing of a query's results into a context."""
+"""Selection of a context's snippets and their level of detail, by value per token within shares of a budget."""
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
-from itertools import accumulate
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
 
-from coderag.question.places import parse_location
-from coderag.retrieval.context.assembly import ContextRequest, assemble_context
-from coderag.schema.context import AssembledContext
-from coderag.schema.query import Analysis, QueryState
-from coderag.schema.vocabulary import ContextFormat
-from coderag.stores.corpus import Corpus
-from coderag.stores.snippets import Snippet, find_snippets_at_lines, gather_snippets
-from coderag.text.token_counts import count_tokens
+from coderag.retrieval.context.elision import WeightedLine, format_signature
+from coderag.retrieval.context.knapsack import find_upgrades
+from coderag.retrieval.context.packable_snippets import DetailLevel, PackableSnippet, sort_by_reading_order
+from coderag.schema.context import ContextItem, ContextSection
 
-RelationMap = Callable[[Iterable[tuple[str, str, int, int]]], list[str]]
-"""Builds the lines of the relation map from path, qualified name, first and last line of declarations."""
+SECTION_SHARES: Final[Mapping[str, float]] = {"primary": 0.9, "related": 0.3, "graph": 0.1}
+"""Maximum budget share of each section, before unused tokens go to the others. Results get 60 %, plus what is worth
+more of the 30 % of related code.
+"""
 
-_MAX_TERMS: Final = 40  # the rarest ones; a bug report has hundreds
-_MAX_CHARS_PER_TOKEN: Final = 5  # of code, on average
-_MAX_MEMOIZED_CHARS: Final = 6_000  # longer texts are rarely counted twice
+_FULL_SHARES: Final[Mapping[str, float]] = dict.fromkeys(SECTION_SHARES, 1.0)
+_MIN_ESTIMATE_SHARE: Final = 0.7  # of an estimate; an item that is too large even so is not counted exactly
+_MIN_ELIDED_TOKENS: Final = 100
+_MIN_FILLER_LINES: Final = 4  # fewer lines of a filler are useless
 
-
-def pack_context(
-    corpus: Corpus, state: QueryState, token_budget: int, build_relation_map: RelationMap
-) -> AssembledContext:
-    """Pack the state's results and related code."""
-    results, reserve, related = gather_snippets(corpus, state)
-    request = ContextRequest(
-        query=state["query"],
-        intent=state["analysis"]["intent"],
-        evidence=state["evidence"],
-        results=results,
-        reserve=reserve if state.get("shown") else _limit_reserve(reserve, (*results, *related), token_budget),
-        related=related,
-        relations=build_relation_map(
-            (snippet.path, snippet.name, snippet.start_line, snippet.end_line) for snippet in (*results, *related)
-        ),
-        term_idf=_compute_term_idf(corpus, state["analysis"]),
-        token_budget=token_budget,
-        shown_keys=state.get("shown") or (),
-        format=state.get("format") or "markdown",
-    )
-    return assemble_context(request, _count_tokens)
+ItemTokenCounter = Callable[[ContextItem], int]
 
 
-def pack_locations(
-    corpus: Corpus, locations: Sequence[str], token_budget: int, text_format: ContextFormat
-) -> AssembledContext:
-    """Pack lines of files as a context.
+class _SelectedSnippet(NamedTuple):
+    level: DetailLevel
+    item: ContextItem
 
-    Raises:
-        InvalidQueryError: A location is invalid or not indexed.
+
+class ContextSelection:
+    """Selection of snippets and lines of the relation map.
+
+    Args:
+        candidates: Packable snippets, best first.
+        relations: Lines of the relation map, best first.
+        count_tokens: Counts the tokens of a formatted item.
+
+    Attributes:
+        section_tokens: Tokens of selected items, by section.
     """
-    request = ContextRequest(
-        query=", ".join(locations),
-        intent="find_definition",
-        evidence="found",
-        results=[
-            snippet for location in locations for snippet in find_snippets_at_lines(corpus, *parse_location(location))
-        ],
-        related=(),
-        relations=(),
-        term_idf={},
-        token_budget=token_budget,
-        format=text_format,
+
+    def __init__(
+        self, candidates: Sequence[PackableSnippet], relations: Sequence[str], count_tokens: ItemTokenCounter
+    ) -> None:
+        self.section_tokens = dict.fromkeys(SECTION_SHARES, 0)
+        self._candidates = candidates
+        self._relations = relations
+        self._count_tokens = count_tokens
+        self._levels = [_list_levels(candidate) for candidate in candidates]
+        self._upgrades = find_upgrades(self._levels)
+        self._selected: dict[int, _SelectedSnippet] = {}
+        self._relation_items: list[ContextItem] = []
+
+    def fill(self, max_tokens: int) -> None:
+        """Select by value per token: first each section within its share, then whatever fits."""
+        for shares in (SECTION_SHARES, _FULL_SHARES):
+            limits = {section: int(max_tokens * share) for section, share in shares.items()}
+            if shares is SECTION_SHARES:
+                self._add_relations(max_tokens, limits)
+            for upgrade in self._upgrades:
+                level = self._levels[upgrade.item][upgrade.option]
+                if not self._select_level(upgrade.item, level, max_tokens, limits) and level.detail == "full":
+                    self._select_elided(upgrade.item, max_tokens, limits)
+        for number in sorted(range(len(self._levels)), key=lambda number: -self._candidates[number].line_value):
+            for level in reversed(self._levels[number]):  # options off the hull may still fit the remaining budget
+                if self._select_level(number, level, max_tokens, limits):
+                    break
+        self._add_relations(max_tokens, limits)
+
+    def drop_least_valuable(self) -> bool:
+        """Drop the least valuable item; return whether there was any."""
+        if self._relation_items:
+            self.section_tokens["graph"] -= self._relation_items.pop().tokens
+        elif self._selected:
+            number = min(self._selected, key=lambda number: self._candidates[number].line_value)
+            self.section_tokens[self._candidates[number].section] -= self._selected.pop(number).item.tokens
+        else:
+            return False
+        return True
+
+    def build_sections(self) -> list[ContextSection]:
+        """Build the sections; snippets of one file are grouped at its best one."""
+        order = sort_by_reading_order([self._candidates[number] for number in sorted(self._selected)])
+        items = {id(self._candidates[number]): selected.item for number, selected in self._selected.items()}
+        by_section = {
+            section: [items[id(candidate)] for candidate in order if candidate.section == section]
+            for section in ("primary", "related")
+        }
+        sections = (
+            ContextSection("primary", by_section["primary"], self.section_tokens["primary"]),
+            ContextSection("related", by_section["related"], self.section_tokens["related"]),
+            ContextSection("graph", self._relation_items, self.section_tokens["graph"]),
+        )
+        return [section for section in sections if section.items]
+
+    def list_hidden(self) -> list[PackableSnippet]:
+        """List the results and related code that are not selected."""
+        return [
+            candidate
+            for number, candidate in enumerate(self._candidates)
+            if candidate.is_listed and number not in self._selected
+        ]
+
+    def iter_source(self) -> Iterator[tuple[str, Sequence[WeightedLine]]]:
+        """Yield the selected source lines, with their path."""
+        for number, selected in self._selected.items():
+            yield self._candidates[number].snippet.path, selected.level.lines
+
+    def _select_level(self, number: int, level: DetailLevel, max_tokens: int, limits: Mapping[str, int]) -> bool:
+        """Select a level of a snippet if it fits and adds value."""
+        candidate, selected = self._candidates[number], self._selected.get(number)
+        if selected and selected.level.value >= level.value:
+            return False
+        section, selected_tokens = candidate.section, selected.item.tokens if selected else 0
+        remaining = self._compute_remaining(section, max_tokens, limits) + selected_tokens
+        if level.tokens * _MIN_ESTIMATE_SHARE > remaining:
+            return False
+        item = _build_item(candidate, level)
+        item = replace(item, tokens=self._count_tokens(item))
+        if item.tokens > remaining:
+            return False
+        self.section_tokens[section] += item.tokens - selected_tokens
+        self._selected[number] = _SelectedSnippet(level, item)
+        return True
+
+    def _select_elided(self, number: int, max_tokens: int, limits: Mapping[str, int]) -> None:
+        """Select an elided level of a snippet that does not fit in full."""
+        candidate, selected = self._candidates[number], self._selected.get(number)
+        if selected and selected.level.detail == "full":
+            return
+        if self._compute_remaining(candidate.section, max_tokens, limits) >= _MIN_ELIDED_TOKENS:
+            any(self._select_level(number, level, max_tokens, limits) for level in candidate.build_elided_levels())
+
+    def _add_relations(self, max_tokens: int, limits: Mapping[str, int]) -> None:
+        for relation in self._relations[len(self._relation_items) :]:
+            line = ContextItem("", "", 0, 0, "", relation, 0, "line")
+            line = replace(line, tokens=self._count_tokens(line))
+            if line.tokens > self._compute_remaining("graph", max_tokens, limits):
+                break
+            self.section_tokens["graph"] += line.tokens
+            self._relation_items.append(line)
+
+    def _compute_remaining(self, section: str, max_tokens: int, limits: Mapping[str, int]) -> int:
+        return min(max_tokens - sum(self.section_tokens.values()), limits[section] - self.section_tokens[section])
+
+
+def _list_levels(candidate: PackableSnippet) -> list[DetailLevel]:
+    """List the levels of a snippet; fillers must show some of their body."""
+    min_lines = min(_MIN_FILLER_LINES, len(candidate.lines))
+    return [level for level in candidate.build_levels() if candidate.is_listed or len(level.lines) >= max(min_lines, 1)]
+
+
+def _build_item(candidate: PackableSnippet, level: DetailLevel) -> ContextItem:
+    snippet, detail = candidate.snippet, level.detail
+    if level.lines:
+        text = candidate.format_text(level.lines)
+    elif detail == "signature":
+        text = format_signature(snippet.signature or snippet.name, snippet.docstring)
+        if text in (
+            snippet.name,
+            snippet.name.rpartition(" > ")[2],
+        ):  # of a module or section: the title has it already
+            text, detail = "", "line"
+    else:
+        text = snippet.summary
+    return ContextItem(
+        chunk_id=snippet.chunk_id,
+        path=snippet.path,
+        start_line=snippet.start_line,
+        end_line=snippet.end_line,
+        title=f"`{snippet.name}` ({snippet.kind})" if snippet.name else snippet.kind,
+        text=text,
+        tokens=0,
+        detail=detail,
+        language=snippet.language,
+        relation=snippet.relation,
+        related_to=snippet.related_to,
+        name=snippet.name,
+        kind=snippet.kind,
     )
-    return assemble_context(request, _count_tokens)
-
-
-def _limit_reserve(reserve: Sequence[Snippet], packed: Sequence[Snippet], token_budget: int) -> list[Snippet]:
-    """Limit the further candidates to those that may fit."""
-    room = token_budget * _MAX_CHARS_PER_TOKEN - sum(len(snippet.text) for snippet in packed)
-    sizes = accumulate((len(snippet.text) for snippet in reserve), initial=0)
-    return [snippet for snippet, size in zip(reserve, sizes, strict=False) if size < room]
-
-
-def _compute_term_idf(corpus: Corpus, analysis: Analysis) -> dict[str, float]:
-    """Compute the weighted IDF of the question's rarest terms."""
-    weights = analysis["report"]["terms"] if analysis["report"] else dict.fromkeys(analysis["terms"], 1.0)
-    term_idf = {}
-    for term, weight in weights.items():
-        if term in corpus.term_ids and weight > 0:
-            term_idf[term] = weight * corpus.idf(term)
-    return dict(sorted(term_idf.items(), key=lambda item: -item[1])[:_MAX_TERMS])
-
-
-def _count_tokens(text: str) -> int:
-    return _count_tokens_memoized(text) if len(text) <= _MAX_MEMOIZED_CHARS else count_tokens(text)
-
-
-_count_tokens_memoized = lru_cache(maxsize=8_192)(count_tokens)

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coderag.codegraph.centrality import compute_pagerank
 from coderag.codegraph.cycles import find_cycles
 from coderag.codegraph.symbol_graph import SymbolGraph
-from coderag.codegraph.traversal import compute_pagerank, find_shortest_path, walk_breadth_first
+from coderag.codegraph.traversal import find_shortest_path, walk_breadth_first
 from coderag.stores.graph_tables import build_empty_graph
 from tests.support.graph_tables import make_tables
 

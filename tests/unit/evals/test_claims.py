@@ -79,7 +79,7 @@ def test_a_judge_that_fails_is_an_error():
 
 def test_only_citations_that_hold_are_evidence():
     lines = ["def exchange(price, currency):", "    return Money(price.cents, currency)", "secret = handshake"]
-    repository = SimpleNamespace(lines=lambda path: lines, declarations={})
+    repository = SimpleNamespace(read_lines=lambda path: lines, declarations={})
     citations = [
         Citation("src/money.py", 1, 2, "", verified=True),
         Citation("src/money.py", 3, 3, "", verified=False, reason="changed"),
@@ -93,7 +93,7 @@ def test_only_citations_that_hold_are_evidence():
 
 def test_an_answer_without_claims_needs_no_judge():
     answer = Answer("q", "general", "`x`\n", (), 0, 0, "not_found", ())
-    checked = AnswerChecker(SimpleNamespace(lines=list), ModelJudge(ScriptedModel())).check(answer)
+    checked = AnswerChecker(SimpleNamespace(read_lines=list), ModelJudge(ScriptedModel())).check(answer)
     assert (checked.claims, checked.supported) == (0, 0)
 
 

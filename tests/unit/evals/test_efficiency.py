@@ -27,7 +27,7 @@ class Folder:
         self._texts = texts
         self.languages = dict.fromkeys(texts, "python")
 
-    def lines(self, path: str) -> list[str]:
+    def read_lines(self, path: str) -> list[str]:
         return self._texts[path].split("\n")
 
 
@@ -261,4 +261,4 @@ def test_the_list_of_a_fixtures_declarations_is_not_searched(tmp_path):
 def test_a_file_that_is_no_record_is_refused(tmp_path, capsys):
     (tmp_path / "other.json").write_text("[]")
     assert main(["--redraw", str(tmp_path / "other.json")]) == 1
-    assert "is no record of this command" in capsys.readouterr().err
+    assert "is not a record of this command" in capsys.readouterr().err

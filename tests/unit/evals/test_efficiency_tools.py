@@ -30,7 +30,7 @@ class Folder:
         self._texts = texts
         self.languages = dict.fromkeys(texts, "python")
 
-    def lines(self, path: str) -> list[str]:
+    def read_lines(self, path: str) -> list[str]:
         return self._texts[path]
 
 
@@ -180,7 +180,7 @@ def test_the_first_lines_of_a_result_are_shown_and_no_others(tools):
 
 
 def test_a_call_that_the_tool_refuses_is_told(tools):
-    with pytest.raises(InvalidQueryError, match=r"(?s)coderag_search does not answer: .*top_k"):
+    with pytest.raises(InvalidQueryError, match=r"(?s)coderag_search failed: .*top_k"):
         tools.call("coderag_search", query="round_up", top_k=0)
 
 

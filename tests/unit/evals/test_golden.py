@@ -61,7 +61,7 @@ def test_what_is_written_is_read_again(tmp_path):
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("{broken", "no valid JSON"),
+        ("{broken", "invalid JSON"),
         ('["a"]', "expected an object with 'question' and 'answers'"),
         ({**GOOD, "intent": "find_stuff"}, "intent: Input should be 'find_definition'"),
         (
@@ -76,7 +76,7 @@ def test_what_is_written_is_read_again(tmp_path):
         ({**GOOD, "answers": []}, "no answers"),
         ({**GOOD, "unanswerable": True}, "an unanswerable question has neither"),
         ({**GOOD, "question": " "}, "the question is empty"),
-        ({**GOOD, "answer": []}, "answer: unknown key"),
+        ({**GOOD, "answer": []}, "answer: no such key"),
         ({**GOOD, "id": "first"}, "id 'first' is already used in line 1"),
     ],
 )

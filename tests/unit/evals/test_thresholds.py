@@ -52,5 +52,5 @@ def test_a_file_has_a_table_a_golden_set(tmp_path):
     with pytest.raises(InvalidQueryError, match="No such file"):
         load_thresholds(tmp_path / "gone.toml", "mine")
     path.write_text("[mine", encoding="utf-8")
-    with pytest.raises(InvalidQueryError, match="no valid TOML"):
+    with pytest.raises(InvalidQueryError, match="invalid TOML"):
         load_thresholds(path, "mine")

@@ -12,7 +12,7 @@ from coderag.ingestion import indexer
 from coderag.ingestion.files import changes
 from coderag.ingestion.indexer import Indexer
 from coderag.ingestion.workers import jobs
-from coderag.models.dense import EmbeddedDense
+from coderag.models.embedded_dense import EmbeddedDense
 from coderag.models.providers import make_dense_model
 from coderag.stores.field_counts import FIELDS
 from coderag.stores.index_store import EmbeddingInfo, IndexStore

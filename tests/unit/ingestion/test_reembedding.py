@@ -9,7 +9,7 @@ from coderag.errors import StoreError
 from coderag.ingestion import reembedding
 from coderag.ingestion.indexer import Indexer
 from coderag.ingestion.reembedding import ReembeddedSnapshot, embed_stored_chunks
-from coderag.models.dense import EmbeddedDense
+from coderag.models.embedded_dense import EmbeddedDense
 from coderag.models.providers import make_dense_model
 from coderag.stores.index_store import EmbeddingInfo, IndexStore
 

@@ -3,14 +3,8 @@ import pytest
 import scipy.sparse as sp
 
 from coderag.errors import IndexModelError
-from coderag.models.dense import (
-    VECTORS_NAMESPACE,
-    ChunkBatch,
-    EmbeddedDense,
-    MaskedQueries,
-    ProviderDense,
-    check_embedding,
-)
+from coderag.models.dense import VECTORS_NAMESPACE, ChunkBatch, MaskedQueries, ProviderDense, check_embedding
+from coderag.models.embedded_dense import EmbeddedDense
 from coderag.models.word_vectors import WordVectors
 from coderag.stores.content_cache import ContentCache
 from coderag.stores.field_counts import FieldCounts

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from coderag.config.sections import EmbeddingSettings
 from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError, ModelAuthenticationError, ModelError
-from coderag.models.dense import EmbeddedDense
+from coderag.models.embedded_dense import EmbeddedDense
 from coderag.models.prefixes import find_prefixes
 from coderag.models.providers import build_ollama_options, get_model_name, make_dense_model
 from coderag.models.word_vectors import WordVectors

@@ -56,11 +56,11 @@ def ask(  # noqa: PLR0913  # one parameter an option
     Each claim is checked against the cited lines on disk. In a terminal the answer is streamed.
     """
     del debug  # read in main, before anything can fail
-    from coderag.interfaces.cli.indexing import ask_indexed, open_warm
+    from coderag.interfaces.cli.indexed_engine import ask_indexed, open_engine
 
     output = Output(as_json)
     text, filters = read_query(query), make_filters(language, kind, path, role, complexity, changed_since)
-    rag = open_warm(repo, output)
+    rag = open_engine(repo, output)
     stream = output.is_terminal and not no_stream
 
     def ask_engine(engine: "Engine") -> "Answer":

@@ -68,17 +68,17 @@ def context(  # noqa: PLR0913  # one parameter an option
     The result is Markdown, XML or JSON within a token budget. Omitted code is listed with the command that prints it.
     """
     del debug  # read in main, before anything can fail
-    from coderag.interfaces.cli.indexing import ask_indexed, open_local, open_warm
+    from coderag.interfaces.cli.indexed_engine import ask_indexed, open_engine, open_local_engine
 
     filters = make_filters(language, kind, path, role, complexity, changed_since)
     _check_options(query, session, file, filters, forget=forget, explain=explain)
     output = Output(as_json)
     if explain:
         _print_explanation(
-            open_local(repo, output), read_query(query or []), budget, filters, output, may_index=not no_index
+            open_local_engine(repo, output), read_query(query or []), budget, filters, output, may_index=not no_index
         )
         return
-    rag = open_warm(repo, output)
+    rag = open_engine(repo, output)
     if session and forget:
         existed = rag.forget(session)
         if not query:
@@ -126,7 +126,7 @@ def _check_options(
 def _print_explanation(
     rag: "CodeRAG", query: str, budget: int | None, filters: Filters | None, output: Output, *, may_index: bool
 ) -> None:
-    from coderag.interfaces.cli.indexing import ask_indexed
+    from coderag.interfaces.cli.indexed_engine import ask_indexed
     from coderag.interfaces.cli.output.explanation import print_explanation
 
     explanation = ask_indexed(

@@ -56,7 +56,7 @@ def enrich(  # noqa: PLR0913  # one parameter an option
     with 5 if some code could not be summarised; the next run tries it again.
     """
     del debug  # read in main, before anything can fail
-    from coderag.interfaces.cli.indexing import open_local
+    from coderag.interfaces.cli.indexed_engine import open_local_engine
 
     if given is not None and (budget or max_cost is not None or limit or include or watch or plan):
         raise InvalidQueryError("--from cannot be combined with other options of 'enrich'")
@@ -64,7 +64,7 @@ def enrich(  # noqa: PLR0913  # one parameter an option
         raise InvalidQueryError("--plan can only be combined with --limit and --include")
     budget_s = parse_duration(budget) if budget else None
     output = Output(as_json)
-    rag = open_local(repo, output)
+    rag = open_local_engine(repo, output)
     if plan:
         _print_plan(rag, limit, include, output)
     elif given is not None:

@@ -37,7 +37,7 @@ def index(  # noqa: PLR0913  # one parameter an option
     Exits with 5 if some files failed; the others are indexed.
     """
     del debug  # read in main, before anything can fail
-    from coderag.interfaces.cli.indexing import open_local, open_warm, run_index
+    from coderag.interfaces.cli.indexed_engine import open_engine, open_local_engine, run_index
     from coderag.interfaces.cli.output.report import print_report
 
     if watch and (plan or full):
@@ -46,17 +46,17 @@ def index(  # noqa: PLR0913  # one parameter an option
     if watch:
         from coderag.interfaces.cli.commands.index_watch import follow_edits
 
-        follow_edits(open_local(repo, output), output)
+        follow_edits(open_local_engine(repo, output), output)
         return
     if plan:
         from coderag.interfaces.cli.output.index_plan import print_plan
 
-        engine = open_local(repo, output)
+        engine = open_local_engine(repo, output)
         with output.show_status("looking at the files"):
             planned = engine.plan(full=full)
         print_plan(planned, output)
         return
-    rag = open_warm(repo, output)
+    rag = open_engine(repo, output)
     report = run_index(rag, full=full)
     if as_json:
         output.write_json(report, root=rag.root)

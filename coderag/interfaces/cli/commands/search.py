@@ -91,7 +91,7 @@ def search(  # noqa: PLR0913  # one parameter an option
     With --exact or --regex, find every occurrence of a text in the indexed files.
     """
     del debug  # read in main, before anything can fail
-    from coderag.interfaces.cli.indexing import ask_indexed, open_local, open_warm
+    from coderag.interfaces.cli.indexed_engine import ask_indexed, open_engine, open_local_engine
 
     has_text_options = ignore_case or context_lines > 0 or count or files
     _check_options(exact=exact, regex=regex, explain=explain, has_text_options=has_text_options)
@@ -99,9 +99,9 @@ def search(  # noqa: PLR0913  # one parameter an option
     text = read_query(query, indented=exact or regex)
     filters = make_filters(language, kind, path, role, complexity, changed_since)
     if explain:
-        _print_explanation(open_local(repo, output), text, top_k, filters, output, may_index=not no_index)
+        _print_explanation(open_local_engine(repo, output), text, top_k, filters, output, may_index=not no_index)
         return
-    rag = open_warm(repo, output)
+    rag = open_engine(repo, output)
     if exact or regex:
 
         def find(engine: "Engine") -> "TextMatches":
@@ -140,7 +140,7 @@ def _print_hits(
     *,
     may_index: bool,
 ) -> None:
-    from coderag.interfaces.cli.indexing import ask_indexed
+    from coderag.interfaces.cli.indexed_engine import ask_indexed
     from coderag.interfaces.cli.output.hits import print_hits
 
     hits = ask_indexed(
@@ -161,7 +161,7 @@ def _print_hits(
 def _print_explanation(
     rag: "CodeRAG", text: str, top_k: int | None, filters: "Filters | None", output: Output, *, may_index: bool
 ) -> None:
-    from coderag.interfaces.cli.indexing import ask_indexed
+    from coderag.interfaces.cli.indexed_engine import ask_indexed
     from coderag.interfaces.cli.output.explanation import print_explanation
 
     explanation = ask_indexed(

@@ -22,11 +22,11 @@ def status(
     Lists changed, failed and skipped files with reasons. Compares the index with all files on disk.
     """
     del debug  # read in main, before anything can fail
-    from coderag.interfaces.cli.indexing import open_warm
+    from coderag.interfaces.cli.indexed_engine import open_engine
     from coderag.interfaces.cli.output.report import print_report
 
     output = Output(as_json)
-    rag = open_warm(choose_repository(folder, repo), output)
+    rag = open_engine(choose_repository(folder, repo), output)
     with output.show_status("comparing with the files on disk"):
         state = rag.status()
     if as_json:

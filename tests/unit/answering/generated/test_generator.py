@@ -9,7 +9,7 @@ from coderag.answering.generated.generator import generate_text
 from coderag.answering.generated.masked_stream import unmask_stream
 from coderag.answering.generated.numbered_evidence import number_evidence
 from coderag.models.llms.scripted import ScriptedModel
-from coderag.models.redaction import RedactingModel
+from coderag.models.redaction.redacting_llm import RedactingModel
 from coderag.schema.chunks import FileRecord
 from coderag.schema.prompts import CutOff
 from coderag.text.path_masking import MaskedPaths, PathMask

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from coderag.models.redaction import get_redactor
 from coderag.models.redaction.patterns import _ANCHORS, build_detector_rules, build_provider_rules
+from coderag.models.redaction.redactor import get_redactor
 
 RULES = [*build_provider_rules(), *build_detector_rules()]
 MARKER = re.compile(r"\[secret removed: [^\]]*\]")

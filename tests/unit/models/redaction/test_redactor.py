@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coderag.models.llms.scripted import ScriptedModel
-from coderag.models.redaction import RedactingModel, get_redactor
+from coderag.models.redaction.redacting_llm import RedactingModel
+from coderag.models.redaction.redactor import get_redactor
 from coderag.schema.prompts import ModelPrompt
 
 # Secrets are put together here, so that no scanner takes this file for a leak.

@@ -66,10 +66,10 @@ def chat(  # noqa: PLR0913  # one parameter an option
     if export is None and (form or file):
         raise typer.BadParameter("it requires --export.", param_hint="--output" if file else "--format")
     from coderag.interfaces.cli.commands.chat.threads import delete_thread, export_thread, print_threads
-    from coderag.interfaces.cli.indexing import open_local
+    from coderag.interfaces.cli.indexed_engine import open_local_engine
 
     output = Output(as_json)
-    rag = open_local(repo, output)
+    rag = open_local_engine(repo, output)
     if list_:
         print_threads(rag.open_chat_threads(), output)
     elif export is not None:
@@ -95,7 +95,7 @@ def _run_session(
     """Run the chat until the user or the input ends it; return the exit code."""
     from coderag.interfaces.cli.commands.chat.session import ChatSession
     from coderag.interfaces.cli.commands.chat.threads import find_last_thread
-    from coderag.interfaces.cli.indexing import ask_indexed
+    from coderag.interfaces.cli.indexed_engine import ask_indexed
 
     conversation = rag.chat(find_last_thread(rag.open_chat_threads()) if resume else thread)
     ask_indexed(rag, lambda engine: engine.build_chat_context(), output, may_index=may_index, activity="loading")

@@ -42,11 +42,11 @@ def export(
     JSON is complete; the other formats omit uncertain edges.
     """
     del debug  # read in main, before anything can fail
-    from coderag.interfaces.cli.indexing import ask_indexed, open_local
+    from coderag.interfaces.cli.indexed_engine import ask_indexed, open_local_engine
     from coderag.stores.disk import write_chunks
 
     output = Output()
-    rag = open_local(repo, output)
+    rag = open_local_engine(repo, output)
     if to in ("memgraph", "neo4j") and file is None:
         sent = ask_indexed(rag, lambda engine: engine.send_graph(to), output, may_index=not no_index)
         output.write(f"sent {sent.nodes:,} nodes and {sent.edges:,} edges to {to}")
@@ -74,11 +74,11 @@ def import_(
     They replace those of the covered files, with resolver "scip" and confidence 1, until a file changes.
     """
     del debug
-    from coderag.interfaces.cli.indexing import open_local
+    from coderag.interfaces.cli.indexed_engine import open_local_engine
     from coderag.interfaces.cli.output.report import print_report
 
     output = Output(as_json)
-    rag = open_local(repo, output)
+    rag = open_local_engine(repo, output)
     with output.show_status("reading the SCIP index"):
         report = rag.import_scip(file)
     if as_json:

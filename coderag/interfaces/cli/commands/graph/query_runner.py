@@ -21,7 +21,7 @@ from coderag.interfaces.cli.commands.graph import entries
 from coderag.interfaces.cli.commands.graph.entry_printer import print_entries
 from coderag.interfaces.cli.commands.graph.options import GraphViewOptions, Level
 from coderag.interfaces.cli.commands.graph.query_commands import QueryCommand
-from coderag.interfaces.cli.indexing import ask_indexed, open_warm
+from coderag.interfaces.cli.indexed_engine import ask_indexed, open_engine
 from coderag.interfaces.cli.output.report import MAX_LISTED
 from coderag.schema.graph_queries import query_graph
 
@@ -149,7 +149,7 @@ def _show_with_candidates(
 def _query_graph(
     query: "Callable[[CodeGraphQueries], Sequence[_ResultT]]", view: GraphViewOptions
 ) -> "tuple[Engine, Sequence[_ResultT]]":
-    rag = open_warm(view.repo, view.output)
+    rag = open_engine(view.repo, view.output)
     try:
         results = ask_indexed(rag, lambda engine: query(engine.graph), view.output, may_index=view.may_index)
     except AmbiguousNameError as error:

@@ -4,7 +4,7 @@ import numpy as np
 
 from coderag.models.dense import VECTORS_NAMESPACE, ProviderDense
 from coderag.models.protocols import RerankScores
-from coderag.models.redacting_models import RedactingEmbedder, RedactingReranker, redact_remote
+from coderag.models.redaction.redacting_models import RedactingEmbedder, RedactingReranker, redact_remote
 from coderag.stores.content_cache import ContentCache
 from tests.loopback.cases import Case, batch_of, embedded
 from tests.loopback.ollama_server import OllamaServer

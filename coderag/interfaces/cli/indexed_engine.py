@@ -23,13 +23,13 @@ _EngineT = TypeVar("_EngineT", bound="Engine")
 _RETRY_INTERVAL_S: Final = 0.3
 
 
-def open_local(repo: Path | None, output: Output) -> "CodeRAG":
+def open_local_engine(repo: Path | None, output: Output) -> "CodeRAG":
     """Open the command's repository in this process."""
     with output.show_status("loading"):
         return engine_access.open_repository(find_root(repo))
 
 
-def open_warm(repo: Path | None, output: Output) -> "Engine":
+def open_engine(repo: Path | None, output: Output) -> "Engine":
     """Open the command's repository through the service if one runs."""
     with output.show_status("loading"):
         return engine_access.open_warm(find_root(repo))

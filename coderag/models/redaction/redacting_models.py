@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from coderag.models.dense import FloatArray, TextEmbedder
 from coderag.models.protocols import Reranker, RerankScores
-from coderag.models.redaction import get_redactor
+from coderag.models.redaction.redactor import get_redactor
 from coderag.models.remote_embedding import RemoteEmbedding
 
 
