@@ -36,42 +36,42 @@ restrict: see [trust](trust.md).
 
 def render_page() -> str:
     """Return the text of the page."""
-    top = {name: field for name, field in Settings.model_fields.items() if _section(field) is None}
-    parts = [_HEAD, "## At the top level\n", *_table((), top)]
-    for keys, model in _sections((), Settings):
-        fields = {name: field for name, field in model.model_fields.items() if _section(field) is None}
-        parts += [f"\n## `{'.'.join(keys)}`\n", f"{(model.__doc__ or '').strip()}\n", *_table(keys, fields)]
+    top = {name: field for name, field in Settings.model_fields.items() if _find_section(field) is None}
+    parts = [_HEAD, "## At the top level\n", *_render_table((), top)]
+    for keys, model in _iterate_sections((), Settings):
+        fields = {name: field for name, field in model.model_fields.items() if _find_section(field) is None}
+        parts += [f"\n## `{'.'.join(keys)}`\n", f"{(model.__doc__ or '').strip()}\n", *_render_table(keys, fields)]
     return "\n".join(parts) + "\n"
 
 
-def _sections(above: tuple[str, ...], model: type[BaseModel]) -> Iterator[tuple[tuple[str, ...], type[BaseModel]]]:
+def _iterate_sections(above: tuple[str, ...], model: type[BaseModel]) -> Iterator[tuple[tuple[str, ...], type[BaseModel]]]:
     """Yield every section with its keys, outer ones first."""
     for name, field in model.model_fields.items():
-        if section := _section(field):
+        if section := _find_section(field):
             yield (*above, name), section
-            yield from _sections((*above, name), section)
+            yield from _iterate_sections((*above, name), section)
 
 
-def _section(field: FieldInfo) -> type[BaseModel] | None:
+def _find_section(field: FieldInfo) -> type[BaseModel] | None:
     annotation = field.annotation
     return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
 
 
-def _table(keys: tuple[str, ...], fields: dict[str, FieldInfo]) -> Iterator[str]:
+def _render_table(keys: tuple[str, ...], fields: dict[str, FieldInfo]) -> Iterator[str]:
     yield "| key | values | default | meaning |"
     yield "|---|---|---|---|"
     for name, field in fields.items():
         meaning = (field.description or "").replace("|", "\\|")
-        yield f"| `{'.'.join((*keys, name))}` | {_values(field)} | {_default(field)} | {meaning} |"
+        yield f"| `{'.'.join((*keys, name))}` | {_format_values(field)} | {_format_default(field)} | {meaning} |"
 
 
-def _values(field: FieldInfo) -> str:
+def _format_values(field: FieldInfo) -> str:
     """Return the type of a field in words, with its bounds."""
     bounds = {
         kind: getattr(item, kind) for item in field.metadata for kind in ("ge", "gt", "le", "lt") if hasattr(item, kind)
     }
     low, high = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
-    kind = _type_name(field.annotation)
+    kind = _format_type(field.annotation)
     if low is not None and high is not None:
         return f"{kind}, {low:,} to {high:,}"
     if low is not None:
@@ -79,12 +79,12 @@ def _values(field: FieldInfo) -> str:
     return f"{kind}, at most {high:,}" if high is not None else kind
 
 
-def _type_name(annotation: Any) -> str:  # noqa: ANN401  # as typing has it
+def _format_type(annotation: Any) -> str:  # noqa: ANN401  # as typing has it
     origin = get_origin(annotation)
     if origin is Literal:
         return ", ".join(f"`{value}`" for value in get_args(annotation))
     if origin is UnionType or str(origin) == "typing.Union":
-        return " or ".join(_type_name(part) for part in get_args(annotation) if part is not NoneType)
+        return " or ".join(_format_type(part) for part in get_args(annotation) if part is not NoneType)
     if origin is tuple:
         return "list of text"
     if origin is dict:
@@ -93,7 +93,7 @@ def _type_name(annotation: Any) -> str:  # noqa: ANN401  # as typing has it
     return names.get(annotation, getattr(annotation, "__name__", str(annotation)))
 
 
-def _default(field: FieldInfo) -> str:
+def _format_default(field: FieldInfo) -> str:
     value = field.get_default(call_default_factory=True)
     if isinstance(value, SecretStr) or value in (None, "", ()) or value == {}:
         return ""

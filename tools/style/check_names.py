@@ -65,7 +65,7 @@ def check_file(path: str, tree: ast.Module) -> Iterator[Violation]:
             yield from _check_function(path, node)
         if isinstance(node, ast.Module | ast.ClassDef | _Function):
             yield from _check_docstring(path, node)
-        for name, line in _bound_names(node):
+        for name, line in _iterate_bindings(node):
             yield from _check_binding(path, name, line)
 
 
@@ -91,7 +91,7 @@ def _check_function(path: str, node: _Function) -> Iterator[Violation]:
 
 
 def _is_exempting_decorator(decorator: ast.expr) -> bool:
-    """Whether a function is a property, or is named by the framework or command that it is registered with."""
+    """Return whether a decorator makes a property, or registers the function under its name with a framework."""
     text = ast.unparse(decorator)
     return text.rpartition(".")[2].partition("(")[0] in RULES["decorators"]
 
@@ -104,7 +104,7 @@ def _check_docstring(path: str, node: ast.Module | ast.ClassDef | _Function) -> 
         yield Violation(path, line, f"docstring begins with {opening!r}: use an imperative or a noun phrase")
 
 
-def _bound_names(node: ast.AST) -> Iterator[tuple[str, int]]:
+def _iterate_bindings(node: ast.AST) -> Iterator[tuple[str, int]]:
     """Yield the names that a node binds, with their lines."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         yield node.id, node.lineno

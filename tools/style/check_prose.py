@@ -49,7 +49,7 @@ def check_markdown(path: str, text: str) -> Iterator[Fault]:
             is_sentence = True
         elif token.type == "inline":
             line = (token.map or [0])[0] + 1
-            yield from check_text(path, line, _plain_text(token), is_sentence=is_sentence)
+            yield from check_text(path, line, _extract_text(token), is_sentence=is_sentence)
 
 
 def check_text(path: str, line: int, text: str, *, is_sentence: bool = True) -> Iterator[Fault]:
@@ -90,7 +90,7 @@ def check_help() -> Iterator[Fault]:
                 )
 
 
-def _plain_text(token: Token) -> str:
+def _extract_text(token: Token) -> str:
     """Return the text of a paragraph with every piece of code as one word."""
     words = {"code_inline": _CODE, "softbreak": " ", "hardbreak": ". "}
     return "".join(words.get(child.type, child.content) for child in token.children or [])

@@ -50,8 +50,8 @@ def install(  # noqa: PLR0913  # one parameter an option
 ) -> None:
     """Install CodeRAG into your agents: Claude Code, Codex, Cursor, VS Code, OpenCode, Windsurf, Gemini CLI.
 
-    Shows the exact change of each configuration, and writes only what you confirm. --uninstall restores a file byte for byte;
-    if it was edited since, it only removes CodeRAG's entry.
+    Shows the exact change of each configuration, and writes only what you confirm. --uninstall restores each file byte for
+    byte. In a file that was edited since, it removes CodeRAG's entry only.
     """
     del debug  # read in main, before anything can fail
     from coderag.interfaces.cli.commands.install_run import InstallRequest, run_check, run_install, run_print
