@@ -1,22 +1,14 @@
 """``coderag graph``: queries of the code graph."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated, Final
 
 import typer
 
 from coderag.interfaces.cli.commands.graph.exchange import export, import_
-from coderag.interfaces.cli.commands.graph.options import (
-    CandidatesOption,
-    DotOption,
-    Level,
-    LimitOption,
-    MermaidOption,
-    NameArgument,
-    make_view_options,
-)
+from coderag.interfaces.cli.commands.graph.options import GraphViewOptions, Level, NameArgument, take_view_options
 from coderag.interfaces.cli.commands.graph.query_commands import QUERY_COMMANDS, QueryCommand
-from coderag.interfaces.cli.options import DebugOption, JsonOption, NoIndexOption, RepoOption
 from coderag.interfaces.cli.typer_ext.light_command import LightCommand
 from coderag.interfaces.cli.typer_ext.light_group import LightGroup, show_help_without_command
 
@@ -49,29 +41,8 @@ def group(ctx: typer.Context) -> None:
 def _make_walk_command(query: QueryCommand) -> Callable[..., None]:
     """Make the command of a query with a depth."""
 
-    def run_query_command(  # noqa: PLR0913  # one parameter an option
-        name: NameArgument,
-        *,
-        depth: DepthOption = query.depth,
-        candidates: CandidatesOption = False,
-        limit: LimitOption = None,
-        mermaid: MermaidOption = False,
-        dot: DotOption = False,
-        no_index: NoIndexOption = False,
-        repo: RepoOption = None,
-        as_json: JsonOption = False,
-        debug: DebugOption = False,
-    ) -> None:
-        del debug  # read in main, before anything can fail
-        view = make_view_options(
-            as_json=as_json,
-            mermaid=mermaid,
-            dot=dot,
-            no_index=no_index,
-            repo=repo,
-            limit=limit,
-            candidates=candidates,
-        )
+    @take_view_options()
+    def run_query_command(name: NameArgument, *, depth: DepthOption = query.depth, view: GraphViewOptions) -> None:
         from coderag.interfaces.cli.commands.graph.query_runner import run_query
 
         run_query(query, name, view, depth=depth)
@@ -82,28 +53,8 @@ def _make_walk_command(query: QueryCommand) -> Callable[..., None]:
 def _make_direct_command(query: QueryCommand) -> Callable[..., None]:
     """Make the command of a query without a depth."""
 
-    def run_query_command(  # noqa: PLR0913  # one parameter an option
-        name: NameArgument,
-        *,
-        candidates: CandidatesOption = False,
-        limit: LimitOption = None,
-        mermaid: MermaidOption = False,
-        dot: DotOption = False,
-        no_index: NoIndexOption = False,
-        repo: RepoOption = None,
-        as_json: JsonOption = False,
-        debug: DebugOption = False,
-    ) -> None:
-        del debug
-        view = make_view_options(
-            as_json=as_json,
-            mermaid=mermaid,
-            dot=dot,
-            no_index=no_index,
-            repo=repo,
-            limit=limit,
-            candidates=candidates,
-        )
+    @take_view_options()
+    def run_query_command(name: NameArgument, *, view: GraphViewOptions) -> None:
         from coderag.interfaces.cli.commands.graph.query_runner import run_query
 
         run_query(query, name, view)
@@ -117,83 +68,39 @@ for _query in QUERY_COMMANDS:
 
 
 @graph.command(cls=LightCommand)
-def path(  # noqa: PLR0913
-    start: StartArgument,
-    end: EndArgument,
-    *,
-    candidates: CandidatesOption = False,
-    mermaid: MermaidOption = False,
-    dot: DotOption = False,
-    no_index: NoIndexOption = False,
-    repo: RepoOption = None,
-    as_json: JsonOption = False,
-    debug: DebugOption = False,
-) -> None:
+@take_view_options("limit")
+def path(start: StartArgument, end: EndArgument, *, view: GraphViewOptions) -> None:
     """Show the shortest path from one declaration to another."""
-    del debug
-    view = make_view_options(
-        as_json=as_json, mermaid=mermaid, dot=dot, no_index=no_index, repo=repo, candidates=candidates
-    )
     from coderag.interfaces.cli.commands.graph import query_runner
 
     query_runner.show_path(start, end, view)
 
 
 @graph.command(cls=LightCommand)
-def cycles(  # noqa: PLR0913
-    *,
-    level: LevelOption = "files",
-    limit: LimitOption = None,
-    mermaid: MermaidOption = False,
-    dot: DotOption = False,
-    no_index: NoIndexOption = False,
-    repo: RepoOption = None,
-    as_json: JsonOption = False,
-    debug: DebugOption = False,
-) -> None:
+@take_view_options("candidates")
+def cycles(*, level: LevelOption = "files", view: GraphViewOptions) -> None:
     """List import cycles of files.
 
     With --level symbols: call cycles of functions.
     """
-    del debug
-    view = make_view_options(as_json=as_json, mermaid=mermaid, dot=dot, no_index=no_index, repo=repo, limit=limit)
     from coderag.interfaces.cli.commands.graph import query_runner
 
     query_runner.show_cycles(level, view)
 
 
 @graph.command(cls=LightCommand)
-def hotspots(
-    *,
-    limit: HotspotLimitOption = 20,
-    kind: KindOption = None,
-    no_index: NoIndexOption = False,
-    repo: RepoOption = None,
-    as_json: JsonOption = False,
-    debug: DebugOption = False,
-) -> None:
+@take_view_options("candidates", "limit", "mermaid", "dot")
+def hotspots(*, limit: HotspotLimitOption = 20, kind: KindOption = None, view: GraphViewOptions) -> None:
     """List the most depended-on declarations, by calls and imports."""
-    del debug
-    view = make_view_options(as_json=as_json, mermaid=False, dot=False, no_index=no_index, repo=repo, limit=limit)
     from coderag.interfaces.cli.commands.graph import query_runner
 
-    query_runner.show_hotspots(kind, limit, view)
+    query_runner.show_hotspots(kind, limit, replace(view, limit=limit))
 
 
 @graph.command(cls=LightCommand)
-def outline(
-    file: FileArgument,
-    *,
-    mermaid: MermaidOption = False,
-    dot: DotOption = False,
-    no_index: NoIndexOption = False,
-    repo: RepoOption = None,
-    as_json: JsonOption = False,
-    debug: DebugOption = False,
-) -> None:
+@take_view_options("candidates", "limit")
+def outline(file: FileArgument, *, view: GraphViewOptions) -> None:
     """Show the declarations of a file, nested."""
-    del debug
-    view = make_view_options(as_json=as_json, mermaid=mermaid, dot=dot, no_index=no_index, repo=repo)
     from coderag.interfaces.cli.commands.graph import query_runner
 
     query_runner.show_outline(file, view)

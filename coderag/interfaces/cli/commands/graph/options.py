@@ -1,12 +1,16 @@
 """Shared options of ``coderag graph``."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from inspect import Signature, signature
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from coderag.errors import InvalidQueryError
+from coderag.interfaces.cli.options import DebugOption, JsonOption, NoIndexOption, RepoOption
 from coderag.interfaces.cli.output.streams import Output
 
 _NAME_HELP = "A name (login), a qualified one (Session.login), path::name, path:line, or a file's path."
@@ -53,22 +57,47 @@ class GraphViewOptions:
     repo: Path | None = None
 
 
-def make_view_options(
+def make_view_options(  # noqa: PLR0913  # one parameter an option
     *,
-    as_json: bool,
-    mermaid: bool,
-    dot: bool,
-    no_index: bool,
-    repo: Path | None,
-    limit: int | None = None,
-    candidates: bool = False,
+    candidates: CandidatesOption = False,
+    limit: LimitOption = None,
+    mermaid: MermaidOption = False,
+    dot: DotOption = False,
+    no_index: NoIndexOption = False,
+    repo: RepoOption = None,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
 ) -> GraphViewOptions:
     """Return the chosen output options.
 
     Raises:
         InvalidQueryError: More than one output format is given.
     """
+    del debug  # read in main, before anything can fail
     if as_json + mermaid + dot > 1:
         raise InvalidQueryError("--json, --mermaid and --dot exclude one another", hint="Choose one.")
     diagram: Diagram | None = "mermaid" if mermaid else "dot" if dot else None
     return GraphViewOptions(Output(as_json), diagram, limit, candidates, may_index=not no_index, repo=repo)
+
+
+def take_view_options(*omitted: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Replace the parameter ``view`` of a command by the options that `make_view_options` makes it from.
+
+    Args:
+        omitted: Options that the command does not have.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = [value for name, value in signature(command).parameters.items() if name != "view"]
+        shared = [value for name, value in signature(make_view_options).parameters.items() if name not in omitted]
+
+        @wraps(command)
+        def run_command(**values: Any) -> None:  # noqa: ANN401  # as Typer parsed them
+            view = make_view_options(**{option.name: values.pop(option.name) for option in shared})
+            command(**values, view=view)
+
+        run_command.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]  # Typer reads both
+        run_command.__annotations__ = {option.name: option.annotation for option in (*own, *shared)}
+        return run_command
+
+    return decorate
