@@ -110,12 +110,13 @@ def read_query(words: list[str], *, indented: bool = False) -> str:
 
 
 def make_filters(
-    language: list[str] | None,
-    kind: list[str] | None,
-    path: list[str] | None,
-    role: list[str] | None,
-    complexity: str | None = None,
-    changed_since: str | None = None,
+    *,
+    language: LanguageOption = None,
+    kind: KindOption = None,
+    path: PathOption = None,
+    role: RoleOption = None,
+    complexity: ComplexityOption = None,
+    changed_since: ChangedSinceOption = None,
 ) -> Filters | None:
     """Build the requested filters; None if there are none."""
     if changed_since is not None and not changed_since.strip():

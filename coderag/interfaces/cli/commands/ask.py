@@ -7,24 +7,20 @@ import typer
 
 from coderag.interfaces.cli.options import (
     BudgetOption,
-    ChangedSinceOption,
-    ComplexityOption,
     DebugOption,
     JsonOption,
-    KindOption,
-    LanguageOption,
     NoIndexOption,
-    PathOption,
     QueryArgument,
     RepoOption,
-    RoleOption,
     make_filters,
     read_query,
 )
 from coderag.interfaces.cli.output.answer import AnswerPrinter, format_verdict, list_notes
 from coderag.interfaces.cli.output.streams import Output
 from coderag.interfaces.cli.output.verdict import format_evidence, note_unindexed
+from coderag.interfaces.cli.typer_ext.option_groups import expand_options
 from coderag.schema.answers import AnswerEvent
+from coderag.schema.search import Filters
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -35,16 +31,12 @@ if TYPE_CHECKING:
 NoStreamOption = Annotated[bool, typer.Option("--no-stream", help="Print the answer only when it is complete.")]
 
 
+@expand_options("filters", make_filters)
 def ask(  # noqa: PLR0913  # one parameter an option
     query: QueryArgument,
     *,
     budget: BudgetOption = None,
-    language: LanguageOption = None,
-    kind: KindOption = None,
-    path: PathOption = None,
-    role: RoleOption = None,
-    complexity: ComplexityOption = None,
-    changed_since: ChangedSinceOption = None,
+    filters: "Filters | None",
     no_index: NoIndexOption = False,
     repo: RepoOption = None,
     no_stream: NoStreamOption = False,
@@ -59,7 +51,7 @@ def ask(  # noqa: PLR0913  # one parameter an option
     from coderag.interfaces.cli.indexed_engine import ask_indexed, open_engine
 
     output = Output(as_json)
-    text, filters = read_query(query), make_filters(language, kind, path, role, complexity, changed_since)
+    text = read_query(query)
     rag = open_engine(repo, output)
     stream = output.is_terminal and not no_stream
 

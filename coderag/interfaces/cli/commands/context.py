@@ -6,22 +6,17 @@ import typer
 
 from coderag.interfaces.cli.options import (
     BudgetOption,
-    ChangedSinceOption,
-    ComplexityOption,
     DebugOption,
     ExplainOption,
     JsonOption,
-    KindOption,
-    LanguageOption,
     NoIndexOption,
-    PathOption,
     RepoOption,
-    RoleOption,
     make_filters,
     read_query,
 )
 from coderag.interfaces.cli.output.streams import Output, escape_controls
 from coderag.interfaces.cli.output.verdict import format_evidence, note_unindexed
+from coderag.interfaces.cli.typer_ext.option_groups import expand_options
 from coderag.schema.context import AssembledContext
 from coderag.schema.search import Filters
 from coderag.schema.vocabulary import ContextFormat
@@ -43,6 +38,7 @@ ForgetOption = Annotated[bool, typer.Option("--forget", help="Restart the sessio
 FileOption = Annotated[list[str] | None, typer.Option("--file", metavar="PLACE", help=_FILE_HELP, show_default=False)]
 
 
+@expand_options("filters", make_filters)
 def context(  # noqa: PLR0913  # one parameter an option
     query: OptionalQuery = None,
     *,
@@ -51,12 +47,7 @@ def context(  # noqa: PLR0913  # one parameter an option
     session: SessionOption = None,
     forget: ForgetOption = False,
     file: FileOption = None,
-    language: LanguageOption = None,
-    kind: KindOption = None,
-    path: PathOption = None,
-    role: RoleOption = None,
-    complexity: ComplexityOption = None,
-    changed_since: ChangedSinceOption = None,
+    filters: "Filters | None",
     explain: ExplainOption = False,
     no_index: NoIndexOption = False,
     repo: RepoOption = None,
@@ -70,7 +61,6 @@ def context(  # noqa: PLR0913  # one parameter an option
     del debug  # read in main, before anything can fail
     from coderag.interfaces.cli.indexed_engine import ask_indexed, open_engine, open_local_engine
 
-    filters = make_filters(language, kind, path, role, complexity, changed_since)
     _check_options(query, session, file, filters, forget=forget, explain=explain)
     output = Output(as_json)
     if explain:

@@ -5,23 +5,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coderag.interfaces.cli.options import (
-    ChangedSinceOption,
-    ComplexityOption,
     DebugOption,
     ExplainOption,
     JsonOption,
-    KindOption,
-    LanguageOption,
     NoIndexOption,
-    PathOption,
     QueryArgument,
     RepoOption,
-    RoleOption,
     make_filters,
     read_query,
 )
 from coderag.interfaces.cli.output.streams import Output
 from coderag.interfaces.cli.output.verdict import format_evidence, note_unindexed
+from coderag.interfaces.cli.typer_ext.option_groups import expand_options
+from coderag.schema.search import Filters
 from coderag.schema.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES
 
 if TYPE_CHECKING:
@@ -63,6 +59,7 @@ CountOption = Annotated[
 FilesOption = Annotated[bool, typer.Option("--files", help="With --exact or --regex: print only file names.")]
 
 
+@expand_options("filters", make_filters)
 def search(  # noqa: PLR0913  # one parameter an option
     query: QueryArgument,
     *,
@@ -74,12 +71,7 @@ def search(  # noqa: PLR0913  # one parameter an option
     count: CountOption = False,
     files: FilesOption = False,
     explain: ExplainOption = False,
-    language: LanguageOption = None,
-    kind: KindOption = None,
-    path: PathOption = None,
-    role: RoleOption = None,
-    complexity: ComplexityOption = None,
-    changed_since: ChangedSinceOption = None,
+    filters: "Filters | None",
     lines: LinesOption = 5,
     no_index: NoIndexOption = False,
     repo: RepoOption = None,
@@ -97,7 +89,6 @@ def search(  # noqa: PLR0913  # one parameter an option
     _check_options(exact=exact, regex=regex, explain=explain, has_text_options=has_text_options)
     output = Output(as_json)
     text = read_query(query, indented=exact or regex)
-    filters = make_filters(language, kind, path, role, complexity, changed_since)
     if explain:
         _print_explanation(open_local_engine(repo, output), text, top_k, filters, output, may_index=not no_index)
         return

@@ -2,16 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
-from inspect import Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from coderag.errors import InvalidQueryError
 from coderag.interfaces.cli.options import DebugOption, JsonOption, NoIndexOption, RepoOption
 from coderag.interfaces.cli.output.streams import Output
+from coderag.interfaces.cli.typer_ext.option_groups import Command, expand_options
 
 _NAME_HELP = "A name (login), a qualified one (Session.login), path::name, path:line, or a file's path."
 
@@ -80,24 +79,6 @@ def make_view_options(  # noqa: PLR0913  # one parameter an option
     return GraphViewOptions(Output(as_json), diagram, limit, candidates, may_index=not no_index, repo=repo)
 
 
-def take_view_options(*omitted: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Replace the parameter ``view`` of a command by the options that `make_view_options` makes it from.
-
-    Args:
-        omitted: Options that the command does not have.
-    """
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = [value for name, value in signature(command).parameters.items() if name != "view"]
-        shared = [value for name, value in signature(make_view_options).parameters.items() if name not in omitted]
-
-        @wraps(command)
-        def run_command(**values: Any) -> None:  # noqa: ANN401  # as Typer parsed them
-            view = make_view_options(**{option.name: values.pop(option.name) for option in shared})
-            command(**values, view=view)
-
-        run_command.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]  # Typer reads both
-        run_command.__annotations__ = {option.name: option.annotation for option in (*own, *shared)}
-        return run_command
-
-    return decorate
+def take_view_options(*omitted: str) -> Callable[[Command], Command]:
+    """Replace the parameter ``view`` of a command by its options, except omitted ones."""
+    return expand_options("view", make_view_options, *omitted)
