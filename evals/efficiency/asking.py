@@ -7,7 +7,7 @@ from coderag.interfaces.mcp.arguments import MAX_RANKED_RESULTS
 
 from ..coderag_engine import CoderagEngine  # noqa: TID252  # installed, it has another name
 from ..repository import Repository  # noqa: TID252  # installed, it has another name
-from .calling import McpTools, ToolReply
+from .calling import McpTools, ToolOutput
 from .reading import number_lines
 from .spending import Line, Place, compute_recall_by_budget
 
@@ -87,7 +87,7 @@ class PythonContextAgent:
         ]
 
 
-def _read_pages(tools: McpTools, question: str, **arguments: int) -> Iterator[ToolReply]:
+def _read_pages(tools: McpTools, question: str, **arguments: int) -> Iterator[ToolOutput]:
     """Yield the pages of a search."""
     offset = 0
     while offset < MAX_RANKED_RESULTS:

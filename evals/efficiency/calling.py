@@ -21,7 +21,7 @@ from .spending import Line, make_line
 
 
 @dataclass(frozen=True, slots=True)
-class ToolReply:
+class ToolOutput:
     """Reply of a tool.
 
     Attributes:
@@ -45,7 +45,7 @@ class McpTools:
         )
         self._server = make_server(workspace, default_root=repository.root)
 
-    def call(self, name: str, **arguments: str | int) -> ToolReply:
+    def call(self, name: str, **arguments: str | int) -> ToolOutput:
         """Call a tool.
 
         Raises:
@@ -56,7 +56,7 @@ class McpTools:
         if result.is_error or result.structured_content is None:
             raise InvalidQueryError(f"{name} failed: {text}")
         data = result.structured_content
-        return ToolReply(list(locate_reply_lines(text, data, self.repository)), data["results"])
+        return ToolOutput(list(locate_reply_lines(text, data, self.repository)), data["results"])
 
     async def _call_async(self, name: str, arguments: dict[str, Any]) -> CallToolResult:
         async with Client(self._server) as client:

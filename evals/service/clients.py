@@ -17,7 +17,7 @@ _TIMEOUT_S: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class CitedLines:
+class LocatedLines:
     """Lines that a reply cites; `text` is their content in the reply, None if it has none."""
 
     path: str
@@ -36,7 +36,7 @@ class Reply:
         caused_by_caller: Whether the server blames the caller, for example for an unknown name.
     """
 
-    places: Sequence[CitedLines] = ()
+    places: Sequence[LocatedLines] = ()
     error: str = ""
     caused_by_caller: bool = False
 
@@ -127,13 +127,13 @@ async def connect_http_mcp(socket: str, token: str, root: Path, number: int) -> 
         yield McpClient(client, root, f"http {number}")
 
 
-def _parse_rest_places(reply: Mapping[str, Any]) -> Sequence[CitedLines]:
+def _parse_rest_places(reply: Mapping[str, Any]) -> Sequence[LocatedLines]:
     hits = [
-        CitedLines(hit["path"], hit["start_line"], hit["end_line"], hit["text"], hit["name"])
+        LocatedLines(hit["path"], hit["start_line"], hit["end_line"], hit["text"], hit["name"])
         for hit in reply.get("hits", ())
     ]
     items = [
-        CitedLines(
+        LocatedLines(
             item["path"], item["start_line"], item["end_line"], item["text"] if item["detail"] == "full" else None
         )
         for section in reply.get("sections", ())
@@ -142,13 +142,13 @@ def _parse_rest_places(reply: Mapping[str, Any]) -> Sequence[CitedLines]:
     return [*hits, *items]
 
 
-def _parse_mcp_places(reply: Any) -> list[CitedLines]:  # noqa: ANN401  # replies nest to any depth
+def _parse_mcp_places(reply: Any) -> list[LocatedLines]:  # noqa: ANN401  # replies nest to any depth
     """Return all cited lines of structured content, at any depth."""
     if isinstance(reply, Mapping):
         own = []
         if {"path", "start_line", "end_line"} <= reply.keys():
             text = reply.get("code") if reply.get("detail", "full") == "full" else None
-            own = [CitedLines(reply["path"], reply["start_line"], reply["end_line"], text, reply.get("name", ""))]
+            own = [LocatedLines(reply["path"], reply["start_line"], reply["end_line"], text, reply.get("name", ""))]
         return own + [place for value in reply.values() for place in _parse_mcp_places(value)]
     if isinstance(reply, list):
         return [place for value in reply for place in _parse_mcp_places(value)]

@@ -44,7 +44,9 @@ def render_page() -> str:
     return "\n".join(parts) + "\n"
 
 
-def _iterate_sections(above: tuple[str, ...], model: type[BaseModel]) -> Iterator[tuple[tuple[str, ...], type[BaseModel]]]:
+def _iterate_sections(
+    above: tuple[str, ...], model: type[BaseModel]
+) -> Iterator[tuple[tuple[str, ...], type[BaseModel]]]:
     """Yield every section with its keys, outer ones first."""
     for name, field in model.model_fields.items():
         if section := _find_section(field):

@@ -9,7 +9,7 @@ from coderag.interfaces.mcp.arguments import MAX_RANKED_RESULTS, SearchArguments
 from coderag.text.token_counts import count_tokens
 from coderag.workspace.registry import Registry
 from evals.efficiency.asking import McpContextAgent, SearchAgent, SearchAndReadAgent
-from evals.efficiency.calling import McpTools, ToolReply, locate_reply_lines
+from evals.efficiency.calling import McpTools, ToolOutput, locate_reply_lines
 from evals.efficiency.spending import Line
 from evals.repository import Repository
 
@@ -104,15 +104,15 @@ class ScriptedTools(McpTools):
         self.repository = Folder({"long.py": ["x = 1"] * 1_000})
         self.calls: list[Mapping[str, str | int]] = []
 
-    def call(self, name: str, **arguments: str | int) -> ToolReply:
+    def call(self, name: str, **arguments: str | int) -> ToolOutput:
         self.calls.append(arguments)
         if name == "coderag_context":
             size = int(arguments["max_tokens"])
-            return ToolReply([Line(size, ("long.py", 1)), Line(size // 10, ("long.py", 2))], [])
+            return ToolOutput([Line(size, ("long.py", 1)), Line(size // 10, ("long.py", 2))], [])
         first = int(arguments["offset"])
         shown = range(first, min(first + 10, self._n_results))
         results = [{"path": "long.py", "start_line": 10 * at + 1, "end_line": 10 * at + 3} for at in shown]
-        return ToolReply([Line(5, ("long.py", 10 * at + 1)) for at in shown], results)
+        return ToolOutput([Line(5, ("long.py", 10 * at + 1)) for at in shown], results)
 
 
 def test_pages_are_asked_for_until_one_is_empty():
