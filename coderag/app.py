@@ -1,12 +1,11 @@
-"""The facade `CodeRAG` that every interface uses. It loads the graphs by name."""
+"""Facade `CodeRAG` that every interface uses."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from copy import copy
 from dataclasses import replace
-from functools import cache, partial
-from importlib import import_module
+from functools import partial
 from itertools import count
 from pathlib import Path
 from threading import Event
@@ -36,7 +35,7 @@ from coderag.schema.context import AssembledContext
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.index_plan import IndexPlan
 from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
-from coderag.schema.query import FilterValues, Goal, QueryInput, QueryOutput, QueryState
+from coderag.schema.query import FilterValues, Goal, QueryInput, QueryOutput
 from coderag.schema.records import to_context
 from coderag.schema.search import Filters, SearchHit, SearchHits
 from coderag.schema.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES, MAX_COUNTED_MATCHES
@@ -49,11 +48,10 @@ from coderag.stores.search_counts import SearchCounts
 from coderag.system.event_loop import run_sync
 
 if TYPE_CHECKING:
-    from langgraph.graph.state import CompiledStateGraph
     from llama_index.core.graph_stores.types import PropertyGraphStore
     from llama_index.core.llms import LLM
 
-    from coderag.answering.chat.state import ChatContext, ChatInput, ChatOutput, ChatState
+    from coderag.answering.chat.state import ChatContext
     from coderag.codegraph.export.formats import ExportFormat
     from coderag.codegraph.graph import CodeGraph
     from coderag.codegraph.property_graph.store import PropertyGraphCounts, ServerKind
@@ -64,24 +62,9 @@ if TYPE_CHECKING:
     from coderag.ingestion.summaries.enrich_results import EnrichProgress, EnrichReport
     from coderag.retrieval.explanation import Explanation
     from coderag.schema.text_matches import TextMatches
+from coderag.engine.graph_loader import load_chat_graph, load_query_graph
 
 Progress = Callable[[IndexProgress], None]
-
-
-@cache
-def load_query_graph() -> "CompiledStateGraph[QueryState, QueryContext, QueryInput, QueryOutput]":
-    """Load the compiled query graph. Only this function knows the name of its module."""
-    graph: CompiledStateGraph[QueryState, QueryContext, QueryInput, QueryOutput]
-    graph = import_module("coderag.graphs.query").graph
-    return graph
-
-
-@cache
-def load_chat_graph() -> "CompiledStateGraph[ChatState, ChatContext, ChatInput, ChatOutput]":
-    """Load the compiled chat graph, likewise."""
-    graph: CompiledStateGraph[ChatState, ChatContext, ChatInput, ChatOutput]
-    graph = import_module("coderag.graphs.chat").graph
-    return graph
 
 
 class CodeRAG:

@@ -1,1 +1,1 @@
-"""LangGraph wiring, loaded by name in `coderag.app`. The order of the steps of a query is in `coderag.nodes.steps`."""
+"""LangGraph wiring, loaded by name in `coderag.engine.graph_loader`. The steps of a query are in `coderag.nodes.steps`."""

@@ -15,7 +15,8 @@ from langgraph.graph.state import CompiledStateGraph
 from typing_extensions import TypedDict  # the server's schemas take no other before Python 3.12
 
 from coderag.answering.chat.state import ChatInput, Exchange
-from coderag.app import CodeRAG, load_chat_graph
+from coderag.app import CodeRAG
+from coderag.engine.graph_loader import load_chat_graph
 from coderag.errors import CodeRAGError
 
 _MAX_OPEN_REPOSITORIES = 8

@@ -8,7 +8,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from coderag.answering.chat.state import ChatContext, ChatInput, ChatOutput, ChatState, ChatUpdate
-from coderag.app import load_chat_graph, load_query_graph
+from coderag.engine.graph_loader import load_chat_graph, load_query_graph
 from tests.support.chats import SHOP
 from tests.support.corpora import make_context
 

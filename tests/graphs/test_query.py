@@ -7,7 +7,8 @@ from typing import get_args
 
 import pytest
 
-from coderag.app import CodeRAG, load_query_graph
+from coderag.app import CodeRAG
+from coderag.engine.graph_loader import load_query_graph
 from coderag.errors import InvalidQueryError
 from coderag.nodes.steps import walk
 from coderag.question.analysis import analyze

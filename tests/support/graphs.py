@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from coderag.app import load_query_graph
+from coderag.engine.graph_loader import load_query_graph
 from coderag.question.analysis import analyze
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.answers import Answer

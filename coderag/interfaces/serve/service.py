@@ -18,7 +18,7 @@ import uvicorn
 from filelock import Timeout
 
 from coderag import __version__
-from coderag.app import load_query_graph
+from coderag.engine.graph_loader import load_query_graph
 from coderag.errors import ServiceError
 from coderag.interfaces.mcp.framing import MAX_LINE_BYTES
 from coderag.interfaces.mcp.line_session import serve_lines

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from coderag.app import load_query_graph
+from coderag.engine.graph_loader import load_query_graph
 from coderag.errors import ModelError, ModelUnavailableError
 from coderag.models.llms.scripted import ScriptedModel
 from tests.support.corpora import make_context
