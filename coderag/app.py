@@ -40,7 +40,7 @@ from coderag.schema.records import to_context
 from coderag.schema.search import Filters, SearchHit, SearchHits
 from coderag.schema.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES, MAX_COUNTED_MATCHES
 from coderag.schema.vocabulary import ContextFormat
-from coderag.stores.chat_memory import ChatMemory
+from coderag.stores.chat_storage import ChatMemory
 from coderag.stores.context_sessions import ContextSessions
 from coderag.stores.index_locations import find_index_folder
 from coderag.stores.index_store import IndexStore

@@ -1,9 +1,14 @@
 """Centrality of nodes by PageRank."""
 
+from typing import Final
+
 import numpy as np
 
 from coderag.codegraph.columns import FloatArray, IntArray
-from coderag.codegraph.traversal import _DAMPING, _MAX_ITERATIONS, _TOLERANCE
+
+_DAMPING: Final = 0.85
+_TOLERANCE: Final = 1e-8  # sum of rank changes on convergence
+_MAX_ITERATIONS: Final = 200  # 0.85 ** 200 is 8e-15
 
 
 def compute_pagerank(n_nodes: int, source: IntArray, target: IntArray, weight: FloatArray) -> FloatArray:

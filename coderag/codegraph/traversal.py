@@ -1,7 +1,7 @@
-"""Traversal of a code graph: breadth-first search, shortest paths, PageRank."""
+"""Traversal of a code graph: breadth-first search and shortest paths."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,16 +16,6 @@ Equivalents = Callable[[int], Iterable[tuple[int, float]]]
 
 Routes = Mapping[Direction, Collection[str]]
 """Relations to follow in each direction: along edges (``out``) and against them (``in``)."""
-
-
-_DAMPING: Final = 0.85
-"""Source: L. Page et al., The PageRank Citation Ranking, 1999."""
-
-
-_TOLERANCE: Final = 1e-8  # sum of rank changes on convergence
-
-
-_MAX_ITERATIONS: Final = 200  # 0.85 ** 200 is 8e-15
 
 
 class TraversalStep(NamedTuple):

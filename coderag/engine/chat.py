@@ -17,7 +17,7 @@ from coderag.retrieval.hits import build_hits
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.answers import Answer, AnswerEvent
 from coderag.schema.records import to_answer
-from coderag.stores.chat_memory import ChatMemory, validate_thread
+from coderag.stores.chat_storage import ChatMemory, validate_thread
 from coderag.system.event_loop import run_sync
 
 if TYPE_CHECKING:

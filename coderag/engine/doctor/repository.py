@@ -125,7 +125,7 @@ def _check_embedding(setup: Setup) -> Finding:
 
 
 def _check_chat_memory(setup: Setup) -> Finding:
-    from coderag.stores.chat_memory import ChatMemory  # noqa: PLC0415  # takes a while
+    from coderag.stores.chat_storage import ChatMemory  # noqa: PLC0415  # takes a while
 
     settings = setup.settings
     memory = ChatMemory(settings.chat, setup.directory, settings.project or setup.root.name)

@@ -1,4 +1,4 @@
-"""Chunks of a parsed file with their symbols, imports and calls."""
+"""Chunks of a parsed file with their symbols, imports and calls; `declaration_layout` chooses their boundaries."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
