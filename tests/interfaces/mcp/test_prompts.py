@@ -100,7 +100,7 @@ async def test_diff_of_nothing_says_so(shop):
 
 async def test_unknown_revision_is_an_error(shop):
     async with connected(shop) as client:
-        with pytest.raises(MCPError, match="no revision 'no-such-branch'"):
+        with pytest.raises(MCPError, match="unknown git revision 'no-such-branch'"):
             await prompt(client, "impact_of_my_diff", base="no-such-branch")
 
 

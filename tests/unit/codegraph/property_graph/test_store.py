@@ -9,7 +9,7 @@ from tests.support.shop_graph import shop_graph
 
 def test_missing_extra_error_for_embedded_graph_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "ladybug", None)
-    with pytest.raises(ConfigurationError, match="the embedded property graph is an extra") as caught:
+    with pytest.raises(ConfigurationError, match="the embedded property graph needs an extra") as caught:
         open_embedded_graph(shop_graph(), "shop")
     assert 'pip install ".[graph-cypher]"' in caught.value.hint
 
@@ -18,6 +18,6 @@ def test_missing_extra_error_for_embedded_graph_names_it(monkeypatch):
 def test_missing_extra_error_for_server_names_it(monkeypatch, kind):
     monkeypatch.setitem(sys.modules, f"llama_index.graph_stores.{kind}", None)
     monkeypatch.setitem(sys.modules, "llama_index.graph_stores", None)
-    with pytest.raises(ConfigurationError, match=f"the graph store '{kind}' is an extra") as caught:
+    with pytest.raises(ConfigurationError, match=f"the graph store '{kind}' needs an extra") as caught:
         connect(kind, GraphServer("bolt://localhost:7687"))
     assert f'pip install ".[{kind}]"' in caught.value.hint
