@@ -2,14 +2,12 @@
 
 from collections.abc import Collection, Mapping
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from coderag.codegraph.symbol_graph import GraphEdge, SymbolGraph
-from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, MODULE_RESOLVER
-
-CycleLevel = Literal["files", "symbols"]
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, MODULE_RESOLVER, CycleLevel
 
 
 class Cycle(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Final, get_args
 
 import numpy as np
 
-from coderag.codegraph.cycles import CycleLevel, find_cycles
+from coderag.codegraph.cycles import find_cycles
 from coderag.codegraph.declaration_groups import DISPATCH_CONFIDENCE, FUNCTION_KINDS, TYPE_KINDS, DeclarationGroups
 from coderag.codegraph.node_names import NodeNames
 from coderag.codegraph.relations import BASE_RELATIONS, CALL_RELATIONS, NEIGHBOUR_RELATIONS, USE_RELATIONS
@@ -16,7 +16,7 @@ from coderag.codegraph.symbol_resolver import MODULE_KINDS, SymbolResolver
 from coderag.codegraph.traversal import Equivalents, Routes, TraversalStep, find_shortest_path, walk_breadth_first
 from coderag.errors import InvalidQueryError, UnknownNameError
 from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
-from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, Kind
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, CycleLevel, Kind
 from coderag.stores.graph_tables import FILE_KIND
 
 _CALLABLE_KINDS = FUNCTION_KINDS | TYPE_KINDS

@@ -309,9 +309,10 @@ class OpenIndex:
                 self._renewal = None
                 if self._open_context_part is previous:
                     self._open_context_part = renewed_part
-                    stored = None if renewed_part is None else cast("Snapshot", renewed_part.part.corpus.snapshot)
                     self._open_snapshot_part = (
-                        None if renewed_part is None or stored is None else _OpenPart(renewed_part.pointer, stored)
+                        _OpenPart(renewed_part.pointer, cast("Snapshot", renewed_part.part.corpus.snapshot))
+                        if renewed_part is not None
+                        else None
                     )
 
     def _build_context(self, stored: Snapshot) -> QueryContext:

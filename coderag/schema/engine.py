@@ -5,7 +5,7 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 from coderag.schema.answers import Answer, AnswerEvent
 from coderag.schema.context import AssembledContext
@@ -13,7 +13,7 @@ from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEnt
 from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
 from coderag.schema.search import Filters, SearchHit, SearchHits
 from coderag.schema.text_matches import DEFAULT_MAX_MATCHES, TextMatches
-from coderag.schema.vocabulary import ContextFormat
+from coderag.schema.vocabulary import ContextFormat, CycleLevel
 
 
 class CodeGraphQueries(Protocol):
@@ -75,7 +75,7 @@ class CodeGraphQueries(Protocol):
         """Return the steps of the shortest path from one declaration to another; empty if there is none."""
         ...
 
-    def cycles(self, level: Literal["files", "symbols"] = "files") -> list[GraphCycle]:
+    def cycles(self, level: CycleLevel = "files") -> list[GraphCycle]:
         """Return the cycles of imports, or of calls."""
         ...
 

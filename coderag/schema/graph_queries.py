@@ -2,6 +2,7 @@
 
 from typing import Final, Literal
 
+from coderag.schema.engine import CodeGraphQueries
 from coderag.schema.graph import GraphNeighbour
 
 GraphQuery = Literal[
@@ -15,7 +16,7 @@ DEPTHLESS_QUERIES: Final[frozenset[GraphQuery]] = frozenset({"tests", "reference
 
 
 def query_graph(
-    graph: object,
+    graph: CodeGraphQueries,
     query: GraphQuery,
     name: str,
     depth: int | None = None,
@@ -25,7 +26,7 @@ def query_graph(
     """Return the result of a query about a name.
 
     Args:
-        graph: A `coderag.codegraph.graph.CodeGraph`, or a stand-in that follows edits or queries a service.
+        graph: The graph.
         query: The query.
         name: Name of a declaration or file.
         depth: Maximum number of steps; by default the query's own. Ignored by queries without a depth.

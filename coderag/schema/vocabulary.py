@@ -95,3 +95,6 @@ AnswerShape = Literal["explanation", "definition", "usages", "flow", "comparison
 
 ClaimStatus = Literal["verified", "unsupported", "uncited"]
 """``unsupported``: names or quotes are not in the cited lines; ``uncited``: it cites nothing."""
+
+CycleLevel = Literal["files", "symbols"]
+"""Level of cycles in a code graph: imports of files, or calls of functions."""

@@ -1,11 +1,12 @@
 """Code graph that is queried through the service. Imports nothing slow."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from coderag.errors import ServiceError
 from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
 from coderag.schema.graph_queries import GraphQuery, query_graph
+from coderag.schema.vocabulary import CycleLevel
 from coderag.service import reply_parsers
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class RemoteGraph:
             lambda engine: engine.graph.path(start, end, candidates=candidates),
         )
 
-    def cycles(self, level: Literal["files", "symbols"] = "files") -> list[GraphCycle]:
+    def cycles(self, level: CycleLevel = "files") -> list[GraphCycle]:
         """As `CodeGraph.cycles`."""
         return self._ask(
             lambda: reply_parsers.parse_cycles(self._fetch_results("cycles", {"level": level, "limit": _MAX_RESULTS})),

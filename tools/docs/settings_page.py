@@ -12,7 +12,6 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
-from coderag.config.environment import ENVIRONMENT_PREFIX
 from coderag.config.settings import Settings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
@@ -107,7 +106,7 @@ def _format_default(field: FieldInfo) -> str:
 def main() -> int:
     """Write the page; return the exit code."""
     PAGE.write_text(render_page(), encoding="utf-8")
-    print(f"wrote {PAGE.name}; variables begin with {ENVIRONMENT_PREFIX}")
+    print(f"wrote {PAGE.name}")
     return 0
 
 

@@ -8,7 +8,7 @@ from coderag.config.sections import MAX_RESULTS, MAX_TOKENS, MIN_TOKENS
 from coderag.question.question_text import MAX_QUERY_BYTES
 from coderag.schema.search import Filters
 from coderag.schema.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES, MAX_COUNTED_MATCHES
-from coderag.schema.vocabulary import ContextFormat, Kind, Role
+from coderag.schema.vocabulary import ContextFormat, CycleLevel, Kind, Role
 
 NO_NUL_PATTERN: Final = r"^[^\x00]*$"
 MAX_PATH_CHARS: Final = 4_096
@@ -259,9 +259,7 @@ class PathBody(RootBody):
 class CyclesBody(RootBody):
     """Level of the cycles to find."""
 
-    level: Literal["files", "symbols"] = Field(
-        "files", description="Cycles of files that import, or of symbols that call one another."
-    )
+    level: CycleLevel = Field("files", description="Cycles of files that import, or of symbols that call one another.")
     limit: Limit = _DEFAULT_LIMIT
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from coderag.codegraph.drawing import find_predecessors, is_outgoing
-from coderag.interfaces.cli.commands.graph.options import Level
-from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, CycleLevel
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def make_path_entries(steps: "Sequence[GraphNeighbour]") -> list[GraphEntry]:
     return [_make_neighbour_entry(step) for step in steps]
 
 
-def make_cycle_entries(level: Level, cycles: "Sequence[GraphCycle]") -> list[GraphEntry]:
+def make_cycle_entries(level: CycleLevel, cycles: "Sequence[GraphCycle]") -> list[GraphEntry]:
     """Return a heading for each cycle with one round trip nested in it."""
     return [
         GraphEntry(

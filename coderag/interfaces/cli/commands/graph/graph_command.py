@@ -7,10 +7,11 @@ from typing import Annotated, Final
 import typer
 
 from coderag.interfaces.cli.commands.graph.exchange import export, import_
-from coderag.interfaces.cli.commands.graph.options import GraphViewOptions, Level, NameArgument, take_view_options
+from coderag.interfaces.cli.commands.graph.options import GraphViewOptions, NameArgument, take_view_options
 from coderag.interfaces.cli.commands.graph.query_commands import QUERY_COMMANDS, QueryCommand
 from coderag.interfaces.cli.typer_ext.light_command import LightCommand
 from coderag.interfaces.cli.typer_ext.light_group import LightGroup, show_help_without_command
+from coderag.schema.vocabulary import CycleLevel
 
 DepthOption = Annotated[int, typer.Option("--depth", metavar="N", min=1, help="Steps to follow.")]
 StartArgument = Annotated[
@@ -18,7 +19,7 @@ StartArgument = Annotated[
 ]
 EndArgument = Annotated[str, typer.Argument(metavar="TO", help="End of the path, likewise.", show_default=False)]
 FileArgument = Annotated[str, typer.Argument(metavar="PATH", help="A file, relative to the root.", show_default=False)]
-LevelOption = Annotated[Level, typer.Option("--level", help="Cycles of imports, or of calls.")]
+LevelOption = Annotated[CycleLevel, typer.Option("--level", help="Cycles of imports, or of calls.")]
 KindOption = Annotated[
     str | None, typer.Option("--kind", "-k", metavar="KIND", help="Only this kind, such as class.", show_default=False)
 ]

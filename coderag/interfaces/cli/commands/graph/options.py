@@ -33,7 +33,6 @@ LimitOption = Annotated[
 ]
 
 Diagram = Literal["mermaid", "dot"]
-Level = Literal["files", "symbols"]
 
 
 @dataclass(frozen=True, slots=True)

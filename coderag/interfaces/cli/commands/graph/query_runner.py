@@ -19,11 +19,12 @@ from coderag.config.repository_root import find_root
 from coderag.errors import AmbiguousNameError, InvalidQueryError
 from coderag.interfaces.cli.commands.graph import entries
 from coderag.interfaces.cli.commands.graph.entry_printer import print_entries
-from coderag.interfaces.cli.commands.graph.options import GraphViewOptions, Level
+from coderag.interfaces.cli.commands.graph.options import GraphViewOptions
 from coderag.interfaces.cli.commands.graph.query_commands import QueryCommand
 from coderag.interfaces.cli.indexed_engine import ask_indexed, open_engine
 from coderag.interfaces.cli.output.report import MAX_LISTED
 from coderag.schema.graph_queries import query_graph
+from coderag.schema.vocabulary import CycleLevel
 
 if TYPE_CHECKING:
     from coderag.schema.engine import CodeGraphQueries, Engine
@@ -88,7 +89,7 @@ def show_path(start: str, end: str, view: GraphViewOptions) -> None:
     )
 
 
-def show_cycles(level: Level, view: GraphViewOptions) -> None:
+def show_cycles(level: CycleLevel, view: GraphViewOptions) -> None:
     """Show dependency cycles."""
     rag, results = _query_graph(lambda graph: graph.cycles(level), view)
     result_view = _ResultView(
