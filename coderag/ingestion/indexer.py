@@ -282,7 +282,7 @@ class Indexer:
         total = sum(candidate.size for candidate in changes.changed)
         max_job_bytes = min(_MAX_JOB_BYTES, max(_MIN_JOB_BYTES, total // max(1, _MIN_JOBS_PER_WORKER * n_workers)))
         jobs = (
-            ParseJob([FileTask(candidate, changes.get_indexed_hash(candidate.path)) for candidate in batch])
+            ParseJob([FileTask(candidate, changes.get_indexed(candidate.path)) for candidate in batch])
             for batch in split_batches(changes.changed, max_job_bytes)
         )
         if n_workers:

@@ -12,7 +12,7 @@ from coderag.ingestion import estimates
 from coderag.ingestion.cache_directory import resolve_cache_directory
 from coderag.ingestion.files.candidates import FileCandidate
 from coderag.ingestion.files.changes import Changes, find_changes
-from coderag.ingestion.files.file_text import read_regular_file
+from coderag.ingestion.files.regular_files import read_regular_file
 from coderag.ingestion.files.scanner import Scan, scan
 from coderag.ingestion.parsing.languages import LANGUAGES, PLAIN_TEXT, detect_language
 from coderag.ingestion.root_hash import compute_settings_fingerprint, get_settings_fingerprint
@@ -56,7 +56,7 @@ def plan_index(root: Path, settings: Settings, store: IndexStore, *, full: bool 
     reembedded = unchanged if base.reembed else []
     cached = _count_cached_texts(root, settings, store, reembedded)
     to_read = _sum_sizes(changes.changed)
-    changed = sum(bool(changes.get_indexed_hash(candidate.path)) for candidate in changes.changed)
+    changed = sum(changes.get_indexed(candidate.path) is not None for candidate in changes.changed)
     processes = count_workers(ingestion.workers)
     return IndexPlan(
         root=str(root),

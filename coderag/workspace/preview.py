@@ -13,7 +13,8 @@ from typing import Final
 from coderag.config.sections import MAX_RESULTS, IngestionSettings
 from coderag.engine.query_input import check_range
 from coderag.ingestion.files.candidates import FileCandidate
-from coderag.ingestion.files.file_text import FileText, read_file_text, read_regular_file
+from coderag.ingestion.files.file_text import FileText, read_file_text
+from coderag.ingestion.files.regular_files import read_regular_file
 from coderag.ingestion.files.roles import classify_role
 from coderag.ingestion.files.scanner import scan
 from coderag.ingestion.parsing.chunking import parse_file

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from coderag.errors import InvalidQueryError
-from coderag.ingestion.files.file_text import decode
+from coderag.ingestion.files.encodings import decode
 from coderag.ingestion.files.git_repository import find_repository, run_git
 
 _FIELD, _END = "\x1f", "\x1e"

@@ -131,3 +131,25 @@ def test_a_damaged_manifest_never_misleads(rag, root, tmp_path, damage):
     report = rag.index()
     assert (report.added, report.changed, report.removed, report.unchanged) == (1, 1, 1, 3)
     assert_right(rag, tmp_path)
+
+
+def test_edited_attributes_change_the_role_and_language_of_unchanged_files(rag, root, read, tmp_path):
+    (root / ".gitattributes").write_text("pkg/m1.py linguist-generated\npkg/m2.py linguist-language=Ruby\n")
+    report = rag.index()
+    assert (report.added, report.changed) == (1, 2)
+    rows = {record.path: (record.role, record.language) for record in rag._store.open().read_files()}
+    assert rows["pkg/m1.py"] == ("generated", "python")
+    assert rows["pkg/m2.py"] == ("source", "ruby")
+    assert_right(rag, tmp_path)
+    (root / ".gitattributes").unlink()
+    assert rag.index().changed == 2
+    assert_right(rag, tmp_path)
+    read.clear()
+    rag.index()
+    assert read == []
+
+
+def test_settings_of_the_index_are_no_part_of_it(rag, root):
+    (root / ".coderag.yaml").write_text("# zebra settings of the index\nproject: zebra\n")
+    rag.index()
+    assert all(record.path != ".coderag.yaml" for record in rag._store.open().read_files())

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from coderag.ingestion.files.file_text import decode
+from coderag.ingestion.files.encodings import decode
 from coderag.ingestion.files.roles import classify_role
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import detect_language

@@ -9,7 +9,8 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["coderag.ingestion", "coderag.text.notebooks"]):
-    from coderag.ingestion.files.file_text import decode, find_skip_reason
+    from coderag.ingestion.files.encodings import decode
+    from coderag.ingestion.files.skip_reasons import find_skip_reason
     from coderag.ingestion.parsing.chunking import parse_file
     from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
     from coderag.ingestion.parsing.parsed_file import place_file

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from coderag.ingestion.files.candidates import FileCandidate
 from coderag.ingestion.files.file_text import FileText, read_file_text
+from coderag.ingestion.files.git_attributes import ATTRIBUTES_FILE, GitAttributes
 from coderag.ingestion.files.scanner import Scan
 from coderag.schema.chunks import FileRecord
 from coderag.stores.manifest import Manifest
@@ -48,10 +49,10 @@ class Changes:
         sizes = ((candidate.size, self.previous_records.get(candidate.path)) for candidate in self.changed)
         return bool(self.removed) or any(previous is None or previous.size != size for size, previous in sizes)
 
-    def get_indexed_hash(self, path: str) -> str:
-        """Return the content hash of an indexed file; empty if it is not indexed."""
+    def get_indexed(self, path: str) -> FileRecord | None:
+        """Return the record of an indexed file; None if it is not indexed."""
         record = self.previous_records.get(path)
-        return record.hash if record and record.outcome == "indexed" else ""
+        return record if record and record.outcome == "indexed" else None
 
     def confirm(
         self, root: Path, max_file_bytes: int, *, include_generated: bool = True
@@ -64,12 +65,18 @@ class Changes:
             include_generated: Whether generated code is indexed.
         """
         added, changed, removed = [], [], list(self.removed)
+        attributes = GitAttributes(root)
         for candidate in self.changed:
             path = candidate.path
             content = read_file_text(
-                root, candidate, max_file_bytes=max_file_bytes, include_generated=include_generated
+                root,
+                candidate,
+                max_file_bytes=max_file_bytes,
+                include_generated=include_generated,
+                attributes=attributes.find(path),
             )
-            indexed_hash = self.get_indexed_hash(path)
+            indexed = self.get_indexed(path)
+            indexed_hash = indexed.hash if indexed else ""
             if isinstance(content, FileText) and not indexed_hash:
                 added.append(path)
             elif isinstance(content, FileText) and content.hash != indexed_hash:
@@ -89,12 +96,19 @@ def find_changes(scan: Scan, manifest: Manifest | None) -> Changes:
     if manifest is None:
         return Changes(changed=scan.candidates)
     changes = Changes(previous_records={record.path: record for record in manifest.records})
+    if _has_changed_attributes(scan, changes.previous_records, manifest.checked_ns):
+        changes.changed = scan.candidates
+        return _note_removed(changes, scan)
     for candidate in scan.candidates:
         record = changes.previous_records.get(candidate.path)
         if record is None or not _has_same_status(candidate, record) or needs_reading(record, manifest.checked_ns):
             changes.changed.append(candidate)
         else:
             changes.unchanged.append(record)
+    return _note_removed(changes, scan)
+
+
+def _note_removed(changes: Changes, scan: Scan) -> Changes:
     present_paths = {candidate.path for candidate in scan.candidates}
     changes.removed = [
         path
@@ -102,6 +116,22 @@ def find_changes(scan: Scan, manifest: Manifest | None) -> Changes:
         if previous_record.outcome == "indexed" and path not in present_paths
     ]
     return changes
+
+
+def _has_changed_attributes(scan: Scan, records: Mapping[str, FileRecord], checked_ns: int) -> bool:
+    """Return whether a file of attributes may have changed, so that the role or language of any file may have."""
+    present = {candidate.path: candidate for candidate in scan.candidates if _holds_attributes(candidate.path)}
+    recorded = {
+        path: record for path, record in records.items() if _holds_attributes(path) and record.outcome == "indexed"
+    }
+    return present.keys() != recorded.keys() or any(
+        not _has_same_status(candidate, recorded[path]) or needs_reading(recorded[path], checked_ns)
+        for path, candidate in present.items()
+    )
+
+
+def _holds_attributes(path: str) -> bool:
+    return path.rpartition("/")[2] == ATTRIBUTES_FILE
 
 
 def _has_same_status(file: FileCandidate, record: FileRecord) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from coderag.ingestion.files.file_text import read_regular_file
+from coderag.ingestion.files.regular_files import read_regular_file
 from coderag.system.git import run_git_command
 
 _logger = logging.getLogger(__name__)

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from coderag.errors import InvalidQueryError
-from coderag.ingestion.files.file_text import read_regular_file
 from coderag.ingestion.files.git_repository import find_repository, run_git
+from coderag.ingestion.files.regular_files import read_regular_file
 
 _MAX_COMPARED_BYTES = 100_000_000
 

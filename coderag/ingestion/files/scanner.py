@@ -15,12 +15,14 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
+from coderag.config.file_names import FILE_NAMES
 from coderag.config.repository_root import resolve_folder
 from coderag.errors import IngestionError
 from coderag.ingestion.files.candidates import FileCandidate
-from coderag.ingestion.files.file_text import MAX_FILE_BYTES, describe_os_error, explain_size_limit
+from coderag.ingestion.files.file_text import MAX_FILE_BYTES, explain_size_limit
 from coderag.ingestion.files.git_repository import GitRepository, run_git
 from coderag.ingestion.files.ignore import MARKERS, IgnoreRules
+from coderag.ingestion.files.regular_files import describe_os_error
 from coderag.ingestion.files.roles import classify_role
 from coderag.schema.chunks import FileRecord
 from coderag.schema.vocabulary import Outcome
@@ -33,9 +35,7 @@ def _split_words(text: str) -> frozenset[str]:
 _EXCLUDED_DIRECTORIES = _split_words(".git .hg .svn .coderag")
 
 
-_EXCLUDED_FILES = _split_words(
-    ".git .coderag.local.yaml"
-)  # a worktree's link to its repository; CodeRAG's file of secrets
+_EXCLUDED_FILES = frozenset({".git", *FILE_NAMES})  # a worktree's link to its repository; CodeRAG's own settings
 
 
 _EXCLUDED_REASON = "always left out"

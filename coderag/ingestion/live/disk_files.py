@@ -11,7 +11,7 @@ from typing import Final
 
 from coderag.ingestion.files.candidates import FileCandidate
 from coderag.ingestion.files.changes import needs_reading
-from coderag.ingestion.files.file_text import read_regular_file
+from coderag.ingestion.files.regular_files import read_regular_file
 from coderag.ingestion.files.scanner import make_candidate
 from coderag.schema.chunks import FileRecord
 

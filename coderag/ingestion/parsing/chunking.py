@@ -4,7 +4,7 @@ Only windows overlap (`strategies`). Symbols, calls and imports of the shared li
 
 `parse_file` is the entry point and does not need LlamaIndex. Limits are in tokens of llama-index-core's encoding. Texts whose
 estimate is within `token_counts.ESTIMATE_TOLERANCE` of ``max_tokens`` are counted exactly; ``min_tokens`` is compared with the
-estimate. Only a line that exceeds ``max_tokens`` by itself is split.
+estimate. Only a line that exceeds ``max_tokens`` by itself is split; parts of it that are data are left out, see `long_lines`.
 """
 
 from dataclasses import replace
@@ -17,6 +17,7 @@ from coderag.ingestion.parsing.declarations import Syntax, read_syntax
 from coderag.ingestion.parsing.embedded import lay_out_embedded
 from coderag.ingestion.parsing.facts import read_embedded_facts, read_facts
 from coderag.ingestion.parsing.languages import LANGUAGES, PLAIN_TEXT
+from coderag.ingestion.parsing.long_lines import LINE_DATA_NOTE, drop_line_data
 from coderag.ingestion.parsing.parsed_file import ParsedChunk, ParsedFile, SourceFile, build_chunk, extend_chunk
 from coderag.ingestion.parsing.regions import Region
 from coderag.ingestion.parsing.sections import DOCUMENT_LANGUAGES, lay_out_sections
@@ -77,7 +78,16 @@ def parse_file(  # noqa: PLR0913  # one parameter for each setting
             strategy=Strategy(strategy, max_tokens, min_tokens, window_tokens, window_overlap_tokens),
             timeout_s=timeout_s,
         )
-        return _cut_by_lines(file, f"{failure}; cut by lines", FileFacts(language)) if failure else _parse_file(file)
+        parsed = _cut_by_lines(file, f"{failure}; cut by lines", FileFacts(language)) if failure else _parse_file(file)
+        return _leave_out_line_data(parsed)
+
+
+def _leave_out_line_data(parsed: ParsedFile) -> ParsedFile:
+    chunks, dropped_chars = drop_line_data(parsed.chunks)
+    if not dropped_chars:
+        return parsed
+    note = f"{LINE_DATA_NOTE} ({dropped_chars:,} characters)"
+    return replace(parsed, chunks=chunks, note=f"{parsed.note}; {note}" if parsed.note else note)
 
 
 def _parse_file(file: SourceFile) -> ParsedFile:

@@ -78,13 +78,14 @@ def compute_chunk_id(repository: str, metadata: ChunkMetadata, *, first_byte_of_
 def compute_chunk_ids(repository: str, parsed: ParsedFile) -> list[str]:
     """Compute the id of each chunk of a file."""
     ids = []
-    line_start, ends_line = 0, True
+    line_start, open_line = 0, 0  # the line that the last chunk did not end
     for chunk in parsed.chunks:
-        start = chunk.metadata["start_byte"]
-        if ends_line:
-            line_start = start
-        ids.append(compute_chunk_id(repository, chunk.metadata, first_byte_of_line=None if ends_line else line_start))
-        ends_line = chunk.text.endswith("\n")
+        is_inside_line = chunk.metadata["start_line"] == open_line
+        if not is_inside_line:
+            line_start = chunk.metadata["start_byte"]
+        first_byte_of_line = line_start if is_inside_line else None
+        ids.append(compute_chunk_id(repository, chunk.metadata, first_byte_of_line=first_byte_of_line))
+        open_line = 0 if chunk.text.endswith("\n") else chunk.metadata["end_line"]
     return ids
 
 

@@ -13,9 +13,10 @@ import scipy.sparse as sp
 
 from coderag.ingestion.files.candidates import FileCandidate
 from coderag.ingestion.files.file_text import FileText, read_file_text
+from coderag.ingestion.files.git_attributes import GitAttributes
 from coderag.ingestion.files.roles import classify_role
 from coderag.ingestion.parsing.chunking import PARSE_TIMEOUT_S, parse_file
-from coderag.ingestion.parsing.languages import detect_language
+from coderag.ingestion.parsing.languages import detect_language, find_language
 from coderag.ingestion.parsing.parsed_file import ParsedFile, compute_chunk_ids, place_file
 from coderag.ingestion.parsing.stage_clock import stages
 from coderag.ingestion.parsing.summaries import summarize
@@ -67,12 +68,12 @@ class FileTask:
     """A file to index.
 
     Attributes:
-        known_hash: SHA-256 of the indexed content; an unchanged file is not parsed.
+        known: Record of the indexed file; it is not parsed again with the same content, role and language.
         failure: Failure of the previous treatment.
     """
 
     candidate: FileCandidate
-    known_hash: str = ""
+    known: FileRecord | None = None
     treatment: Treatment = "whole"
     failure: str = ""
 
@@ -135,6 +136,7 @@ class JobRunner:
         self._counter = TermCounter()
         self._terms_sent = 0
         self._cache = ContentCache(settings.cache, limit_bytes=0) if settings.cache else None
+        self._attributes = GitAttributes(settings.root)
 
     def run(self, job: ParseJob, announce: Callable[[int], None] = lambda _: None) -> JobResult:
         """Run a job.
@@ -143,6 +145,7 @@ class JobRunner:
             announce: Called before each file with its position, and once with -1 when all are parsed.
         """
         result = JobResult([], worker=self._worker)
+        self._attributes = GitAttributes(self._settings.root)  # read anew: a runner may live as long as a server
         with pause_gc():
             parsed: list[ParsedFile] = []
             for position, task in enumerate(job.files):
@@ -163,7 +166,7 @@ class JobRunner:
     def _process_file(self, task: FileTask, result: JobResult) -> ParsedFile | None:
         """Read and parse a file and record its outcome; return None if there is nothing to store."""
         record, source = self._read_file(task)
-        if source is None or record.hash == task.known_hash:
+        if source is None or _is_unchanged(record, task.known):
             result.records.append(record)
             if source is not None:
                 result.unchanged.add(record.path)
@@ -208,10 +211,18 @@ class JobRunner:
             return replace(record, reason=task.failure), None
         with stages.measure("read"):
             limit, generated = self._settings.max_file_bytes, self._settings.generated
-            source = read_file_text(self._settings.root, candidate, max_file_bytes=limit, include_generated=generated)
+            attributes = self._attributes.find(candidate.path)
+            source = read_file_text(
+                self._settings.root,
+                candidate,
+                max_file_bytes=limit,
+                include_generated=generated,
+                attributes=attributes,
+            )
             if not isinstance(source, FileText):
                 return replace(record, outcome=source.outcome, reason=source.reason, hash=source.hash), None
-            language = detect_language(candidate.path, source.text)
+            declared = find_language(attributes.language) if attributes.language else None
+            language = declared.name if declared else detect_language(candidate.path, source.text)
         record = replace(
             record, outcome="indexed", language=language, encoding=source.encoding, hash=source.hash, role=source.role
         )
@@ -259,3 +270,8 @@ class JobRunner:
             result.columns = build_chunk_table(
                 ids, [chunk.text for chunk in chunks], [chunk.metadata for chunk in chunks]
             )
+
+
+def _is_unchanged(record: FileRecord, known: FileRecord | None) -> bool:
+    """Return whether a file's chunks would be the indexed ones: with the same content, role and language."""
+    return known is not None and (record.hash, record.role, record.language) == (known.hash, known.role, known.language)

@@ -71,7 +71,7 @@ def _read_old_lines(root: Path, base: str, path: str) -> list[str] | None:
 
 
 def _read_new_lines(root: Path, path: str) -> list[str]:
-    from coderag.ingestion.files.file_text import read_regular_file  # noqa: PLC0415  # as above
+    from coderag.ingestion.files.regular_files import read_regular_file  # noqa: PLC0415  # as above
 
     try:
         data, _ = read_regular_file(root / path, _MAX_FILE_BYTES)

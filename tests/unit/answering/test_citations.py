@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from coderag.answering.citations import CitationChecker
 from coderag.answering.draft import CitedLines
-from coderag.ingestion.files.file_text import decode
+from coderag.ingestion.files.encodings import decode
 from coderag.schema.chunks import FileRecord
 
 TEXT = "import os\n\n\ndef first():\n    return 1\n\n\ndef second():\n    return 2\n"

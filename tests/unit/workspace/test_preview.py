@@ -2,7 +2,7 @@ import pytest
 
 from coderag.config.sections import IngestionSettings
 from coderag.errors import InvalidQueryError
-from coderag.ingestion.files.file_text import read_regular_file
+from coderag.ingestion.files.regular_files import read_regular_file
 from coderag.workspace.preview import find_preview_hits
 from coderag.workspace.preview_terms import parse_query_terms
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from coderag.ingestion.files import file_text
+from coderag.ingestion.files import encodings, file_text, regular_files
 from coderag.ingestion.files.candidates import FileCandidate
 from coderag.ingestion.files.file_text import FileText, SkippedFile, read_file_text
 
@@ -82,7 +82,7 @@ def test_big_endian_marks_are_understood(tmp_path: Path) -> None:
 def test_legacy_encodings_are_detected(tmp_path: Path, codec: str, text: str) -> None:
     result = read_text(tmp_path, text.encode(codec))
     assert result.text == text
-    assert result.encoding in file_text._LEGACY_ENCODINGS
+    assert result.encoding in encodings._LEGACY_ENCODINGS
 
 
 def test_utf8_file_with_one_latin1_line_keeps_both_readable(tmp_path: Path) -> None:
@@ -97,6 +97,48 @@ def test_encoding_is_detected_at_the_end_of_a_large_file(tmp_path: Path) -> None
     assert read_text(tmp_path, text.encode("shift_jis")).text == text
 
 
+@pytest.mark.parametrize(
+    ("name", "head", "codec"),
+    [
+        ("stock.py", "# -*- coding: euc-jp -*-\n# 在庫\n", "euc_jp"),
+        ("stock.py", "#!/usr/bin/env python\n# vim: set fileencoding=big5 :\n# 計\n", "big5"),
+        ("a.rb", "# encoding: Windows-1251\n# ИТОГ\n", "cp1251"),
+        ("a.xml", '<?xml version="1.0" encoding="koi8-r"?>\n<a>ИТОГ</a>\n', "koi8_r"),
+        ("a.html", '<html><head><meta charset="shift_jis">\n<title>在庫</title>\n', "shift_jis"),
+        ("a.css", '@charset "gb2312";\n.a::before { content: "价"; }\n', "gb2312"),
+        ("a.py", "# coding: iso-2022-jp\n# 在庫\n", "iso2022_jp"),
+    ],
+)
+def test_declared_encoding_decides(tmp_path: Path, name: str, head: str, codec: str) -> None:
+    assert read_text(tmp_path, head.encode(codec), name).text == head
+
+
+@pytest.mark.parametrize("declared", ["no-such-codec", "rot13", "utf-8", "ascii"])
+def test_wrong_declaration_is_no_obstacle(tmp_path: Path, declared: str) -> None:
+    result = read_text(tmp_path, f"# coding: {declared}\n# caf\xe9 ol\xe9\n".encode("cp1252"))
+    assert result.text.endswith("# café olé\n")
+
+
+@pytest.mark.parametrize(
+    ("codec", "comment"),
+    [
+        ("gb18030", "// 订单总价的计算方法\n"),
+        ("euc_jp", "// 在庫がありません\n"),
+        ("cp932", "// 在庫がありません\n"),
+        ("cp949", "// 주문 합계를 계산한다\n"),
+        ("big5", "// 計算訂單的總價\n"),
+    ],
+)
+def test_short_east_asian_comment_is_read(tmp_path: Path, codec: str, comment: str) -> None:
+    assert read_text(tmp_path, comment.encode(codec), "A.java").text == comment
+
+
+def test_pointer_of_large_file_storage_is_skipped(tmp_path: Path) -> None:
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'4d' * 32}\nsize 12345\n"
+    assert read_skip_reason(tmp_path, pointer, "weights.py") == "pointer of Git LFS"
+    assert read_skip_reason(tmp_path, f'POINTER = """{pointer}"""\n', "pointer.py") == ""
+
+
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-32-le"])
 def test_lone_surrogates_never_reach_the_text(tmp_path: Path, codec: str) -> None:
     data = "\ufeffab\ud800cd".encode(codec, "surrogatepass")
@@ -109,15 +151,15 @@ def test_surrogates_written_as_utf8_never_reach_the_text(tmp_path: Path) -> None
 
 def test_large_legacy_file_is_detected_from_a_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
-    choose = file_text._choose_encoding
-    monkeypatch.setattr(file_text, "_choose_encoding", lambda sample: sizes.append(len(sample)) or choose(sample))
+    choose = encodings._choose_encoding
+    monkeypatch.setattr(encodings, "_choose_encoding", lambda sample: sizes.append(len(sample)) or choose(sample))
     text = "# これは日本語のコメントです。\n" * 20_000
     assert read_text(tmp_path, text.encode("shift_jis")).text == text
-    assert sizes[0] < 2 * file_text._SAMPLE_BYTES
+    assert sizes[0] < 2 * encodings._SAMPLE_BYTES
 
 
 def test_no_plausible_encoding_means_latin1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_text, "_LEGACY_ENCODINGS", ["euc_jp"])
+    monkeypatch.setattr(encodings, "_LEGACY_ENCODINGS", ["euc_jp"])
     result = read_text(tmp_path, b"# caf\xe9\n")
     assert (result.text, result.encoding) == ("# café\n", "latin-1")
 
@@ -125,7 +167,7 @@ def test_no_plausible_encoding_means_latin1(tmp_path: Path, monkeypatch: pytest.
 def test_bytes_that_the_detected_encoding_lacks_are_read_as_latin1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_text, "_detect_encoding", lambda lines: "euc_jp")
+    monkeypatch.setattr(encodings, "_detect_encoding", lambda lines: "euc_jp")
     assert read_text(tmp_path, b"# caf\xe9\n").text == "# café\n"
 
 
@@ -221,8 +263,6 @@ DATA = base64.b64encode(random.Random(2).randbytes(30_000)).decode()
         ("a.js", MINIFIED_LINE),
         ("a.js", "/*\n * licence\n */\n" * 5 + MINIFIED_LINE),
         ("a.css", ".a{color:red;margin:0}.b{color:blue}" * 100),
-        ("a.py", f"X = '{DATA}'\n"),
-        ("a.json", '{"a":[' + "1," * 10_000 + "1]}"),
     ],
 )
 def test_minified_files_are_skipped(tmp_path: Path, name: str, text: str) -> None:
@@ -233,12 +273,15 @@ def test_minified_files_are_skipped(tmp_path: Path, name: str, text: str) -> Non
     ("name", "text"),
     [
         ("a.py", "def f():\n    return 1\n" * 10 + f"X = '{DATA}'\n"),
+        ("font.ts", f"export const fontUrl = '{DATA}';\n"),
+        ("seed.sql", "INSERT INTO users VALUES " + "(1,'a')," * 5_000 + "(2,'b');\n"),
+        ("a.json", '{"a":[' + "1," * 10_000 + "1]}"),
         ("a.js", "const a = 1;\n" * 10 + f"const wasm = '{DATA}';\n"),
         ("a.js", "function f() { return 1; }\n" * 1_000 + MINIFIED_LINE),
         ("a.js", ""),
         ("a.md", "A paragraph on one line. " * 400),
     ],
-    ids=["long data", "long data in JavaScript", "mostly normal", "empty", "prose"],
+    ids=["long data", "only data", "rows", "numbers", "long data in JavaScript", "mostly normal", "empty", "prose"],
 )
 def test_a_long_line_alone_does_not_make_a_file_minified(tmp_path: Path, name: str, text: str) -> None:
     assert read_skip_reason(tmp_path, text, name) == ""
@@ -254,7 +297,7 @@ def test_file_that_grew_over_the_limit_is_skipped(tmp_path: Path) -> None:
 def test_file_that_grows_during_reading_is_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.py").write_bytes(b"x = 1\n" * 10)
     earlier = os.stat_result([*list((tmp_path / "a.py").stat())[:6], 12, 0, 0, 0])
-    monkeypatch.setattr(file_text.os, "fstat", lambda descriptor: earlier)
+    monkeypatch.setattr(regular_files.os, "fstat", lambda descriptor: earlier)
     assert text_of_existing(tmp_path).text == "x = 1\n" * 10
 
 
@@ -281,14 +324,14 @@ def test_unreadable_file_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     def refuse(path: Path, flags: int) -> int:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(file_text.os, "open", refuse)  # chmod does not stop root
+    monkeypatch.setattr(regular_files.os, "open", refuse)  # chmod does not stop root
     assert read(tmp_path, b"x") == SkippedFile("failed", "permission denied", "", 1, 0)
 
 
 @pytest.mark.parametrize("native", [True, False], ids=["O_NOFOLLOW", "as on Windows"])
 def test_link_in_place_of_a_file_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, native: bool) -> None:
     if not native:
-        monkeypatch.setattr(file_text, "_NO_FOLLOW", 0)
+        monkeypatch.setattr(regular_files, "_NO_FOLLOW", 0)
     (tmp_path / "secret").write_text("secret")
     (tmp_path / "a.py").symlink_to(tmp_path / "secret")
     result = read_file_text(tmp_path, FileCandidate("a.py", 6, 0, 0))
@@ -322,7 +365,7 @@ def test_changed_file_is_read_in_its_current_state(tmp_path: Path, data: bytes) 
 def test_file_that_shrinks_during_reading_is_truncated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.py").write_bytes(b"x = 1\n")
     earlier = os.stat_result([*list((tmp_path / "a.py").stat())[:6], 6_000, 0, 0, 0])
-    monkeypatch.setattr(file_text.os, "fstat", lambda descriptor: earlier)
+    monkeypatch.setattr(regular_files.os, "fstat", lambda descriptor: earlier)
     result = text_of_existing(tmp_path)
     assert (result.text, result.size) == ("x = 1\n", 6)
 
@@ -332,7 +375,7 @@ def test_file_that_grows_over_the_limit_during_reading_is_skipped(
 ) -> None:
     (tmp_path / "a.py").write_bytes(b"x" * 200)
     earlier = os.stat_result([*list((tmp_path / "a.py").stat())[:6], 50, 0, 0, 0])
-    monkeypatch.setattr(file_text.os, "fstat", lambda descriptor: earlier)
+    monkeypatch.setattr(regular_files.os, "fstat", lambda descriptor: earlier)
     result = read_file_text(tmp_path, FileCandidate("a.py", 50, 0, 0), max_file_bytes=100)
     assert isinstance(result, SkippedFile)
     assert result.reason == "larger than 100 bytes"
@@ -371,7 +414,7 @@ def test_disk_error_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error
 def test_large_file_is_read_up_to_the_limit(tmp_path: Path) -> None:
     with (tmp_path / "a.py").open("wb") as file:
         file.truncate(50_000_000)
-    data, status = file_text.read_regular_file(tmp_path / "a.py", 1_000)
+    data, status = regular_files.read_regular_file(tmp_path / "a.py", 1_000)
     assert (len(data), status.st_size) == (1_001, 50_000_000)
 
 

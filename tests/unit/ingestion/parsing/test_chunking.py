@@ -1,4 +1,6 @@
+import base64
 import gc
+import random
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,8 @@ from coderag.ingestion.parsing.chunking import MAX_TOKENS, parse_file
 from coderag.ingestion.parsing.declaration_records import Declaration
 from coderag.ingestion.parsing.facts import _FactReader
 from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
-from coderag.ingestion.parsing.parsed_file import compute_chunk_id, derive_module_name
+from coderag.ingestion.parsing.long_lines import LINE_DATA_NOTE, MAX_LINE_CHUNKS
+from coderag.ingestion.parsing.parsed_file import compute_chunk_id, compute_chunk_ids, derive_module_name
 from coderag.schema.chunks import ChunkMetadata
 from coderag.text.notebooks import to_readable_text
 from coderag.text.token_counts import ESTIMATE_TOLERANCE, count_tokens, estimate_tokens, is_over_limit
@@ -42,7 +45,9 @@ def check_cover(text, language, **limits):
     for chunk in parsed.chunks:
         metadata = chunk.metadata
         assert set(metadata) == set(ChunkMetadata.__annotations__)
-        assert metadata["start_byte"] == position
+        if metadata["start_byte"] != position:  # behind data of a long line
+            assert LINE_DATA_NOTE in parsed.note
+            assert data.find(b"\n", position, metadata["start_byte"]) in (-1, metadata["start_byte"] - 1)
         position = metadata["end_byte"]
         assert data[metadata["start_byte"] : position].decode("utf-8", "surrogatepass") == chunk.text
         assert metadata["start_line"] == data.count(b"\n", 0, metadata["start_byte"]) + 1
@@ -53,8 +58,8 @@ def check_cover(text, language, **limits):
         for symbol in metadata["symbols"]:
             assert 1 <= symbol["start_line"] <= symbol["end_line"] <= data.count(b"\n") + 1
             assert metadata["start_line"] <= symbol["start_line"] <= metadata["end_line"]
-    assert position == len(data)
-    assert "".join(chunk.text for chunk in parsed.chunks) == text
+    assert position == len(data) or LINE_DATA_NOTE in parsed.note
+    assert LINE_DATA_NOTE in parsed.note or "".join(chunk.text for chunk in parsed.chunks) == text
     return parsed
 
 
@@ -103,10 +108,41 @@ def test_an_empty_file_is_one_chunk(language, text):
 
 
 @pytest.mark.parametrize("language", ["javascript", "json", "text", "markdown", "scala"])
-def test_megabyte_line_is_split(language):
-    parsed = check_cover("x = [" + "1234, " * 170_000 + "]\n", language)
-    assert len(parsed.chunks) > 100
+def test_megabyte_line_is_split_up_to_a_limit(language):
+    parsed = check_cover("x = [" + "'word', " * 130_000 + "]\n", language)
+    assert len(parsed.chunks) == MAX_LINE_CHUNKS
     assert len({compute_chunk_id("", c.metadata, first_byte_of_line=0) for c in parsed.chunks}) == len(parsed.chunks)
+
+
+BASE64 = base64.b64encode(random.Random(3).randbytes(30_000)).decode()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [BASE64, "M0 0 L1.5 -2.25 " * 3_000, "0x1f, 0xE2, " * 3_000, "1234, " * 6_000, "00ff17" * 6_000],
+    ids=["base64", "coordinates", "hexadecimal numbers", "numbers", "hexadecimal digits"],
+)
+@pytest.mark.parametrize("language", ["python", "javascript", "text", "xml", "json", "sql"])
+def test_data_of_a_long_line_is_left_out_but_for_its_beginning(language, data):
+    parsed = check_cover(f"first_name = 1\nfont_url = '{data}'\nlast_name = 2\n", language)
+    text = "".join(chunk.text for chunk in parsed.chunks)
+    assert all(name in text for name in ("first_name", "font_url", "last_name"))
+    assert len(text) < 6_000
+    assert len(set(compute_chunk_ids("", parsed))) == len(parsed.chunks)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "INSERT INTO people VALUES " + "(1, 'Ada Lovelace'), " * 500,
+        "これは長い行です。" * 800,
+        "a paragraph on one line. " * 500,
+    ],
+    ids=["rows", "Japanese", "prose"],
+)
+def test_words_of_a_long_line_are_not_left_out(line):
+    parsed = check_cover(f"{line}\n", "text")
+    assert parsed.note == ""
 
 
 def test_carriage_returns_and_form_feeds_do_not_end_lines():

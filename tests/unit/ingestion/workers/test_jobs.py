@@ -75,10 +75,10 @@ def test_job_without_chunks_has_no_columns(bench):
 
 
 def test_file_with_unchanged_content_is_not_parsed(bench, parsed):
-    hashes = {record.path: record.hash for record in bench.run().records}
+    records = {record.path: record for record in bench.run().records}
     parsed.clear()
     bench.write("b.py", "x = 1\n")
-    result = bench.run([FileTask(candidate, hashes[candidate.path]) for candidate in scan(bench.root).candidates])
+    result = bench.run([FileTask(candidate, records[candidate.path]) for candidate in scan(bench.root).candidates])
     assert result.unchanged == {"a.py"}
     assert parsed == ["x = 1\n"]
     assert result.columns["path"].to_pylist() == ["b.py"]
