@@ -1,6 +1,6 @@
 """Embedded chunks: the batch of whole files that indexing hands to the store."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,11 @@ class EmbeddedChunks:
     terms: Sequence[str]
     paths: Sequence[str]
     vectors: BatchVectors
+
+    def iterate_paths_without_vector(self) -> Iterator[str]:
+        """Yield the path of each chunk whose vector is zeros, in order."""
+        for row in np.flatnonzero(~self.vectors.chunks.any(axis=1)).tolist():
+            yield self.columns["path"][row].as_py()
 
 
 class LazyTexts(Sequence[str]):

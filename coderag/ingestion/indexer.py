@@ -239,6 +239,8 @@ class Indexer:
             writer.add(chunks.columns, chunks.vectors.chunks, chunks.counts, chunks.terms)
         if self._sentences.is_available:
             self._overviews.renew_files(chunks.columns, self._sentences)
+        if isinstance(self._model, ProviderDense):
+            self._files.note_missing_vectors(chunks.iterate_paths_without_vector())
         for path, *vectors in zip(chunks.paths, chunks.vectors.files, chunks.vectors.paths, strict=True):
             self._vectors[path] = vectors[0], vectors[1]
         self._embedded += len(chunks.columns)

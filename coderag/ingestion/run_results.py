@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -62,6 +62,14 @@ class FileOutcomes:
             elif record.outcome == "indexed":
                 self._added.append(record)
         return outdated
+
+    def note_missing_vectors(self, paths: Iterable[str]) -> None:
+        """Note chunks that have no vector, given the path of each."""
+        for path, count in Counter(paths).items():
+            record = self._records[path]
+            chunks = "1 chunk has" if count == 1 else f"{count:,} chunks have"
+            note = f"{chunks} no vector: the embedding model rejects the text"
+            self._records[path] = replace(record, note=f"{record.note}; {note}" if record.note else note)
 
     def build_report(
         self, generation: int, times: "StageTimes", *, edges: int, embedded: int, reembedded: str

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from threading import Event
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from coderag.text.token_counts import estimate_tokens
 FloatArray = NDArray[np.float32]
 Vectors = Sequence[Sequence[float]]
 Positions = list[int]
+
+PROBE_TEXT: Final = "dimension"
+"""A text that every embedding model can embed."""
 
 _TOKEN_LIMIT_SHARE = 0.7
 """Of a request's limit: tokens are estimated, and other tokenizers count up to 1.2 times as many."""
@@ -90,8 +94,8 @@ class BatchedEmbedding(ABC):
     @property
     def dimension(self) -> int:
         """Number of components of a vector; requested from the model unless it has embedded something."""
-        if not self._dimension:
-            self._check_vectors(self._embed_batch(["dimension"], Event()), 1)
+        if not self._dimension and not self._check_vectors(self._embed_batch([PROBE_TEXT], Event()), 1).any():
+            raise self._build_unusable_error("a vector of zeros")
         return self._dimension
 
     def embed_requests(self, texts: Sequence[str]) -> Iterator[tuple[Positions, FloatArray]]:
@@ -101,7 +105,7 @@ class BatchedEmbedding(ABC):
 
         Yields:
             Positions of texts and their vectors, not normalized: float32, shape (len(positions), dimension); zeros for a
-                blank text. Each text occurs once in all parts.
+                blank text, and for one that a remote model rejects. Each text occurs once in all parts.
 
         Raises:
             ModelError: The model failed, or a reply does not have one vector per text, all of one dimension.
@@ -123,7 +127,10 @@ class BatchedEmbedding(ABC):
         """
         if not query.strip():
             return np.zeros(self.dimension, np.float32)
-        return self._check_vectors([self._embed_query(query)], 1).reshape(-1)
+        vector = self._check_vectors([self._embed_query(query)], 1).reshape(-1)
+        if not vector.any():
+            raise self._build_unusable_error("a vector of zeros")
+        return vector
 
     def _run_requests(self, texts: Sequence[str]) -> Iterator[tuple[Positions, Vectors]]:
         """Yield the positions and vectors of each request."""

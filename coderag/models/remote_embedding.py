@@ -1,12 +1,18 @@
-"""Embedding model on a server: prefixes, retries, and texts that the server finds too long."""
+"""Embedding model on a server: prefixes, retries, and texts that the server finds too long or cannot embed.
+
+A server may fail on one text: with an error for the whole request, or with a vector of zeros or NaN. If it embeds another
+text, the request is halved until the text stands alone; its vector is then zeros, and all others have theirs.
+"""
 
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import isfinite
 from threading import Event
 from typing import TYPE_CHECKING
 
 from coderag.models.batched_embedding import (
+    PROBE_TEXT,
     BatchedEmbedding,
     ModelIdentity,
     RequestLimits,
@@ -15,7 +21,7 @@ from coderag.models.batched_embedding import (
     to_valid_unicode,
 )
 from coderag.models.prefixes import Prefixes
-from coderag.models.remote_errors import Remote, RetryPolicy, find_fault, translate_remote_errors
+from coderag.models.remote_errors import Remote, RequestFault, RetryPolicy, find_fault, translate_remote_errors
 from coderag.models.text_window import TextWindow
 
 if TYPE_CHECKING:
@@ -23,6 +29,8 @@ if TYPE_CHECKING:
 
 _INDEXING_POLICY = RetryPolicy(busy_attempts=8)  # about 90 s: rate limits are mostly per minute
 _SEARCH_POLICY = RetryPolicy()
+_ISOLATING_POLICY = RetryPolicy(attempts=1, busy_attempts=8)  # the server has failed on the texts already
+_MIN_CONCLUSIVE_TEXTS = 4  # if a model rejects all of so many texts, it is at fault
 _MIN_CUT_CHARS = 32  # a server that rejects less rejects something else
 
 
@@ -64,7 +72,21 @@ class RemoteEmbedding(BatchedEmbedding):
     def _embed_batch(self, texts: Sequence[str], stopped: Event) -> Vectors:
         sent = [self.prepare_text(text) for text in texts]
         with translate_remote_errors(self._remote):
-            return self._send(sent, stopped)
+            vectors = self._send(sent, stopped)
+            if sent != [self.prepare_text(PROBE_TEXT)] and len(vectors) == len(sent):
+                vectors = [
+                    self._replace_unusable(text, vector, stopped, alone=len(sent) == 1)
+                    for text, vector in zip(sent, vectors, strict=True)
+                ]
+                if len(sent) >= _MIN_CONCLUSIVE_TEXTS and all(map(_is_unusable, vectors)):
+                    raise self._build_unusable_error("only vectors of zeros or NaN")
+            return vectors
+
+    def _replace_unusable(self, text: str, vector: Sequence[float], stopped: Event, *, alone: bool) -> Sequence[float]:
+        """Return the vector of a text; request an unusable one without the other texts, which may be the cause."""
+        if _is_unusable(vector) and not alone:
+            [vector] = self._send([text], stopped, _ISOLATING_POLICY)
+        return [0.0] * len(vector) if _is_unusable(vector) else vector
 
     def _embed_query(self, query: str) -> Sequence[float]:
         sent = self._window.cut(self._prefixes.query + to_valid_unicode(query))
@@ -74,8 +96,11 @@ class RemoteEmbedding(BatchedEmbedding):
     def _describe_source(self) -> str:
         return f"{self._remote.provider} at {self._remote.address}"
 
-    def _send(self, sent: list[str], stopped: Event) -> Vectors:
-        """Request the vectors of texts; too many are halved, and a single long text is truncated to half."""
+    def _send(self, sent: list[str], stopped: Event, policy: RetryPolicy = _INDEXING_POLICY) -> Vectors:
+        """Request the vectors of texts.
+
+        Too many are halved, and a single long text is truncated to half. A text that fails by itself has a vector of zeros.
+        """
 
         def request() -> Vectors:
             if stopped.is_set():
@@ -83,15 +108,36 @@ class RemoteEmbedding(BatchedEmbedding):
             return self._model.get_text_embedding_batch(sent)
 
         try:
-            return _INDEXING_POLICY.call(request, self._sleep)
+            return policy.call(request, self._sleep)
         except Exception as error:
-            if not _is_too_long(error) or (len(sent) == 1 and _is_short(sent[0], self._prefixes.text)):
+            failure, fault = error, find_fault(error)
+            if fault is None or not self._can_send_less(sent, fault):
                 raise
         # Outside the handler: exceptions from here on must not be chained to the rejection.
-        if len(sent) == 1:
+        if len(sent) == 1 and fault.is_too_long:
             return self._send([_cut_in_half(sent[0], self._prefixes.text)], stopped)
-        half = len(sent) // 2
-        return [*self._send(sent[:half], stopped), *self._send(sent[half:], stopped)]
+        if len(sent) == 1:
+            return [[0.0] * self.dimension]
+        half, policy = len(sent) // 2, policy if fault.is_too_long else _ISOLATING_POLICY
+        vectors = [*self._send(sent[:half], stopped, policy), *self._send(sent[half:], stopped, policy)]
+        if len(sent) >= _MIN_CONCLUSIVE_TEXTS and all(map(_is_unusable, vectors)):
+            raise failure
+        return vectors
+
+    def _can_send_less(self, sent: Sequence[str], fault: RequestFault) -> bool:
+        """Return whether fewer or shorter texts may succeed after a fault."""
+        if fault.is_too_long:
+            return len(sent) > 1 or not _is_short(sent[0], self._prefixes.text)
+        return fault.is_about_text and sent != [self.prepare_text(PROBE_TEXT)] and self._can_embed_another()
+
+    def _can_embed_another(self) -> bool:
+        """Return whether the server embeds a text that every model can, so that its failure is about other texts."""
+        try:
+            request = partial(self._model.get_text_embedding_batch, [self.prepare_text(PROBE_TEXT)])
+            vectors = _ISOLATING_POLICY.call(request, self._sleep)
+        except Exception:  # noqa: BLE001  # the first failure is reported
+            return False
+        return len(vectors) == 1 and not _is_unusable(vectors[0])
 
     def _send_query(self, sent: str) -> Sequence[float]:
         try:
@@ -100,6 +146,14 @@ class RemoteEmbedding(BatchedEmbedding):
             if not _is_too_long(error) or _is_short(sent, self._prefixes.query):
                 raise
         return self._send_query(_cut_in_half(sent, self._prefixes.query))
+
+
+def _is_unusable(vector: Sequence[float]) -> bool:
+    """Return whether a vector says nothing: zeros only, or components that are not finite numbers."""
+    try:
+        return len(vector) > 0 and not (any(vector) and all(map(isfinite, vector)))
+    except TypeError:  # no numbers: the validation of the reply names the problem
+        return False
 
 
 def _is_too_long(error: Exception) -> bool:

@@ -92,6 +92,11 @@ class RequestFault:
         """Return whether the server rejects a text, or the texts of a request together, for their length."""
         return self.status == 413 or (self.status in {400, 422, 500} and bool(_TOO_LONG.search(self.detail)))
 
+    @property
+    def is_about_text(self) -> bool:
+        """Return whether a text of the request may be the cause, so that another text may succeed."""
+        return self.status in {400, 422, 500}
+
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:

@@ -120,9 +120,9 @@ def _note_removed(changes: Changes, scan: Scan) -> Changes:
 
 def _has_changed_attributes(scan: Scan, records: Mapping[str, FileRecord], checked_ns: int) -> bool:
     """Return whether a file of attributes may have changed, so that the role or language of any file may have."""
-    present = {candidate.path: candidate for candidate in scan.candidates if _holds_attributes(candidate.path)}
+    present = {candidate.path: candidate for candidate in scan.candidates if _is_attributes_file(candidate.path)}
     recorded = {
-        path: record for path, record in records.items() if _holds_attributes(path) and record.outcome == "indexed"
+        path: record for path, record in records.items() if _is_attributes_file(path) and record.outcome == "indexed"
     }
     return present.keys() != recorded.keys() or any(
         not _has_same_status(candidate, recorded[path]) or needs_reading(recorded[path], checked_ns)
@@ -130,7 +130,7 @@ def _has_changed_attributes(scan: Scan, records: Mapping[str, FileRecord], check
     )
 
 
-def _holds_attributes(path: str) -> bool:
+def _is_attributes_file(path: str) -> bool:
     return path.rpartition("/")[2] == ATTRIBUTES_FILE
 
 

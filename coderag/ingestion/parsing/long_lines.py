@@ -22,7 +22,7 @@ _MIN_WORD_SHARE = 0.2
 
 def drop_line_data(chunks: Sequence[ParsedChunk]) -> tuple[list[ParsedChunk], int]:
     """Drop the chunks that lie within a line and are data; return the others, and the number of dropped characters."""
-    kept: list[ParsedChunk] = []
+    remaining: list[ParsedChunk] = []
     dropped_chars = line = n_parts = 0
     ends_line = True
     for chunk in chunks:
@@ -36,8 +36,8 @@ def drop_line_data(chunks: Sequence[ParsedChunk]) -> tuple[list[ParsedChunk], in
         ):
             dropped_chars += len(chunk.text)
         else:
-            kept.append(chunk)
-    return kept, dropped_chars
+            remaining.append(chunk)
+    return remaining, dropped_chars
 
 
 def _is_data(text: str) -> bool:

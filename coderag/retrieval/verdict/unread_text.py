@@ -34,7 +34,7 @@ def find_files_with_names(root: Path, records: Iterable[FileRecord], names: Sequ
     pattern, deadline, budget = re.compile(b"|".join(words)), time.monotonic() + MAX_READ_SECONDS, MAX_READ_BYTES
     matching = []
     for record in records:
-        if not _lacks_text(record) or record.size > budget or time.monotonic() > deadline:
+        if not _has_unindexed_text(record) or record.size > budget or time.monotonic() > deadline:
             continue
         budget -= record.size
         try:
@@ -46,7 +46,7 @@ def find_files_with_names(root: Path, records: Iterable[FileRecord], names: Sequ
     return matching
 
 
-def _lacks_text(record: FileRecord) -> bool:
+def _has_unindexed_text(record: FileRecord) -> bool:
     """Return whether text of a file is not in the index."""
     if record.outcome == "indexed":
         return LINE_DATA_NOTE in record.note

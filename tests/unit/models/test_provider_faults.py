@@ -247,11 +247,76 @@ def test_batch_with_too_many_texts_is_split(case):
     assert embedded(case.model(), texts).any(axis=1).all()
 
 
-def test_other_rejection_does_not_split_a_request(case):
-    case.server.next(Reply({"error": "no such parameter"}, 400))
+def test_rejection_of_any_text_does_not_split_a_request(case):
+    refusing(case, lambda texts: True, "no such parameter")
     with pytest.raises(ModelError, match="no such parameter"):
         embedded(case.model(), ["a", "b", "c"])
-    assert len(case.server.requests) == 1
+    assert len(case.server.requests) == 2  # and one with a text that every model embeds
+
+
+# --- texts that a model cannot embed
+
+
+def poison(case, answer):
+    """Have the server answer requests with a poisonous text by ``answer(texts, vectors)``, a reply."""
+    respond = case.server.respond
+
+    def answer_poison(request):
+        reply, texts = respond(request), request.body["input"]
+        return answer(texts) if any("poison" in text for text in texts) else reply
+
+    case.server.respond = answer_poison
+
+
+def answer_with(case, component):
+    """Return an answer with vectors of one component for poisonous texts, and proper ones for others."""
+
+    def answer(texts):
+        return case.reply([[component] * 64 if "poison" in text else bag_of_words(text, 64) for text in texts])
+
+    return answer
+
+
+@pytest.mark.parametrize("number", [1, 2, 33])
+@pytest.mark.parametrize("status", [400, 422, 500])
+def test_text_that_fails_a_request_stands_alone_without_a_vector(case, status, number):
+    poison(case, lambda texts: Reply({"error": "json: unsupported value: NaN"}, status))
+    texts = [f"text {position}" for position in range(number)]
+    texts[number // 2] = "some poison"
+    vectors = embedded(case.model(), texts)
+    assert vectors.any(axis=1).tolist() == ["poison" not in text for text in texts]
+    assert len(case.waits) <= 2
+
+
+@pytest.mark.parametrize("component", [0.0, float("nan")])
+def test_unusable_vector_of_a_text_is_left_out(case, component):
+    poison(case, answer_with(case, component))
+    vectors = embedded(case.model(), ["a", "poison", "b", "more poison", "c"])
+    assert vectors.any(axis=1).tolist() == [True, False, True, False, True]
+
+
+def test_text_that_spoils_the_vectors_of_its_request_is_isolated(case):
+    poison(case, lambda texts: case.reply([[float("nan")] * 64 for _ in texts]))
+    vectors = embedded(case.model(), ["a", "poison", "b"])
+    assert vectors.any(axis=1).tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_model_that_rejects_all_texts_of_a_request_is_at_fault(case, status):
+    poison(case, lambda texts: Reply({"error": "no"}, status))
+    with pytest.raises(ModelError, match=f"status {status}"):
+        embedded(case.model(), ["poison"] * 5)
+
+
+@pytest.mark.parametrize("component", [0.0, float("nan")])
+def test_model_without_usable_vectors_is_refused(case, component):
+    case.server.respond = lambda request: case.reply([[component] * 64 for _ in request.body["input"]])
+    with pytest.raises(ModelError, match=r"vectors? of zeros|not finite numbers"):
+        _ = case.model().info
+    with pytest.raises(ModelError, match=r"vectors? of zeros|not finite numbers"):
+        embedded(case.model(), ["a", "b", "c", "d"])
+    with pytest.raises(ModelError, match=r"vectors? of zeros|not finite numbers"):
+        case.model().embed_query("login", [])
 
 
 # --- what was embedded before a fault
@@ -260,9 +325,9 @@ def test_other_rejection_does_not_split_a_request(case):
 def test_vectors_before_a_failed_request_are_yielded(case):
     model = case.model(batch_size=1)._model
     answers = [case.reply([bag_of_words("a", 64)])] * 2
-    case.server.next(*answers, Reply({"error": "no"}, 400))
+    case.server.next(*answers, Reply({"error": "no"}, 403))
     parts = []
-    with pytest.raises(ModelError, match="status 400"):
+    with pytest.raises(ModelError, match="status 403"):
         parts.extend(model.embed_requests(["a", "b", "c", "d"]))  # extend keeps what came before the error
     assert [positions for positions, _ in parts] == [[0], [1]]
     assert len(case.server.requests) == 3
@@ -279,13 +344,13 @@ def test_failure_stops_concurrent_requests_and_keeps_their_results(case):
             number = next(order)
         if number == 1:
             failed.set()
-            return Reply({"error": "no"}, 400)
+            return Reply({"error": "no"}, 403)
         failed.wait(5)
         return answer(request)
 
     case.server.respond = respond
     parts = []
-    with pytest.raises(ModelError, match="status 400"):
+    with pytest.raises(ModelError, match="status 403"):
         parts.extend(model.embed_requests([f"text {number}" for number in range(30)]))
     assert 2 <= len(parts) < 10
     assert all(vectors.shape == (1, 64) for _, vectors in parts)
