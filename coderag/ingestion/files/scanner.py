@@ -121,8 +121,12 @@ def _reject_unsafe_root(root: Path) -> None:
         raise IngestionError(
             f"{root}: the root of the file system is never indexed", hint="Specify a repository below it."
         )
-    if _find_home().is_relative_to(root):
+    home = _find_home()
+    if root == home:
         raise IngestionError(f"{root}: the home directory is never indexed", hint="Specify a repository below it.")
+    if home.is_relative_to(root):
+        message = f"{root}: never indexed, as the home directory {home} is in it"
+        raise IngestionError(message, hint="Specify a repository, or a folder without the home directory.")
     if (root / "HEAD").is_file() and (root / "objects").is_dir() and (root / "refs").is_dir():
         raise IngestionError(
             f"{root}: a git directory, not a working tree", hint="Specify a directory with checked-out files."

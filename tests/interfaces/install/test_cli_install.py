@@ -224,6 +224,14 @@ def test_print_writes_nothing(coderag, home) -> None:
     assert tree(home) == before
 
 
+def test_print_without_an_installed_agent_shows_every_entry(coderag, home, monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = coderag("install", "--print", "--json")
+    assert result.exit_code == 0
+    assert [snippet["target"] for snippet in json.loads(result.stdout)["snippets"]] == NAMES
+    assert "no supported agent is installed" in result.stderr
+
+
 def test_a_project_gets_files_of_its_own(coderag, tmp_path) -> None:
     result = coderag("install", "claude", "vscode", "codex", "--scope", "project", "--repo", str(tmp_path), "--yes")
     assert result.exit_code == 0

@@ -1,7 +1,7 @@
 """Steps of ``coderag install`` for each target; a failure does not stop the others."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -100,7 +100,10 @@ def run_install(request: InstallRequest, output: Output, *, yes: bool, uninstall
 
 
 def run_print(request: InstallRequest, output: Output) -> int:
-    """Print the entry for each configuration file."""
+    """Print the entry for each configuration file; without names and installed agents, that of each supported agent."""
+    if not request.names and not any(agent.is_installed() for agent in AGENTS):
+        request = replace(request, all_agents=True)
+        output.note("no supported agent is installed on this machine; these are the entries of all")
     entries = [target for target in _list_targets(request, uninstall=False) if isinstance(target, ServerEntry)]
     if output.as_json:
         snippets = [
