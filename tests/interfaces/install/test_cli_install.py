@@ -229,7 +229,7 @@ def test_print_without_an_installed_agent_shows_every_entry(coderag, home, monke
     result = coderag("install", "--print", "--json")
     assert result.exit_code == 0
     assert [snippet["target"] for snippet in json.loads(result.stdout)["snippets"]] == NAMES
-    assert "no supported agent is installed" in result.stderr
+    assert "no supported agent is installed" in coderag("install", "--print").stderr
 
 
 def test_a_project_gets_files_of_its_own(coderag, tmp_path) -> None:
