@@ -1,7 +1,7 @@
 """Decoding of an indexed file's bytes to the text that the index has."""
 
 from coderag.schema.chunks import FileRecord
-from coderag.text.notebooks import to_readable_text
+from coderag.text.readable_text import to_readable_text
 
 
 def decode_indexed_text(record: FileRecord, data: bytes) -> str:

@@ -1,8 +1,7 @@
 """Jupyter notebooks as readable text: their cells, without the surrounding JSON.
 
-Every reader of repository files uses `to_readable_text`, so that all see the same lines. Line numbers of the text are those
-of the file. A source line of a cell is decoded, and the line above a cell is a marker (``# %%``, ``# %% [markdown]``,
-``# %% [julia]``). Lines of outputs and metadata are empty.
+Line numbers of the text are those of the file. A source line of a cell is decoded, and the line above a cell is a marker
+(``# %%``, ``# %% [markdown]``, ``# %% [julia]``). Lines of outputs and metadata are empty.
 """
 
 import json
@@ -28,11 +27,6 @@ class _CellSource:
 
     key: int = -1
     sources: list[tuple[int, str]] = field(default_factory=list)
-
-
-def to_readable_text(path: str, text: str) -> str:
-    """Return the readable text of a file: the text itself, or the cells of a notebook."""
-    return render_notebook(text) if path.lower().endswith(NOTEBOOK_SUFFIX) else text
 
 
 def render_notebook(text: str) -> str:

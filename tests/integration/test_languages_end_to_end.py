@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coderag import CodeRAG
-from coderag.text.notebooks import to_readable_text
+from coderag.text.readable_text import to_readable_text
 
 REPOSITORIES = Path(__file__).parents[1] / "fixtures" / "repos"
 LANGUAGES = sorted(path.parent.name for path in REPOSITORIES.glob("*/expected.json"))

@@ -15,7 +15,7 @@ with atheris.instrument_imports(include=["coderag.ingestion", "coderag.text.note
     from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
     from coderag.ingestion.parsing.parsed_file import place_file
     from coderag.ingestion.workers.parse_cache import pack, unpack
-    from coderag.text.notebooks import to_readable_text
+    from coderag.text.readable_text import to_readable_text
 
 FIXTURES = Path(__file__).parents[2] / "tests" / "fixtures" / "repos"
 NAMES = sorted(

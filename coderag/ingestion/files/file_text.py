@@ -7,7 +7,7 @@ generated files other than code become a `SkippedFile`, all others a `FileText`.
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from coderag.ingestion.files.encodings import decode
 from coderag.ingestion.files.git_attributes import NO_ATTRIBUTES, FileAttributes
@@ -15,7 +15,8 @@ from coderag.ingestion.files.regular_files import describe_os_error, read_regula
 from coderag.ingestion.files.roles import classify_role
 from coderag.ingestion.files.skip_reasons import GENERATED_REASON, find_skip_reason
 from coderag.schema.vocabulary import Outcome, Role
-from coderag.text.notebooks import to_readable_text
+from coderag.text.readable_text import to_readable_text
+from coderag.text.secret_values import REMOVED_VALUE
 
 if TYPE_CHECKING:  # the scanner imports this module
     from coderag.ingestion.files.candidates import FileCandidate
@@ -23,6 +24,7 @@ if TYPE_CHECKING:  # the scanner imports this module
 MAX_FILE_BYTES = 1_000_000
 """Default size limit of a file. Larger files are usually data rather than code."""
 
+SECRETS_NOTE: Final = "holds secrets: indexed without values"
 _NON_CODE_ROLES: frozenset[Role] = frozenset({"docs", "config"})
 """Generated documents repeat their sources and generated lists are data, but generated code is called by other code."""
 _OVERRIDING_ROLES: frozenset[Role] = frozenset({"test", "vendored"})
@@ -34,12 +36,13 @@ class FileText:
     """The text of a file.
 
     Attributes:
-        text: Text without byte order mark; line endings as on disk. Byte offsets refer to its UTF-8. For a notebook, its
-            cells (see `coderag.text.notebooks`).
+        text: Text without byte order mark; line endings as on disk. Byte offsets refer to its UTF-8. For a notebook or a
+            file of secrets, see `coderag.text.readable_text`.
         encoding: Name of a Python codec; ``utf-8+cp1252`` if some lines of a UTF-8 file are in another encoding.
         hash: SHA-256 of the bytes on disk.
         role: Role by ``.gitattributes``, by path, or ``generated`` if the first lines say so.
         mtime_ns: Modification time before reading, so that the next run detects a change during reading.
+        note: Remark on what the text lacks; empty if it is complete.
     """
 
     text: str
@@ -48,6 +51,7 @@ class FileText:
     role: Role
     size: int
     mtime_ns: int
+    note: str = ""
 
 
 class SkippedFile(NamedTuple):
@@ -96,7 +100,8 @@ def read_file_text(
         role, reason = role if role in _OVERRIDING_ROLES else "generated", ""
     if reason:
         return SkippedFile("skipped", reason, digest, len(data), status.st_mtime_ns)
-    return FileText(text, decoded.encoding, digest, role, len(data), status.st_mtime_ns)
+    note = SECRETS_NOTE if REMOVED_VALUE in text and REMOVED_VALUE not in decoded.text else ""
+    return FileText(text, decoded.encoding, digest, role, len(data), status.st_mtime_ns, note)
 
 
 def explain_size_limit(max_file_bytes: int) -> str:

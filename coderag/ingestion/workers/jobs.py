@@ -188,7 +188,7 @@ class JobRunner:
                 chunks=len(parsed.chunks),
                 symbols=sum(len(chunk.metadata["symbols"]) for chunk in parsed.chunks),
                 lines=source.text.count("\n") + (not source.text.endswith("\n") and bool(source.text)),
-                note=parsed.note,
+                note="; ".join(filter(None, (source.note, parsed.note))),
             )
         )
         result.facts[parsed.path] = parsed.facts

@@ -89,9 +89,7 @@ def _is_quoted_secret(match: re.Match[str]) -> bool:
         return _is_random(value, _MIN_RANDOM_CHARS if _NAMES_SECRET.search(name) else _MIN_LONG_RANDOM_CHARS)
     if not _LABEL.fullmatch(value):
         return True
-    if match["sign"] in {",", "("} or _is_word(value):
-        return False  # a list of names, or a lookup key
-    return bool(_IS_PASSWORD.search(name))
+    return match["sign"] not in {",", "("} and not _is_word(value)  # a list of names, or a lookup key
 
 
 def _is_bare_secret(match: re.Match[str]) -> bool:
@@ -102,8 +100,9 @@ def _is_bare_secret(match: re.Match[str]) -> bool:
     if not _IS_SECRET.search(name):
         return _is_random(value, _MIN_RANDOM_CHARS if _NAMES_SECRET.search(name) else _MIN_LONG_RANDOM_CHARS)
     if _LABEL.fullmatch(value):
-        variable = name == name.upper() and match["sign"] == "="
-        return variable and bool(_IS_PASSWORD.search(name)) and not _is_word(value)
+        is_variable = match["sign"] == "=" and (name == name.upper() or _IS_PASSWORD.search(name) is not None)
+        is_setting = match["sign"].startswith(":") and value.islower()
+        return (is_variable or is_setting) and not _is_word(value)
     if _REFERENCE.fullmatch(value):
         return not ("." in value or ":" in value or ">" in value or _NAMED.search(value)) and len(value) > 5
     return True

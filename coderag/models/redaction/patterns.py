@@ -100,6 +100,75 @@ _PROVIDERS: Final = (
     ("Linear API Key", r"\blin_api_[A-Za-z0-9]{40}", "lin_api_"),  # linear.app/developers
     ("Supabase Token", r"\bsbp_[0-9a-f]{40}", "sbp_"),  # supabase.com/docs
     ("age Secret Key", r"AGE-SECRET-KEY-1[0-9A-Z]{50,}", "age-secret-key-"),  # age-encryption.org/v1
+    (
+        "Doppler Token",
+        r"\bdp\.(?:ct|pt|st|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}",
+        r"dp\.",
+    ),  # docs.doppler.com
+    (
+        "Mailgun Key",
+        r"\b(?:private-|pub)?key-[0-9a-f]{32}\b|\b[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\b",
+        "key-|-[0-9a-f]{8}-",
+    ),
+    ("Notion Token", r"\b(?:ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43}\b)", "ntn_|secret_"),  # developers.notion.com
+    (
+        "Fly.io Token",
+        r"\bfo1_[\w-]{43}|\bfm[12][ar]?_[A-Za-z0-9+/=]{60,}",
+        "fo1_|fm[12]",
+    ),  # fly.io/docs/security/tokens
+    ("Cloudflare Key", r"\bv1\.0-[0-9a-f]{24}-[0-9a-f]{140,}|\bcf(?:k|ut|at)_[A-Za-z0-9]{40,}", "v1.0-|cf[kua]"),
+    ("Heroku Key", r"\bHRKU-[\w-]{36,}", "hrku-"),  # devcenter.heroku.com/articles/authentication
+    ("Figma Token", r"\bfig(?:d|o|or|ur|uh|oh)_[\w-]{40,}", "fig"),  # figma.com/developers/api
+    ("PyPI Token", r"\bpypi-[A-Za-z0-9_-]{50,}", "pypi-"),  # pypi.org/help
+    ("Airtable Token", r"\bpat[A-Za-z0-9]{14}\.[0-9a-f]{64}\b", "pat"),  # airtable.com/developers
+    ("Alibaba Access Key", r"\bLTAI[A-Za-z0-9]{17,21}\b", "ltai"),
+    ("Bitbucket Password", r"\bATBB[A-Za-z0-9]{28,}", "atbb"),
+    ("Buildkite Token", r"\bbk(?:ua|at|aj|ct|cluster)_[A-Za-z0-9]{38,}", "bk"),  # buildkite.com/docs/apis
+    ("CircleCI Token", r"\bCCIP(?:AT|RJ)_[A-Za-z0-9]{22}_[0-9a-f]{40}", "ccip"),
+    ("Clojars Token", r"\bCLOJARS_[a-z0-9]{60}", "clojars_"),
+    ("Contentful Token", r"\bCFPAT-[\w-]{43}", "cfpat-"),
+    ("Dropbox Token", r"\bsl\.(?:u\.)?[\w-]{130,}", r"sl\."),
+    ("Duffel Token", r"\bduffel_(?:test|live)_[\w=-]{40,}", "duffel_"),
+    ("Dynatrace Token", r"\bdt0[a-z]\d{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}", "dt0"),  # docs.dynatrace.com
+    ("EasyPost Key", r"\bE[ZT][AT]K[A-Za-z0-9]{54}", "e[zt][at]k"),
+    ("Facebook Token", r"\bEAA[A-Za-z0-9]{80,}", "eaa"),  # developers.facebook.com
+    ("Frame.io Token", r"\bfio-u-[\w=-]{60,}", "fio-u-"),
+    ("Infracost Key", r"\bico-[A-Za-z0-9]{32}\b", "ico-"),
+    ("JFrog Key", r"\bAKCp[A-Za-z0-9]{60,}|\bcmVmdGtu[A-Za-z0-9]{50,}", "akcp|cmvmdgtu"),
+    ("LangSmith Key", r"\blsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}", "lsv2_"),  # docs.smith.langchain.com
+    ("Langfuse Key", r"\bsk-lf-[0-9a-f-]{36}", "sk-lf-"),
+    ("Mapbox Token", r"\bsk\.eyJ[\w-]{40,}\.[\w-]{20,}", "sk.eyj"),  # docs.mapbox.com
+    ("Netlify Token", r"\bnf[pcb]_[A-Za-z0-9]{36,}", "nf[pcb]_"),
+    ("NuGet Key", r"\boy2[a-z0-9]{43}\b", "oy2"),  # learn.microsoft.com/nuget
+    (
+        "1Password Token",
+        r"\bops_eyJ[A-Za-z0-9+/=_-]{200,}|\bA3-[A-Z0-9]{6}-(?:[A-Z0-9]{5,11}-){4,5}[A-Z0-9]{5}\b",
+        "ops_eyj|a3-",
+    ),
+    ("OpenShift Token", r"\bsha256~[\w-]{43}", "sha256~"),
+    ("Pinecone Key", r"\bpcsk_[A-Za-z0-9]{5,6}_[A-Za-z0-9]{60,}", "pcsk_"),
+    ("PlanetScale Token", r"\bpscale_(?:tkn|pw|oauth)_[\w=.-]{32,}", "pscale_"),  # planetscale.com/docs
+    ("PostHog Key", r"\bph[xs]_[A-Za-z0-9]{40,}", "ph[xs]_"),
+    ("Prefect Key", r"\bpn[ub]_[A-Za-z0-9]{36}\b", "pn[ub]_"),
+    ("Pulumi Token", r"\bpul-[0-9a-f]{40}\b", "pul-"),  # pulumi.com/docs
+    ("Render Key", r"\brnd_[A-Za-z0-9]{28,}", "rnd_"),
+    ("Resend Key", r"\bre_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}\b", "re_"),
+    ("RubyGems Key", r"\brubygems_[0-9a-f]{48}\b", "rubygems_"),  # guides.rubygems.org
+    ("Scalingo Token", r"\btk-us-[\w-]{48}", "tk-us-"),
+    ("Sendinblue Key", r"\bxkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}", "xkeysib-"),
+    ("Shippo Token", r"\bshippo_(?:live|test)_[0-9a-f]{40}", "shippo_"),
+    ("Sourcegraph Token", r"\bsgp_(?:[0-9a-f]{16}_|local_)?[0-9a-f]{40}\b", "sgp_"),
+    ("Square Token", r"\b(?:EAAA[\w-]{56,}|sq0atp-[\w-]{22,})", "eaaa|sq0atp-"),  # developer.squareup.com
+    ("Tailscale Key", r"\btskey-(?:auth|api|client|scim|webhook)?-?[A-Za-z0-9]+-[A-Za-z0-9]{20,}", "tskey-"),
+    ("Typeform Token", r"\btfp_[\w.=-]{50,}", "tfp_"),
+    ("Vercel Token", r"\bvc[pikar]_[A-Za-z0-9]{40,}", "vc[pikar]_"),
+    (
+        "Yandex Token",
+        r"\bt1\.[A-Za-z0-9_-]+=*\.[A-Za-z0-9_-]{86}|\bAQVN[\w-]{35,38}\b|\bYC[\w-]{38}\b",
+        r"t1\.|aqvn|yc",
+    ),
+    ("Microsoft Teams Webhook", r"https://[\w-]+\.webhook\.office\.com/webhookb2/[\w@/-]{60,}", "webhook.office.com"),
+    ("Discord Webhook", r"https://(?:\w+\.)?discord(?:app)?\.com/api/webhooks/\d+/[\w-]{60,}", "discord"),
     ("Azure Client Secret", r"(?<![\w~.-])[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~.-])", "q~"),  # learn.microsoft.com/entra
 )
 

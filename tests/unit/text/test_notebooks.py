@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.text.notebooks import render_notebook, to_readable_text
+from coderag.text.notebooks import render_notebook
+from coderag.text.readable_text import to_readable_text
 
 
 def cell(kind, source, **more):

@@ -10,7 +10,7 @@ import pytest
 
 from coderag.ingestion.files import encodings, file_text, regular_files
 from coderag.ingestion.files.candidates import FileCandidate
-from coderag.ingestion.files.file_text import FileText, SkippedFile, read_file_text
+from coderag.ingestion.files.file_text import SECRETS_NOTE, FileText, SkippedFile, read_file_text
 
 
 def read(root: Path, data: bytes, name: str = "a.py", **limits: int) -> FileText | SkippedFile:
@@ -131,6 +131,13 @@ def test_wrong_declaration_is_no_obstacle(tmp_path: Path, declared: str) -> None
 )
 def test_short_east_asian_comment_is_read(tmp_path: Path, codec: str, comment: str) -> None:
     assert read_text(tmp_path, comment.encode(codec), "A.java").text == comment
+
+
+def test_file_of_secrets_has_names_without_values_and_a_note(tmp_path: Path) -> None:
+    result = read_text(tmp_path, b"SHOP_KEY=abc\n", ".env")
+    assert (result.text, result.note) == ("SHOP_KEY=[value removed]\n", SECRETS_NOTE)
+    assert result.hash == hashlib.sha256(b"SHOP_KEY=abc\n").hexdigest()
+    assert read_text(tmp_path, b"SHOP_KEY=\n", ".env").note == ""
 
 
 def test_pointer_of_large_file_storage_is_skipped(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
 from coderag.ingestion.parsing.long_lines import LINE_DATA_NOTE, MAX_LINE_CHUNKS
 from coderag.ingestion.parsing.parsed_file import compute_chunk_id, compute_chunk_ids, derive_module_name
 from coderag.schema.chunks import ChunkMetadata
-from coderag.text.notebooks import to_readable_text
+from coderag.text.readable_text import to_readable_text
 from coderag.text.token_counts import ESTIMATE_TOLERANCE, count_tokens, estimate_tokens, is_over_limit
 
 REPOSITORIES = Path(__file__).parents[3] / "fixtures" / "repos"

@@ -7,7 +7,7 @@ from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.declarations import read_syntax
 from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
 from coderag.ingestion.parsing.trees import SyntaxUnusableError, find_line_starts, parse
-from coderag.text.notebooks import to_readable_text
+from coderag.text.readable_text import to_readable_text
 
 REPOSITORIES = Path(__file__).parents[3] / "fixtures" / "repos"
 TOLD_APART = {

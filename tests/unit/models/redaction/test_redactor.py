@@ -71,7 +71,20 @@ ASSIGNED = [
 ]
 PASSWORDS = ["hunter2", "S3cr3t!pass", "p4ss-w0rd.X", "aB3dE5gH7jK9mN1p"]
 
+WORDS_ASSIGNED = [
+    "DB_PASSWORD={}",
+    "API_KEY={}",
+    "  client-secret: {}",
+    "password={}",
+    'api_key = "{}"',
+    "'client_secret' => '{}',",
+    'secret: "{}"',
+]
+
 PLAIN = [
+    "password = letmein",
+    "password: Letmein;",
+    "secret: SecretStr",
     'password = getpass("Password: ")',
     "def login(user: str, password: str) -> None:",
     "password: string;",
@@ -118,6 +131,13 @@ def test_password_is_removed_in_every_assignment_form(form, password):
     assert password not in redacted.text
     assert redacted.text.startswith("first\n") and redacted.text.endswith("\nlast")
     assert redacted.secrets == 1
+
+
+@pytest.mark.parametrize("form", WORDS_ASSIGNED)
+def test_plain_word_is_removed_where_the_name_says_so(form):
+    assert "swordfish" not in get_redactor().redact(form.format("swordfish")).text
+    for value in ("${PASSWORD}", "<your key>", "xxxx"):
+        assert value in get_redactor().redact(form.format(value)).text
 
 
 def test_text_around_a_secret_is_kept():
