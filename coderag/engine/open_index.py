@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from coderag.config.sections import SearchSettings
 from coderag.config.settings import Settings
 from coderag.engine.context_builder import build_overlay_context, build_query_context
-from coderag.errors import CodeRAGError, IndexNotFoundError, InvalidQueryError
+from coderag.errors import CodeRAGError, IndexNotFoundError, InvalidQueryError, StoreError
 from coderag.ingestion.live.live_index import LiveIndex, OnEdited, Sweep
 from coderag.models.dense import DenseModel
 from coderag.models.llms.language_models import LanguageModels
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from coderag.stores.overlay import OverlaySnapshot
     from coderag.stores.protocols import GraphBuilder, IndexSnapshot
 
+
+_MAX_CHECK_WAIT_S: Final = 1.0
 
 _logger = logging.getLogger(__name__)
 
@@ -199,6 +201,24 @@ class OpenIndex:
             return None
         return replace(self.open_context(context.settings), language_model=context.language_model)
 
+    def raise_damage(self, context: QueryContext) -> None:
+        """Raise the error of a damaged file of a context's generation; the first query waits for the check of its content.
+
+        Raises:
+            StoreError: A file is damaged.
+        """
+        try:
+            _get_opened_snapshot(context).raise_damage(_MAX_CHECK_WAIT_S)
+        except StoreError:
+            self._drop_parts()
+            raise
+
+    def _drop_parts(self) -> None:
+        """Drop what is open, so that the next query opens the repaired index."""
+        with self._lock:
+            self._open_context_part = self._open_graph_part = self._open_text_search_part = None
+            self._open_snapshot_part = None
+
     def open_graph(self) -> "CodeGraph":
         """Open the code graph of all indexed files in their current state. Raises `IndexNotFoundError`."""
         with self._lock:
@@ -207,6 +227,11 @@ class OpenIndex:
                 pointer, self._open_graph_part, _build_graph, Pointer.has_same_graph
             )
             stored = self._open_snapshot(pointer)
+        try:
+            stored.raise_damage(_MAX_CHECK_WAIT_S)
+        except StoreError:
+            self._drop_parts()
+            raise
         overlay = self.live.build_overlay(stored, sweep="unless watched")
         return open_part.part if overlay is None else self._get_overlay_parts(overlay).graph
 

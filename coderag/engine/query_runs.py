@@ -10,7 +10,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from coderag.engine.telemetry import NullTracer, QueryTracer
-from coderag.errors import StoreError
+from coderag.errors import CodeRAGError, StoreError
 from coderag.retrieval.hits import build_hits
 from coderag.retrieval.query_context import QueryContext
 from coderag.retrieval.source_paths import source_paths
@@ -46,6 +46,10 @@ class Freshness(Protocol):
         """Return a context of the current generation; None if this context already is."""
         ...
 
+    def raise_damage(self, context: QueryContext) -> None:
+        """Raise `StoreError` if files of the context's generation are damaged."""
+        ...
+
 
 class _StaleRun(Exception):  # control flow: the run is repeated
     """Signal that files of a run have changed."""
@@ -78,10 +82,16 @@ class QueryRunner:
                     output = self._run_graph(context, query_input)
                     record_output(output)
                 self._check_freshness(context, output, run_number)
+                self.freshness.raise_damage(context)
             except _StaleRun as stale:
                 context = stale.context
             except StoreError as error:
                 context = self._reopen_context(context, error, run_number)
+            except CodeRAGError:
+                raise
+            except Exception:  # perhaps of a library that was given damaged data
+                self.freshness.raise_damage(context)
+                raise
             else:
                 break
         self.search_counts.record_results(context.corpus, output["results"])
@@ -132,6 +142,7 @@ class QueryRunner:
                             else:
                                 output = event
                     record_output(output)
+                await asyncio.to_thread(self.freshness.raise_damage, context)
             except _StaleRun as stale:
                 context = stale.context
             except StoreError as error:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.config.settings import Settings
+from coderag.errors import StoreError
 from coderag.ingestion.cache_directory import resolve_cache_directory
 from coderag.ingestion.files.changes import Changes, find_changes, split_batches
 from coderag.ingestion.files.rescan import rescan
@@ -29,6 +30,7 @@ from coderag.ingestion.workers.worker_pool import count_workers, get_shared_pool
 from coderag.models.dense import DenseModel, ProviderDense
 from coderag.schema.chunks import FileRecord
 from coderag.schema.indexing import IndexProgress, IndexReport
+from coderag.stores.disk import is_resource_error
 from coderag.stores.graph_tables import GraphTables
 from coderag.stores.index_store import IndexStore
 from coderag.stores.index_writer import IndexWriter
@@ -105,6 +107,7 @@ class Indexer:
         self._sentences = CachedSentences(self._summaries)
         self._overviews = Overviews()
         self._reembedded = ""
+        self._repaired = ""
         self._texts_done = 0
         self._texts_total = 0  # 0: unknown
         self.last_scan = Scan()
@@ -142,12 +145,24 @@ class Indexer:
                     cache.prune()  # after the commit: before it, the cache holds the only copy of paid vectors
         self._progress(IndexProgress("commit", 1, 1))
         return self._files.build_report(
-            generation, self._times, edges=self._edges, embedded=self._embedded, reembedded=self._reembedded
+            generation,
+            self._times,
+            edges=self._edges,
+            embedded=self._embedded,
+            reembedded=self._reembedded,
+            repaired=self._repaired,
         )
 
     def _find_base(self, writer: IndexWriter) -> Snapshot | None:
         """Return the generation whose chunks remain valid, and drop its vectors if the model has changed."""
-        base = writer.base
+        try:
+            base = writer.base
+        except StoreError as error:
+            if is_resource_error(error.__cause__ or error):
+                raise
+            self._repaired = str(error)
+            writer.reset()
+            return None
         if base is None:
             return None
         recorded, configured = base.pointer.embedding, self._model.info

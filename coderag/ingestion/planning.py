@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from coderag.config.sections import EmbeddingSettings
 from coderag.config.settings import Settings
-from coderag.errors import ConfigurationError, ModelError
+from coderag.errors import ConfigurationError, IndexVersionError, ModelError, StoreError
 from coderag.ingestion import estimates
 from coderag.ingestion.cache_directory import resolve_cache_directory
 from coderag.ingestion.files.candidates import FileCandidate
@@ -98,7 +98,14 @@ class _PlanBase(NamedTuple):
 
 
 def _load_base(store: IndexStore, settings: Settings, repository: str) -> _PlanBase:
-    pointer = store.read_pointer()
+    try:
+        pointer = store.read_pointer()
+        if pointer is not None:
+            Snapshot(store.directory, pointer).check_files()
+    except IndexVersionError:
+        raise
+    except StoreError as error:
+        return _PlanBase(rebuild=str(error))
     if pointer is None:
         return _PlanBase()
     configured = describe_configured_embedding(settings.embedding, pointer.embedding)
@@ -111,9 +118,7 @@ def _load_base(store: IndexStore, settings: Settings, repository: str) -> _PlanB
         return _PlanBase(pointer.generation, reason, reembed)
     if is_model_changed and settings.ingestion.transformations:
         return _PlanBase(pointer.generation, reembed)
-    snapshot = Snapshot(store.directory, pointer)
-    snapshot.check_files()
-    return _PlanBase(pointer.generation, "", reembed, load_manifest(snapshot))
+    return _PlanBase(pointer.generation, "", reembed, load_manifest(Snapshot(store.directory, pointer)))
 
 
 def _sum_sizes(files: Iterable[FileCandidate | FileRecord]) -> FileTotals:

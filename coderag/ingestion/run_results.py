@@ -72,7 +72,7 @@ class FileOutcomes:
             self._records[path] = replace(record, note=f"{record.note}; {note}" if record.note else note)
 
     def build_report(
-        self, generation: int, times: "StageTimes", *, edges: int, embedded: int, reembedded: str
+        self, generation: int, times: "StageTimes", *, edges: int, embedded: int, reembedded: str, repaired: str
     ) -> IndexReport:
         """Build the report of the run. Arguments as the attributes of `IndexReport`."""
         records = self.list_records()
@@ -100,6 +100,7 @@ class FileOutcomes:
             lines_read=sum(record.lines for record in read),
             embedded=embedded,
             reembedded=reembedded,
+            repaired=repaired,
         )
 
 

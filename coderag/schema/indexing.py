@@ -19,6 +19,7 @@ class IndexReport:
         elapsed_s: Wall clock of the run.
         bytes_read, lines_read: Size of the files that were added or changed.
         embedded: Number of chunks embedded in this run.
+        repaired: Damage of the last generation, for which the index was built anew; empty if there was none.
         reembedded: Reason for reembedding all chunks, such as a change of the model; empty for an incremental run.
     """
 
@@ -42,6 +43,7 @@ class IndexReport:
     lines_read: int = 0
     embedded: int = 0
     reembedded: str = ""
+    repaired: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,7 @@ class IndexWriter:
     def __init__(self, directory: Path, *, timeout_s: float = 0, is_brief: bool = False) -> None:
         self._directory = directory
         self._root = directory / FORMAT_DIRECTORY
+        self._is_brief = is_brief
         self._lock = WriterLock(directory, timeout_s=timeout_s, is_brief=is_brief)
         self._tables = {
             name: LanceTable(build_table_path(directory, name)) for name in ("chunks", "files", *GRAPH_TABLES)
@@ -256,7 +257,7 @@ class IndexWriter:
         if missing := [name for name in pointer.tables if not self._tables[name].exists()]:
             message = f"The index has no table of {missing[0]}"
             raise StoreError(message, hint=REBUILD_HINT)
-        check_files(self._directory, pointer)
+        check_files(self._directory, pointer, depth="tail" if self._is_brief else "content")
 
     def _begin_changes(self, base: Snapshot | None) -> None:
         """Start a new set of changes."""

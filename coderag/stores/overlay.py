@@ -107,6 +107,10 @@ class OverlaySnapshot:
         """The index's directory."""
         return self.base.directory
 
+    def raise_damage(self, timeout_s: float) -> None:
+        """Raise the error of a damaged file of the generation, see `Snapshot.raise_damage`."""
+        self.base.raise_damage(timeout_s)
+
     @cached_property
     def kept_runs(self) -> list[tuple[int, int]]:
         """Runs of the generation's rows that are kept, as (start, end)."""

@@ -5,7 +5,8 @@ Imports only the standard library, so that a status line costs milliseconds.
 
 import json
 import re
-from collections.abc import Mapping
+import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -21,8 +22,9 @@ FORMAT_VERSION = 1
 
 FORMAT_DIRECTORY = f"v{FORMAT_VERSION}"
 POINTER_FILE = "CURRENT"
-REBUILD_HINT = "Run `coderag index --full` to build the index anew."
+REBUILD_HINT = "Run `coderag index` to repair the index."
 
+_CHECKSUM_KEY: Final = "checksum"  # absent in a pointer of an earlier version
 _QUERIED_GRAPH_TABLES: Final = ("nodes", "edges")  # the tables of the code graph that queries read
 _match_format_name = re.compile(r"v(\d+)").fullmatch
 
@@ -71,8 +73,8 @@ class Pointer:
         root_hash: Digest of the index's inputs; empty if unknown.
         chunks, files, edges: Number of rows.
         retained: Earlier generations whose files still exist, newest first.
-        contents: Size in bytes and tail checksum of each file, by path in the format's directory
-            (`coderag.stores.generation_files`); empty if an earlier version of CodeRAG committed it.
+        contents: Size in bytes, tail checksum and content checksum of each file, by path in the format's directory
+            (`coderag.stores.generation_files`); empty, or without the last, if an earlier version of CodeRAG committed it.
     """
 
     generation: int
@@ -87,7 +89,7 @@ class Pointer:
     files: int = 0
     edges: int = 0
     retained: tuple[RetiredGeneration, ...] = field(default=())
-    contents: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    contents: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def identity(self) -> tuple[int, str]:
@@ -141,7 +143,7 @@ def read_pointer(index_directory: Path) -> Pointer | None:
 def write_pointer(index_directory: Path, pointer: Pointer) -> None:
     """Make a generation the current one; the only step of a commit that readers see."""
     path = index_directory / FORMAT_DIRECTORY / POINTER_FILE
-    replace_file(path, json.dumps(asdict(pointer), indent=1).encode())
+    replace_file(path, _format_pointer(asdict(pointer)))
 
 
 def format_utc_now() -> str:
@@ -152,6 +154,10 @@ def format_utc_now() -> str:
 @lru_cache(16)  # read for each query, and rarely changed
 def _parse_pointer(text: bytes) -> Pointer:
     raw: dict[str, Any] = json.loads(text)
+    checksum = raw.pop(_CHECKSUM_KEY, None)
+    if checksum is not None and json.loads(_format_pointer(raw))[_CHECKSUM_KEY] != checksum:
+        message = "its content is not what was written"
+        raise ValueError(message)
     pointer = Pointer(
         generation=int(raw["generation"]),
         tables=_parse_versions(raw["tables"]),
@@ -172,7 +178,7 @@ def _parse_pointer(text: bytes) -> Pointer:
             )
             for old in raw.get("retained", ())
         ),
-        contents={str(name): (int(size), int(checksum)) for name, (size, checksum) in raw.get("contents", {}).items()},
+        contents={str(name): _parse_fingerprint(values) for name, values in raw.get("contents", {}).items()},
     )
     # The name becomes a path that is read and deleted; an edited one must not leave the directory.
     for name in (pointer.lexical, *(old.lexical for old in pointer.retained)):
@@ -180,6 +186,17 @@ def _parse_pointer(text: bytes) -> Pointer:
             message = f"{name!r} is not a valid name of a generation's directory"
             raise ValueError(message)
     return pointer
+
+
+def _format_pointer(raw: dict[str, Any]) -> bytes:
+    """Format a pointer as JSON with a checksum of all else."""
+    checksum = zlib.crc32(json.dumps(raw, sort_keys=True).encode())
+    return json.dumps({**raw, _CHECKSUM_KEY: checksum}, indent=1).encode()
+
+
+def _parse_fingerprint(values: Sequence[Any]) -> tuple[int, ...]:
+    size, tail_checksum, *content_checksum = map(int, values)
+    return (size, tail_checksum, *content_checksum[:1])
 
 
 def _parse_versions(raw: dict[str, Any]) -> dict[str, int]:

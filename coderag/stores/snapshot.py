@@ -14,7 +14,7 @@ from coderag.schema.chunks import FileRecord
 from coderag.stores import arrow, lance_table, lexical_files
 from coderag.stores.disk import map_storage_errors
 from coderag.stores.field_counts import FieldCounts
-from coderag.stores.generation_files import check_files
+from coderag.stores.generation_files import ContentCheck, check_files
 from coderag.stores.graph_tables import GraphTables, build_empty_graph
 from coderag.stores.pointer import FORMAT_DIRECTORY, REBUILD_HINT, Pointer, read_pointer
 
@@ -149,17 +149,32 @@ class Snapshot:
         self._prefetched_facts = self.read_facts()
 
     def check_files(self) -> None:
-        """Reject a generation with missing, truncated or overwritten files. Takes milliseconds.
+        """Reject a generation with missing, truncated or overwritten files. Takes a second for a gigabyte.
 
         Raises:
             StoreError: A file is damaged.
         """
         with self._map_read_errors("the files' sizes"):
-            check_files(self._directory, self.pointer, check_checksums=True)
+            check_files(self._directory, self.pointer, depth="content")
+
+    def raise_damage(self, timeout_s: float) -> None:
+        """Raise the error of a damaged file that has been found since the chunks were opened.
+
+        Args:
+            timeout_s: Seconds to wait for the end of the check.
+
+        Raises:
+            StoreError: A file is damaged.
+        """
+        self._content_check.raise_damage(timeout_s)
 
     def read_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the attached arrays, by name (memory-mapped, read-only)."""
         return self._attached
+
+    @cached_property
+    def _content_check(self) -> ContentCheck:
+        return ContentCheck(self._directory, self.pointer)
 
     @cached_property
     def _chunk_dataset(self) -> "lance.LanceDataset":
@@ -185,7 +200,8 @@ class Snapshot:
 
     def _open_table(self, name: str) -> "lance.LanceDataset":
         """Open a table after checking its files, which Lance trusts."""
-        check_files(self._directory, self.pointer, subdirectory=f"lance/{name}.lance", check_checksums=True)
+        _ = self._content_check  # starts beside the import of Lance
+        check_files(self._directory, self.pointer, subdirectory=f"lance/{name}.lance", depth="tail")
         return lance_table.LanceTable(build_table_path(self._directory, name)).open(self.pointer.tables[name])
 
     @cached_property
@@ -215,7 +231,7 @@ class Snapshot:
     def _terms(self) -> list[str]:
         with self._map_read_errors("the vocabulary"):
             # A truncated vocabulary would still be consistent with the arrays.
-            check_files(self._directory, self.pointer, subdirectory=self.pointer.lexical, check_checksums=True)
+            check_files(self._directory, self.pointer, subdirectory=self.pointer.lexical, depth="tail")
             return lexical_files.read_terms(self._arrays_directory)
 
     @cached_property

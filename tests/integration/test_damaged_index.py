@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from coderag import CodeRAG
-from coderag.errors import StoreError
+from coderag.errors import IndexNotFoundError, StoreError
 from coderag.interfaces.error_table import ERROR_TABLE
 
 CHECKOUT = Path(__file__).parents[2]
@@ -76,33 +76,65 @@ def file_of(root, pattern):
     return max((root / ".coderag/v1").glob(pattern), key=lambda path: path.stat().st_size)
 
 
+def cut_short(path):
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def overwrite_with_zeros(path):
+    """Overwrite the middle of a file, which keeps its size."""
+    content = path.read_bytes()
+    middle, length = len(content) // 2, max(len(content) // 4, 16)
+    damaged = content[:middle] + bytes(length) + content[middle + length :]
+    assert damaged[: len(content)] != content
+    path.write_bytes(damaged[: len(content)])
+
+
 @pytest.mark.parametrize(
     "pattern",
-    ["lance/chunks.lance/data/*", "lance/edges.lance/_versions/*", "lexical-*/columns.npy", "lexical-*/terms.txt"],
-)
-def test_a_file_that_was_cut_short_is_told_by_every_command(root, pattern):
-    os.truncate(file_of(root, pattern), 500)
-    for arguments in (["index"], ["index", "--plan"], ["status"], ["search", "how is a cart filled"]):
+    [
+        "lance/chunks.lance/data/*", "lance/edges.lance/data/*", "lance/edges.lance/_versions/*", "lexical-*/counts.npy",
+        "lexical-*/columns.npy", "lexical-*/terms.txt", "CURRENT",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("damage", [cut_short, overwrite_with_zeros, Path.unlink])
+def test_damage_is_told_by_every_reader_and_repaired_by_a_run(root, pattern, damage):
+    before = [(hit.path, hit.start_line, hit.score) for hit in CodeRAG(root).search("how is a cart filled")]
+    damage(file_of(root, pattern))
+    for read in (CodeRAG.status, lambda rag: rag.search("how is a cart filled")):
+        with pytest.raises((StoreError, IndexNotFoundError)):
+            read(CodeRAG(root))
+    report = CodeRAG(root).index()
+    assert report.repaired or pattern == "CURRENT"
+    assert [(hit.path, hit.start_line, hit.score) for hit in CodeRAG(root).search("how is a cart filled")] == before
+    (root / "cart.py").write_text("def add_to_cart(thing):\n    return thing\n")
+    assert CodeRAG(root).index().changed == 1
+    assert CodeRAG(root).search("add_to_cart")[0].qualified_name == "add_to_cart"
+
+
+def test_commands_tell_the_damage_and_how_to_repair_it(root):
+    overwrite_with_zeros(file_of(root, "lance/chunks.lance/data/*"))
+    for arguments in (["status"], ["search", "how is a cart filled"], ["graph", "callers", "add_to_cart"]):
         ended = coderag(*arguments, cwd=root)
         assert ended.returncode == ERROR_TABLE[StoreError].exit_code, (arguments, ended.stderr)
-        assert "coderag index --full" in ended.stderr
+        assert "it was overwritten" in ended.stderr
+        assert "Run `coderag index`" in ended.stderr
     examined = coderag("doctor", cwd=root)
     assert examined.returncode != 0
-    assert "coderag index --full" in examined.stdout
-    assert coderag("index", "--full", cwd=root).returncode == 0
-    (root / "cart.py").write_text("def add_to_cart(thing):\n    return thing\n")
-    assert coderag("index", cwd=root).returncode == 0
-    assert CodeRAG(root).search("add_to_cart")[0].qualified_name == "add_to_cart"
+    assert "Run `coderag index`" in examined.stdout
+    assert "it was overwritten" in coderag("index", "--plan", cwd=root).stdout
+    repaired = coderag("index", cwd=root)
+    assert repaired.returncode == 0
+    assert "it was overwritten" in repaired.stdout
+    assert coderag("status", cwd=root).returncode == 0
 
 
-def test_a_file_that_came_back_is_used_again(root):
-    path = file_of(root, "lance/chunks.lance/data/*")
-    hidden = path.rename(root.parent / "hidden")
-    with pytest.raises(StoreError):
-        CodeRAG(root).index()
-    hidden.rename(path)
-    assert CodeRAG(root).index().generation == 1
-    assert CodeRAG(root).search("add_to_cart")[0].qualified_name == "add_to_cart"
+def test_an_open_index_tells_damage_of_its_first_query(root):
+    rag = CodeRAG(root)
+    overwrite_with_zeros(file_of(root, "lance/chunks.lance/data/*"))
+    with pytest.raises(StoreError, match="it was overwritten"):
+        rag.search("how is a cart filled")
+    CodeRAG(root).index()
+    assert rag.search("add_to_cart")[0].qualified_name == "add_to_cart"
 
 
 def test_no_damage_ends_a_search_otherwise_than_with_an_error_of_ours(root):

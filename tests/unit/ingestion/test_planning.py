@@ -10,7 +10,6 @@ from llama_index.core.schema import BaseNode, TransformComponent
 
 from coderag.config.sections import EmbeddingSettings
 from coderag.config.settings import Settings
-from coderag.errors import StoreError
 from coderag.ingestion import planning
 from coderag.ingestion.indexer import Indexer
 from coderag.ingestion.planning import plan_index
@@ -198,13 +197,12 @@ def test_changed_chunking_plans_a_rebuild(place: Workplace) -> None:
     assert plan.new == 1
 
 
-def test_damaged_index_is_an_error_unless_rebuilt(place: Workplace) -> None:
+def test_damaged_index_plans_a_rebuild_with_the_reason(place: Workplace) -> None:
     place.put("a.py")
     place.index()
     (place.root / ".coderag" / "v1" / "CURRENT").write_text("{")
-    with pytest.raises(StoreError):
-        place.plan()
-    assert place.plan(full=True).new == 1
+    assert "pointer" in place.plan().rebuild
+    assert place.plan().new == place.plan(full=True).new == 1
 
 
 def test_languages_are_detected_by_name_then_by_first_line(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:

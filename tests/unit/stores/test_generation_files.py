@@ -72,7 +72,7 @@ def test_writer_detects_missing_or_truncated_files_until_reset(written, world, n
     before = (written.directory / "v1/CURRENT").read_bytes()
     with written.open_writer() as writer, pytest.raises(StoreError) as caught:
         _ = writer.base
-    assert "--full" in caught.value.hint
+    assert "coderag index" in caught.value.hint
     assert (written.directory / "v1/CURRENT").read_bytes() == before
     with pytest.raises(StoreError):
         written.open().check_files()
@@ -87,7 +87,7 @@ def test_reader_detects_an_overwritten_tail(written, name):
     path.write_bytes(content)
     with pytest.raises(StoreError, match="overwritten") as caught:
         written.open().check_files()
-    assert "--full" in caught.value.hint
+    assert "coderag index" in caught.value.hint
 
 
 def test_fingerprints_cover_all_files_of_a_generation(written, world):
@@ -109,7 +109,7 @@ def test_truncated_vocabulary_of_an_older_index_does_not_crash(written, size):
     without_notes(written)
     os.truncate(written.directory / "v1/lexical-000001/terms.txt", size)
     ended = read_apart(written)
-    assert (ended.returncode, "--full" in ended.stdout) == (0, True), ended.stderr
+    assert (ended.returncode, "coderag index" in ended.stdout) == (0, True), ended.stderr
 
 
 @pytest.mark.parametrize("value", [-1, 2**31 - 1, 1_000_000])
@@ -120,7 +120,7 @@ def test_column_out_of_range_of_an_older_index_does_not_crash(written, value):
     columns[len(columns) // 2] = value
     np.save(path, columns)
     ended = read_apart(written)
-    assert (ended.returncode, "--full" in ended.stdout) == (0, True), ended.stderr
+    assert (ended.returncode, "coderag index" in ended.stdout) == (0, True), ended.stderr
 
 
 @pytest.mark.parametrize("value", [-(2**63), -1, 3, 2**40, 2**63 - 1])
@@ -143,4 +143,4 @@ def test_arrays_of_a_wrong_dtype_are_rejected(written, name, kind):
     np.save(path, np.load(path).astype(kind))
     with pytest.raises(StoreError) as caught:
         written.open().read_counts()
-    assert "--full" in caught.value.hint
+    assert "coderag index" in caught.value.hint

@@ -139,4 +139,4 @@ def test_missing_table_error_has_a_hint(store, world, name):
     snapshot = store.open()
     with pytest.raises(StoreError) as caught:
         snapshot.read_facts() if name == "facts" else snapshot.read_graph()
-    assert "coderag index --full" in caught.value.hint
+    assert "coderag index" in caught.value.hint

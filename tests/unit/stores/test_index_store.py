@@ -226,7 +226,7 @@ def test_writer_detects_a_missing_table_and_reset_recreates_it(store, world, nam
     shutil.rmtree(store.directory / f"v1/lance/{name}.lance")
     with store.open_writer() as writer, pytest.raises(StoreError, match=f"has no table of {name}") as caught:
         assert writer.base
-    assert "--full" in caught.value.hint
+    assert "coderag index" in caught.value.hint
     with store.open_writer() as writer:
         writer.reset()
         world.add(writer, TREE)
@@ -312,7 +312,7 @@ def test_damaged_pointer_is_reported_and_can_be_rebuilt(store, world, content):
     (store.directory / "v1/CURRENT").write_bytes(content)
     with pytest.raises(StoreError) as caught:
         store.open()
-    assert "--full" in caught.value.hint
+    assert "coderag index" in caught.value.hint
     with store.open_writer() as writer:
         with pytest.raises(StoreError):
             _ = writer.base
@@ -340,7 +340,7 @@ def test_missing_parts_error_has_a_hint(store, world, part):
     (store.directory / "v1" / part).rename(store.directory / "elsewhere")
     with pytest.raises(StoreError) as caught:
         world.check(store.open(), TREE)
-    assert "--full" in caught.value.hint
+    assert "coderag index" in caught.value.hint
     world.check(world.write(store, TREE), TREE)
 
 

@@ -80,6 +80,7 @@ def make_report_rows(report: "IndexReport", *, profile: bool = False) -> "list[R
         ReportRow("files", format_counts(report.files)),
         ReportRow("changes", format_counts(changes)),
         ReportRow("content", format_counts(content)),
+        *([ReportRow("repaired", report.repaired)] if report.repaired else []),
         *([ReportRow("vectors", f"{report.embedded:,} made anew: {report.reembedded}")] if report.reembedded else []),
         *make_reason_rows("skipped", report.skipped),
         *make_list_rows("failed", (f"{path}: {error}" for path, error in report.failed), "red"),
