@@ -23,6 +23,7 @@ from coderag.stores.index_store import IndexStore
 from coderag.stores.path_key import load_path_mask
 from coderag.stores.pointer import Pointer
 from coderag.stores.snapshot import Snapshot
+from coderag.system.file_checks import is_existing_file
 from coderag.system.gc_tuning import pause_gc
 from coderag.system.gil import yield_gil_sooner
 from coderag.text.path_masking import PathMask
@@ -184,7 +185,7 @@ class OpenIndex:
         safe_paths = [path for path in paths if path and ".." not in Path(path).parts and not Path(path).is_absolute()]
         indexed = set(context.corpus.paths)
         indexed_paths = [path for path in safe_paths if path in indexed]
-        new_paths = [path for path in safe_paths if path not in indexed and (self._root / path).is_file()]
+        new_paths = [path for path in safe_paths if path not in indexed and is_existing_file(self._root / path)]
         for path in safe_paths:
             if self.live.is_deleted(_get_opened_snapshot(context), path):
                 raise InvalidQueryError(

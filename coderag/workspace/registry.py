@@ -19,6 +19,7 @@ from coderag.errors import CodeRAGError, StoreError
 from coderag.stores.disk import map_storage_errors
 from coderag.stores.pointer import read_pointer
 from coderag.system.atomic_write import atomic_write
+from coderag.system.file_checks import is_existing_folder
 
 MAX_ENTRIES: Final = 500
 """Maximum number of entries: missing folders are dropped first, then the least recently used."""
@@ -52,10 +53,7 @@ class RegistryEntry:
     @property
     def is_there(self) -> bool:
         """Return whether its folder still exists."""
-        try:
-            return Path(self.root).is_dir()
-        except OSError:
-            return False
+        return is_existing_folder(Path(self.root))
 
     @property
     def is_indexed(self) -> bool:

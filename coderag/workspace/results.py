@@ -15,7 +15,7 @@ class KnownRepository:
     Attributes:
         name: Unique name.
         root: Its folder.
-        used: Time of last use, ISO 8601.
+        used: Time of last use, ISO 8601; empty if it is not recorded.
         is_open: Whether it is open in this workspace.
         is_indexed: Whether it has an index.
         is_there: Whether its folder still exists.

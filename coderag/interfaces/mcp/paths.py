@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from coderag.errors import CodeRAGError, InvalidQueryError
+from coderag.system.file_checks import is_existing_file
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
@@ -64,7 +65,7 @@ def refuse_path(engine: "CodeRAG", place: str, error: InvalidQueryError) -> NoRe
         if suggestions
         else "coderag_search finds files by words."
     )
-    is_on_disk = (engine.root / path).is_file()
+    is_on_disk = is_existing_file(engine.root / path)
     cause = (
         "it is ignored, or was added after the last run of indexing (coderag_index)" if is_on_disk else "no such file"
     )

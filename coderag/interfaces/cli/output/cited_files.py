@@ -2,10 +2,8 @@
 
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    pass
+from coderag.system.file_checks import is_existing_file
 
 
 @cache
@@ -15,7 +13,4 @@ def find_cited_file(root: Path, location: str) -> Path | None:
     if path.is_absolute() or ".." in path.parts:
         return None
     file = root / path
-    try:
-        return file if file.is_file() else None
-    except (OSError, ValueError):
-        return None
+    return file if is_existing_file(file) else None
