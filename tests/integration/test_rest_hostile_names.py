@@ -7,8 +7,8 @@ from coderag.workspace.workspace import Workspace, WorkspaceOptions
 from tests.interfaces.rest_server import RestClient
 
 HOSTILE = [
-    "a" * 4_000, "é" * 2_000, "a/" * 2_000, "../" * 1_000, "/" * 4_000, "x" * 300 + ".py", "~nobody/x", "a\nb\x1b[31m", "\u202egnp.py",
-    "app.py:99999999999999999999", "app.py:1-99999999999", "app.py/", "..", "", " ", "app.py::" + "f" * 900, "con", "C:\\x",
+    "a" * 4_000, "é" * 2_000, "a/" * 2_000, "../" * 1_000, "/" * 4_000, "x" * 300 + ".py", "~nobody/x", "a\nb\x1b[31m",
+    "\u202egnp.py", "app.py:99999999999999999999", "app.py:1-99999999999", "app.py/", "..", "", " ", "con", "C:\\x",
 ]  # fmt: skip
 
 
