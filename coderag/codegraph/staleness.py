@@ -164,7 +164,9 @@ def _build_diff_keys(row: FactsRow, diff: InterfaceDiff) -> Iterator[str]:
 
 
 def _build_declaration_keys(language: str, definitions: Sequence[Definition], bases: Sequence[Base]) -> Iterator[str]:
-    namespaces = {f"{language}:{entry.qualified_name}" for entry in definitions if entry.kind == "namespace"}
+    namespaces = {
+        f"{language}:{entry.qualified_name}" for entry in definitions if entry.kind == "namespace" or "." in entry.name
+    }
     yield from (f"namespace:{name}" for name in _add_outer_packages(namespaces))
     for name in {entry.name for entry in definitions}:
         yield f"name:{language}:{name}"

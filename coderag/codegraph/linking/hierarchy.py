@@ -32,9 +32,10 @@ class Hierarchy:
         definitions = self._program.read_interface(file).definitions
         while scope != MODULE:
             definition = definitions[scope]
-            if definition.kind in TYPE_KINDS and definition.kind != "impl":
+            rules = self._resolver.get_rules(file)
+            if (definition.kind in TYPE_KINDS and definition.kind != "impl") or rules.is_type_like(definition):
                 return Referent("definition", file, scope)
-            for owner_file, owner in self._resolver.get_rules(file).find_owner_types(self._resolver, file, definition):
+            for owner_file, owner in rules.find_owner_types(self._resolver, file, definition):
                 return Referent("definition", owner_file, owner)
             if definition.kind == "impl":
                 return Referent("definition", file, scope)

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from coderag.codegraph.linking.declaration_spaces import to_type_space
 from coderag.codegraph.linking.local_names import LocalNames
-from coderag.codegraph.linking.overloads import can_take_arguments, format_call_name, strip_arity
+from coderag.codegraph.linking.overloads import can_take_arguments, strip_arity
 from coderag.codegraph.linking.program import MODULE, Dependencies, Program
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.codegraph.linking.resolver import Resolver
@@ -185,15 +185,17 @@ class Linker:
             is_unnamed = definition.kind == "function" and bool(
                 definition.owner
             )  # in an anonymous class body, whose base is the type
-            if (definition.kind != "method" and not is_unnamed) or not rules.can_override(definition):
+            is_function = definition.kind == "function" and definition.parent != MODULE and not is_unnamed
+            is_member = is_function and rules.is_type_like(definitions[definition.parent])
+            if not (definition.kind == "method" or is_unnamed or is_member) or not rules.can_override(definition):
                 continue
-            owner = self._find_owner(file, definition)
+            owner = (file, definition.parent) if is_member else self._find_owner(file, definition)
             if owner is None:
                 continue
             for ancestor in self._resolver.find_ancestors(*owner)[0 if is_unnamed else 1 :]:
                 if ancestor.kind == "definition":
-                    overridden = self._resolver.find_own_member(
-                        ancestor.file, ancestor.index, format_call_name(definition)
+                    overridden = self._resolver.get_rules(ancestor.file).find_overridden_member(
+                        self._resolver, ancestor.file, ancestor.index, definition
                     )
                     if overridden is not None and overridden.kind == "definition":
                         yield self._build_link(
@@ -240,8 +242,11 @@ class Linker:
 
         Fully linked languages do not refer to one another.
         """
-        name = strip_arity(chain_text[chain_text.rfind(".") + 1 :]).rstrip("!")  # Rust's macros
+        last_name = strip_arity(chain_text[chain_text.rfind(".") + 1 :])
+        name = last_name.rstrip("!")  # Rust's macros
         if name in self._declared_names or name in self._own_names or not name.isidentifier():
+            return True
+        if last_name != name and last_name in self._declared_names:  # functions of Elixir
             return True
         self._program.record_key(f"unknown:{name}")
         return False
@@ -255,9 +260,9 @@ class Linker:
         if callee is None:
             yield self._build_link("references", reference.scope, referent, reference.line, file)
         else:
-            kind = self._program.get_definition(callee.file, callee.index).kind
+            is_instantiated = self._resolver.is_type(callee)
             yield self._build_link(
-                "instantiates" if kind in TYPE_KINDS else "calls", reference.scope, callee, reference.line, file
+                "instantiates" if is_instantiated else "calls", reference.scope, callee, reference.line, file
             )
 
     def _find_callee(self, referent: Referent, use: str) -> Referent | None:

@@ -49,7 +49,11 @@ class MemberLookup:
 
     def _find_namespace_member(self, owner: Referent, name: str) -> Referent | None:
         referent = self._resolver.resolve_in_scope(owner.file, owner.index, name)
-        return referent or self._resolver.resolve_star_imports(owner.file, name, owner.index)
+        return (
+            referent
+            or self._resolver.resolve_star_imports(owner.file, name, owner.index)
+            or self._resolver.get_rules(owner.file).find_implicit_member(self._resolver, owner.file, owner.index, name)
+        )
 
     def _find_object_member(self, owner: Referent, name: str) -> Referent | None:
         """Return a member of a type or of its instance."""

@@ -6,9 +6,9 @@ from typing import Final
 
 from coderag.codegraph.linking.referents import DATA_KINDS
 from coderag.codegraph.linking.rules.traits import LanguageTraits
-from coderag.schema.facts import Definition
+from coderag.schema.facts import CALLBACK_MODIFIER, Definition
 
-_FUNCTION_KINDS: Final = frozenset({"function", "method"})
+_FUNCTION_KINDS: Final = frozenset({"function", "method", "macro"})
 _SECONDARY_MODIFIER = re.compile(r"overload|\bset(?:ter)?\b")
 _ARITY = re.compile(r"(?:^|\s)/(\d+)(\+|-(\d+))?")
 
@@ -27,7 +27,11 @@ def select_overloads(
         rules: The rules of the file's language.
     """
     base_name, is_method, argument_count = name.partition("/")
-    methods = [index for index in indices if definitions[index].kind in _FUNCTION_KINDS]
+    methods = [
+        index
+        for index in indices
+        if definitions[index].kind in _FUNCTION_KINDS and CALLBACK_MODIFIER not in definitions[index].modifiers
+    ]
     non_methods = [index for index in indices if definitions[index].kind not in _FUNCTION_KINDS]
     if rules.overloads_types_by_arity:
         type_argument_count = int(base_name.partition("`")[2] or 0)

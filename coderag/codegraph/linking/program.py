@@ -9,7 +9,16 @@ from itertools import chain
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from coderag.codegraph.linking.overloads import strip_arity
-from coderag.schema.facts import MODULE_SCOPE, TEST_MODIFIER, Base, Binding, Definition, FileFacts, Import
+from coderag.schema.facts import (
+    CALLBACK_MODIFIER,
+    MODULE_SCOPE,
+    TEST_MODIFIER,
+    Base,
+    Binding,
+    Definition,
+    FileFacts,
+    Import,
+)
 from coderag.stores.facts_codec import FactsBody, unpack_body, unpack_interface
 
 ValueT = TypeVar("ValueT")
@@ -100,10 +109,10 @@ class FileInterface:
 
     @cached_property
     def methods(self) -> dict[str, list[int]]:
-        """Methods by name."""
+        """Methods and callbacks by name."""
         indices_by_name: dict[str, list[int]] = {}
         for index, definition in enumerate(self.facts.definitions):
-            if definition.kind == "method":
+            if definition.kind == "method" or CALLBACK_MODIFIER in definition.modifiers:
                 indices_by_name.setdefault(definition.name, []).append(index)
         return indices_by_name
 
@@ -175,6 +184,7 @@ def group_bindings(bindings: Sequence[Binding]) -> dict[tuple[int, str], list[Bi
 def collect_declared_names(facts: FileFacts) -> list[str]:
     """Return the names by which other files may know something here: declared, bound or re-exported."""
     names = {strip_arity(fact.name) for fact in facts.definitions}
+    names.update([name.rpartition(".")[2] for name in names if "." in name])  # modules of Elixir
     names.update(fact.alias for fact in facts.imports)
     names.update(fact.name for fact in facts.bindings)
     return sorted(names)

@@ -85,10 +85,10 @@ class Resolver:
 
     def is_type(self, referent: Referent) -> bool:
         """Return whether a referent is a type itself."""
-        return (
-            referent.kind == "definition"
-            and self.program.get_definition(referent.file, referent.index).kind in TYPE_KINDS
-        )
+        if referent.kind != "definition":
+            return False
+        definition = self.program.get_definition(referent.file, referent.index)
+        return definition.kind in TYPE_KINDS or self.get_rules(referent.file).is_type_like(definition)
 
     @property
     def is_evaluating(self) -> bool:

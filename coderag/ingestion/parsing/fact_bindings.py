@@ -71,6 +71,12 @@ class BindingReader:
                     self._scopes.find_binding_scope(start, name, member=False) if member else scope
                 )
 
+    def add(self, bindings: Iterable[Binding]) -> None:
+        """Add bindings that were read elsewhere."""
+        for binding in bindings:
+            is_local = binding.scope != MODULE_SCOPE and self._scopes.kinds[binding.scope] not in _VISIBLE_KINDS
+            (self.local if is_local else self.visible)[binding] = None
+
     def read_item(self, captures: Captures) -> None:
         """Read a field that is named by its position."""
         for node in captures["bind.item"]:

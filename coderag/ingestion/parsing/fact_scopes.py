@@ -119,6 +119,20 @@ class ScopeTable:
             scope = self.parents[scope]
         return names[::-1]
 
+    def find_module_name(self, scope: int) -> str:
+        """Return the qualified name of the innermost module or type around a scope; empty if there is none."""
+        while scope != MODULE_SCOPE:
+            if self.kinds[scope] in CLASS_LIKE or (self.kinds[scope] == "namespace" and self.modifiers[scope] == ""):
+                return self._qualified_names[scope]
+            scope = self.parents[scope]
+        return ""
+
+    def find_following_start(self, offset: int, name: str) -> int:
+        """Return the start of the declaration below an offset if it has a name; else the offset."""
+        index = bisect_right(self._starts, offset)
+        is_named = index < len(self._starts) and name in self._declarations[index].names
+        return self._starts[index] if is_named else offset
+
     def _define(self, declaration: Declaration, source: SourceText) -> None:
         parent = MODULE_SCOPE if declaration.parent is None else self.get_scope(declaration.parent)
         self._first_scopes[declaration] = len(self.names)

@@ -43,6 +43,8 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     The supertype of an anonymous class, next to its body: ``new Runnable() { ... }``.
 ``@package``
     The package or namespace of the file.
+``@form``, ``@form.piped`` and the like
+    A construct of Elixir, see forms.py.
 
 A capture whose name begins with ``_`` is for predicates of the query.
 """
@@ -60,6 +62,7 @@ from coderag.ingestion.parsing.declarations import Syntax
 from coderag.ingestion.parsing.fact_bindings import BindingReader, collect_first_names, is_bound_at
 from coderag.ingestion.parsing.fact_imports import ImportReader
 from coderag.ingestion.parsing.fact_scopes import ScopeTable
+from coderag.ingestion.parsing.forms import FormReader
 from coderag.ingestion.parsing.import_trees import resolve_relative_path
 from coderag.ingestion.parsing.languages import LANGUAGES, Language
 from coderag.ingestion.parsing.source_text import MAX_TYPE_CHARS, Captures, SourceText
@@ -137,6 +140,7 @@ class _FactReader:
         self._chains = ChainParser(self._source, language.grammar)
         self._imports = ImportReader(self._source, self._scopes, language.grammar)
         self._bindings = BindingReader(self._source, self._scopes, self._chains)
+        self._forms = FormReader(self._source, self._scopes, self._chains)
         self._package = ""
         self._bases: dict[Base, None] = {}
         self._uses: list[_NameUse] = []
@@ -155,11 +159,15 @@ class _FactReader:
                 if capture in readers:
                     readers[capture](captures)
                     break
+        self._uses += self._forms.collect_uses()
+        self._imports.imports.update(self._forms.imports)
+        self._bases.update(self._forms.bases)
         blocks, self._function_ranges = TextRanges(self._blocks), TextRanges(self._functions)
         for captures in self._pending_bindings:
             self._bindings.read(captures, blocks)
         for read, captures in self._pending_returns:
             read(captures)
+        self._bindings.add(self._forms.bindings)
         self._pending_returns.clear()  # bound methods: they would form a reference cycle
         self._bindings.settle(self._imports.imported_names)
         references = self._list_references()
@@ -203,6 +211,7 @@ class _FactReader:
             "type_parameters": self._read_type_parameters,
             "anonymous": self._read_anonymous,
             "package": self._read_package,
+            **self._forms.build_dispatch_table(),
         }
 
     # References

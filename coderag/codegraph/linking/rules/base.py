@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from coderag.codegraph.linking.overloads import format_call_name
 from coderag.codegraph.linking.program import FileInterface, Program
 from coderag.codegraph.linking.queries import ResolutionQueries
 from coderag.codegraph.linking.referents import Referent
@@ -81,6 +82,12 @@ class LanguageRules(LanguageTraits):
         """Return whether a method can override another one of its name."""
         return True
 
+    def find_overridden_member(
+        self, resolver: ResolutionQueries, file: int, index: int, definition: Definition
+    ) -> Referent | None:
+        """Return the own member of a type that a member of a subtype overrides."""
+        return resolver.find_own_member(file, index, format_call_name(definition))
+
     def find_out_of_line_bases(
         self, resolver: ResolutionQueries, file: int, index: int
     ) -> Iterable[tuple[Referent, int, str]]:
@@ -109,6 +116,10 @@ class LanguageRules(LanguageTraits):
 
     def is_instantiable(self, definition: Definition) -> bool:
         """Return whether a declaration that is not a type has instances."""
+        return False
+
+    def is_type_like(self, definition: Definition) -> bool:
+        """Return whether a declaration of another kind has bases and members as a type has: a module of Elixir."""
         return False
 
     def is_property(self, definition: Definition) -> bool:

@@ -4,6 +4,7 @@ from coderag.codegraph.linking.program import Program
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.rules.csharp import CSharpRules
 from coderag.codegraph.linking.rules.ecmascript import EcmaScriptRules
+from coderag.codegraph.linking.rules.elixir import ElixirRules
 from coderag.codegraph.linking.rules.go import GoRules
 from coderag.codegraph.linking.rules.java import JavaRules
 from coderag.codegraph.linking.rules.plain import PlainRules
@@ -17,6 +18,7 @@ _RULE_CLASSES: tuple[type[LanguageRules], ...] = (
     JavaRules,
     EcmaScriptRules,
     CSharpRules,
+    ElixirRules,
 )
 
 FULLY_LINKED_LANGUAGES = frozenset(language for rules in _RULE_CLASSES for language in rules.languages)

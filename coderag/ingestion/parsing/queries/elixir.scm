@@ -45,7 +45,7 @@
 ((_ target: (identifier) @_keyword . (_ . (string (quoted_content) @name)) (do_block) @body) @definition.namespace
   (#eq? @_keyword "describe"))
 ((_ target: (identifier) @name (do_block) @body) @definition.function
-  (#any-of? @name "setup" "setup_all"))
+  (#any-of? @name "setup" "setup_all" "using"))
 
 ; Module attributes: types, callbacks, what says something of the declaration below, and constants.
 ((unary_operator operand: (_ target: (identifier) @_attribute (_ . (_

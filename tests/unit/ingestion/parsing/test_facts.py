@@ -49,6 +49,13 @@ _SAMPLES = {
     "foreach (var d in ds) d?.Go(n)!.X[0].Y(); if (d is E { X: var q } e) e.Q(); return await Z<D>(x => x.W()); }\n"
     "  record R(D D1, int N = 1);\n  static void Ext(this D d) {}\n"
     "  public static D operator +(A<T> a, D b) => a.X;\n}\n",
+    "elixir": "defmodule A.B do\n  use C, d: E\n  alias A.{F, G}\n  alias __MODULE__.H, as: I\n  import J, only: [k: 1]\n"
+    "  @behaviour F\n  @limit 3\n  @type t :: %__MODULE__{x: G.t()} | atom\n  @callback go(x :: t, list) :: :ok when x: t\n"
+    "  defstruct [:x]\n  @spec f(G.t(), term) :: {:ok, t}\n  def f(%I{x: x} = y, z \\\\ @limit) when is_map(y) do\n"
+    "    x |> k() |> G.run(&l/1, &F.m/2) |> then(& &1.(z))\n    apply(F, :n, [y])\n    with {:ok, w} <- f(y), do: w.q\n  end\n"
+    '  def f(nil, _), do: :crypto.hash(1)\n  defdelegate o(x), to: F, as: :p\n  defp l(x), do: x <> "#{@limit.r(x)}"\n'
+    "  defmacro __using__(_) do\n    quote do: import unquote(__MODULE__)\n  end\n  plug :s when u in [:v]\n"
+    "  defimpl P, for: [Q, R] do\n    def t(x), do: x\n  end\nend\n",
     "ruby": "require 'a'\nmodule M\n  class A < B\n    def f; self.g(1).h; @x.y; C::D.new; end\n  end\nend\n",
     "php": "<?php\nnamespace A;\nuse B\\C;\nclass D extends C { function f() { $this->g(); parent::h(); E::i(); } }\n",
     "cpp": '#include "a.h"\nclass A : public B { void f(); };\nvoid A::f() { x->y(); z.w(); B::g(); }\n',
