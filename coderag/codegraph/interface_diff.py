@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from coderag.codegraph.linking.rules.ecmascript import EcmaScriptRules
 from coderag.codegraph.linking.rules.rules_table import FULLY_LINKED_LANGUAGES
+from coderag.codegraph.linking.rules.scala import ScalaRules
 from coderag.schema.facts import MODULE_SCOPE, Base, Definition, FileFacts, rank_lines
 
 _WORD: Final = re.compile(r"\w+")
@@ -23,7 +24,7 @@ _IMPLICIT_NAMES: Final = frozenset(
 )
 """Names that language rules look up although the source does not contain them."""
 
-_BLOCK_SCOPED_LANGUAGES: Final = frozenset(EcmaScriptRules.languages)
+_BLOCK_SCOPED_LANGUAGES: Final = frozenset({*EcmaScriptRules.languages, *ScalaRules.languages})
 
 
 class InterfaceDiff(NamedTuple):

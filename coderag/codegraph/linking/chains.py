@@ -41,7 +41,7 @@ class ChainEvaluator:
         if first_name is None or first_name[0] in local_names.line_dependent_names:
             return self._select_space(resolve(file, scope, chain, reference.line), reference, rules)
         scope = local_names.find_outermost_scope(scope, first_name[0])
-        key = scope, chain, is_type_name or is_value_name
+        key = scope, chain, is_type_name, is_value_name
         if key not in local_names.chain_memo:
             local_names.chain_memo[key] = self._select_space(
                 resolve(file, scope, chain, reference.line), reference, rules
@@ -52,7 +52,8 @@ class ChainEvaluator:
         """Return the referent in the declaration space of the reference."""
         if referent is None or not rules.separates_values:
             return referent
-        return (to_type_space if reference.kind == "type" else to_value_space)(self._resolver, referent)
+        is_type = reference.kind == "type" or (reference.kind == "new" and rules.has_companions)
+        return (to_type_space if is_type else to_value_space)(self._resolver, referent)
 
     def evaluate(self, file: int, scope: int, chain: str, line: int) -> Referent | None:
         """Return the referent of a chain in a scope; None if it is unknown."""
@@ -196,8 +197,8 @@ class ChainEvaluator:
             return None
         if holder.kind == "elements":
             return holder.replace_kind("instance") if holder.index >= 0 else Referent("external")
-        if holder.kind == "definition" and self._resolver.get_definition(holder).kind in CALLABLE_KINDS:
-            return holder  # type arguments of a generic function
+        if holder.kind == "definition":
+            return self._apply_type_arguments(holder)
         if holder.kind == "instance":
             aliased_type = self._resolver.resolve_alias(holder, self._resolver.get_definition(holder))
             if aliased_type is not None and aliased_type.kind == "elements":
@@ -206,6 +207,12 @@ class ChainEvaluator:
                 self._resolver.infer_method_call(holder, "__iter__")
             )
         return holder if holder.kind == "external" else None
+
+    def _apply_type_arguments(self, holder: Referent) -> Referent | None:
+        """Return a generic function, or the result of an object with type arguments: ``Codec[Book]``."""
+        if self._resolver.get_definition(holder).kind in CALLABLE_KINDS:
+            return holder
+        return self._resolver.infer_call(holder) if self._resolver.get_rules(holder.file).has_companions else None
 
     def _evaluate_next(self, iterator: Referent | None) -> Referent | None:
         if iterator is None:

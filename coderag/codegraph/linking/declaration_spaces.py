@@ -3,6 +3,7 @@
 from collections.abc import Set
 from typing import Final
 
+from coderag.codegraph.linking.companions import select_companion
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, TYPE_KINDS, Referent
 from coderag.codegraph.linking.resolution import Resolution
 
@@ -23,7 +24,11 @@ def to_type_space(resolver: Resolution, referent: Referent) -> Referent:
 def _switch_space(
     resolver: Resolution, referent: Referent, replaced_kinds: Set[str], target_kinds: Set[str]
 ) -> Referent:
-    if referent.kind != "definition" or (definition := resolver.get_definition(referent)).kind not in replaced_kinds:
+    if referent.kind != "definition":
+        return referent
+    if resolver.get_rules(referent.file).has_companions:
+        return select_companion(resolver.program, referent, is_value=target_kinds is not TYPE_KINDS)
+    if (definition := resolver.get_definition(referent)).kind not in replaced_kinds:
         return referent
     interface = resolver.program.read_interface(referent.file)
     hidden = resolver.get_rules(referent.file).hidden_kinds

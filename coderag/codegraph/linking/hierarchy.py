@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from coderag.codegraph.linking.declaration_spaces import to_type_space
+from coderag.codegraph.linking.declaration_spaces import to_type_space, to_value_space
 from coderag.codegraph.linking.overloads import strip_arity
 from coderag.codegraph.linking.program import MODULE
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
@@ -116,9 +116,19 @@ class Hierarchy:
             referent = self.resolve_dotted_name(file, parent, base.chain, base.line, allow_inherited=False)
             if referent is None and self._resolver.get_rules(file).requires_declared_types:
                 referent = Referent("external", name=base.chain)
+            if referent is not None and self._resolver.get_rules(file).has_companions:
+                referent = self._expand_alias(referent)
             if referent is not None and (referent.kind == "external" or self._resolver.is_type(referent)):
                 yield referent, base.line, base.relation
         yield from self._resolver.get_rules(file).find_out_of_line_bases(self._resolver, file, index)
+
+    def _expand_alias(self, referent: Referent) -> Referent:
+        """Return the type that an alias stands for: a type that extends the alias extends that."""
+        if referent.kind != "definition":
+            return referent
+        aliased = self._resolver.resolve_alias(referent, self._resolver.get_definition(referent))
+        is_known = aliased is not None and aliased.kind == "instance"
+        return aliased.replace_kind("definition") if aliased is not None and is_known else referent
 
     def resolve_dotted_name(
         self, file: int, scope: int, chain: str, line: int, *, allow_inherited: bool = True
@@ -131,6 +141,8 @@ class Hierarchy:
         first_name, *nested_names = chain.split(".")
         referent = self._resolve_first_name(file, scope, first_name, line, allow_inherited=allow_inherited)
         for nested_name in nested_names:
+            if referent is not None and self._resolver.get_rules(file).has_companions:
+                referent = to_value_space(self._resolver, referent)
             referent = referent and self._resolve_nested_name(referent, nested_name, allow_inherited=allow_inherited)
         if referent is not None and self._resolver.get_rules(file).separates_values:
             referent = to_type_space(self._resolver, referent)

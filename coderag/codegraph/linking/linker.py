@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence, Set
 from itertools import chain
 from typing import Final, NamedTuple
 
+from coderag.codegraph.linking.companions import is_object
 from coderag.codegraph.linking.declaration_spaces import to_type_space
 from coderag.codegraph.linking.local_names import LocalNames
 from coderag.codegraph.linking.overloads import can_take_arguments, strip_arity
@@ -233,7 +234,7 @@ class Linker:
             elif referent.kind == "definition":
                 yield from self._link_reference(file, reference, referent)
             elif referent.kind == "instance" and reference.kind == "call":
-                method = self._resolver.find_member(referent, "__call__")
+                method = self._resolver.find_member(referent, self._resolver.get_rules(file).call_method)
                 if method is not None and method.kind == "definition":
                     yield self._build_link("calls", reference.scope, method, reference.line, file)
 
@@ -256,7 +257,8 @@ class Linker:
             return
         if reference.kind == "read" and referent.resolver == "value" and "." not in reference.chain:
             return  # the reference is to the variable, not to its value
-        callee = self._find_callee(referent, reference.kind) if reference.kind in ("call", "new", "decorator") else None
+        is_call = reference.kind in ("call", "new", "decorator") or self._is_called_by_name(reference, referent)
+        callee = self._find_callee(referent, reference.kind) if is_call else None
         if callee is None:
             yield self._build_link("references", reference.scope, referent, reference.line, file)
         else:
@@ -268,14 +270,27 @@ class Linker:
     def _find_callee(self, referent: Referent, use: str) -> Referent | None:
         """Return the type or function that a call of a definition runs: itself, or the value of a variable."""
         kind = self._program.get_definition(referent.file, referent.index).kind
+        rules = self._resolver.get_rules(referent.file)
+        if kind in TYPE_KINDS and use == "call" and rules.has_companions:
+            return rules.find_applied_member(self._resolver, referent) or self._find_companion_class(referent)
         if kind in TYPE_KINDS or kind in CALLABLE_KINDS:
             return referent
         value = self._resolver.infer_value(referent)
         if value is not None and value.kind == "instance" and use != "new":
-            value = self._resolver.find_member(value, "__call__")
+            value = self._resolver.find_member(value, rules.call_method)
         if value is not None and value.kind == "definition":
             return value
         return self._find_same_named_type(referent) if use == "new" else None
+
+    def _is_called_by_name(self, reference: Reference, referent: Referent) -> bool:
+        definition = self._program.get_definition(referent.file, referent.index)
+        rules = self._resolver.get_rules(referent.file)
+        return reference.kind == "read" and definition.kind in CALLABLE_KINDS and rules.is_called_by_name(definition)
+
+    def _find_companion_class(self, referent: Referent) -> Referent | None:
+        """Return the class that a call of an object's name instantiates; None if there is none."""
+        companion = to_type_space(self._resolver, referent)
+        return None if is_object(self._program.get_definition(companion.file, companion.index)) else companion
 
     def _find_same_named_type(self, constant: Referent) -> Referent | None:
         """Return the type with the name of a constant, which is what it instantiates; None if there is none."""

@@ -38,7 +38,7 @@ class LocalNames:
         self.memo: MemoTable = {}
         self.name_memo: dict[tuple[int, str], Referent | None] = {}
         self.step_memo: dict[tuple[Referent, tuple[str, ...]], Referent | None] = {}
-        self.chain_memo: dict[tuple[int, str, bool], Referent | None] = {}
+        self.chain_memo: dict[tuple[int, str, bool, bool], Referent | None] = {}
         self._definitions = interface.definitions
         self._names_by_scope = interface.names_by_scope
         self._hides_class_scope = rules.hides_class_scope

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from coderag.codegraph.linking.declaration_spaces import to_type_space
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.codegraph.linking.resolution import Resolution
 from coderag.codegraph.linking.type_expressions import TypeExpression, parse_type
@@ -71,13 +72,15 @@ class TypeInference:
         ]
         internal = [referent for referent in resolved if referent.kind != "external"]
         referent = next(iter(internal or resolved), None)
-        if (
-            referent is not None
-            and referent.kind == "definition"
-            and self._resolver.get_definition(referent).kind in DATA_KINDS
-        ):
+        if referent is not None and referent.kind == "definition" and self._has_value(referent):
             return self.infer_value(referent) or referent  # the value of the other variable
         return referent
+
+    def _has_value(self, referent: Referent) -> bool:
+        definition = self._resolver.get_definition(referent)
+        if definition.kind in CALLABLE_KINDS:
+            return self._resolver.get_rules(referent.file).is_property(definition)
+        return definition.kind in DATA_KINDS
 
     def infer_call(self, function: Referent) -> Referent | None:  # noqa: PLR0911  # one case a kind
         """Return the result of a call."""
@@ -93,12 +96,19 @@ class TypeInference:
                 function.confidence,
             )
         if function.kind == "instance":
-            return self.infer_method_call(function, "__call__")
+            rules = self._resolver.get_rules(function.file)
+            result = self.infer_method_call(function, rules.call_method)
+            return function if result is None and rules.has_argument_lists else result
         if function.kind != "definition":
             return None
         definition = self._resolver.get_definition(function)
         if definition.kind in TYPE_KINDS:
-            return function.replace_kind("instance").replace_resolver("constructor", RESOLVER_PRECISION["constructor"])
+            if (
+                applied := self._resolver.get_rules(function.file).find_applied_member(self._resolver, function)
+            ) is not None:
+                return self.infer_call(applied)
+            companion = to_type_space(self._resolver, function)
+            return companion.replace_kind("instance").replace_resolver("constructor", RESOLVER_PRECISION["constructor"])
         if definition.kind not in CALLABLE_KINDS or not definition.returns:
             return None
         inferred = self._resolver.memoize(

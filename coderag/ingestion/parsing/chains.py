@@ -31,6 +31,7 @@ indexed value, instantiated type or inner expression (default: the first child).
 For languages that resolve overloads by arity: ``counted`` has the fields of the arguments and of the callee, or of the
 object and the name. ``constructor`` has the fields of the arguments and of ``this`` or ``super`` (default: the last and first
 child). ``uncounted`` is a method reference, ``Foo::bar``. ``generic`` is a name with counted type arguments: ``Foo`2``.
+``type_applied`` is a value with type arguments, which is an element only as the receiver of a member.
 ``optional`` is optional chaining (``?.``) with the member in its second child; ``bound`` has the field of its name."""
 
 NODE_SHAPES: Final[Mapping[str, Mapping[str, NodeShape]]] = {
@@ -47,7 +48,7 @@ _PLAIN_CHAIN = re.compile(rb"[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)+")
 _CHAIN_TOKENS = frozenset({"identifier", "self", "super", "crate", "type_identifier", "primitive_type"})
 _CALLEE_SHAPE_PARTS = 3
 _TYPE_ARGUMENTS = re.compile(r"`\d+$")
-_STEP_SUFFIXES: Final = {"call": "()", "element": "[]", "new": "{}", "inner": "", "macro": "!"}
+_STEP_SUFFIXES: Final = {"call": "()", "element": "[]", "new": "{}", "inner": "", "macro": "!", "type_applied": ""}
 
 
 @cache
@@ -212,6 +213,8 @@ class ChainParser:
         if owner is None and shape[0] != "bound":  # a Java method called without a receiver
             return text, name.start_byte
         prefix = self._parse_node(owner, depth - 1)[0] if owner is not None else ""
+        if owner is not None and prefix and self.get_shape(owner) == "type_applied":
+            prefix = f"{prefix}[]"
         return f"{prefix if prefix and '|' not in prefix else '?'}.{text}", name.start_byte
 
     def _get_child(self, node: Node, field: str) -> Node | None:

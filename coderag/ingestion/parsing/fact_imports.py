@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from tree_sitter import Node
 
 from coderag.ingestion.parsing.fact_scopes import ScopeTable
-from coderag.ingestion.parsing.import_trees import flatten_import_tree
+from coderag.ingestion.parsing.import_trees import flatten_import_selectors, flatten_import_tree
 from coderag.ingestion.parsing.source_text import Captures, SourceText
 from coderag.schema.facts import Import
 
@@ -60,6 +60,13 @@ class ImportReader:
         for node in captures["import.tree"]:
             scope = self._find_scope(node)
             for leaf in flatten_import_tree(node, self._scopes.list_enclosing_modules(scope)):
+                self.imports[Import(leaf.module, leaf.name, leaf.alias, scope, leaf.line)] = None
+
+    def read_selectors(self, captures: Captures) -> None:
+        """Read imports whose last part selects names."""
+        for node in captures["import.selectors"]:
+            scope = self._find_scope(node)
+            for leaf in flatten_import_selectors(node):
                 self.imports[Import(leaf.module, leaf.name, leaf.alias, scope, leaf.line)] = None
 
     def read_submodule(self, captures: Captures) -> None:

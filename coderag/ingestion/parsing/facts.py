@@ -7,14 +7,14 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     chain, see `coderag.ingestion.parsing.chains`.
 ``@type``
     A type as written: each name in it is a reference.
-``@base``, ``@base.inherits``, ``@base.implements``
-    A type that the innermost enclosing declaration extends or implements.
+``@base``, ``@base.inherits``, ``@base.implements``, ``@base.anonymous``
+    A type that the innermost enclosing declaration extends or implements; or that a type without a name does inside it.
 ``@import.module``
     The imported module as written; absent for a file's own exports. Further captures: ``@import.name``, the imported name;
     ``@import.alias``, its local name; ``@import.all``, a wildcard; ``@import.default``, the local name of the default export;
     ``@import.namespace``, the local name of the module itself; ``@import.exported``, any node that marks a re-export.
-``@import.tree``, ``@import.submodule``
-    A tree of paths, see import_trees.py; the name of a module that is another file.
+``@import.tree``, ``@import.selectors``, ``@import.submodule``
+    A tree of paths, an import whose last part selects names, see import_trees.py; the name of a module that is another file.
 ``@bind``, ``@bind.member``, ``@bind.type``
     A name that is bound in the enclosing scope, in the type around that scope, or as a type parameter, whose bound is its
     value. At most one capture describes the value: ``@typed``, its type; ``@value``; ``@elements``, the collection that it is
@@ -41,8 +41,8 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     The type parameter list of the enclosing declaration, in languages that distinguish types of the same name by its length.
 ``@anonymous``
     The supertype of an anonymous class, next to its body: ``new Runnable() { ... }``.
-``@package``
-    The package or namespace of the file.
+``@package``, ``@package.nested``
+    The package or namespace of the file; one of several clauses, whose packages lie in one another and are all visible.
 ``@form``, ``@form.piped`` and the like
     A construct of Elixir, see forms.py.
 
@@ -78,6 +78,7 @@ _MAX_RECEIVER_BYTES = 40
 _get_line = attrgetter("line")
 _PARAMETER_TYPES = frozenset({"parameter", "formal_parameter", "spread_parameter"})
 _EXPRESSION_KINDS = frozenset({"call", "new", "read"})
+_ANONYMOUS_OWNERS = frozenset({"function", "method", "impl"})
 _MENTION_KINDS = frozenset({"read", "type"})
 _SUPER_PATH_GRAMMARS = frozenset({"rust"})  # grammars in whose paths ``super`` is the enclosing module
 
@@ -190,11 +191,15 @@ class _FactReader:
         return {
             **{f"import.{part}": imports.read for part in ("module", "name", "alias", "all", "default", "namespace")},
             "import.tree": imports.read_tree,
+            "import.selectors": imports.read_selectors,
             "import.submodule": imports.read_submodule,
             **{kind: partial(self._read_use, kind) for kind in ("call", "new", "read")},
             "decorator": self._read_decorator,
             "call.tokens": self._read_tokens,
-            **{f"base{relation}": partial(self._read_base, relation) for relation in ("", ".inherits", ".implements")},
+            **{
+                f"base{relation}": partial(self._read_base, relation)
+                for relation in ("", ".inherits", ".implements", ".anonymous")
+            },
             **dict.fromkeys(("bind", "bind.member", "bind.type"), self._pending_bindings.append),
             "bind.item": bindings.read_item,
             "bind.entry": bindings.read_entry,
@@ -211,6 +216,7 @@ class _FactReader:
             "type_parameters": self._read_type_parameters,
             "anonymous": self._read_anonymous,
             "package": self._read_package,
+            "package.nested": self._read_nested_package,
             **self._forms.build_dispatch_table(),
         }
 
@@ -295,8 +301,13 @@ class _FactReader:
         for node in captures[f"base{relation}"]:
             text, offset = self._chains.parse(node)
             name = text.removesuffix("[]").removesuffix("()")
-            if name and (scope := self._scopes.find_scope(node.start_byte)) != MODULE_SCOPE:
+            scope = self._scopes.find_scope(node.start_byte)
+            if not name or scope == MODULE_SCOPE:
+                continue
+            if relation != ".anonymous":
                 self._bases[Base(scope, name, self._source.find_line(offset), relation.removeprefix("."))] = None
+            elif self._scopes.kinds[scope] in _ANONYMOUS_OWNERS:
+                self._bases[Base(scope, name, self._source.find_line(offset))] = None
 
     # Details of declarations
 
@@ -378,10 +389,21 @@ class _FactReader:
         for node in captures["anonymous"]:
             body = node.parent.named_children[-1] if node.parent is not None else node
             for scope in self._scopes.list_outermost_scopes(body):
+                parent = self._scopes.parents[scope]
+                if parent != MODULE_SCOPE and self._scopes.kinds[parent] == "impl":
+                    continue  # the class has the name of its variable
                 self._scopes.owners[scope] = self._chains.parse(node)[0]
 
     def _read_package(self, captures: Captures) -> None:
         self._package = self._package or _SEPARATOR.sub(".", self._source.read_node(captures["package"][0]))
+
+    def _read_nested_package(self, captures: Captures) -> None:
+        """Read a package inside that of the previous clause, whose members stay visible."""
+        node = captures["package.nested"][0]
+        if self._package:
+            line = self._source.find_line(node.start_byte)
+            self._imports.imports[Import(self._package, "*", "", MODULE_SCOPE, line)] = None
+        self._package = f"{self._package}.{self._source.read_node(node)}".lstrip(".")
 
     def _pair_with_scopes(self, nodes: list[Node]) -> list[tuple[Node, int]]:
         """Return the nodes that are in a declaration, each with its scope."""

@@ -1,4 +1,4 @@
-"""Imports written as a tree of paths: ``use a::{self, b::{C as D, *}};`` in Rust."""
+"""Imports written as trees: ``use a::{self, b::{C as D, *}};`` in Rust, ``import a.{B, C as D, *}`` in Scala."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -34,6 +34,36 @@ def flatten_import_tree(tree: Node, enclosing_modules: Sequence[str]) -> Iterato
             yield ImportLeaf(parts[0], "", alias or parts[0], line)
         else:
             yield ImportLeaf(".".join(parts[:-1]), parts[-1], alias, line)
+
+
+def flatten_import_selectors(declaration: Node) -> Iterator[ImportLeaf]:
+    """Yield the imports of a declaration with paths and selectors, which commas separate."""
+    path: list[str] = []
+    for child in [*declaration.children, None]:
+        kind = "," if child is None else child.type
+        if kind == "," or child is None:
+            if len(path) > 1:
+                yield ImportLeaf(".".join(path[:-1]), path[-1], "", declaration.start_point[0] + 1)
+            path = []
+        elif kind in ("identifier", "operator_identifier"):
+            path.append(_read_text(child).strip("`"))
+        elif child.is_named and path:
+            for selector in child.named_children if kind == "namespace_selectors" else [child]:
+                if leaf := _read_selector(selector, ".".join(path)):
+                    yield leaf
+            path = []
+
+
+def _read_selector(selector: Node, module: str) -> ImportLeaf | None:
+    line = selector.start_point[0] + 1
+    if selector.type == "namespace_wildcard":
+        return None if _read_text(selector).startswith("given") else ImportLeaf(module, "*", "", line)
+    name, alias = selector.child_by_field_name("name"), selector.child_by_field_name("alias")
+    if alias is not None and alias.type == "wildcard":  # the name is left out
+        return None
+    if name is None or alias is None:
+        return ImportLeaf(module, _read_text(selector).strip("`"), "", line) if selector.type == "identifier" else None
+    return ImportLeaf(module, _read_text(name).strip("`"), _read_text(alias).strip("`"), line)
 
 
 def resolve_relative_path(path: Sequence[str], enclosing_modules: Sequence[str]) -> Sequence[str]:

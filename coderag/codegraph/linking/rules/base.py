@@ -122,6 +122,14 @@ class LanguageRules(LanguageTraits):
         """Return whether a declaration of another kind has bases and members as a type has: a module of Elixir."""
         return False
 
+    def is_called_by_name(self, definition: Definition) -> bool:
+        """Return whether a method's name alone is a call of it."""
+        return False
+
+    def find_applied_member(self, resolver: ResolutionQueries, referent: Referent) -> Referent | None:
+        """Return the method that a call of a type's name runs; None if that makes an instance."""
+        return None
+
     def is_property(self, definition: Definition) -> bool:
         """Return whether a method is used like a field."""
         return False

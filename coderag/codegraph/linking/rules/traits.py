@@ -33,6 +33,9 @@ class LanguageTraits:
         has_super_constructor_call: Whether a call of the base type's name alone is a constructor call: ``super(1)``.
         reexports_bind_names: Whether a re-exported name is visible in the file, too.
         separates_modules: Whether a module and another declaration may share one name; the module is the one with members.
+        has_companions: Whether an object may share the name of a type; it is then the value of that name.
+        has_argument_lists: Whether a call may have several argument lists: ``f(1)(2)``.
+        call_method: Name of the method that a call of a value runs.
         separates_values: Whether a type and a value may share one name; the value is the one that is called or has members.
         common_methods: Names so common that a single declaration is no evidence for a call.
         unique_method_confidence: Confidence that a call on an unknown receiver refers to the only visible method of its name.
@@ -65,5 +68,8 @@ class LanguageTraits:
     reexports_bind_names: ClassVar[bool] = True
     separates_modules: ClassVar[bool] = False
     separates_values: ClassVar[bool] = False
+    has_companions: ClassVar[bool] = False
+    has_argument_lists: ClassVar[bool] = False
+    call_method: ClassVar[str] = "__call__"
     common_methods: ClassVar[Collection[str]] = frozenset()
     unique_method_confidence: ClassVar[float] = RESOLVER_PRECISION["unique"]

@@ -134,17 +134,6 @@ def test_folder_packages_are_linked(suffix: str, caller_text: str, callee_text: 
     assert _collect_uses(ambiguous) == set(), "two declarations of one name are ambiguous"
 
 
-def test_scala_inheritance_is_linked_within_a_folder() -> None:
-    program = {
-        "s/A.scala": "class A extends B { def go() = { halt(1) } }\n",
-        "s/B.scala": "class B { def halt(x: Int) = 1 }\n",
-    }
-    assert triples(program, least=0.6) == {
-        ("s/A.scala:A", "inherits", "s/B.scala:B"),
-        ("s/A.scala:A.go", "calls", "s/B.scala:B.halt"),
-    }
-
-
 def test_lua_and_shell_resolve_own_and_loaded_files() -> None:
     program = {
         "m.lua": "local u = require('util')\nlocal function f() g() end\nfunction g() f() end\n",

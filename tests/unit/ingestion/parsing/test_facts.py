@@ -56,6 +56,15 @@ _SAMPLES = {
     '  def f(nil, _), do: :crypto.hash(1)\n  defdelegate o(x), to: F, as: :p\n  defp l(x), do: x <> "#{@limit.r(x)}"\n'
     "  defmacro __using__(_) do\n    quote do: import unquote(__MODULE__)\n  end\n  plug :s when u in [:v]\n"
     "  defimpl P, for: [Q, R] do\n    def t(x), do: x\n  end\nend\n",
+    "scala": "package a\npackage b\nimport c.{D, E => F, _}, g.H\nimport i.J as K\n"
+    "trait L[M[_], +N <: D] extends O with P[M] { self: Q => def r(s: N*)(implicit t: => M[N]): Option[N]; type U = c.D }\n"
+    "case class V(val w: D, x: Int => D = _.y) extends L[List, D] { override def r(s: D*) = new Z(1)[D].aa(w)(x) }\n"
+    "object V { implicit class BB(cc: D) { def dd = cc.ee; def ff[G] = V(cc, gg _) }\n"
+    "  lazy val hh = new O { def ii = this.jj } }\n"
+    "enum KK(ll: Int) { case MM extends KK(1); case NN(oo: D) }\n"
+    'class PP { def qq(rr: Any) = rr match { case V(w, _) if w.ok => s"$w ${w.tt}"; case uu: D => uu vv w; case KK.MM => \n'
+    "    for { ww <- xx.yy; zz = ww(0) } yield zz.ab; (ac, ad) } }\n"
+    "given Ord: Ordering[D] = ???\nextension (s: D) def ae: D = s.af\n",
     "ruby": "require 'a'\nmodule M\n  class A < B\n    def f; self.g(1).h; @x.y; C::D.new; end\n  end\nend\n",
     "php": "<?php\nnamespace A;\nuse B\\C;\nclass D extends C { function f() { $this->g(); parent::h(); E::i(); } }\n",
     "cpp": '#include "a.h"\nclass A : public B { void f(); };\nvoid A::f() { x->y(); z.w(); B::g(); }\n',
