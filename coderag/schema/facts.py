@@ -23,6 +23,9 @@ MODULE_SCOPE: Final = -1
 CONSTRUCTOR_NAME: Final = "<init>"
 """Name of any constructor in a chain."""
 
+REQUIRED_MARK: Final = "@"
+"""Start of a name that is the path of a module: ``@a/b`` for ``require("a.b")``."""
+
 TEST_MODIFIER: Final = "#test"
 """Modifier of a definition that is a test, with everything in it: ``#[cfg(test)] mod tests`` in Rust."""
 

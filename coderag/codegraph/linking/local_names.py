@@ -35,6 +35,8 @@ class LocalNames:
             name for (_, name), same_name in self.bindings.items() if len(same_name) > 1 or same_name[0].last_line
         }
         self.line_dependent_names = interface.redeclared_names | redeclared
+        if rules.has_ordered_locals:
+            self.line_dependent_names |= interface.by_name.keys()
         self.memo: MemoTable = {}
         self.name_memo: dict[tuple[int, str], Referent | None] = {}
         self.step_memo: dict[tuple[Referent, tuple[str, ...]], Referent | None] = {}

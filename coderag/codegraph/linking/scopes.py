@@ -81,7 +81,8 @@ class ScopeLookup:
         Args:
             values: Whether the values of variables count, too.
         """
-        if name in self._program.read_interface(file).redeclared_names:
+        has_order = self._resolver.get_rules(file).has_ordered_locals
+        if has_order or name in self._program.read_interface(file).redeclared_names:
             return self._resolve_global_name(file, name, line, values=values)
         return self._resolver.memoize(
             ("global", file, name, values), lambda: self._resolve_global_name(file, name, line, values=values)
@@ -167,7 +168,10 @@ class ScopeLookup:
             if (referent := self._resolve_imports(file, imports, name)) is not None:
                 return referent.replace_resolver("import", RESOLVER_PRECISION["import"])
             return Referent("external", name=f"{imports[0].module}.{imports[0].name}".rstrip("."))
-        if values and (bindings := interface.bindings.get((scope, name))):
+        bindings = interface.bindings.get((scope, name)) if values else None
+        if bindings and line and rules.has_ordered_locals:
+            bindings = [binding for binding in bindings if binding.line < line]
+        if bindings:
             is_object_entry = scope != MODULE and interface.definitions[scope].kind in DATA_KINDS
             return None if is_object_entry else self._resolver.infer_binding(file, bindings[0])
         return None
@@ -249,9 +253,17 @@ def _select_visible(
         for index in indices
         if definitions[index].kind not in rules.hidden_kinds and definitions[index].start_line not in import_lines
     ]
+    if line and rules.has_ordered_locals:
+        visible = [index for index in visible if not _is_below(definitions[index], line)]
     if line and rules.has_block_scope and len(visible) > 1:
         return select_last_above(definitions, visible, line)
     return visible
+
+
+def _is_below(definition: Definition, line: int) -> bool:
+    """Return whether a definition is local to the text below a line."""
+    first_line = definition.start_line + (definition.kind in DATA_KINDS)  # a variable is not visible in its value
+    return first_line > line and "local" in definition.modifiers.split()
 
 
 def _is_hidden(kind: str, rules: "LanguageRules", *, is_direct: bool) -> bool:

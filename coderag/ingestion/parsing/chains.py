@@ -13,7 +13,7 @@ from tree_sitter import Node
 from coderag.ingestion.parsing.languages import read_toml
 from coderag.ingestion.parsing.source_text import SourceText
 from coderag.ingestion.parsing.trees import load_grammar
-from coderag.schema.facts import CONSTRUCTOR_NAME
+from coderag.schema.facts import CONSTRUCTOR_NAME, REQUIRED_MARK
 
 _MAX_STEPS = 24  # longer chains are generated code, or fluent interfaces whose first steps are read anyway
 _MAX_CHAIN_CHARS = 200
@@ -31,6 +31,7 @@ indexed value, instantiated type or inner expression (default: the first child).
 For languages that resolve overloads by arity: ``counted`` has the fields of the arguments and of the callee, or of the
 object and the name. ``constructor`` has the fields of the arguments and of ``this`` or ``super`` (default: the last and first
 child). ``uncounted`` is a method reference, ``Foo::bar``. ``generic`` is a name with counted type arguments: ``Foo`2``.
+``required`` is a call, or the module that a call of ``require`` names, with the fields of the function and the arguments.
 ``type_applied`` is a value with type arguments, which is an element only as the receiver of a member.
 ``optional`` is optional chaining (``?.``) with the member in its second child; ``bound`` has the field of its name."""
 
@@ -46,9 +47,18 @@ Chain = tuple[str, int]
 _NO_CHAIN: Chain = ("", 0)
 _PLAIN_CHAIN = re.compile(rb"[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)+")
 _CHAIN_TOKENS = frozenset({"identifier", "self", "super", "crate", "type_identifier", "primitive_type"})
+_MODULE_STRING = re.compile(r"[\"'][\w./-]+[\"']")
 _CALLEE_SHAPE_PARTS = 3
 _TYPE_ARGUMENTS = re.compile(r"`\d+$")
-_STEP_SUFFIXES: Final = {"call": "()", "element": "[]", "new": "{}", "inner": "", "macro": "!", "type_applied": ""}
+_STEP_SUFFIXES: Final = {
+    "call": "()",
+    "element": "[]",
+    "new": "{}",
+    "inner": "",
+    "macro": "!",
+    "type_applied": "",
+    "required": "()",
+}
 
 
 @cache
@@ -122,9 +132,7 @@ class ChainParser:
         if kind == "member":
             return self._match_plain_chain(node, depth) or self._parse_member(node, shape, depth)
         if kind in _STEP_SUFFIXES:
-            inner = self._get_child(node, shape[1]) if shape[1] else next(iter(node.named_children), None)
-            text, offset = _NO_CHAIN if inner is None else self._parse_node(inner, depth - 1)
-            return (f"{text}{_STEP_SUFFIXES[kind]}", offset) if text and "|" not in text else (text, offset)
+            return self._parse_step(node, shape, depth)
         if kind == "literal":
             return f"{shape[1]}{{}}", node.end_byte
         if kind == "text":
@@ -137,6 +145,20 @@ class ChainParser:
             name, arguments = node.named_children[0], node.named_children[-1]
             return f"{self._source.read_node(name)}`{max(1, len(arguments.named_children))}", name.start_byte
         return self._parse_combined(node, shape, depth)
+
+    def _parse_step(self, node: Node, shape: NodeShape, depth: int) -> Chain:
+        """Parse a call, an element or an instantiation: an expression and a step."""
+        inner = self._get_child(node, shape[1]) if shape[1] else next(iter(node.named_children), None)
+        text, offset = _NO_CHAIN if inner is None else self._parse_node(inner, depth - 1)
+        if text == "require" and shape[0] == "required" and (module := self._parse_required(node, shape)):
+            return module, node.end_byte
+        return (f"{text}{_STEP_SUFFIXES[shape[0]]}", offset) if text and "|" not in text else (text, offset)
+
+    def _parse_required(self, node: Node, shape: NodeShape) -> str:
+        """Return the module that ``require("a.b")`` names, as one name; empty for any other call."""
+        arguments = self._get_child(node, shape[2])
+        text = "" if arguments is None else self._source.read_node(arguments).strip("()")
+        return f"{REQUIRED_MARK}{text[1:-1].replace('.', '/')}" if _MODULE_STRING.fullmatch(text) else ""
 
     def _parse_combined(self, node: Node, shape: NodeShape, depth: int) -> Chain:
         """Combine the chains of two operands."""

@@ -31,8 +31,8 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     The return type of the enclosing function; one of several return types, in order; a returned value.
 ``@parameter``
     The type of a parameter of the enclosing method.
-``@modifier``
-    A word, or the chain of a decorator, that modifies the declaration around or below it.
+``@modifier``, ``@modifier.each``
+    A word, or the chain of a decorator, that modifies the declaration around or below it; each name that it declares.
 ``@test``, ``@test.inside``
     An attribute that marks the declaration below, or everything in the enclosing one, as test code.
 ``@arity``
@@ -210,6 +210,7 @@ class _FactReader:
             "parameter": self._read_parameter,
             "return": partial(self._defer, self._read_returned_value),
             "modifier": self._read_modifier,
+            "modifier.each": self._read_modifier_of_names,
             "test": self._read_test,
             "test.inside": self._read_test_inside,
             "arity": self._read_arity,
@@ -360,6 +361,14 @@ class _FactReader:
     def _read_modifier(self, captures: Captures) -> None:
         for node in captures["modifier"]:
             self._add_modifier(self._scopes.find_decorated_scope(node.start_byte), self._source.read_node(node))
+
+    def _read_modifier_of_names(self, captures: Captures) -> None:
+        for node in captures["modifier.each"]:
+            declaration = self._scopes.find_declaration(node.start_byte)
+            if declaration is not None:
+                first = self._scopes.get_scope(declaration)
+                for scope in range(first, first + len(declaration.names)):
+                    self._add_modifier(scope, self._source.read_node(node))
 
     def _read_test(self, captures: Captures) -> None:
         sibling: Node | None = captures["test"][0]

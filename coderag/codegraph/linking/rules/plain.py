@@ -8,6 +8,7 @@ import posixpath
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import ClassVar
 
 from coderag.codegraph.linking.import_paths import ImportResolver
 from coderag.codegraph.linking.program import Program
@@ -24,9 +25,9 @@ _FOLDER_PACKAGE_LANGUAGES = read_names("plain", "folder_package_languages")
 class PlainRules(LanguageRules):
     """Rules of all other languages."""
 
-    self_names = ("self", "this", "me")
-    self_type_names = ("Self", "static")
-    super_names = ("super", "parent")
+    self_names: ClassVar[tuple[str, ...]] = ("self", "this", "me")
+    self_type_names: ClassVar[tuple[str, ...]] = ("Self", "static")
+    super_names: ClassVar[tuple[str, ...]] = ("super", "parent")
     common_methods = read_names("plain", "common_methods")  # fmt: skip
 
     def __init__(self, program: Program) -> None:

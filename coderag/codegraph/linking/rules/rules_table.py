@@ -7,6 +7,7 @@ from coderag.codegraph.linking.rules.ecmascript import EcmaScriptRules
 from coderag.codegraph.linking.rules.elixir import ElixirRules
 from coderag.codegraph.linking.rules.go import GoRules
 from coderag.codegraph.linking.rules.java import JavaRules
+from coderag.codegraph.linking.rules.lua import LuaRules
 from coderag.codegraph.linking.rules.plain import PlainRules
 from coderag.codegraph.linking.rules.python import PythonRules
 from coderag.codegraph.linking.rules.rust import RustRules
@@ -21,6 +22,7 @@ _RULE_CLASSES: tuple[type[LanguageRules], ...] = (
     CSharpRules,
     ElixirRules,
     ScalaRules,
+    LuaRules,
 )
 
 FULLY_LINKED_LANGUAGES = frozenset(language for rules in _RULE_CLASSES for language in rules.languages)

@@ -65,6 +65,12 @@ _SAMPLES = {
     'class PP { def qq(rr: Any) = rr match { case V(w, _) if w.ok => s"$w ${w.tt}"; case uu: D => uu vv w; case KK.MM => \n'
     "    for { ww <- xx.yy; zz = ww(0) } yield zz.ab; (ac, ad) } }\n"
     "given Ord: Ordering[D] = ???\nextension (s: D) def ae: D = s.af\n",
+    "lua": "local a = require('b.c')\nlocal M = setmetatable({ d = 1, e = function() end }, { __index = a })\n"
+    "local E = class('E', a)\nfunction M.f(x, ...) local y = a.g(x):h()[1]; for k, v in pairs(y) do k.i(v) end; return M end\n"
+    "function M:j() self:f(require('q').r, a['s'].t) ; return setmetatable({}, M) end\nM.u = M.f\nreturn M\n",
+    "luau": "local a = require('b.c')\nlocal M = setmetatable({ d = 1, e = function() end }, { __index = a })\n"
+    "local E = class('E', a)\nfunction M.f(x, ...) local y = a.g(x):h()[1]; for k, v in pairs(y) do k.i(v) end; return M end\n"
+    "function M:j() self:f(require('q').r, a['s'].t) ; return setmetatable({}, M) end\nM.u = M.f\nreturn M\n",
     "ruby": "require 'a'\nmodule M\n  class A < B\n    def f; self.g(1).h; @x.y; C::D.new; end\n  end\nend\n",
     "php": "<?php\nnamespace A;\nuse B\\C;\nclass D extends C { function f() { $this->g(); parent::h(); E::i(); } }\n",
     "cpp": '#include "a.h"\nclass A : public B { void f(); };\nvoid A::f() { x->y(); z.w(); B::g(); }\n',

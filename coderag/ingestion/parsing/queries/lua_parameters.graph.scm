@@ -1,0 +1,1 @@
+(parameters name: (identifier) @bind)
