@@ -13,9 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coderag.codegraph.linking.rules.ecmascript import EcmaScriptRules
-from coderag.codegraph.linking.rules.rules_table import FULLY_LINKED_LANGUAGES
-from coderag.codegraph.linking.rules.scala import ScalaRules
+from coderag.codegraph.linking.rules.rules_table import BLOCK_SCOPED_LANGUAGES, FULLY_LINKED_LANGUAGES
 from coderag.schema.facts import MODULE_SCOPE, Base, Definition, FileFacts, rank_lines
 
 _WORD: Final = re.compile(r"\w+")
@@ -23,8 +21,6 @@ _IMPLICIT_NAMES: Final = frozenset(
     {"__call__", "__getitem__", "__init__", "__iter__", "__new__", "__next__", "constructor", "default", "exports"}
 )
 """Names that language rules look up although the source does not contain them."""
-
-_BLOCK_SCOPED_LANGUAGES: Final = frozenset({*EcmaScriptRules.languages, *ScalaRules.languages})
 
 
 class InterfaceDiff(NamedTuple):
@@ -77,7 +73,7 @@ def _collect_unnamed_facts(facts: FileFacts) -> tuple[object, ...]:
     star_imports = [(entry.module, entry.exported, scopes[entry.scope]) for entry in facts.imports if entry.name == "*"]
     namespaces = [entry.qualified_name for entry in facts.definitions if entry.kind == "namespace"]
     # Order selects the declaration where a name has several.
-    order = rank_lines(facts) if facts.language in _BLOCK_SCOPED_LANGUAGES else []
+    order = rank_lines(facts) if facts.language in BLOCK_SCOPED_LANGUAGES else []
     names = [entry.name for entry in facts.definitions] if order else []
     return facts.language, facts.package, facts.settings, exported, star_imports, namespaces, names, order
 

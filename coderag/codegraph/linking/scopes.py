@@ -262,7 +262,8 @@ def _select_visible(
 
 def _is_below(definition: Definition, line: int) -> bool:
     """Return whether a definition is local to the text below a line."""
-    first_line = definition.start_line + (definition.kind in DATA_KINDS)  # a variable is not visible in its value
+    # A variable is not visible in its value.
+    first_line = definition.end_line + 1 if definition.kind in DATA_KINDS else definition.start_line
     return first_line > line and "local" in definition.modifiers.split()
 
 

@@ -28,6 +28,11 @@ _RULE_CLASSES: tuple[type[LanguageRules], ...] = (
 FULLY_LINKED_LANGUAGES = frozenset(language for rules in _RULE_CLASSES for language in rules.languages)
 """Languages with resolved imports, types and receivers; names of other languages are linked within a file and its imports."""
 
+BLOCK_SCOPED_LANGUAGES = frozenset(
+    language for rules in _RULE_CLASSES if rules.has_block_scope for language in rules.languages
+)
+"""Languages in which the order of declarations of one name in a file decides."""
+
 
 class RulesTable:
     """Rules of each language over one program, created on first use.

@@ -36,10 +36,12 @@
 ; Names for values.
 (for_generic_clause (variable_list name: (identifier) @bind))
 (for_numeric_clause name: (identifier) @bind)
-(variable_declaration (variable_list name: (identifier) @bind))
 (assignment_statement
   (variable_list . name: (identifier) @bind)
   (expression_list . value: [(identifier) (function_call) (dot_index_expression)] @value))
+(block (variable_declaration (assignment_statement
+  (variable_list name: (identifier) @bind)
+  (expression_list . value: [(number) (string) (table_constructor) (true) (false) (nil) (binary_expression) (unary_expression) (vararg_expression)]))))
 ((assignment_statement
   (variable_list . name: (identifier) @bind)
   (expression_list . value: (function_call name: (identifier) @_function arguments: (arguments (_) . (identifier) @made))))

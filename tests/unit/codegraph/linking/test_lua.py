@@ -131,6 +131,14 @@ def test_globals_of_loaded_files_are_visible() -> None:
     assert _collect("calls", program) == {("use.lua", "lib.lua:helper")}
 
 
+def test_functions_of_forward_declared_locals_are_called() -> None:
+    """A local that gets its function later is that function."""
+    program = {
+        "a.lua": "local visit, leave\nfunction visit(n) return leave(n) end\nleave = function(n) return n end\nvisit(1)\n"
+    }
+    assert _collect("calls", program) == {("a.lua", "a.lua:visit"), ("a.lua:visit", "a.lua:leave")}
+
+
 def test_classes_of_libraries_inherit() -> None:
     """``class("Name", Base)`` and ``Base:extend()`` declare bases, whose methods are found through ``self``."""
     program = {
@@ -147,3 +155,9 @@ def test_incremental_build_equals_a_full_one() -> None:
     graph = build(_GAME)
     assert_same_graph(build(after, graph, _GAME), build(after))
     assert link(after) != link(_GAME)
+
+
+def test_locals_of_blocks_hide_those_of_the_file() -> None:
+    """A local with any value hides the file's variable of its name."""
+    program = {"a.lua": "local size = 1\nlocal function go()\n  local size = 20\n  return size\nend\ngo()\n"}
+    assert not triples(program, "references")
