@@ -18,7 +18,20 @@ from coderag.schema.facts import MODULE_SCOPE, Base, Definition, FileFacts, rank
 
 _WORD: Final = re.compile(r"\w+")
 _IMPLICIT_NAMES: Final = frozenset(
-    {"__call__", "__getitem__", "__init__", "__iter__", "__new__", "__next__", "constructor", "default", "exports"}
+    {
+        "__call__",
+        "__getitem__",
+        "__init__",
+        "__iter__",
+        "__new__",
+        "__next__",
+        "apply",
+        "constructor",
+        "default",
+        "exports",
+        "return",
+        "using",
+    }
 )
 """Names that language rules look up although the source does not contain them."""
 

@@ -32,6 +32,8 @@ For languages that resolve overloads by arity: ``counted`` has the fields of the
 object and the name. ``constructor`` has the fields of the arguments and of ``this`` or ``super`` (default: the last and first
 child). ``uncounted`` is a method reference, ``Foo::bar``. ``generic`` is a name with counted type arguments: ``Foo`2``.
 ``required`` is a call, or the module that a call of ``require`` names, with the fields of the function and the arguments.
+``placeholder`` is the parameter of a function written as the argument of a call, with the fields of the called member and
+its object.
 ``type_applied`` is a value with type arguments, which is an element only as the receiver of a member.
 ``optional`` is optional chaining (``?.``) with the member in its second child; ``bound`` has the field of its name."""
 
@@ -81,12 +83,16 @@ class ChainParser:
         self._source = source
         self._shapes = NODE_SHAPES.get(grammar_name, {})
         self._field_ids = _load_field_ids(grammar_name)
+        self._has_placeholders = any(shape[0] == "placeholder" for shape in self._shapes.values())
         self._cache: dict[tuple[bytes, int], Chain] = {}  # by text and kind: expressions repeat often
 
     def parse(self, node: Node) -> Chain:
         """Parse an expression; return an empty chain if it is none. Alternatives are joined by ``|``."""
         start, end = node.start_byte, node.end_byte
-        if end - start > _MAX_CHAIN_CHARS:
+        is_placeholder = self._has_placeholders and self._source.data.startswith(
+            b"_", start
+        )  # it depends on the context
+        if is_placeholder or end - start > _MAX_CHAIN_CHARS:
             return self._parse_bounded(node)
         key = self._source.data[start:end], node.kind_id
         cached = self._cache.get(key)
@@ -139,8 +145,8 @@ class ChainParser:
             return self._source.read_node(node).replace("::", ".").replace(" ", ""), node.end_byte
         if kind in ("counted", "constructor", "uncounted"):
             return self._parse_counted_call(node, shape, depth)
-        if kind == "bound":
-            return self._parse_member(node, shape, depth)
+        if kind in ("bound", "placeholder"):
+            return (self._parse_member if kind == "bound" else self._parse_placeholder)(node, shape, depth)
         if kind == "generic":
             name, arguments = node.named_children[0], node.named_children[-1]
             return f"{self._source.read_node(name)}`{max(1, len(arguments.named_children))}", name.start_byte
@@ -159,6 +165,18 @@ class ChainParser:
         arguments = self._get_child(node, shape[2])
         text = "" if arguments is None else self._source.read_node(arguments).strip("()")
         return f"{REQUIRED_MARK}{text[1:-1].replace('.', '/')}" if _MODULE_STRING.fullmatch(text) else ""
+
+    def _parse_placeholder(self, node: Node, shape: NodeShape, depth: int) -> Chain:
+        """Parse the parameter of a function written as an argument, ``xs.map(_.name)``: an element of the receiver."""
+        body, parent = node, node.parent
+        while parent is not None and parent.type != "arguments" and parent.child(0) == body:
+            body, parent = parent, parent.parent
+        call = parent.parent if parent is not None and parent.type == "arguments" and body != node else None
+        function = None if call is None else self._get_child(call, shape[1])
+        receiver = None if function is None else self._get_child(function, shape[2])
+        text = "" if receiver is None else self._parse_node(receiver, depth - 1)[0]
+        is_object = text.rpartition(".")[2][:1].isupper()
+        return (f"{text}[]", node.start_byte) if text and "|" not in text and not is_object else _NO_CHAIN
 
     def _parse_combined(self, node: Node, shape: NodeShape, depth: int) -> Chain:
         """Combine the chains of two operands."""

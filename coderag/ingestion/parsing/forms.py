@@ -1,6 +1,6 @@
 """Facts of Elixir, in which every construct is a call or a module attribute; see ``queries/elixir.graph.scm``."""
 
-from bisect import bisect_right
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
@@ -8,6 +8,16 @@ from tree_sitter import Node
 
 from coderag.ingestion.parsing.chains import ChainParser
 from coderag.ingestion.parsing.fact_scopes import ScopeTable
+from coderag.ingestion.parsing.form_nodes import (
+    Span,
+    build_containment_test,
+    count_arguments,
+    get_arguments,
+    get_operator,
+    get_span,
+    iterate_pairs,
+    iterate_type_names,
+)
 from coderag.ingestion.parsing.source_text import Captures, SourceText
 from coderag.schema.facts import CALLBACK_MODIFIER, MODULE_SCOPE, Base, Binding, Import, ReferenceKind
 
@@ -24,12 +34,22 @@ _TEST_GROUP: Final = "describe"
 _TEST_HOOKS: Final = frozenset({"setup", "setup_all", "using"})
 _HOOKS: Final = _TEST_HOOKS | {"plug", "on_mount"}
 """Macros that take functions of the module by name."""
+_SCOPE: Final = "scope"
+_ROUTES: Final = frozenset({"get", "post", "put", "patch", "delete", "head", "options", "match"})
+"""Macros of a router that take a module and the name of its function; `_SCOPE` around them gives the start of its name."""
+_ACTION_ARITY: Final = 2
 _TYPE_ATTRIBUTES: Final = frozenset({"spec", "type", "typep", "opaque", "callback", "macrocallback"})
 _FUNCTION_KINDS: Final = frozenset({"function", "method", "macro"})
 _CALLBACK_ATTRIBUTES: Final = frozenset({"callback", "macrocallback"})
 
+_TEMPLATE_CALL: Final = re.compile(
+    rb"<(?P<component>(?:[A-Z]\w*(?:\.[A-Z]\w*)*)?\.[a-z_]\w*)"  # <.button>, <Icons.icon>
+    rb"|(?P<code>\{[^{}]*\}|<%.*?%>)",
+    re.DOTALL,
+)
+_CODE_CALL: Final = re.compile(rb"(?<![\w.@:])((?:[A-Z]\w*\.)*[a-z_]\w*[?!]?)\(")
+
 _NameUse = tuple[ReferenceKind, int, str, int]
-_Span = tuple[int, int]
 
 
 class FormReader:
@@ -51,14 +71,15 @@ class FormReader:
         self._source = source
         self._scopes = scopes
         self._chains = chains
-        self._calls: dict[_Span, tuple[str, int, int]] = {}  # callee, number of arguments, offset of its name
-        self._ignored: set[_Span] = set()  # nodes that are no calls or mentions
-        self._piped: set[_Span] = set()
-        self._structs: dict[_Span, str] = {}
-        self._names: dict[_Span, str] = {}
-        self._patterns: list[_Span] = []
+        self._calls: dict[Span, tuple[str, int, int]] = {}  # callee, number of arguments, offset of its name
+        self._ignored: set[Span] = set()  # nodes that are no calls or mentions
+        self._piped: set[Span] = set()
+        self._structs: dict[Span, str] = {}
+        self._names: dict[Span, str] = {}
+        self._patterns: list[Span] = []
         self._uses: list[_NameUse] = []
         self._arities: dict[int, tuple[int, int]] = {}
+        self._prefixes: list[tuple[Span, str]] = []
         self._aliases: dict[tuple[int, str], str] = {}
 
     def build_dispatch_table(self) -> Mapping[str, Callable[[Captures], None]]:
@@ -71,6 +92,7 @@ class FormReader:
             "form.module": self._read_module_name,
             "form.owner": self._read_function_tuple,
             "form.name": self._read_name,
+            "form.template": self._read_template,
         }
 
     def collect_uses(self) -> Iterator[_NameUse]:
@@ -82,18 +104,25 @@ class FormReader:
         for span, (callee, count, offset) in self._calls.items():
             if span not in self._ignored:
                 yield "call", span[0], f"{callee}/{count + (span in self._piped)}", offset
-        is_in_pattern = _build_containment_test(self._patterns)
+        is_in_pattern = build_containment_test(self._patterns)
         for span, name in self._structs.items():
             if span not in self._ignored:
                 yield "type" if is_in_pattern(span[0]) else "new", span[0], name, span[0]
+        yield from self._iterate_mentions()
+
+    def _iterate_mentions(self) -> Iterator[_NameUse]:
+        """Yield the modules that are mentioned, and the bare names that nothing binds, which are calls."""
         bound = {(binding.scope, binding.name) for binding in self.bindings}
         for span, name in self._names.items():
+            start = span[0]
             if span in self._ignored or span in self._structs:
                 continue
             if name[0].isupper():
-                yield "read", span[0], name, span[0]
-            elif (self._scopes.find_scope(span[0]), name) not in bound:
-                yield "call", span[0], f"{name}/{int(span in self._piped)}", span[0]
+                prefix = self._find_prefix(span)
+                for module in (name, f"{prefix}.{name}") if prefix else (name,):
+                    yield "read", start, module, start
+            elif (self._scopes.find_scope(start), name) not in bound:
+                yield "call", start, f"{name}/{int(span in self._piped)}", start
 
     # Captures
 
@@ -122,6 +151,8 @@ class FormReader:
         else:
             if keyword in _HOOKS:
                 self._read_hook(node)
+            elif keyword == _SCOPE or keyword in _ROUTES:
+                self._read_route(node, keyword)
             if keyword not in _TEST_HOOKS:  # these declare a block, which has their name
                 self._add_call(node, keyword, target.start_byte)
 
@@ -136,7 +167,7 @@ class FormReader:
         if owner is None or name is None or name.type not in ("identifier", "operator_identifier"):
             return
         is_module = owner.type in ("alias", "unary_operator") or self._source.read_node(owner) == _OWN_MODULE
-        if owner.type == "atom" or not (is_module or _get_arguments(node) is not None):
+        if owner.type == "atom" or not (is_module or get_arguments(node) is not None):
             return  # an Erlang module, or ``user.name``
         callee = f"{self._chains.parse(owner)[0] or '?'}.{self._source.read_node(name)}"
         if owner.type == "unary_operator" and (attribute := owner.child_by_field_name("operand")) is not None:
@@ -144,15 +175,15 @@ class FormReader:
         self._add_call(node, callee, name.start_byte)
 
     def _add_call(self, node: Node, callee: str, offset: int) -> None:
-        count = sum(_count_arguments(child) for child in node.children if child.type in ("arguments", "do_block"))
+        count = sum(count_arguments(child) for child in node.children if child.type in ("arguments", "do_block"))
         if callee:
-            self._calls[_get_span(node)] = callee, count, offset
+            self._calls[get_span(node)] = callee, count, offset
 
     def _read_piped(self, captures: Captures) -> None:
         node = captures["form.piped"][0]
-        self._piped.add(_get_span(node))
+        self._piped.add(get_span(node))
         if node.type == "identifier":
-            self._calls[_get_span(node)] = self._source.read_node(node), 0, node.start_byte
+            self._calls[get_span(node)] = self._source.read_node(node), 0, node.start_byte
 
     def _read_pattern(self, captures: Captures) -> None:
         for node in captures["form.pattern"]:
@@ -161,17 +192,17 @@ class FormReader:
     def _read_struct(self, captures: Captures) -> None:
         node = captures["form.struct"][0]
         if name := self._chains.parse(node)[0]:
-            self._structs[_get_span(node)] = name
+            self._structs[get_span(node)] = name
 
     def _read_module_name(self, captures: Captures) -> None:
         node = captures["form.module"][0]
-        self._names[_get_span(node)] = self._source.read_node(node)
+        self._names[get_span(node)] = self._source.read_node(node)
 
     def _read_name(self, captures: Captures) -> None:
         node = captures["form.name"][0]
         name = self._source.read_node(node)
         if not name.startswith("_"):
-            self._names[_get_span(node)] = name
+            self._names[get_span(node)] = name
 
     def _read_function_tuple(self, captures: Captures) -> None:
         """Read a function as module, name and arguments: ``apply(Worker, :run, [1])``."""
@@ -183,37 +214,47 @@ class FormReader:
             chain = f"{module}.{function}/{arguments.named_child_count}"
             self._uses.append(("read", owner.start_byte, chain, name.start_byte))
 
+    def _read_template(self, captures: Captures) -> None:
+        """Read the components and calls in a template: ``<.button>``, ``<Icons.icon>``, ``{label(@item)}``."""
+        node = captures["form.template"][0]
+        for match in _TEMPLATE_CALL.finditer(self._source.data, node.start_byte, node.end_byte):
+            if match["component"]:
+                start, name = match.start("component"), match["component"].decode().lstrip(".")
+                self._uses.append(("call", start, f"{name}/1", start))
+                continue
+            for call in _CODE_CALL.finditer(self._source.data, *match.span("code")):
+                self._uses.append(("call", call.start(1), f"{call[1].decode()}/", call.start(1)))
+
     # Definitions
 
     def _read_container(self, node: Node, keyword: str) -> None:
-        arguments = _get_arguments(node)
+        arguments = get_arguments(node)
         name = arguments.named_children[0] if arguments is not None and arguments.named_children else None
         if name is None:
             return
-        self._ignored.add(_get_span(name))
+        self._ignored.add(get_span(name))
         scope = self._scopes.find_scope(node.start_byte)
         if keyword == "defimpl" and scope != MODULE_SCOPE:
             self._add_base(scope, self._source.read_node(name), name, "implements")
 
     def _read_head(self, node: Node, keyword: str) -> None:
         """Read the head of a function's clause: its parameters, and what it delegates to."""
-        arguments = _get_arguments(node)
+        arguments = get_arguments(node)
         head = arguments.named_children[0] if arguments is not None and arguments.named_children else None
         if arguments is None or head is None:
             return
-        if head.type == "binary_operator" and self._read_operator(head) == "when":
+        if head.type == "binary_operator" and get_operator(head) == "when":
             head = head.child_by_field_name("left") or head
-        self._ignored.add(_get_span(head))
+        self._ignored.add(get_span(head))
         scope = self._scopes.find_scope(node.start_byte)
-        parameters = _get_arguments(head) if head.type == "call" else None
+        parameters = get_arguments(head) if head.type == "call" else None
         if scope == MODULE_SCOPE or head.type not in ("call", "identifier"):
             return
         maximum = len(parameters.named_children) if parameters is not None else 0
         defaults = 0
         if parameters is not None:
             defaults = sum(
-                child.type == "binary_operator" and self._read_operator(child) == "\\\\"
-                for child in parameters.named_children
+                child.type == "binary_operator" and get_operator(child) == "\\\\" for child in parameters.named_children
             )
             self._bind_names(parameters)
         self._widen_arity(scope, maximum - defaults, maximum)
@@ -234,7 +275,7 @@ class FormReader:
 
     def _bind_names(self, node: Node) -> None:
         """Bind all names in a pattern."""
-        self._patterns.append(_get_span(node))
+        self._patterns.append(get_span(node))
         scope = self._scopes.find_scope(node.start_byte)
         if scope == MODULE_SCOPE or self._scopes.kinds[scope] not in _FUNCTION_KINDS:
             return
@@ -251,13 +292,13 @@ class FormReader:
     # Directives
 
     def _read_directive(self, node: Node, keyword: str) -> None:
-        arguments = _get_arguments(node)
+        arguments = get_arguments(node)
         if arguments is None or not arguments.named_children:
             return
         first = arguments.named_children[0]
         scope, line = self._scopes.find_scope(node.start_byte), self._source.find_line(node.start_byte)
         for module_node, text in self._list_modules(first):
-            self._ignored.add(_get_span(module_node))
+            self._ignored.add(get_span(module_node))
             module = self._expand_module(text, scope)
             if keyword == "use":
                 self._read_use(arguments, module_node, module, scope)
@@ -269,12 +310,12 @@ class FormReader:
                 name = module.rpartition(".")[2]
                 if "as" in options:
                     name = self._source.read_node(options["as"])
-                    self._ignored.add(_get_span(options["as"]))
+                    self._ignored.add(get_span(options["as"]))
                 self._aliases[scope, name] = module
 
     def _list_imports(self, keyword: str, options: Mapping[str, Node], module: str) -> list[Import]:
         if keyword == "import" and (only := options.get("only")) is not None and only.type == "list":
-            names = [self._source.read_node(pair).partition(":")[0] for pair in _iterate_pairs(only)]
+            names = [self._source.read_node(pair).partition(":")[0] for pair in iterate_pairs(only)]
             return [Import(module, name, "", 0, 0) for name in dict.fromkeys(names)]
         if keyword == "import":
             return [Import(module, "*", "", 0, 0)]
@@ -301,10 +342,10 @@ class FormReader:
         text = self._source.read_node(node)
         if node.type == "dot" and (names := node.child_by_field_name("right")) is not None and names.type == "tuple":
             prefix = self._source.read_node(node.child_by_field_name("left") or node)
-            self._ignored.update(_get_span(child) for child in node.named_children)
+            self._ignored.update(get_span(child) for child in node.named_children)
             return [(name, f"{prefix}.{self._source.read_node(name)}") for name in names.named_children]
         if node.type == "dot":
-            self._ignored.update(_get_span(child) for child in node.named_children)
+            self._ignored.update(get_span(child) for child in node.named_children)
         return [(node, text)] if node.type in ("alias", "dot", "identifier") else []
 
     def _expand_module(self, text: str, scope: int) -> str:
@@ -326,7 +367,7 @@ class FormReader:
         operand = node.child_by_field_name("operand")
         if operand is None:
             return
-        if self._read_operator(node) == "&":
+        if get_operator(node) == "&":
             self._read_captured_function(operand)
         elif operand.type == "identifier":
             name = self._source.read_node(operand)
@@ -336,12 +377,12 @@ class FormReader:
 
     def _read_captured_function(self, operand: Node) -> None:
         """Read ``&run/1`` and ``&Worker.run/1``."""
-        if operand.type != "binary_operator" or self._read_operator(operand) != "/":
+        if operand.type != "binary_operator" or get_operator(operand) != "/":
             return
         function, count = operand.child_by_field_name("left"), operand.child_by_field_name("right")
         if function is None or count is None or count.type != "integer":
             return
-        self._ignored.add(_get_span(function))
+        self._ignored.add(get_span(function))
         target = function.child_by_field_name("target") if function.type == "call" else function
         if target is None or target.type not in ("dot", "identifier"):
             return
@@ -353,8 +394,8 @@ class FormReader:
             )
 
     def _read_attribute(self, node: Node, operand: Node, name: str) -> None:
-        self._ignored.add(_get_span(operand))
-        arguments = _get_arguments(operand)
+        self._ignored.add(get_span(operand))
+        arguments = get_arguments(operand)
         value = arguments.named_children[0] if arguments is not None and arguments.named_children else None
         if value is None:
             return
@@ -370,17 +411,17 @@ class FormReader:
 
     def _read_typespec(self, node: Node, value: Node, keyword: str, scope: int) -> None:
         anchor = node.start_byte
-        if value.type == "binary_operator" and self._read_operator(value) == "when":
+        if value.type == "binary_operator" and get_operator(value) == "when":
             constraints, value = value.child_by_field_name("right"), value.child_by_field_name("left") or value
-            for pair in _iterate_pairs(constraints) if constraints is not None else ():
+            for pair in iterate_pairs(constraints) if constraints is not None else ():
                 self._read_types(pair.child_by_field_name("value"), anchor)
         if value.type != "binary_operator":
             return
         head, result = value.child_by_field_name("left"), value.child_by_field_name("right")
         if head is None:
             return
-        self._ignored.add(_get_span(head))
-        parameters = _get_arguments(head) if head.type == "call" else None
+        self._ignored.add(get_span(head))
+        parameters = get_arguments(head) if head.type == "call" else None
         if keyword == "spec":
             name = self._source.read_node(head.child_by_field_name("target") or head)
             anchor = self._scopes.find_following_start(anchor, name)
@@ -394,32 +435,17 @@ class FormReader:
 
     def _read_types(self, root: Node | None, anchor: int) -> None:
         """Read the names of types in a type expression."""
-        pending = [root] if root is not None else []
-        while pending:
-            node = pending.pop()
-            if node.type == "binary_operator" and self._read_operator(node) == "::":
-                pending += [child for child in [node.child_by_field_name("right")] if child is not None]
-                continue
-            target = node.child_by_field_name("target") if node.type == "call" else node
-            if node.type == "call" and target is not None:
-                self._ignored.add(_get_span(node))
-                arguments = _get_arguments(node)
-                pending += arguments.named_children if arguments is not None else []
-            if target is not None and target.type in ("identifier", "dot", "alias"):
-                self._ignored.add(_get_span(target))
-                chain, offset = self._chains.parse(target)
-                if chain and chain != _OWN_MODULE and not chain.startswith("?"):
-                    self._uses.append(("type", anchor, chain, offset))
-                owner = target.child_by_field_name("left") if target.type == "dot" else None
-                pending += [owner] if owner is not None and owner.type == "alias" else []
-            if node.type not in ("call", "dot", "alias", "identifier"):
-                pending += node.named_children
+        for node, target in iterate_type_names(root):
+            self._ignored.update((get_span(node), get_span(target)))
+            chain, offset = self._chains.parse(target)
+            if chain and chain != _OWN_MODULE and not chain.startswith("?"):
+                self._uses.append(("type", anchor, chain, offset))
 
     # Parts of forms
 
     def _read_hook(self, node: Node) -> None:
         """Read the functions that a hook names: ``plug :authenticate``, ``setup [:user]``."""
-        arguments = _get_arguments(node)
+        arguments = get_arguments(node)
         if arguments is None or not arguments.named_children:
             return
         first = arguments.named_children[0]
@@ -434,64 +460,42 @@ class FormReader:
         """Return the argument of ``unquote(...)``, or the node itself."""
         if node is None or node.type != "call":
             return node
-        target, arguments = node.child_by_field_name("target"), _get_arguments(node)
+        target, arguments = node.child_by_field_name("target"), get_arguments(node)
         if target is None or arguments is None or self._source.read_node(target) != "unquote":
             return node
         return next(iter(arguments.named_children), node)
 
+    def _read_route(self, node: Node, keyword: str) -> None:
+        """Read a scope of a router, or a route to a function: ``get "/users", UserController, :index``."""
+        arguments = get_arguments(node)
+        modules = [] if arguments is None else [child for child in arguments.named_children if child.type == "alias"]
+        if arguments is None or not modules:
+            return
+        name = self._source.read_node(modules[0])
+        if keyword == _SCOPE:
+            self._prefixes.append((get_span(node), name))
+            self._ignored.add(get_span(modules[0]))
+            return
+        action = modules[0].next_named_sibling
+        if action is not None and action.type == "atom":
+            function, prefix = self._source.read_node(action).lstrip(":"), self._find_prefix(get_span(node))
+            for module in (name, f"{prefix}.{name}") if prefix else (name,):
+                chain = f"{module}.{function}/{_ACTION_ARITY}"
+                self._uses.append(("read", node.start_byte, chain, action.start_byte))
+
+    def _find_prefix(self, span: Span) -> str:
+        """Return the start of the names of modules in the scopes around a node; empty without any."""
+        around = [(outer, name) for outer, name in self._prefixes if outer[0] < span[0] and span[1] <= outer[1]]
+        return ".".join(name for _, name in sorted(around))
+
     def _read_options(self, arguments: Node) -> dict[str, Node]:
         """Return the values of keyword arguments."""
         options = {}
-        for pair in _iterate_pairs(arguments):
+        for pair in iterate_pairs(arguments):
             key, value = pair.child_by_field_name("key"), pair.child_by_field_name("value")
             if key is not None and value is not None:
                 options[self._source.read_node(key).strip().rstrip(":")] = value
         return options
 
-    def _read_operator(self, node: Node) -> str:
-        operator = node.child_by_field_name("operator")
-        return "" if operator is None else self._source.read_node(operator)
-
     def _add_base(self, scope: int, chain: str, node: Node, relation: str) -> None:
         self.bases[Base(scope, chain, self._source.find_line(node.start_byte), relation)] = None
-
-
-def _get_span(node: Node) -> _Span:
-    return node.start_byte, node.end_byte
-
-
-def _get_arguments(node: Node) -> Node | None:
-    return next((child for child in node.children if child.type == "arguments"), None)
-
-
-def _count_arguments(node: Node) -> int:
-    """Return the number of arguments in a list of them; a block is one."""
-    if node.type == "do_block":
-        return 1
-    return sum(not child.is_extra for child in node.named_children)
-
-
-def _iterate_pairs(node: Node) -> Iterator[Node]:
-    """Yield the pairs of the keywords in a node."""
-    for child in node.named_children:
-        if child.type == "pair":
-            yield child
-        elif child.type == "keywords":
-            yield from child.named_children
-
-
-def _build_containment_test(spans: list[_Span]) -> Callable[[int], bool]:
-    """Return a test of whether an offset is in one of some spans."""
-    merged: list[list[int]] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1][1] = max(merged[-1][1], end)
-        else:
-            merged.append([start, end])
-    starts = [start for start, _ in merged]
-
-    def is_inside(offset: int) -> bool:
-        position = bisect_right(starts, offset) - 1
-        return position >= 0 and offset < merged[position][1]
-
-    return is_inside

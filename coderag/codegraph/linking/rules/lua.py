@@ -83,6 +83,14 @@ class LuaRules(PlainRules):
         """Return whether a declaration can be a metatable, which stands for a class."""
         return definition.kind in DATA_KINDS
 
+    def find_implicit_member(self, resolver: ResolutionQueries, file: int, index: int, name: str) -> Referent | None:
+        """Return the member that a table has from the one that it was made from: ``Base:new()``."""
+        table = Referent("definition", file, index)
+        value = resolver.infer_value(table)
+        if value is None or value.kind != "instance" or (value.file, value.index) == (file, index):
+            return None
+        return resolver.find_member(value, name)
+
     def find_owner_types(
         self, resolver: ResolutionQueries, file: int, definition: Definition
     ) -> Sequence[tuple[int, int]]:

@@ -5,6 +5,8 @@
 (unary_operator operator: ["&" "@"]) @form
 (binary_operator operator: "|>" right: [(call) (identifier)] @form.piped)
 
+((sigil (sigil_name) @_name (quoted_content) @form.template) (#any-of? @_name "H" "E" "L"))
+
 ; Names for values.
 (binary_operator left: (_) @form.pattern operator: ["=" "<-"])
 (stab_clause left: (_) @form.pattern)

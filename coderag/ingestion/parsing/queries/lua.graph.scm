@@ -33,6 +33,9 @@
 ((return_statement (expression_list . (function_call name: (identifier) @_function arguments: (arguments (_) . (identifier) @return))))
   (#eq? @_function "setmetatable"))
 
+((block (function_call name: (identifier) @_function arguments: (arguments . (identifier) . (identifier) @return)))
+  (#eq? @_function "setmetatable"))
+
 ; Names for values.
 (for_generic_clause (variable_list name: (identifier) @bind))
 (for_numeric_clause name: (identifier) @bind)

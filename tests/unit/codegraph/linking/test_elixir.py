@@ -249,6 +249,38 @@ def test_case_templates_give_their_imports_to_tests() -> None:
     )
 
 
+def test_components_and_calls_in_templates_are_calls() -> None:
+    """A template in a sigil uses components by their tags and functions in its expressions."""
+    program = {
+        "web.ex": 'defmodule Web.Parts do\n  def button(assigns), do: ~H"<b>{label(@kind)}</b>"\n\n'
+        '  def page(assigns) do\n    ~H"""\n    <.button>Go <%= Web.Text.short(@name) %></.button>\n'
+        '    <Web.Icons.icon name="x" />\n    """\n  end\n\n  defp label(kind), do: kind\nend\n\n'
+        "defmodule Web.Icons do\n  def icon(assigns), do: assigns\nend\n\n"
+        "defmodule Web.Text do\n  def short(text), do: text\nend\n"
+    }
+    assert {(source, target) for source, _, target in triples(program, "calls")} == {
+        ("web.ex:Web.Parts.button", "web.ex:Web.Parts.label"),
+        ("web.ex:Web.Parts.page", "web.ex:Web.Parts.button"),
+        ("web.ex:Web.Parts.page", "web.ex:Web.Text.short"),
+        ("web.ex:Web.Parts.page", "web.ex:Web.Icons.icon"),
+    }
+
+
+def test_routes_lead_to_the_functions_of_modules_in_their_scopes() -> None:
+    """The scopes of a router give the start of the names of modules in it."""
+    program = {
+        "router.ex": 'defmodule Web.Router do\n  scope "/", Web do\n    get "/users", UserController, :index\n\n'
+        '    scope "/admin", Admin do\n      resources "/roles", RoleController\n    end\n  end\nend\n',
+        "user.ex": "defmodule Web.UserController do\n  def index(conn, _params), do: conn\nend\n",
+        "role.ex": "defmodule Web.Admin.RoleController do\n  def index(conn, _params), do: conn\nend\n",
+    }
+    assert {(source, target) for source, _, target in triples(program, "references")} == {
+        ("router.ex:Web.Router", "user.ex:Web.UserController"),
+        ("router.ex:Web.Router", "user.ex:Web.UserController.index"),
+        ("router.ex:Web.Router", "role.ex:Web.Admin.RoleController"),
+    }
+
+
 def test_incremental_build_equals_a_full_one() -> None:
     """A new module, a moved function and a changed macro reach the files that use them."""
     before = {path: text for path, text in _LIBRARY.items() if path != "lib/library/text.ex"}

@@ -131,6 +131,23 @@ def test_globals_of_loaded_files_are_visible() -> None:
     assert _collect("calls", program) == {("use.lua", "lib.lua:helper")}
 
 
+def test_prototypes_are_classes() -> None:
+    """``setmetatable(object, self)`` makes an instance; a table made from another one has its functions."""
+    program = {
+        "account.lua": "local Account = { balance = 0 }\nfunction Account:new(o)\n  o = o or {}\n  setmetatable(o, self)\n"
+        "  self.__index = self\n  return o\nend\nfunction Account:deposit(v) end\n"
+        "local Special = Account:new()\nfunction Special:withdraw(v) self:deposit(-v) end\nreturn Account\n",
+        "main.lua": "local Account = require('account')\nlocal function go()\n"
+        "  local b = Account:new({})\n  b:deposit(2)\nend\n",
+    }
+    assert _collect("calls", program) == {
+        ("account.lua:Special", "account.lua:Account.new"),
+        ("account.lua:Special.withdraw", "account.lua:Account.deposit"),
+        ("main.lua:go", "account.lua:Account.new"),
+        ("main.lua:go", "account.lua:Account.deposit"),
+    }
+
+
 def test_functions_of_forward_declared_locals_are_called() -> None:
     """A local that gets its function later is that function."""
     program = {
@@ -155,6 +172,10 @@ def test_incremental_build_equals_a_full_one() -> None:
     graph = build(_GAME)
     assert_same_graph(build(after, graph, _GAME), build(after))
     assert link(after) != link(_GAME)
+    tables = "local A = {}\nlocal B = {}\nfunction A.f() end\nfunction B.f() end\nreturn "
+    use = "local m = require('m')\nm.f()\n"
+    first, second = ({"m.lua": f"{tables}{name}\n", "u.lua": use} for name in "AB")
+    assert_same_graph(build(second, build(first), first), build(second))
 
 
 def test_locals_of_blocks_hide_those_of_the_file() -> None:

@@ -256,6 +256,18 @@ def test_receivers_of_other_types_give_no_certain_edge(body: str) -> None:
     assert not triples(program, "calls")
 
 
+def test_placeholders_are_elements_of_the_receiver() -> None:
+    """``_`` in an argument stands for an element, each in its own call."""
+    program = {
+        "A.scala": "class One { def next: Two = new Two; def ok = true }\nclass Two { def ok = true }\n"
+        "class A { def go(xs: List[One], ys: Option[Two]) = { xs.filter(_.ok); ys.exists(_.ok); f(_.ok) } }\n"
+    }
+    assert {(source, target) for source, _, target in triples(program, "calls")} == {
+        ("A.scala:A.go", "A.scala:One.ok"),
+        ("A.scala:A.go", "A.scala:Two.ok"),
+    }
+
+
 def test_local_functions_are_those_of_the_block() -> None:
     """Of local functions of one name in several blocks, the one above in the text counts."""
     program = {
@@ -285,3 +297,7 @@ def test_incremental_build_equals_a_full_one() -> None:
     after = {**_SHOP, path: _SHOP[path].replace("def empty: MemoryStore", "def empty: Store[Option]")}
     graph = build(before)
     assert_same_graph(build(after, graph, before), build(after))
+    use = "object A { def go = Maker(1) }\n"
+    made = {"m.scala": "object Maker { def other(n: Int): Int = n }\n", "u.scala": use}
+    applied = {"m.scala": "object Maker { def apply(n: Int): Int = n }\n", "u.scala": use}
+    assert_same_graph(build(applied, build(made), made), build(applied))
