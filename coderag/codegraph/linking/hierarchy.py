@@ -115,9 +115,15 @@ class Hierarchy:
             referent = self.resolve_dotted_name(file, parent, base.chain, base.line, allow_inherited=False)
             if referent is None and self._resolver.get_rules(file).requires_declared_types:
                 referent = Referent("external", name=base.chain)
-            if referent is not None and (referent.kind == "external" or self._resolver.is_type(referent)):
+            if referent is not None and (referent.kind == "external" or self._can_be_base(file, index, referent)):
                 yield referent, base.line, base.relation
         yield from self._resolver.get_rules(file).find_out_of_line_bases(self._resolver, file, index)
+
+    def _can_be_base(self, file: int, index: int, base: Referent) -> bool:
+        if base.kind != "definition" or self._resolver.is_type(base):
+            return base.kind == "definition"
+        owner = self._program.get_definition(file, index)
+        return self._resolver.get_rules(file).can_be_base(owner, self._resolver.get_definition(base))
 
     def resolve_dotted_name(
         self, file: int, scope: int, chain: str, line: int, *, allow_inherited: bool = True

@@ -113,9 +113,14 @@ class Linker:
                 yield Link(
                     "imports", MODULE, -1, MODULE, rules.extract_package_name(module.name), "import", 1.0, import_.line
                 )
-            if import_.name not in ("", "*"):
+            if import_.name != "*":
                 referent = rules.resolve_import(self._resolver, file, import_)
-                if referent is not None and referent.kind in ("definition", "module", "instance"):
+                is_whole_module = not import_.name and (referent is None or referent.kind != "definition")
+                if (
+                    referent is not None
+                    and referent.kind in ("definition", "module", "instance")
+                    and not is_whole_module
+                ):
                     yield self._build_link(
                         "imports",
                         MODULE,

@@ -69,13 +69,15 @@ class MemberLookup:
         if owner.kind in ("definition", "instance") and self._resolver.get_rules(owner.file).has_members(
             definition := self._resolver.get_definition(owner)
         ):
-            if definition.kind not in CALLABLE_KINDS or owner.kind == "instance":
+            rules = self._resolver.get_rules(owner.file)
+            if definition.kind not in CALLABLE_KINDS:
                 referent = self.find_own_member(owner.file, owner.index, name)
+            elif owner.kind == "instance":
+                referent = self.find_type_member(owner.file, owner.index, name)
+            elif out_of_line := rules.find_out_of_line_members(self._resolver, owner.file, owner.index, name):
+                referent = Referent("definition", *out_of_line[0])
             else:
-                out_of_line = self._resolver.get_rules(owner.file).find_out_of_line_members(
-                    self._resolver, owner.file, owner.index, name
-                )
-                referent = Referent("definition", *out_of_line[0]) if out_of_line else None
+                referent = rules.find_implicit_member(self._resolver, owner.file, owner.index, name)
             return referent and referent.replace_resolver(owner.resolver, owner.confidence)
         return None
 

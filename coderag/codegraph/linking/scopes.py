@@ -249,6 +249,10 @@ def _select_visible(
         for index in indices
         if definitions[index].kind not in rules.hidden_kinds and definitions[index].start_line not in import_lines
     ]
+    if line and (imports or len(visible) > 1):  # ``exports.get = ...`` declares no variable ``get``
+        visible = [index for index in visible if "exports" not in definitions[index].modifiers.split()] or (
+            [] if imports else visible
+        )
     if line and rules.has_block_scope and len(visible) > 1:
         return select_last_above(definitions, visible, line)
     return visible

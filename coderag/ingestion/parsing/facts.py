@@ -8,7 +8,8 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
 ``@type``
     A type as written: each name in it is a reference.
 ``@base``, ``@base.inherits``, ``@base.implements``
-    A type that the innermost enclosing declaration extends or implements.
+    A type that the innermost enclosing declaration extends or implements; or, with ``@base.owner``, the declaration of that
+    name in the same scope.
 ``@import.module``
     The imported module as written; absent for a file's own exports. Further captures: ``@import.name``, the imported name;
     ``@import.alias``, its local name; ``@import.all``, a wildcard; ``@import.default``, the local name of the default export;
@@ -286,7 +287,12 @@ class _FactReader:
         for node in captures[f"base{relation}"]:
             text, offset = self._chains.parse(node)
             name = text.removesuffix("[]").removesuffix("()")
-            if name and (scope := self._scopes.find_scope(node.start_byte)) != MODULE_SCOPE:
+            scope = (
+                self._scopes.find_named_scope(owner.start_byte, self._source.read_node(owner))
+                if (owner := next(iter(captures.get("base.owner", ())), None)) is not None
+                else self._scopes.find_scope(node.start_byte)
+            )
+            if name and scope != MODULE_SCOPE:
                 self._bases[Base(scope, name, self._source.find_line(offset), relation.removeprefix("."))] = None
 
     # Details of declarations

@@ -111,6 +111,10 @@ class LanguageRules(LanguageTraits):
         """Return whether a declaration that is not a type has instances."""
         return False
 
+    def can_be_base(self, owner: Definition, base: Definition) -> bool:
+        """Return whether a declaration that is not a type can be the base of another declaration."""
+        return False
+
     def is_property(self, definition: Definition) -> bool:
         """Return whether a method is used like a field."""
         return False

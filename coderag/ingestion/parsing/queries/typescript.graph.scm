@@ -6,7 +6,9 @@
 [(override_modifier) "abstract"] @modifier
 
 (import_require_clause (identifier) @import.namespace source: (_) @import.module)
-(export_statement "=" @import.alias (identifier) @import.name) @import.exported
+(export_statement "=" @import.alias [(identifier) @import.name (_ name: (_) @import.name)]) @import.exported
+(export_statement "export" @import.name "=" @import.alias [(_ !name body: (_)) (object)]) @import.exported
+(export_statement "=" @bind [(call_expression) (new_expression) (member_expression)] @value)
 
 ; Types.
 (type_identifier) @type
