@@ -60,6 +60,7 @@ class Linker:
         self._imported_files: Sequence[int] = ()
         self._nearby_files: Sequence[int] = ()
         self._own_names: Set[str] = frozenset()
+        self._visible_names: Set[str] = frozenset()  # that the file declares or imports
         self._declared_names: Set[str] = frozenset()
 
     def link(self, file: int) -> LinkedFile:
@@ -74,6 +75,9 @@ class Linker:
             self._declared_names = self._program.find_declared_names(rules.languages, FULLY_LINKED_LANGUAGES)
             self._resolver.local_names = LocalNames(file, body.bindings, self._program.read_interface(file), rules)
             facts = self._program.read_interface(file).facts
+            self._visible_names = self._own_names.union(
+                self._program.read_interface(file).names_by_scope.get(MODULE, ())
+            )
             import_links = list(self._link_imports(file, facts.imports))
             self._imported_files = [link.file for link in import_links if link.file >= 0]
             links = dict.fromkeys(
@@ -231,8 +235,12 @@ class Linker:
     def _link_references(self, file: int, references: Sequence[Reference]) -> Iterator[Link]:
         for reference in references:
             referent = self._resolver.resolve_reference(reference)
-            if referent is None:
-                yield from self._link_candidates(file, reference)
+            if referent is None or referent.kind == "external":
+                receiver = self._resolver.find_receiver(reference) if reference.kind != "type" else None
+                if receiver is not None:
+                    yield from self._link_receiver(file, reference, receiver)
+                if referent is None:  # a decorator may have made the receiver an instance of any type
+                    yield from self._link_candidates(file, reference)
             elif referent.kind == "definition":
                 yield from self._link_reference(file, reference, referent)
             elif referent.kind == "instance" and reference.kind == "call":
@@ -241,15 +249,36 @@ class Linker:
                     yield self._build_link("calls", reference.scope, method, reference.line, file)
 
     def _can_be_declared(self, chain_text: str) -> bool:
-        """Return whether a chain may have a referent in the repository: whether a declaration has its last name.
+        """Return whether a chain may have a referent in the repository, or a receiver.
 
-        Fully linked languages do not refer to one another.
+        A declaration has its last name, or one of the names before it. Fully linked languages do not refer to one another.
         """
-        name = strip_arity(chain_text[chain_text.rfind(".") + 1 :]).rstrip("!")  # Rust's macros
+        owner, _, name = chain_text.rpartition(".")
+        name = strip_arity(name).rstrip("!")  # Rust's macros
         if name in self._declared_names or name in self._own_names or not name.isidentifier():
             return True
+        names = owner.split(".") if owner else []
+        if not self._declared_names.isdisjoint(names):
+            return True
         self._program.record_key(f"unknown:{name}")
+        if names and names[0] not in self._visible_names:
+            self._program.record_key(f"unknown:{names[0]}")
         return False
+
+    def _link_receiver(self, file: int, reference: Reference, receiver: Referent) -> Iterator[Link]:
+        """Yield the edge to the function or type whose member is used: ``send.delay(1)``, ``draw.call(this)``."""
+        member = reference.chain.rpartition(".")[2]
+        definition = self._resolver.get_definition(receiver)
+        is_call = reference.kind == "call" and member in self._resolver.get_rules(file).calling_members
+        if is_call and definition.kind in CALLABLE_KINDS:
+            yield self._build_link("calls", reference.scope, receiver, reference.line, file)
+            return
+        user = self._program.get_definition(file, reference.scope) if reference.scope != MODULE else None
+        if receiver.resolver == "value":
+            return  # the reference is to the variable, not to its value
+        is_part = user is not None and receiver.file == file and user.qualified_name == definition.qualified_name
+        if not is_part:  # ``@size.setter`` names the property itself
+            yield self._build_link("references", reference.scope, receiver, reference.line, file)
 
     def _link_reference(self, file: int, reference: Reference, referent: Referent) -> Iterator[Link]:
         if (referent.file, referent.index) == (file, reference.scope) and reference.kind != "call":

@@ -235,8 +235,9 @@ class _FactReader:
         return list(references)
 
     def _read_use(self, kind: ReferenceKind, captures: Captures) -> None:
+        parse = self._chains.parse_callee if kind == "call" else self._chains.parse
         for node in captures[kind]:
-            text, offset = self._chains.parse(node)
+            text, offset = parse(node)
             if not text:
                 continue
             if kind == "call" and text.endswith("()") and self._chains.get_shape(node) in COUNTED_SHAPES:

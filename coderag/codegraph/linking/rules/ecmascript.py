@@ -39,6 +39,7 @@ class EcmaScriptRules(LanguageRules):
     reexports_bind_names = False
     unique_method_confidence = 0.4  # right about half of the time: untyped objects have methods of any name
     hidden_kinds = frozenset({"method", "field"})
+    calling_members = ("call", "apply")
     common_methods = names.COMMON_METHODS
 
     def __init__(self, program: Program) -> None:
