@@ -243,6 +243,8 @@ class Linker:
                     yield from self._link_candidates(file, reference)
             elif referent.kind == "definition":
                 yield from self._link_reference(file, reference, referent)
+            elif referent.kind == "module" and self._resolver.get_rules(referent.file).is_component(referent.file):
+                yield self._build_link("references", reference.scope, referent, reference.line, file)
             elif referent.kind == "instance" and reference.kind == "call":
                 method = self._resolver.find_member(referent, "__call__")
                 if method is not None and method.kind == "definition":

@@ -119,6 +119,10 @@ class LanguageRules(LanguageTraits):
         """Return whether a method is used like a field."""
         return False
 
+    def is_component(self, file: int) -> bool:
+        """Return whether a file is itself a value that others use by a name: a single-file component."""
+        return False
+
     def find_package_files(self, package: str) -> Sequence[int]:
         """Return the files of a package that is imported whole: an import leads to those that are used."""
         return ()

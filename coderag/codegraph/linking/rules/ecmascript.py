@@ -17,6 +17,7 @@ _COMMONJS_OBJECT: Final = "module.exports"
 _PROTOTYPE_SUFFIX: Final = ".prototype"
 _ELEMENT_METHODS: Final = frozenset({"find", "findLast", "pop", "shift", "at", "get"})
 _COLLECTION_METHODS: Final = read_names("ecmascript", "collection_methods")
+_COMPONENT_LANGUAGES: Final = frozenset({"vue", "svelte", "astro"})
 _OBJECT_KINDS: Final = frozenset({"variable", "constant", "function", "class"})
 
 
@@ -66,6 +67,9 @@ class EcmaScriptRules(LanguageRules):
             return target if is_module_import else Referent("external", name=f"{import_.module}.{import_.name}")
         if not import_.name:
             return self._find_whole_export(resolver, target.file) or target
+        if import_.name == "default" and self.is_component(target.file):
+            component_class = resolver.resolve_export(target.file, "default")
+            return component_class if component_class is not None and resolver.is_type(component_class) else target
         referent = resolver.resolve_export(target.file, import_.name)
         if referent is None and (whole_export := self._find_whole_export(resolver, target.file)) is not None:
             return whole_export if import_.name == "default" else resolver.find_member(whole_export, import_.name)
@@ -89,6 +93,10 @@ class EcmaScriptRules(LanguageRules):
         for index in declarations.get(_COMMONJS_OBJECT, ()):
             return Referent("definition", file, index, "", "scope", RESOLVER_PRECISION["scope"])
         return None
+
+    def is_component(self, file: int) -> bool:
+        """Return whether a file is a component of Vue, Svelte or Astro."""
+        return self.program.rows[file].language in _COMPONENT_LANGUAGES
 
     def is_exported(self, file: int, interface: FileInterface, name: str) -> bool:
         """Return whether a module's own name can be imported: in an ECMAScript module, whether it is exported."""

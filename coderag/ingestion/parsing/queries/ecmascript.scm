@@ -56,6 +56,8 @@
 (export_statement "default" @name value: (class !name body: (_) @body)) @definition.function
 (program (expression_statement (_ left: (member_expression) @name "=" right: (object)) @definition.variable))
 (export_statement "default" @name value: (object)) @definition.variable
+((export_statement "default" @name value: (_ function: [(identifier) @_define (_ property: (_) @_define)] arguments: (_ . (object))))
+  @definition.variable (#match? @_define "^define\\w*Component$|^extend$"))
 (program (lexical_declaration (variable_declarator name: (identifier) @name) @definition.variable))
 (program (variable_declaration (variable_declarator name: (identifier) @name) @definition.variable))
 (export_statement declaration: (_ (variable_declarator name: (identifier) @name) @definition.variable))
