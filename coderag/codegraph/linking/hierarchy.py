@@ -8,6 +8,7 @@ from coderag.codegraph.linking.overloads import strip_arity
 from coderag.codegraph.linking.program import MODULE
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.codegraph.linking.resolution import Resolution
+from coderag.schema.facts import ANONYMOUS_MODIFIER
 
 _MAX_ANCESTORS: Final = 64
 """Maximum number of ancestors of a type."""
@@ -111,8 +112,9 @@ class Hierarchy:
     def _resolve_bases(self, file: int, index: int) -> Iterator[tuple[Referent, int, str]]:
         interface = self._program.read_interface(file)
         parent = interface.definitions[index].parent
+        is_anonymous = ANONYMOUS_MODIFIER in interface.definitions[index].modifiers  # no base depends on its bases
         for base in interface.bases.get(index, ()):
-            referent = self.resolve_dotted_name(file, parent, base.chain, base.line, allow_inherited=False)
+            referent = self.resolve_dotted_name(file, parent, base.chain, base.line, allow_inherited=is_anonymous)
             if referent is None and self._resolver.get_rules(file).requires_declared_types:
                 referent = Referent("external", name=base.chain)
             if referent is not None and (referent.kind == "external" or self._can_be_base(file, index, referent)):

@@ -8,10 +8,10 @@ from coderag.codegraph.linking.declaration_spaces import to_type_space
 from coderag.codegraph.linking.local_names import LocalNames
 from coderag.codegraph.linking.overloads import can_take_arguments, format_call_name, strip_arity
 from coderag.codegraph.linking.program import MODULE, Dependencies, Program
-from coderag.codegraph.linking.referents import CALLABLE_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
+from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.codegraph.linking.resolver import Resolver
 from coderag.codegraph.linking.rules.rules_table import FULLY_LINKED_LANGUAGES
-from coderag.schema.facts import Definition, Import, Reference
+from coderag.schema.facts import ANONYMOUS_MODIFIER, OBJECT_RELATION, Definition, Import, Reference
 from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, MODULE_RESOLVER, EdgeRelation
 
 _MAX_CANDIDATES: Final = 5
@@ -162,12 +162,33 @@ class Linker:
                     self._resolver, file, scope
                 ):
                     yield self._build_link("implements", scope, implemented_type, definition.name_line, file)
+        yield from self._link_anonymous(file)
         for owner in self._program.read_interface(file).bases:
             source = self._find_implementing_type(file, owner)
             for base, line, relation in self._resolver.resolve_bases(file, owner):
                 if base.kind == "definition":
                     kind = self._infer_base_relation(file, owner, base, relation)
-                    yield self._build_link(kind, source, base, line, file)
+                    typed = base.replace_resolver("annotation", RESOLVER_PRECISION["annotation"])
+                    yield self._build_link(kind, source, typed if relation == OBJECT_RELATION else base, line, file)
+
+    def _link_anonymous(self, file: int) -> Iterator[Link]:
+        """Yield an edge from the declaration around an object or enum constant with methods to its supertype."""
+        sources: set[tuple[int, str]] = set()
+        for definition in self._program.read_interface(file).definitions:
+            source = definition.parent, definition.owner
+            if source[0] == MODULE or source in sources or not _is_unnamed_member(definition):
+                continue
+            sources.add(source)
+            if (supertype := self._find_supertype(file, definition)) is not None:
+                kind = self._infer_base_relation(file, definition.parent, supertype, "")
+                base = supertype.replace_resolver("annotation", RESOLVER_PRECISION["annotation"])
+                yield self._build_link(kind, definition.parent, base, definition.name_line, file)
+
+    def _find_supertype(self, file: int, member: Definition) -> Referent | None:
+        """Return the supertype of the anonymous object that has a member; None if it is not in the repository."""
+        supertype = self._resolver.resolve_type_text(file, member.parent, member.owner, member.start_line)
+        is_known = supertype is not None and supertype.kind == "instance"
+        return Referent("definition", supertype.file, supertype.index) if supertype is not None and is_known else None
 
     def _find_implementing_type(self, file: int, owner: int) -> int:
         """Return the type of an implementation if it is in the same file; else the implementation."""
@@ -180,20 +201,20 @@ class Linker:
     def _infer_base_relation(self, file: int, owner: int, base: Referent, written_relation: str) -> EdgeRelation:
         if written_relation in ("inherits", "implements"):
             return written_relation  # type: ignore[return-value]
+        if written_relation == OBJECT_RELATION:
+            return "implements"
         base_kind = self._program.get_definition(base.file, base.index).kind
         own_kind = self._program.get_definition(file, owner).kind
         return (
             "implements"
-            if base_kind in ("interface", "trait") and own_kind not in ("interface", "trait")
+            if base_kind in ("interface", "trait", "type_alias") and own_kind not in ("interface", "trait")
             else "inherits"
         )
 
     def _link_overrides(self, file: int, definitions: Sequence[Definition]) -> Iterator[Link]:
         rules = self._resolver.get_rules(file)
         for scope, definition in enumerate(definitions):
-            is_unnamed = definition.kind == "function" and bool(
-                definition.owner
-            )  # in an anonymous class body, whose base is the type
+            is_unnamed = _is_unnamed_member(definition)  # then the owner is the supertype
             if (definition.kind != "method" and not is_unnamed) or not rules.can_override(definition):
                 continue
             owner = self._find_owner(file, definition)
@@ -225,9 +246,15 @@ class Linker:
                     )
 
     def _find_owner(self, file: int, definition: Definition) -> tuple[int, int] | None:
+        """Return the type that has a method, or the object of a declared type."""
+        if _is_unnamed_member(definition):
+            supertype = self._find_supertype(file, definition)
+            return None if supertype is None else (supertype.file, supertype.index)
         parent = definition.parent
-        if parent != MODULE and self._program.get_definition(file, parent).kind in TYPE_KINDS:
-            return file, parent
+        if parent != MODULE:
+            kind = self._program.get_definition(file, parent).kind
+            if kind in TYPE_KINDS or (kind in DATA_KINDS and parent in self._program.read_interface(file).bases):
+                return file, parent
         return next(iter(self._resolver.get_rules(file).find_owner_types(self._resolver, file, definition)), None)
 
     # References
@@ -413,6 +440,11 @@ class Linker:
     def _build_link(self, relation: EdgeRelation, scope: int, referent: Referent, line: int, file: int) -> Link:
         resolver = "scope" if referent.resolver == "scope" and referent.file == file else referent.resolver
         return Link(relation, scope, referent.file, referent.index, "", resolver, round(referent.confidence, 3), line)
+
+
+def _is_unnamed_member(definition: Definition) -> bool:
+    """Return whether a method is in an anonymous object that is no declaration."""
+    return bool(definition.owner) and ANONYMOUS_MODIFIER in definition.modifiers
 
 
 def _is_named_after(test_name: str, subject_name: str) -> bool:

@@ -4,7 +4,7 @@ from coderag.codegraph.linking.overloads import select_primary
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.codegraph.linking.resolution import Resolution
 from coderag.codegraph.linking.type_expressions import split_tuple
-from coderag.schema.facts import CONSTRUCTOR_NAME
+from coderag.schema.facts import ANONYMOUS_MODIFIER, CONSTRUCTOR_NAME
 
 
 class MemberLookup:
@@ -97,6 +97,7 @@ class MemberLookup:
         has_external_base = False
         if name.startswith(CONSTRUCTOR_NAME):
             return self.find_own_member(file, index, name)
+        is_anonymous = ANONYMOUS_MODIFIER in self._program.get_definition(file, index).modifiers  # as sure as its base
         for distance, base in enumerate(self._resolver.find_ancestors(file, index)):
             if base.kind == "external":
                 has_external_base = True
@@ -104,7 +105,7 @@ class MemberLookup:
             if (referent := self.find_own_member(base.file, base.index, name)) is not None:
                 return (
                     referent.replace_resolver("inherited", RESOLVER_PRECISION["inherited"] * base.confidence)
-                    if distance
+                    if distance > is_anonymous
                     else referent
                 )
         return Referent("external", name=name) if has_external_base else None

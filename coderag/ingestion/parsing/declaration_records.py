@@ -28,6 +28,7 @@ class Declaration:
         docstring_span: Start and end of its docstring; None without one.
         last_clause_start: Start of its last clause; None if it cannot have several.
         aliases: Further names of the same function or type in its scope.
+        is_anonymous: Whether its names are those of the supertypes of an anonymous class.
         inner_name: Name that only its own body sees, if that differs from the others.
         qualified_name: Its names from the outermost declaration of the file inwards.
     """
@@ -49,6 +50,7 @@ class Declaration:
     qualified_name: str = ""
     aliases: list[str] = field(default_factory=list)
     inner_name: str = ""
+    is_anonymous: bool = False
 
     @property
     def name(self) -> str:

@@ -12,6 +12,7 @@ Capture convention (one query for each language, from one or more files, compile
     * ``@receiver``: a type that qualifies the name (a Go receiver, the scope of a C++ ``Foo::bar``). Several are joined.
       ``@receiver.var`` stands for a receiver ``var`` that is not in the text.
     * ``@name.assigned``: a word whose part before ``=`` is the name (an alias).
+    * ``@name.anonymous``: the supertype of an anonymous class, instead of a name. Its name is ``Task$1``, and ``Task`` a base.
     * ``@name.inner``: a further name that only the body sees (``exports.run = function start() {}``).
     * ``@start``: the node at which the declaration begins, if that is not its first one: a ``pub`` before it, or the keyword
       after a docstring inside it.
@@ -53,6 +54,7 @@ tokens: ``(_ parameters: (_) body: (_) @body)`` is any function. `CONTRIBUTING.m
 
 import re
 from bisect import bisect_left, bisect_right, insort
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
@@ -280,6 +282,11 @@ def _add_definition(
     located_names += [
         (name.start_byte, _read_name(data, name).partition("=")[0]) for name in captures.get("name.assigned", ())
     ]
+    supertypes = [
+        (node.start_byte, _TYPE_ARGUMENTS.sub("", _read_name(data, node)).rpartition(".")[2])
+        for node in captures.get("name.anonymous", ())
+    ]
+    located_names += supertypes
     names = [(offset, name) for offset, name in located_names if name]  # the parser may insert a missing name
     inner_name = next((_read_name(data, name) for name in captures.get("name.inner", ())), "")
     bodies = captures.get("body") or [body for body in [node.child_by_field_name("body")] if body is not None]
@@ -299,7 +306,7 @@ def _add_definition(
     declarations[start, end] = Declaration(
         kind, start, end, [name for _, name in names], names[0][0] if names else -1,
         (bodies[0].start_byte, bodies[-1].end_byte) if bodies else None,
-        receiver=receiver, outer_start=min(start, outer_start),
+        receiver=receiver, outer_start=min(start, outer_start), is_anonymous=bool(supertypes),
         last_clause_start=start if "clause" in captures else None, inner_name=inner_name,
     )  # fmt: skip
 
@@ -330,7 +337,7 @@ def _nest_declarations(declarations: Iterable[Declaration], syntax: Syntax, sepa
     nested: list[Declaration] = []
     open_declarations: list[Declaration] = []
     wrappers: list[Declaration] = []
-    for declaration in sorted(declarations, key=lambda item: (item.start, -item.end)):
+    for declaration in _name_anonymous(sorted(declarations, key=lambda item: (item.start, -item.end))):
         while open_declarations and open_declarations[-1].end <= declaration.start:
             open_declarations.pop()
         if not declaration.names:  # only a wrapper of the first declaration inside it
@@ -362,6 +369,17 @@ def _nest_declarations(declarations: Iterable[Declaration], syntax: Syntax, sepa
         nested.append(declaration)
         open_declarations.append(declaration)
     return nested
+
+
+def _name_anonymous(declarations: list[Declaration]) -> list[Declaration]:
+    """Name each anonymous class after its first supertype, with its number among those of the file."""
+    counts: Counter[str] = Counter()
+    for declaration in declarations:
+        if declaration.is_anonymous and declaration.names:
+            declaration.bases += declaration.names
+            counts[declaration.name] += 1
+            declaration.names = [f"{declaration.name}${counts[declaration.name]}"]
+    return declarations
 
 
 def _merge_same(outer: Declaration, inner: Declaration) -> bool:

@@ -10,7 +10,7 @@ from coderag.codegraph.linking.rules import ecmascript_names as names
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.rules.ecmascript_modules import EcmaScriptModules, get_package_name
 from coderag.codegraph.linking.rules.standard_names import read_names
-from coderag.schema.facts import Definition, Import
+from coderag.schema.facts import ANONYMOUS_MODIFIER, Definition, Import
 
 _WHOLE_EXPORT: Final = "="  # name of the export of ``module.exports = ...`` and ``export = ...``
 _COMMONJS_OBJECT: Final = "module.exports"
@@ -129,6 +129,8 @@ class EcmaScriptRules(LanguageRules):
         In a constructor function, that is the function itself.
         """
         interface = self.program.read_interface(file)
+        if ANONYMOUS_MODIFIER in definition.modifiers:
+            return ()  # ``this`` in an arrow function is that of the code around the object
         if definition.owner:
             return self._find_object(file, definition.parent, definition.owner)
         if definition.kind == "method" and definition.parent != MODULE:

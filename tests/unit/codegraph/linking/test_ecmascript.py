@@ -76,6 +76,33 @@ def test_types_inherit_implement_and_override() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("text", "source", "methods"),
+    [
+        ("export const kept: Store = { get() {}, close: () => {} };", "kept", {"get", "close"}),
+        ("export const kept = { get() {} } satisfies Store;", "kept", {"get"}),
+        ("export const kept = { get() {} } as Store;", "kept", {"get"}),
+        ("class Box { kept: Store = { get() {} }; }", "Box.kept", {"get"}),
+        ("export function make(): Store { return { get() {} }; }", "make", {"get"}),
+        ("export const make = (): Store => ({ get() {} });", "make", {"get"}),
+        ("export function use() { const kept: Store = { get() {} }; }", "use", {"get"}),
+    ],
+)
+def test_objects_of_a_declared_type_implement_it(text: str, source: str, methods: set[str]) -> None:
+    library = "export interface Store { get(id: string): void; close(): void }\n"
+    program = {"lib.ts": library, "main.ts": f'import {{ Store }} from "./lib";\n{text}\n'}
+    assert triples(program, "implements", "inherits", "overrides") == {
+        (f"main.ts:{source}", "implements", "lib.ts:Store"),
+        *((f"main.ts:{source}.{name}", "overrides", f"lib.ts:Store.{name}") for name in methods),
+    }
+
+
+@pytest.mark.parametrize("text", ["const kept: Store = { id: 1 };", "const all: Store[] = [{ get() {} }];"])
+def test_objects_without_methods_and_lists_implement_nothing(text: str) -> None:
+    program = {"main.ts": f"interface Store {{ get(): void; id: number }}\n{text}\n"}
+    assert triples(program, "implements", "inherits") == set()
+
+
 def test_edges_name_their_resolver_and_line() -> None:
     resolvers = {(edge.target, edge.line): edge.resolver for edge in link(_SHOP) if edge.relation == "calls"}
     assert resolvers["src/store/item.ts:create", 6] == "import"
