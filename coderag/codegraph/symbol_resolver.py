@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, NoReturn
 from coderag.codegraph.declaration_groups import TYPE_KINDS, DeclarationGroups
 from coderag.codegraph.node_names import NodeMatch, NodeNames
 from coderag.codegraph.symbol_graph import SymbolGraph
-from coderag.codegraph.traversal import walk_breadth_first
+from coderag.codegraph.traversal import Routes, walk_breadth_first
 from coderag.errors import AmbiguousNameError, InvalidQueryError, UnknownNameError
 from coderag.schema.graph import GraphDeclaration
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
@@ -88,7 +88,7 @@ class SymbolResolver:
         """
         groups = self._find_groups(name, preferred_kinds, strict=True)
         for group in groups if len(groups) > 1 else ():
-            routes = {"in": ("inherits", "implements", "overrides")}
+            routes: Routes = {"in": ("inherits", "implements", "overrides")}
             derived = {step.far_node for step in walk_breadth_first(self._graph, group, routes, _MAX_BASE_DEPTH)}
             if all(other is group or not derived.isdisjoint(other) for other in groups):
                 return group
