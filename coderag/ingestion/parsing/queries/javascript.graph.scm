@@ -18,7 +18,8 @@
   (#eq? @_left "module.exports"))
 ((expression_statement [
   (assignment_expression left: (_) @_left "=" @import.alias @import.exported right: (_ name: (_) @import.name body: (_)))
-  (_ right: (assignment_expression left: (_) @_left "=" @import.alias @import.exported right: (_ name: (_) @import.name body: (_))))
+  (assignment_expression right: (assignment_expression left: (_) @_left "=" @import.alias @import.exported
+    right: (_ name: (_) @import.name body: (_))))
 ]) (#match? @_left "^(module\\.)?exports$"))
 ((assignment_expression left: (_) @_left "=" @import.alias @import.exported right: (assignment_expression left: [
   (identifier) @import.name
@@ -26,7 +27,7 @@
 ])) (#eq? @_left "module.exports") (#not-eq? @import.name "exports") (#match? @_exports "^(module\\.)?exports$"))
 ((variable_declarator name: (identifier) @import.name value: [
   (assignment_expression left: (_) @_left "=" @import.alias @import.exported)
-  (_ right: (assignment_expression left: (_) @_left "=" @import.alias @import.exported))
+  (assignment_expression right: (assignment_expression left: (_) @_left "=" @import.alias @import.exported))
 ]) (#match? @_left "^(module\\.)?exports$"))
 ((assignment_expression left: (member_expression) @_left "=" @import.namespace @import.exported right: (_
   function: (identifier) @_require arguments: (_ . (string) @import.module)))
@@ -48,10 +49,6 @@
   (identifier) @modifier
   (_ property: (_) @modifier)
 ] property: (_)) right: (_ body: (_)) (#eq? @modifier "exports"))
-((expression_statement [
-  (assignment_expression left: (_ object: (identifier) @_module property: (_) @modifier) right: (_ body: (_)))
-  (_ right: (assignment_expression left: (_ object: (identifier) @_module property: (_) @modifier) right: (_ body: (_))))
-]) (#eq? @_module "module") (#eq? @modifier "exports"))
 
 ; Constructor functions that inherit: util.inherits(A, B), A.prototype = Object.create(B.prototype), A.prototype = new B()
 ((call_expression function: [(identifier) @_inherits (_ property: (_) @_inherits)]
