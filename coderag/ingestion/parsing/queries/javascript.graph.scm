@@ -25,6 +25,9 @@
   (identifier) @import.name
   (_ object: (_) @_exports property: (_) @import.name)
 ])) (#eq? @_left "module.exports") (#not-eq? @import.name "exports") (#match? @_exports "^(module\\.)?exports$"))
+((assignment_expression left: (_) @_left "=" @import.alias @import.exported
+  right: (assignment_expression left: (identifier) @_exports right: (identifier) @import.name))
+  (#eq? @_left "module.exports") (#eq? @_exports "exports"))
 ((variable_declarator name: (identifier) @import.name value: [
   (assignment_expression left: (_) @_left "=" @import.alias @import.exported)
   (assignment_expression right: (assignment_expression left: (_) @_left "=" @import.alias @import.exported))

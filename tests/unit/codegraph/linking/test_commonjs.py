@@ -20,6 +20,7 @@ function main() {{ {body} }}
         ("module.exports = class Door { shut() {} };", "new made().shut();", {"Door", "Door.shut"}),
         ("const Gate = module.exports = class Door { shut() {} };", "new made().shut();", {"Gate", "Gate.shut"}),
         ("var Gate = exports = module.exports = function Door() {};", "new made();", {"Gate"}),
+        ("module.exports = exports = openDoor; function openDoor() {}", "made();", {"openDoor"}),
         ("module.exports = Gate = function () {};", "made();", {"Gate"}),
         ("module.exports = exports.open = function () {};", "made();", {"open"}),
         ("module.exports = function () {};", "made();", {"exports"}),
