@@ -60,8 +60,9 @@ class ChainEvaluator:
             receiver = self.resolve_reference(reference._replace(kind="read", chain=chain))
             if receiver is not None and receiver.kind == "definition":
                 value = self._resolver.infer_value(receiver) or receiver
-                has_value = value.kind == "definition" and self._resolver.get_definition(value).kind in CALLABLE_KINDS
-                return value if has_value or self._resolver.is_type(value) else None
+                is_function = value.kind == "definition" and self._resolver.get_definition(value).kind in CALLABLE_KINDS
+                has_members = is_function and bool(self._resolver.get_rules(value.file).calling_members)
+                return value if has_members or self._resolver.is_type(value) else None
             if receiver is not None and receiver.kind != "external":
                 return None
         return None

@@ -119,11 +119,10 @@ class Linker:
                 )
             if import_.name != "*":
                 referent = rules.resolve_import(self._resolver, file, import_)
-                is_whole_module = not import_.name and (referent is None or referent.kind != "definition")
-                if (
-                    referent is not None
-                    and referent.kind in ("definition", "module", "instance")
-                    and not is_whole_module
+                if referent is not None and (
+                    referent.kind in ("definition", "module", "instance")
+                    if import_.name
+                    else _is_whole_export(module, referent)
                 ):
                     yield self._build_link(
                         "imports",
@@ -262,7 +261,7 @@ class Linker:
     def _link_references(self, file: int, references: Sequence[Reference]) -> Iterator[Link]:
         for reference in references:
             referent = self._resolver.resolve_reference(reference)
-            if referent is None or referent.kind == "external":
+            if referent is None or referent.kind in ("external", "supplier"):
                 receiver = self._resolver.find_receiver(reference) if reference.kind != "type" else None
                 if receiver is not None:
                     yield from self._link_receiver(file, reference, receiver)
@@ -440,6 +439,13 @@ class Linker:
     def _build_link(self, relation: EdgeRelation, scope: int, referent: Referent, line: int, file: int) -> Link:
         resolver = "scope" if referent.resolver == "scope" and referent.file == file else referent.resolver
         return Link(relation, scope, referent.file, referent.index, "", resolver, round(referent.confidence, 3), line)
+
+
+def _is_whole_export(module: Referent | None, referent: Referent) -> bool:
+    """Return whether the import of a module brings a declaration of it: what ``module.exports = ...`` assigns."""
+    return (
+        referent.kind == "definition" and module is not None and (module.kind, module.file) == ("module", referent.file)
+    )
 
 
 def _is_unnamed_member(definition: Definition) -> bool:

@@ -34,7 +34,7 @@ class LanguageTraits:
         reexports_bind_names: Whether a re-exported name is visible in the file, too.
         separates_modules: Whether a module and another declaration may share one name; the module is the one with members.
         separates_values: Whether a type and a value may share one name; the value is the one that is called or has members.
-        calling_members: Members of a function that call it.
+        calling_members: Members of a function that call it; empty where functions have no members.
         common_methods: Names so common that a single declaration is no evidence for a call.
         unique_method_confidence: Confidence that a call on an unknown receiver refers to the only visible method of its name.
     """

@@ -106,6 +106,19 @@ def test_an_element_of_a_collection_is_not_a_member() -> None:
     assert ("a.ts:go", "calls", "a.ts:Tool.run") in triples(program, "calls")
 
 
+def test_a_type_is_used_through_its_members_where_functions_have_none() -> None:
+    program = {
+        "main.rs": (
+            "#[derive(Default)]\npub struct Route { service: Service }\n"
+            "impl Route {\n    fn service(&self) {}\n    fn run(&self) { self.service.start(); }\n}\n"
+            "fn main() { let route = Route::default(); }\n"
+        )
+    }
+    edges = triples(program, "calls", "references")
+    assert ("main.rs:main", "references", "main.rs:Route") in edges
+    assert not {edge for edge in edges if edge[2] == "main.rs:Route.service"}
+
+
 def test_a_use_through_a_member_of_a_decorated_function_keeps_its_candidates() -> None:
     program = {
         "jobs.py": "class Job:\n    def delay_until(self): pass\n",
