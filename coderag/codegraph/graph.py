@@ -1,6 +1,6 @@
 """Queries to the code graph by name: callers, importers, types, tests, impact, paths, cycles."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Final, get_args
@@ -24,6 +24,7 @@ _ABSTRACT_KINDS = frozenset({"interface", "trait"})
 _DECLARATION_KINDS: Final[frozenset[str]] = frozenset(get_args(Kind))
 _OVERRIDE_RELATIONS = ("overrides",)
 _SECONDARY_ROLES: Final = frozenset({"test", "example", "generated", "vendored"})
+_MIN_NAMESAKES = 2
 _MAX_TEST_DEPTH = 3  # calls from a test to the tested declaration
 
 
@@ -80,6 +81,7 @@ class CodeGraph:
             depth,
             self.declaration_groups.find_use_targets,
             candidates=candidates,
+            nodes=nodes,
         )
         return [*self._find_recursive_calls(nodes, "in"), *neighbours]
 
@@ -92,6 +94,8 @@ class CodeGraph:
             depth,
             self.declaration_groups.find_use_sources,
             candidates=candidates,
+            nodes=nodes,
+            has_members=True,
         )
         return [*self._find_recursive_calls(nodes, "out"), *neighbours]
 
@@ -103,16 +107,27 @@ class CodeGraph:
 
     def users(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return the code that calls, instantiates, names, extends or implements a declaration."""
-        starts = self._expand_files(self._resolve_nodes(name))
+        nodes = self._resolve_nodes(name)
         return self._walk(
-            starts, {"in": USE_RELATIONS}, depth, self.declaration_groups.find_use_targets, candidates=candidates
+            self._expand_files(nodes),
+            {"in": USE_RELATIONS},
+            depth,
+            self.declaration_groups.find_use_targets,
+            candidates=candidates,
+            nodes=nodes,
         )
 
     def uses(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return the declarations that a declaration or its members call, instantiate, name, extend or implement."""
-        starts = self._expand_members(self._resolve_nodes(name))
+        nodes = self._resolve_nodes(name)
         return self._walk(
-            starts, {"out": USE_RELATIONS}, depth, self.declaration_groups.find_use_sources, candidates=candidates
+            self._expand_members(nodes),
+            {"out": USE_RELATIONS},
+            depth,
+            self.declaration_groups.find_use_sources,
+            candidates=candidates,
+            nodes=nodes,
+            has_members=True,
         )
 
     # Imports
@@ -182,7 +197,7 @@ class CodeGraph:
     def subclasses(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return the types that extend or implement a type."""
         return self._walk(
-            self._resolve_nodes(name, TYPE_KINDS),
+            self._resolve_base_nodes(name, TYPE_KINDS),
             {"in": BASE_RELATIONS},
             depth,
             self._find_group,
@@ -191,7 +206,7 @@ class CodeGraph:
 
     def implementations(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return the implementations of a type (subclasses other than interfaces), or the overrides of a method."""
-        starts = self._resolve_nodes(name, TYPE_KINDS, {"method"})
+        starts = self._resolve_base_nodes(name, TYPE_KINDS, {"method"})
         routes: Routes = {"in": (*BASE_RELATIONS, "overrides")}
         neighbours = self._walk(starts, routes, depth, self._find_group, candidates=candidates)
         return [neighbour for neighbour in neighbours if neighbour.kind not in _ABSTRACT_KINDS]
@@ -199,7 +214,7 @@ class CodeGraph:
     def overrides(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return the methods that override a method."""
         return self._walk(
-            self._resolve_nodes(name, {"method"}),
+            self._resolve_base_nodes(name, {"method"}),
             {"in": _OVERRIDE_RELATIONS},
             depth,
             self._find_group,
@@ -220,12 +235,21 @@ class CodeGraph:
 
     def tests(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return the tests of a declaration or file; if there are none, tests that call it indirectly or name it."""
-        starts = self._expand_members(self._resolve_nodes(name))
-        if direct := self._walk(starts, {"in": ("tests",)}, 1, self._find_group, candidates=candidates):
+        nodes = self._resolve_nodes(name)
+        starts = self._expand_members(nodes)
+        if direct := self._walk(
+            starts, {"in": ("tests",)}, 1, self._find_group, candidates=candidates, nodes=nodes, has_members=True
+        ):
             return direct
         for relations, depth in ((CALL_RELATIONS, _MAX_TEST_DEPTH), (USE_RELATIONS, 1)):
             users = self._walk(
-                starts, {"in": relations}, depth, self.declaration_groups.find_use_targets, candidates=candidates
+                starts,
+                {"in": relations},
+                depth,
+                self.declaration_groups.find_use_targets,
+                candidates=candidates,
+                nodes=nodes,
+                has_members=True,
             )
             if tests := [replace(user, relation="test_for") for user in users if user.role == "test"]:
                 return tests
@@ -251,7 +275,8 @@ class CodeGraph:
             candidates=candidates,
             exact_relations=_OVERRIDE_RELATIONS,
         )
-        users = _sort_neighbours(map(self._to_neighbour, steps))
+        namesake_steps = self._list_namesake_steps(nodes, routes, candidates=candidates, has_members=True)
+        users = _sort_neighbours(map(self._to_neighbour, [*namesake_steps, *steps]))
         listed_paths = {user.path for user in users}
         top_level = [node for node in nodes if not self.symbols.find_ancestors(node)]
         files = self._find_importers(top_level, 1, self._find_importable_nodes, candidates=candidates)
@@ -346,6 +371,12 @@ class CodeGraph:
         find = self.symbol_resolver.find_candidates if self._is_permissive else self.symbol_resolver.resolve
         return find(name, *preferred_kinds, _DECLARATION_KINDS, {FILE_KIND})
 
+    def _resolve_base_nodes(self, name: str, *preferred_kinds: Collection[str]) -> list[int]:
+        """Return the nodes that a name means as in `_resolve_nodes`; of several declarations, the base of all others."""
+        if self._is_permissive:
+            return self._resolve_nodes(name, *preferred_kinds)
+        return self.symbol_resolver.resolve_base(name, *preferred_kinds, _DECLARATION_KINDS, {FILE_KIND})
+
     def _expand_files(self, nodes: Sequence[int]) -> list[int]:
         """Return the nodes, with all nodes of those that are files."""
         files = [node for node in nodes if self.symbols.kinds[node] == FILE_KIND]
@@ -359,10 +390,53 @@ class CodeGraph:
         return ((other, 1.0) for other in self.declaration_groups.find_group(node))
 
     def _walk(
-        self, starts: Sequence[int], routes: Routes, depth: int, equivalents: Equivalents, *, candidates: bool
+        self,
+        starts: Sequence[int],
+        routes: Routes,
+        depth: int,
+        equivalents: Equivalents,
+        *,
+        candidates: bool,
+        nodes: Sequence[int] | None = None,
+        has_members: bool = False,
     ) -> list[GraphNeighbour]:
+        """Return the neighbours of some declarations.
+
+        Args:
+            nodes: The declarations, if the starts include others.
+            has_members: Whether the starts include the members of the declarations.
+        """
         steps = self._walk_steps(starts, routes, depth, equivalents, candidates=candidates)
-        return _sort_neighbours(map(self._to_neighbour, steps))
+        namesake_steps = self._list_namesake_steps(
+            starts if nodes is None else nodes, routes, candidates=candidates, has_members=has_members
+        )
+        return _sort_neighbours(map(self._to_neighbour, [*namesake_steps, *steps]))
+
+    def _list_namesake_steps(
+        self, nodes: Sequence[int], routes: Routes, *, candidates: bool, has_members: bool = False
+    ) -> Iterator[TraversalStep]:
+        """Yield the steps between declarations of one name, one to each: a traversal never returns to its starts.
+
+        An implementation may have the name of its interface, and a caller that of its callee.
+
+        Args:
+            has_members: Whether the members of each declaration count as part of it.
+        """
+        groups = self.declaration_groups.group_nodes(nodes) if self._is_permissive else []
+        if len(groups) < _MIN_NAMESAKES:
+            return
+        parts = [self._expand_members(group) if has_members else group for group in groups]
+        numbers = {node: number for number, part in enumerate(parts) for node in part}
+        listed: set[int] = set()
+        for node, number in numbers.items():
+            for direction, relations in routes.items():
+                for edge in self.symbols.find_edges(
+                    node, direction, relations, _get_min_confidence(candidates=candidates)
+                ):
+                    far_node = edge.source if direction == "in" else edge.target
+                    if numbers.get(far_node, number) != number and far_node not in listed:
+                        listed.add(far_node)
+                        yield TraversalStep(edge, direction, 1, edge.confidence)
 
     def _find_recursive_calls(self, nodes: Sequence[int], direction: Direction) -> list[GraphNeighbour]:
         """Return the calls of functions by themselves, once per function; a traversal never returns to its start."""

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, NoReturn
 from coderag.codegraph.declaration_groups import TYPE_KINDS, DeclarationGroups
 from coderag.codegraph.node_names import NodeMatch, NodeNames
 from coderag.codegraph.symbol_graph import SymbolGraph
-from coderag.codegraph.traversal import walk_breadth_first
+from coderag.codegraph.traversal import Routes, walk_breadth_first
 from coderag.errors import AmbiguousNameError, InvalidQueryError, UnknownNameError
 from coderag.schema.graph import GraphDeclaration
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
@@ -24,6 +24,8 @@ _OWNER_KINDS: Final = (TYPE_KINDS | {"impl", "namespace"}) - {"type_alias"}
 _VALUE_KINDS: Final = frozenset({"variable", "constant", "field", "function", "macro", "type_alias"})
 """Kinds of values, whose members are declared by their type; the code graph does not know types of values."""
 
+_VARIABLE_KINDS: Final = frozenset({"variable", "constant"})
+_MIN_NAMESAKES = 2
 _TYPE_ARGUMENTS: Final = re.compile(r"(?<=\w)<([\w\s,.:?&*'\[\]<>]+)>")
 _NESTED_TYPE_ARGUMENTS: Final = re.compile(r"<.*>")
 _TYPE_NAME: Final = re.compile(r"[A-Z]\w*[a-z]\w*")
@@ -73,9 +75,29 @@ class SymbolResolver:
         groups = self._find_groups(name, preferred_kinds, strict=True)
         if not groups:
             self._raise_unknown(name)
+        groups = self._drop_tests(groups)
         if len(groups) > 1:
             self._raise_ambiguous(name, groups)
         return groups[0]
+
+    def resolve_base(self, name: str, *preferred_kinds: Collection[str]) -> list[int]:
+        """Return the nodes of the declaration that a name means; of several, the one that all others derive from.
+
+        Raises:
+            InvalidQueryError, UnknownNameError, AmbiguousNameError: As for `resolve`.
+        """
+        groups = self._find_groups(name, preferred_kinds, strict=True)
+        for group in groups if len(groups) > 1 else ():
+            routes: Routes = {"in": ("inherits", "implements", "overrides")}
+            derived = {step.far_node for step in walk_breadth_first(self._graph, group, routes, _MAX_BASE_DEPTH)}
+            if all(other is group or not derived.isdisjoint(other) for other in groups):
+                return group
+        return self.resolve(name, *preferred_kinds)
+
+    def _drop_tests(self, groups: list[list[int]]) -> list[list[int]]:
+        """Return the groups outside of tests, or all if there are none: a test may be named after its subject."""
+        outside = [group for group in groups if any(self._graph.get_node(node).role != "test" for node in group)]
+        return outside or groups
 
     def find_candidates(self, name: str, *preferred_kinds: Collection[str]) -> list[int]:
         """Return the nodes of all declarations that a name may mean, most central first; empty if there are none.
@@ -180,8 +202,19 @@ class SymbolResolver:
                 nodes = preferred_nodes
                 break
         members = {node for node in nodes if int(self._graph.parents[node]) in nodes}  # a class's constructor
-        groups = self._declaration_groups.group_nodes(node for node in nodes if node not in members)
+        imported = {node for node in nodes if self._is_import(node, nodes)}
+        groups = self._declaration_groups.group_nodes(node for node in nodes if node not in members | imported)
         return sorted(groups, key=lambda group: -max(float(self._graph.centralities[node]) for node in group))
+
+    def _is_import(self, node: int, nodes: Collection[int]) -> bool:
+        """Return whether a variable is the local name of an imported one of the nodes: ``const run = require("./run")``."""
+        graph = self._graph
+        file = graph.find_containing_file(node)
+        if len(nodes) < _MIN_NAMESAKES or file is None or graph.kinds[node] not in _VARIABLE_KINDS:
+            return False
+        line = int(graph.start_lines[node])
+        imports = graph.find_edges(file, "out", ("imports",))
+        return any(edge.line == line and edge.target in nodes and edge.target != node for edge in imports)
 
     def _filter_by_type_parameters(self, groups: Iterable[list[int]], count: int) -> list[list[int]]:
         return [group for group in groups if self._declaration_groups.count_type_parameters(group[0]) == count]

@@ -31,6 +31,11 @@ TEST_MODIFIER: Final = "#test"
 
 CALLBACK_MODIFIER: Final = "#callback"
 """Modifier of a function that an interface asks for: it can be implemented but not called, as ``@callback`` in Elixir."""
+ANONYMOUS_MODIFIER: Final = "#anonymous"
+"""Modifier of an anonymous class; also of a method in an object that is no declaration, whose owner is the supertype."""
+
+OBJECT_RELATION: Final = "object"
+"""Relation of an object to its declared type, see `Base`."""
 
 ReferenceKind = Literal["call", "new", "type", "decorator", "read"]
 """Use of a name: called, instantiated, named as a type, applied as a decorator, or read as a value."""
@@ -44,7 +49,7 @@ class Definition(NamedTuple):
         parent: Scope of the declaration.
         owner: Qualifier of its name besides its parent: the type of a Go receiver, ``Foo`` of a C++ ``Foo::bar``.
         returns: Return type as written; or ``=`` and the chain of the returned value.
-        modifiers: Words such as ``property``, ``static``, ``abstract``, ``default``, `TEST_MODIFIER` and `CALLBACK_MODIFIER`.
+        modifiers: Words such as ``property``, ``static``, ``abstract``, ``default``, and the constants of this module.
             Where overloads are selected by arity, also the number of parameters: ``/2``; at least two ``/2+``; one to three
             ``/1-3``. Where type parameters distinguish types, also their number: `` `1``.
         parameters: Types of a method's parameters as written, joined by ``, ``; only where they distinguish methods.
@@ -87,7 +92,8 @@ class Base(NamedTuple):
 
     Attributes:
         owner: Scope of the derived type.
-        relation: ``inherits`` or ``implements``; empty if the text does not show it.
+        relation: ``inherits`` or ``implements``; empty if the text does not show it. `OBJECT_RELATION` if the owner is a
+            variable or field whose value is an object of that declared type.
     """
 
     owner: int

@@ -12,6 +12,7 @@ from coderag.schema.facts import Reference
 
 _TYPE_REFERENCE_KINDS: Final = frozenset({"new", "type"})
 _FIRST_NAME: Final = re.compile(r"[^.(\[{]+")
+_DOTTED_NAME: Final = re.compile(r"[\w$]+(?:\.[\w$]+)+(?:/\d*)?")
 _STEP: Final = re.compile(r"[^.(\[{]+|\(\)|\[\]|\{\}")
 
 
@@ -47,6 +48,24 @@ class ChainEvaluator:
                 resolve(file, scope, chain, reference.line), reference, rules
             )
         return local_names.chain_memo[key]
+
+    def find_receiver(self, reference: Reference) -> Referent | None:
+        """Return the function or type that has the last names of a chain as members which no declaration tells.
+
+        Args:
+            reference: A reference in the file that is being linked, without a referent in the repository.
+        """
+        chain = reference.chain if _DOTTED_NAME.fullmatch(reference.chain) else ""
+        while chain := chain.rpartition(".")[0]:
+            receiver = self.resolve_reference(reference._replace(kind="read", chain=chain))
+            if receiver is not None and receiver.kind == "definition":
+                value = self._resolver.infer_value(receiver) or receiver
+                is_function = value.kind == "definition" and self._resolver.get_definition(value).kind in CALLABLE_KINDS
+                has_members = is_function and bool(self._resolver.get_rules(value.file).calling_members)
+                return value if has_members or self._resolver.is_type(value) else None
+            if receiver is not None and receiver.kind != "external":
+                return None
+        return None
 
     def _select_space(self, referent: Referent | None, reference: Reference, rules: "LanguageRules") -> Referent | None:
         """Return the referent in the declaration space of the reference."""

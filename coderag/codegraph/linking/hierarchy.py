@@ -8,6 +8,7 @@ from coderag.codegraph.linking.overloads import strip_arity
 from coderag.codegraph.linking.program import MODULE
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.codegraph.linking.resolution import Resolution
+from coderag.schema.facts import ANONYMOUS_MODIFIER
 
 _MAX_ANCESTORS: Final = 64
 """Maximum number of ancestors of a type."""
@@ -112,13 +113,14 @@ class Hierarchy:
     def _resolve_bases(self, file: int, index: int) -> Iterator[tuple[Referent, int, str]]:
         interface = self._program.read_interface(file)
         parent = interface.definitions[index].parent
+        is_anonymous = ANONYMOUS_MODIFIER in interface.definitions[index].modifiers  # no base depends on its bases
         for base in interface.bases.get(index, ()):
-            referent = self.resolve_dotted_name(file, parent, base.chain, base.line, allow_inherited=False)
+            referent = self.resolve_dotted_name(file, parent, base.chain, base.line, allow_inherited=is_anonymous)
             if referent is None and self._resolver.get_rules(file).requires_declared_types:
                 referent = Referent("external", name=base.chain)
             if referent is not None and self._resolver.get_rules(file).has_companions:
                 referent = self._expand_alias(referent)
-            if referent is not None and (referent.kind == "external" or self._resolver.is_type(referent)):
+            if referent is not None and (referent.kind == "external" or self._can_be_base(file, index, referent)):
                 yield referent, base.line, base.relation
         yield from self._resolver.get_rules(file).find_out_of_line_bases(self._resolver, file, index)
 
@@ -129,6 +131,12 @@ class Hierarchy:
         aliased = self._resolver.resolve_alias(referent, self._resolver.get_definition(referent))
         is_known = aliased is not None and aliased.kind == "instance"
         return aliased.replace_kind("definition") if aliased is not None and is_known else referent
+
+    def _can_be_base(self, file: int, index: int, base: Referent) -> bool:
+        if base.kind != "definition" or self._resolver.is_type(base):
+            return base.kind == "definition"
+        owner = self._program.get_definition(file, index)
+        return self._resolver.get_rules(file).can_be_base(owner, self._resolver.get_definition(base))
 
     def resolve_dotted_name(
         self, file: int, scope: int, chain: str, line: int, *, allow_inherited: bool = True

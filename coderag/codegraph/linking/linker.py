@@ -9,10 +9,10 @@ from coderag.codegraph.linking.declaration_spaces import to_type_space
 from coderag.codegraph.linking.local_names import LocalNames
 from coderag.codegraph.linking.overloads import can_take_arguments, strip_arity
 from coderag.codegraph.linking.program import MODULE, Dependencies, Program
-from coderag.codegraph.linking.referents import CALLABLE_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
+from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.codegraph.linking.resolver import Resolver
 from coderag.codegraph.linking.rules.rules_table import FULLY_LINKED_LANGUAGES
-from coderag.schema.facts import Definition, Import, Reference
+from coderag.schema.facts import ANONYMOUS_MODIFIER, OBJECT_RELATION, Definition, Import, Reference
 from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, MODULE_RESOLVER, EdgeRelation
 
 _MAX_CANDIDATES: Final = 5
@@ -61,6 +61,7 @@ class Linker:
         self._imported_files: Sequence[int] = ()
         self._nearby_files: Sequence[int] = ()
         self._own_names: Set[str] = frozenset()
+        self._visible_names: Set[str] = frozenset()  # that the file declares or imports
         self._declared_names: Set[str] = frozenset()
 
     def link(self, file: int) -> LinkedFile:
@@ -75,6 +76,9 @@ class Linker:
             self._declared_names = self._program.find_declared_names(rules.languages, FULLY_LINKED_LANGUAGES)
             self._resolver.local_names = LocalNames(file, body.bindings, self._program.read_interface(file), rules)
             facts = self._program.read_interface(file).facts
+            self._visible_names = self._own_names.union(
+                self._program.read_interface(file).names_by_scope.get(MODULE, ())
+            )
             import_links = list(self._link_imports(file, facts.imports))
             self._imported_files = [link.file for link in import_links if link.file >= 0]
             links = dict.fromkeys(
@@ -114,9 +118,13 @@ class Linker:
                 yield Link(
                     "imports", MODULE, -1, MODULE, rules.extract_package_name(module.name), "import", 1.0, import_.line
                 )
-            if import_.name not in ("", "*"):
+            if import_.name != "*":
                 referent = rules.resolve_import(self._resolver, file, import_)
-                if referent is not None and referent.kind in ("definition", "module", "instance"):
+                if referent is not None and (
+                    referent.kind in ("definition", "module", "instance")
+                    if import_.name
+                    else _is_whole_export(module, referent)
+                ):
                     yield self._build_link(
                         "imports",
                         MODULE,
@@ -154,12 +162,33 @@ class Linker:
                     self._resolver, file, scope
                 ):
                     yield self._build_link("implements", scope, implemented_type, definition.name_line, file)
+        yield from self._link_anonymous(file)
         for owner in self._program.read_interface(file).bases:
             source = self._find_implementing_type(file, owner)
             for base, line, relation in self._resolver.resolve_bases(file, owner):
                 if base.kind == "definition":
                     kind = self._infer_base_relation(file, owner, base, relation)
-                    yield self._build_link(kind, source, base, line, file)
+                    typed = base.replace_resolver("annotation", RESOLVER_PRECISION["annotation"])
+                    yield self._build_link(kind, source, typed if relation == OBJECT_RELATION else base, line, file)
+
+    def _link_anonymous(self, file: int) -> Iterator[Link]:
+        """Yield an edge from the declaration around an object or enum constant with methods to its supertype."""
+        sources: set[tuple[int, str]] = set()
+        for definition in self._program.read_interface(file).definitions:
+            source = definition.parent, definition.owner
+            if source[0] == MODULE or source in sources or not _is_unnamed_member(definition):
+                continue
+            sources.add(source)
+            if (supertype := self._find_supertype(file, definition)) is not None:
+                kind = self._infer_base_relation(file, definition.parent, supertype, "")
+                base = supertype.replace_resolver("annotation", RESOLVER_PRECISION["annotation"])
+                yield self._build_link(kind, definition.parent, base, definition.name_line, file)
+
+    def _find_supertype(self, file: int, member: Definition) -> Referent | None:
+        """Return the supertype of the anonymous object that has a member; None if it is not in the repository."""
+        supertype = self._resolver.resolve_type_text(file, member.parent, member.owner, member.start_line)
+        is_known = supertype is not None and supertype.kind == "instance"
+        return Referent("definition", supertype.file, supertype.index) if supertype is not None and is_known else None
 
     def _find_implementing_type(self, file: int, owner: int) -> int:
         """Return the type of an implementation if it is in the same file; else the implementation."""
@@ -172,20 +201,20 @@ class Linker:
     def _infer_base_relation(self, file: int, owner: int, base: Referent, written_relation: str) -> EdgeRelation:
         if written_relation in ("inherits", "implements"):
             return written_relation  # type: ignore[return-value]
+        if written_relation == OBJECT_RELATION:
+            return "implements"
         base_kind = self._program.get_definition(base.file, base.index).kind
         own_kind = self._program.get_definition(file, owner).kind
         return (
             "implements"
-            if base_kind in ("interface", "trait") and own_kind not in ("interface", "trait")
+            if base_kind in ("interface", "trait", "type_alias") and own_kind not in ("interface", "trait")
             else "inherits"
         )
 
     def _link_overrides(self, file: int, definitions: Sequence[Definition]) -> Iterator[Link]:
         rules = self._resolver.get_rules(file)
         for scope, definition in enumerate(definitions):
-            is_unnamed = definition.kind == "function" and bool(
-                definition.owner
-            )  # in an anonymous class body, whose base is the type
+            is_unnamed = _is_unnamed_member(definition)  # then the owner is the supertype
             is_function = definition.kind == "function" and definition.parent != MODULE and not is_unnamed
             is_member = is_function and rules.is_type_like(definitions[definition.parent])
             if not (definition.kind == "method" or is_unnamed or is_member) or not rules.can_override(definition):
@@ -219,9 +248,15 @@ class Linker:
                     )
 
     def _find_owner(self, file: int, definition: Definition) -> tuple[int, int] | None:
+        """Return the type that has a method, or the object of a declared type."""
+        if _is_unnamed_member(definition):
+            supertype = self._find_supertype(file, definition)
+            return None if supertype is None else (supertype.file, supertype.index)
         parent = definition.parent
-        if parent != MODULE and self._program.get_definition(file, parent).kind in TYPE_KINDS:
-            return file, parent
+        if parent != MODULE:
+            kind = self._program.get_definition(file, parent).kind
+            if kind in TYPE_KINDS or (kind in DATA_KINDS and parent in self._program.read_interface(file).bases):
+                return file, parent
         return next(iter(self._resolver.get_rules(file).find_owner_types(self._resolver, file, definition)), None)
 
     # References
@@ -229,28 +264,55 @@ class Linker:
     def _link_references(self, file: int, references: Sequence[Reference]) -> Iterator[Link]:
         for reference in references:
             referent = self._resolver.resolve_reference(reference)
-            if referent is None:
-                yield from self._link_candidates(file, reference)
+            if referent is None or referent.kind in ("external", "supplier"):
+                receiver = self._resolver.find_receiver(reference) if reference.kind != "type" else None
+                if receiver is not None:
+                    yield from self._link_receiver(file, reference, receiver)
+                if referent is None:  # a decorator may have made the receiver an instance of any type
+                    yield from self._link_candidates(file, reference)
             elif referent.kind == "definition":
                 yield from self._link_reference(file, reference, referent)
+            elif referent.kind == "module" and self._resolver.get_rules(referent.file).is_component(referent.file):
+                yield self._build_link("references", reference.scope, referent, reference.line, file)
             elif referent.kind == "instance" and reference.kind == "call":
                 method = self._resolver.find_member(referent, self._resolver.get_rules(file).call_method)
                 if method is not None and method.kind == "definition":
                     yield self._build_link("calls", reference.scope, method, reference.line, file)
 
     def _can_be_declared(self, chain_text: str) -> bool:
-        """Return whether a chain may have a referent in the repository: whether a declaration has its last name.
+        """Return whether a chain may have a referent in the repository, or a receiver.
 
-        Fully linked languages do not refer to one another.
+        A declaration has its last name, or one of the names before it. Fully linked languages do not refer to one another.
         """
-        last_name = strip_arity(chain_text[chain_text.rfind(".") + 1 :])
+        owner, _, last_name = chain_text.rpartition(".")
+        last_name = strip_arity(last_name)
         name = last_name.rstrip("!")  # Rust's macros
         if name in self._declared_names or name in self._own_names or not name.isidentifier():
             return True
         if last_name != name and last_name in self._declared_names:  # functions of Elixir
             return True
+        names = owner.split(".") if owner else []
+        if not self._declared_names.isdisjoint(names):
+            return True
         self._program.record_key(f"unknown:{name}")
+        if names and names[0] not in self._visible_names:
+            self._program.record_key(f"unknown:{names[0]}")
         return False
+
+    def _link_receiver(self, file: int, reference: Reference, receiver: Referent) -> Iterator[Link]:
+        """Yield the edge to the function or type whose member is used: ``send.delay(1)``, ``draw.call(this)``."""
+        member = reference.chain.rpartition(".")[2]
+        definition = self._resolver.get_definition(receiver)
+        is_call = reference.kind == "call" and member in self._resolver.get_rules(file).calling_members
+        if is_call and definition.kind in CALLABLE_KINDS:
+            yield self._build_link("calls", reference.scope, receiver, reference.line, file)
+            return
+        user = self._program.get_definition(file, reference.scope) if reference.scope != MODULE else None
+        if receiver.resolver == "value":
+            return  # the reference is to the variable, not to its value
+        is_part = user is not None and receiver.file == file and user.qualified_name == definition.qualified_name
+        if not is_part:  # ``@size.setter`` names the property itself
+            yield self._build_link("references", reference.scope, receiver, reference.line, file)
 
     def _link_reference(self, file: int, reference: Reference, referent: Referent) -> Iterator[Link]:
         if (referent.file, referent.index) == (file, reference.scope) and reference.kind != "call":
@@ -397,6 +459,18 @@ class Linker:
     def _build_link(self, relation: EdgeRelation, scope: int, referent: Referent, line: int, file: int) -> Link:
         resolver = "scope" if referent.resolver == "scope" and referent.file == file else referent.resolver
         return Link(relation, scope, referent.file, referent.index, "", resolver, round(referent.confidence, 3), line)
+
+
+def _is_whole_export(module: Referent | None, referent: Referent) -> bool:
+    """Return whether the import of a module brings a declaration of it: what ``module.exports = ...`` assigns."""
+    return (
+        referent.kind == "definition" and module is not None and (module.kind, module.file) == ("module", referent.file)
+    )
+
+
+def _is_unnamed_member(definition: Definition) -> bool:
+    """Return whether a method is in an anonymous object that is no declaration."""
+    return bool(definition.owner) and ANONYMOUS_MODIFIER in definition.modifiers
 
 
 def _is_named_after(test_name: str, subject_name: str) -> bool:

@@ -4,7 +4,7 @@ from coderag.codegraph.linking.overloads import select_primary
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.codegraph.linking.resolution import Resolution
 from coderag.codegraph.linking.type_expressions import split_tuple
-from coderag.schema.facts import CONSTRUCTOR_NAME
+from coderag.schema.facts import ANONYMOUS_MODIFIER, CONSTRUCTOR_NAME
 
 
 class MemberLookup:
@@ -73,13 +73,15 @@ class MemberLookup:
         if owner.kind in ("definition", "instance") and self._resolver.get_rules(owner.file).has_members(
             definition := self._resolver.get_definition(owner)
         ):
-            if definition.kind not in CALLABLE_KINDS or owner.kind == "instance":
+            rules = self._resolver.get_rules(owner.file)
+            if definition.kind not in CALLABLE_KINDS:
                 referent = self.find_own_member(owner.file, owner.index, name)
+            elif owner.kind == "instance":
+                referent = self.find_type_member(owner.file, owner.index, name)
+            elif out_of_line := rules.find_out_of_line_members(self._resolver, owner.file, owner.index, name):
+                referent = Referent("definition", *out_of_line[0])
             else:
-                out_of_line = self._resolver.get_rules(owner.file).find_out_of_line_members(
-                    self._resolver, owner.file, owner.index, name
-                )
-                referent = Referent("definition", *out_of_line[0]) if out_of_line else None
+                referent = rules.find_implicit_member(self._resolver, owner.file, owner.index, name)
             return referent and referent.replace_resolver(owner.resolver, owner.confidence)
         return None
 
@@ -99,6 +101,7 @@ class MemberLookup:
         has_external_base = False
         if name.startswith(CONSTRUCTOR_NAME):
             return self.find_own_member(file, index, name)
+        is_anonymous = ANONYMOUS_MODIFIER in self._program.get_definition(file, index).modifiers  # as sure as its base
         for distance, base in enumerate(self._resolver.find_ancestors(file, index)):
             if base.kind == "external":
                 has_external_base = True
@@ -106,7 +109,7 @@ class MemberLookup:
             if (referent := self.find_own_member(base.file, base.index, name)) is not None:
                 return (
                     referent.replace_resolver("inherited", RESOLVER_PRECISION["inherited"] * base.confidence)
-                    if distance
+                    if distance > is_anonymous
                     else referent
                 )
         return Referent("external", name=name) if has_external_base else None

@@ -367,7 +367,9 @@ class Program:
     def format_qualified_name(self, file: int, index: int) -> str:
         """Return the dotted qualified name of a definition, with its module."""
         module = self.rows[file].path.rpartition(".")[0].replace("/", ".")
-        return f"{module}.{self.peek(file).definitions[index].qualified_name}".replace("::", ".")
+        definition = self.peek(file).definitions[index]
+        name = f"{module}.{definition.qualified_name}".replace("::", ".")
+        return name if name.endswith(definition.name) else f"{name.rpartition('.')[0]}.{definition.name}"
 
     def _find_files(
         self, column: Literal["declares", "extends"], name: str, languages: tuple[str, ...]

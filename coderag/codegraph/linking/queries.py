@@ -9,6 +9,10 @@ from coderag.codegraph.linking.referents import Referent
 class ResolutionQueries(Protocol):
     """Name resolution as the rules of a language need it: members, bases, values and exports."""
 
+    def is_type(self, referent: Referent) -> bool:
+        """Return whether a referent is a type itself."""
+        ...
+
     def find_scope_declarations(self, file: int, scope: int, name: str, owner: str = "") -> Sequence[int]:
         """Return the definitions of a name in a scope; of overloads, those that accept the arguments in the name."""
         ...

@@ -39,10 +39,6 @@ class Resolution(ResolutionQueries, Protocol):
         """Return the definition of a referent, or of its type for an instance."""
         ...
 
-    def is_type(self, referent: Referent) -> bool:
-        """Return whether a referent is a type itself."""
-        ...
-
     def resolve_name(self, file: int, scope: int, name: str, line: int) -> Referent | None:
         """Return the referent of a bare name in a scope."""
         ...

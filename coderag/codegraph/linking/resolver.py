@@ -71,6 +71,7 @@ class Resolver:
         self.resolve_alias = type_inference.resolve_alias
         chain_evaluator = ChainEvaluator(self)
         self.resolve_reference = chain_evaluator.resolve_reference
+        self.find_receiver = chain_evaluator.find_receiver
         self.evaluate = chain_evaluator.evaluate
 
     def release(self) -> None:

@@ -255,6 +255,10 @@ def _select_visible(
     ]
     if line and rules.has_ordered_locals:
         visible = [index for index in visible if not _is_below(definitions[index], line)]
+    if line and (imports or len(visible) > 1):  # ``exports.get = ...`` declares no variable ``get``
+        visible = [index for index in visible if "exports" not in definitions[index].modifiers.split()] or (
+            [] if imports else visible
+        )
     if line and rules.has_block_scope and len(visible) > 1:
         return select_last_above(definitions, visible, line)
     return visible

@@ -24,9 +24,10 @@ NodeShape = tuple[str, ...]
 """Interpretation of a node, followed by names of its fields.
 
 ``member`` has the fields of its object and name. ``call``, ``element``, ``new`` and ``inner`` have the field of the callee,
-indexed value, instantiated type or inner expression (default: the first child). ``either`` has the fields of alternatives;
-``ends`` takes the first and last child as alternatives. ``cast`` is a value and its type (first and last child).
-``literal`` has the type of its value. ``name`` is a name, and ``text`` a name with separators.
+indexed value, instantiated type or inner expression (default: the first child); ``element`` may have that of the key, too.
+``either`` has the fields of alternatives; ``ends`` takes the first and last child as alternatives, ``last`` the last one.
+``cast`` is a value and its type (first and last child). ``literal`` has the type of its value. ``name`` is a name, and
+``text`` a name with separators.
 
 For languages that resolve overloads by arity: ``counted`` has the fields of the arguments and of the callee, or of the
 object and the name. ``constructor`` has the fields of the arguments and of ``this`` or ``super`` (default: the last and first
@@ -51,6 +52,7 @@ _PLAIN_CHAIN = re.compile(rb"[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)+")
 _CHAIN_TOKENS = frozenset({"identifier", "self", "super", "crate", "type_identifier", "primitive_type"})
 _MODULE_STRING = re.compile(r"[\"'][\w./-]+[\"']")
 _CALLEE_SHAPE_PARTS = 3
+_KEY_FIELD = 2  # position in the shape of an element
 _TYPE_ARGUMENTS = re.compile(r"`\d+$")
 _STEP_SUFFIXES: Final = {
     "call": "()",
@@ -104,6 +106,17 @@ class ChainParser:
     def _parse_bounded(self, node: Node) -> Chain:
         chain = self._parse_node(node, _MAX_STEPS)
         return chain if len(chain[0]) <= _MAX_CHAIN_CHARS else _NO_CHAIN
+
+    def parse_callee(self, node: Node) -> Chain:
+        """Parse the callee of a call, where ``tools["run"]`` is the member ``tools.run``."""
+        shape = self._shapes.get(node.type, ())
+        key = self._get_child(node, shape[2]) if len(shape) > _KEY_FIELD and shape[0] == "element" else None
+        name = self._source.read_node(key).strip("\"'`") if key is not None and self.get_shape(key) == "literal" else ""
+        if not name.isidentifier():
+            return self.parse(node)
+        owner = self._get_child(node, shape[1])
+        text = self.parse(owner)[0] if owner is not None else ""
+        return f"{text if text and '|' not in text else '?'}.{name}", key.start_byte if key is not None else 0
 
     def get_shape(self, node: Node) -> str:
         """Return the shape name of a node, see `NodeShape`; empty if it is part of no chain."""
@@ -184,6 +197,8 @@ class ChainParser:
             sides = [self._get_child(node, field) for field in shape[1:]]
             texts = [text for side in sides if side is not None and (text := self._parse_node(side, depth - 1)[0])]
             return "|".join(dict.fromkeys(texts)), node.start_byte
+        if shape[0] == "last":
+            return self._parse_node(node.named_children[-1], depth - 1)
         first, last = (
             self._parse_node(child, depth - 1) for child in (node.named_children[0], node.named_children[-1])
         )

@@ -13,6 +13,8 @@ from typing import Final
 
 from coderag.ingestion.parsing.blocks import lay_out_blocks
 from coderag.ingestion.parsing.code_chunks import CodeChunkBuilder
+from coderag.ingestion.parsing.component_facts import SCRIPT_LANGUAGES, add_template_facts
+from coderag.ingestion.parsing.component_templates import TEMPLATE_LANGUAGES
 from coderag.ingestion.parsing.declarations import Syntax, read_syntax
 from coderag.ingestion.parsing.embedded import lay_out_embedded
 from coderag.ingestion.parsing.facts import read_embedded_facts, read_facts
@@ -161,6 +163,9 @@ def _cut_by_languages(file: SourceFile) -> ParsedFile:
     bounds = [0, *(chunk.metadata["start_byte"] for chunk in chunks[1:]), len(data)]
     chunks = [extend_chunk(chunk, file, *span) for chunk, span in zip(chunks, pairwise(bounds), strict=False)]
     facts = read_embedded_facts(layout.syntaxes, data, file.language)
+    if file.language in TEMPLATE_LANGUAGES:
+        script_language = next((name for name in layout.syntaxes if name in SCRIPT_LANGUAGES), "")
+        facts = add_template_facts(facts, data, file.grammar, script_language, timeout_s=file.timeout_s)
     for syntax in layout.syntaxes.values():
         syntax.unlink_declarations()
     return ParsedFile(file.path, file.language, chunks, pack_facts(facts), layout.note)

@@ -189,6 +189,12 @@ class CodeChunkBuilder:
                 )
                 records.append({"name": name, "qualified_name": full_name, "kind": declaration.kind,
                                 "start_line": start_line, "end_line": end_line})  # fmt: skip
+            further_names = [*declaration.aliases, *([declaration.inner_name] if declaration.has_inner_name else [])]
+            records += [
+                {"name": name, "qualified_name": qualified_name, "kind": declaration.kind,
+                 "start_line": start_line, "end_line": end_line}
+                for name in further_names
+            ]  # fmt: skip
         return records
 
     def _list_imports(self, start: int, end: int) -> list[str]:

@@ -27,6 +27,9 @@ class Declaration:
         name_start: Offset of its first name.
         docstring_span: Start and end of its docstring; None without one.
         last_clause_start: Start of its last clause; None if it cannot have several.
+        aliases: Further names of the same function or type in its scope.
+        is_anonymous: Whether its names are those of the supertypes of an anonymous class.
+        inner_name: Name that only its own body sees, if that differs from the others.
         qualified_name: Its names from the outermost declaration of the file inwards.
     """
 
@@ -45,8 +48,16 @@ class Declaration:
     children: list["Declaration"] = field(default_factory=list)
     scope: str = ""
     qualified_name: str = ""
+    aliases: list[str] = field(default_factory=list)
+    inner_name: str = ""
+    is_anonymous: bool = False
 
     @property
     def name(self) -> str:
         """First of its names."""
         return self.names[0]
+
+    @property
+    def has_inner_name(self) -> bool:
+        """True if the body sees the declaration under a name of its own."""
+        return self.inner_name not in ("", *self.names, *self.aliases)

@@ -12,12 +12,15 @@ Capture convention (one query for each language, from one or more files, compile
     * ``@receiver``: a type that qualifies the name (a Go receiver, the scope of a C++ ``Foo::bar``). Several are joined.
       ``@receiver.var`` stands for a receiver ``var`` that is not in the text.
     * ``@name.assigned``: a word whose part before ``=`` is the name (an alias).
+    * ``@name.anonymous``: the supertype of an anonymous class, instead of a name. Its name is ``Task$1``, and ``Task`` a base.
+    * ``@name.inner``: a further name that only the body sees (``exports.run = function start() {}``).
     * ``@start``: the node at which the declaration begins, if that is not its first one: a ``pub`` before it, or the keyword
       after a docstring inside it.
 
     A definition around another one with the same ``@name`` node is one declaration with it; the outer extent wins (a C++
-    template). A function directly inside a class-like declaration becomes a method, so queries need not distinguish them.
-    Declarations inside the body of a function are symbols, never chunks; its variables are neither.
+    template). So is one with the same body and receiver, which gives it a further name. A function directly inside a
+    class-like declaration becomes a method, so queries need not distinguish them. Declarations inside the body of a function
+    are symbols, never chunks; its variables are neither.
 ``@clause``
     In a definition's pattern: further clauses may follow this node (the equations of a Haskell function, the clauses of an
     Elixir function). Neighbours in a scope with a common name are one declaration, unless an attribute separates them. A
@@ -51,6 +54,7 @@ tokens: ``(_ parameters: (_) body: (_) @body)`` is any function. `CONTRIBUTING.m
 
 import re
 from bisect import bisect_left, bisect_right, insort
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
@@ -278,7 +282,13 @@ def _add_definition(
     located_names += [
         (name.start_byte, _read_name(data, name).partition("=")[0]) for name in captures.get("name.assigned", ())
     ]
+    supertypes = [
+        (node.start_byte, _TYPE_ARGUMENTS.sub("", _read_name(data, node)).rpartition(".")[2])
+        for node in captures.get("name.anonymous", ())
+    ]
+    located_names += supertypes
     names = [(offset, name) for offset, name in located_names if name]  # the parser may insert a missing name
+    inner_name = next((_read_name(data, name) for name in captures.get("name.inner", ())), "")
     bodies = captures.get("body") or [body for body in [node.child_by_field_name("body")] if body is not None]
     if "receiver" in captures:
         receivers = [_read_text(data, first, last) for first, last in _collect_spans(captures["receiver"])]
@@ -286,6 +296,7 @@ def _add_definition(
     existing = declarations.get((start, end))
     if existing is not None:
         existing.receiver = existing.receiver or receiver
+        existing.inner_name = existing.inner_name or inner_name
         existing.names += [name for _, name in names if name not in existing.names]
         if _KIND_PRECEDENCE.get(kind, 9) > _KIND_PRECEDENCE.get(existing.kind, 9):
             existing.kind = kind
@@ -295,8 +306,8 @@ def _add_definition(
     declarations[start, end] = Declaration(
         kind, start, end, [name for _, name in names], names[0][0] if names else -1,
         (bodies[0].start_byte, bodies[-1].end_byte) if bodies else None,
-        receiver=receiver, outer_start=min(start, outer_start),
-        last_clause_start=start if "clause" in captures else None,
+        receiver=receiver, outer_start=min(start, outer_start), is_anonymous=bool(supertypes),
+        last_clause_start=start if "clause" in captures else None, inner_name=inner_name,
     )  # fmt: skip
 
 
@@ -326,7 +337,7 @@ def _nest_declarations(declarations: Iterable[Declaration], syntax: Syntax, sepa
     nested: list[Declaration] = []
     open_declarations: list[Declaration] = []
     wrappers: list[Declaration] = []
-    for declaration in sorted(declarations, key=lambda item: (item.start, -item.end)):
+    for declaration in _name_anonymous(sorted(declarations, key=lambda item: (item.start, -item.end))):
         while open_declarations and open_declarations[-1].end <= declaration.start:
             open_declarations.pop()
         if not declaration.names:  # only a wrapper of the first declaration inside it
@@ -337,8 +348,7 @@ def _nest_declarations(declarations: Iterable[Declaration], syntax: Syntax, sepa
             wrapper = wrappers.pop()
             if wrapper.end >= declaration.end:
                 declaration.outer_start = min(declaration.outer_start, wrapper.start)
-        if outer is not None and outer.name_start == declaration.name_start:
-            _merge_nested(outer, declaration)
+        if outer is not None and _merge_same(outer, declaration):
             continue
         if len(open_declarations) > _MAX_NESTING or (
             outer is not None and outer.kind in CALLABLE and declaration.kind in DATA
@@ -359,6 +369,30 @@ def _nest_declarations(declarations: Iterable[Declaration], syntax: Syntax, sepa
         nested.append(declaration)
         open_declarations.append(declaration)
     return nested
+
+
+def _name_anonymous(declarations: list[Declaration]) -> list[Declaration]:
+    """Name each anonymous class after its first supertype, with its number among those of the file."""
+    counts: Counter[str] = Counter()
+    for declaration in declarations:
+        if declaration.is_anonymous and declaration.names:
+            declaration.bases += declaration.names
+            counts[declaration.name] += 1
+            declaration.names = [f"{declaration.name}${counts[declaration.name]}"]
+    return declarations
+
+
+def _merge_same(outer: Declaration, inner: Declaration) -> bool:
+    """Merge a declaration into the one around it if both declare the same; return whether they do."""
+    if outer.name_start == inner.name_start:
+        _merge_nested(outer, inner)
+        return True
+    if inner.body is None or (inner.body, inner.receiver) != (outer.body, outer.receiver):
+        return False
+    outer.kind = inner.kind if inner.kind in CLASS_LIKE else outer.kind  # ``exports.a = exports.b = class { ... }``
+    outer.aliases += [name for name in inner.names if name not in (*outer.names, *outer.aliases)]
+    outer.inner_name = outer.inner_name or inner.inner_name
+    return True
 
 
 def _merge_nested(outer: Declaration, inner: Declaration) -> None:

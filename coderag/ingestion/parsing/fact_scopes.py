@@ -15,6 +15,8 @@ from coderag.schema.facts import MODULE_SCOPE, Definition
 class ScopeTable:
     """Definitions of a file, numbered in order: one for each name of each declaration.
 
+    A further name of a function or type has the qualified name of the first one: queries of the graph treat both as one.
+
     Attributes:
         names, kinds, parents: Columns of `coderag.schema.facts.Definition`, one entry for each definition.
         owners, returns, modifiers, parameters: Further columns, filled in by the fact reader.
@@ -27,6 +29,7 @@ class ScopeTable:
         self.owners: list[str] = []
         self._qualified_names: list[str] = []
         self._lines: list[tuple[int, int, int]] = []
+        self._first_names: dict[int, int] = {}  # of further names of a declaration: the position of the first one
         self._declarations = syntax.declarations
         self._starts = [declaration.start for declaration in syntax.declarations]
         self._first_scopes: dict[Declaration, int] = {}  # position of the definition of its first name
@@ -47,6 +50,9 @@ class ScopeTable:
         """Build the definitions from all columns."""
         first_lines, last_lines, name_lines = zip(*self._lines, strict=True) if self._lines else ((), (), ())
         columns = (self.names, self._qualified_names, self.kinds, self.parents, first_lines, last_lines)
+        for further, first in self._first_names.items():
+            for column in (self.returns, self.modifiers, self.parameters):
+                column[further] = column[first]
         details = (self.owners, self.returns, self.modifiers, self.parameters)
         return list(map(Definition, *columns, *details, name_lines))
 
@@ -79,6 +85,18 @@ class ScopeTable:
         index = bisect_left(self._starts, offset)
         exists = index < len(self._starts) and self._starts[index] == offset
         return self._scopes[index] if exists else MODULE_SCOPE
+
+    def find_named_scope(self, offset: int, name: str) -> int:
+        """Return the last scope of a name beside or around an offset, innermost first; the module if there is none."""
+        declaration = self.find_declaration(offset)
+        while declaration is not None and name not in declaration.names:
+            if inner := [child for child in declaration.children if name in child.names]:
+                return self._first_scopes[inner[-1]]
+            declaration = declaration.parent
+        if declaration is not None:
+            return self._first_scopes[declaration]
+        roots = (scope for scope in self.list_module_scopes() if self.names[scope] == name)
+        return max(roots, default=MODULE_SCOPE)
 
     def list_module_scopes(self) -> list[int]:
         """Return the top-level scopes."""
@@ -140,10 +158,22 @@ class ScopeTable:
         first_line, last_line, name_line = map(source.find_line, offsets)
         lines = first_line, last_line, name_line
         prefix = declaration.qualified_name[: len(declaration.qualified_name) - len(declaration.name)]
+        first = len(self.names)
         for name in declaration.names:
-            self.names.append(name)
-            self.kinds.append(declaration.kind)
-            self.parents.append(parent)
-            self.owners.append(declaration.receiver)
-            self._qualified_names.append(prefix + name)
-            self._lines.append(lines)
+            self._add(declaration, name, prefix + name, parent, lines)
+        for name in declaration.aliases:
+            self._first_names[len(self.names)] = first
+            self._add(declaration, name, declaration.qualified_name, parent, lines)
+        if declaration.has_inner_name:
+            self._first_names[len(self.names)] = first
+            self._add(declaration, declaration.inner_name, declaration.qualified_name, first, lines)
+
+    def _add(
+        self, declaration: Declaration, name: str, qualified_name: str, parent: int, lines: tuple[int, int, int]
+    ) -> None:
+        self.names.append(name)
+        self.kinds.append(declaration.kind)
+        self.parents.append(parent)
+        self.owners.append("" if parent == self._first_scopes[declaration] else declaration.receiver)
+        self._qualified_names.append(qualified_name)
+        self._lines.append(lines)

@@ -8,13 +8,16 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
 ``@type``
     A type as written: each name in it is a reference.
 ``@base``, ``@base.inherits``, ``@base.implements``, ``@base.anonymous``
-    A type that the innermost enclosing declaration extends or implements; or that a type without a name does inside it.
+    A type that the innermost enclosing declaration extends or implements; with ``@base.owner``, the declaration of that name in
+    the same scope; or that a type without a name does inside it.
 ``@import.module``
     The imported module as written; absent for a file's own exports. Further captures: ``@import.name``, the imported name;
     ``@import.alias``, its local name; ``@import.all``, a wildcard; ``@import.default``, the local name of the default export;
     ``@import.namespace``, the local name of the module itself; ``@import.exported``, any node that marks a re-export.
 ``@import.tree``, ``@import.selectors``, ``@import.submodule``
     A tree of paths, an import whose last part selects names, see import_trees.py; the name of a module that is another file.
+``@base.object``
+    The declared type of an object that is the value of the innermost enclosing variable or field.
 ``@bind``, ``@bind.member``, ``@bind.type``
     A name that is bound in the enclosing scope, in the type around that scope, or as a type parameter, whose bound is its
     value. At most one capture describes the value: ``@typed``, its type; ``@value``; ``@elements``, the collection that it is
@@ -40,7 +43,8 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
 ``@type_parameters``
     The type parameter list of the enclosing declaration, in languages that distinguish types of the same name by its length.
 ``@anonymous``
-    The supertype of an anonymous class, next to its body: ``new Runnable() { ... }``.
+    The supertype of an anonymous class or object, next to its body: ``new Runnable() { ... }``; or of ``@anonymous.body``. It
+    is the base of the class that is declared there, or else the owner of the methods in it.
 ``@package``, ``@package.nested``
     The package or namespace of the file; one of several clauses, whose packages lie in one another and are all visible.
 ``@form``, ``@form.piped`` and the like
@@ -58,6 +62,7 @@ from operator import attrgetter
 from tree_sitter import Node
 
 from coderag.ingestion.parsing.chains import COUNTED_SHAPES, ChainParser
+from coderag.ingestion.parsing.declaration_records import DATA
 from coderag.ingestion.parsing.declarations import Syntax
 from coderag.ingestion.parsing.fact_bindings import BindingReader, collect_first_names, is_bound_at
 from coderag.ingestion.parsing.fact_imports import ImportReader
@@ -68,7 +73,17 @@ from coderag.ingestion.parsing.languages import LANGUAGES, Language
 from coderag.ingestion.parsing.source_text import MAX_TYPE_CHARS, Captures, SourceText
 from coderag.ingestion.parsing.stage_clock import stages
 from coderag.ingestion.parsing.text_ranges import TextRange, TextRanges
-from coderag.schema.facts import MODULE_SCOPE, TEST_MODIFIER, Base, FileFacts, Import, Reference, ReferenceKind
+from coderag.schema.facts import (
+    ANONYMOUS_MODIFIER,
+    MODULE_SCOPE,
+    OBJECT_RELATION,
+    TEST_MODIFIER,
+    Base,
+    FileFacts,
+    Import,
+    Reference,
+    ReferenceKind,
+)
 
 _TYPE_NAME = re.compile(r"(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
 _SEPARATOR = re.compile(r"::|\\")
@@ -200,6 +215,7 @@ class _FactReader:
                 f"base{relation}": partial(self._read_base, relation)
                 for relation in ("", ".inherits", ".implements", ".anonymous")
             },
+            "base.object": self._read_object_type,
             **dict.fromkeys(("bind", "bind.member", "bind.type"), self._pending_bindings.append),
             "bind.item": bindings.read_item,
             "bind.entry": bindings.read_entry,
@@ -250,8 +266,9 @@ class _FactReader:
         return list(references)
 
     def _read_use(self, kind: ReferenceKind, captures: Captures) -> None:
+        parse = self._chains.parse_callee if kind == "call" else self._chains.parse
         for node in captures[kind]:
-            text, offset = self._chains.parse(node)
+            text, offset = parse(node)
             if not text:
                 continue
             if kind == "call" and text.endswith("()") and self._chains.get_shape(node) in COUNTED_SHAPES:
@@ -302,13 +319,24 @@ class _FactReader:
         for node in captures[f"base{relation}"]:
             text, offset = self._chains.parse(node)
             name = text.removesuffix("[]").removesuffix("()")
-            scope = self._scopes.find_scope(node.start_byte)
+            scope = (
+                self._scopes.find_named_scope(owner.start_byte, self._source.read_node(owner))
+                if (owner := next(iter(captures.get("base.owner", ())), None)) is not None
+                else self._scopes.find_scope(node.start_byte)
+            )
             if not name or scope == MODULE_SCOPE:
                 continue
             if relation != ".anonymous":
                 self._bases[Base(scope, name, self._source.find_line(offset), relation.removeprefix("."))] = None
             elif self._scopes.kinds[scope] in _ANONYMOUS_OWNERS:
                 self._bases[Base(scope, name, self._source.find_line(offset))] = None
+
+    def _read_object_type(self, captures: Captures) -> None:
+        for node in captures["base.object"]:
+            name, offset = self._chains.parse(node)
+            scope = self._scopes.find_scope(node.start_byte)
+            if name and scope != MODULE_SCOPE and self._scopes.kinds[scope] in DATA:
+                self._bases[Base(scope, name, self._source.find_line(offset), OBJECT_RELATION)] = None
 
     # Details of declarations
 
@@ -395,13 +423,26 @@ class _FactReader:
             self._scopes.modifiers[scope] = f"{self._scopes.modifiers[scope]} {word}".strip()
 
     def _read_anonymous(self, captures: Captures) -> None:
+        bodies = captures.get("anonymous.body", ())
         for node in captures["anonymous"]:
-            body = node.parent.named_children[-1] if node.parent is not None else node
-            for scope in self._scopes.list_outermost_scopes(body):
-                parent = self._scopes.parents[scope]
-                if parent != MODULE_SCOPE and self._scopes.kinds[parent] == "impl":
-                    continue  # the class has the name of its variable
-                self._scopes.owners[scope] = self._chains.parse(node)[0]
+            body = next(iter(bodies), node.parent.named_children[-1] if node.parent is not None else node)
+            supertype, offset = self._chains.parse(node)
+            declared = self._scopes.find_scope_starting_at(body.start_byte)
+            if declared != MODULE_SCOPE:
+                self._bases[Base(declared, supertype, self._source.find_line(offset))] = None
+                self._add_modifier(declared, ANONYMOUS_MODIFIER)
+            elif supertype and not self._is_value(body):
+                for scope in self._scopes.list_outermost_scopes(body):
+                    parent = self._scopes.parents[scope]
+                    if parent != MODULE_SCOPE and self._scopes.kinds[parent] == "impl":
+                        continue  # the class has the name of its variable
+                    self._scopes.owners[scope] = supertype
+                    self._add_modifier(scope, ANONYMOUS_MODIFIER)
+
+    def _is_value(self, node: Node) -> bool:
+        """Return whether the innermost declaration around a node is a variable: then it owns the members in it."""
+        scope = self._scopes.find_scope(node.start_byte)
+        return scope != MODULE_SCOPE and self._scopes.kinds[scope] in ("variable", "constant")
 
     def _read_package(self, captures: Captures) -> None:
         self._package = self._package or _SEPARATOR.sub(".", self._source.read_node(captures["package"][0]))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from coderag.ingestion.parsing.component_templates import TEMPLATE_LANGUAGES
 from coderag.ingestion.parsing.languages import LANGUAGES, Language, find_language
 
 _ELEMENT = re.compile(
@@ -19,6 +20,9 @@ _PLAIN_SCRIPT: Final = frozenset({"javascript", "ecmascript", "module", "babel",
 _TEMPLATE_TAG = re.compile(rb"\{\{[^{}\n]{0,300}\}\}|\{%[^\n]{0,300}?%\}|<[%?].{0,3000}?[%?]>", re.DOTALL)
 _VALUE_TAG_OPENINGS: Final = (b"{{", b"<%=", b"<?=")  # openings of tags that stand for a value
 _TO_SPACES = bytes(byte if byte == ord("\n") else ord(" ") for byte in range(256))
+
+_Element = tuple[tuple[int, int], tuple[int, int], Language]
+"""Bytes of an element and of its content, and the language of the content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class Region:
 
 def find_elements(data: bytes, starts: Sequence[int], markup: Language) -> list[Region]:
     """Return the scripts, styles and front matter of a file, in order; only the first of those that share a line."""
-    elements: list[tuple[tuple[int, int], tuple[int, int], Language]] = []
+    elements: list[_Element] = []
     begin = 0
     if markup.front_matter and (fences := _FRONT_MATTER.match(data)):
         elements.append((fences.span(), fences.span(1), LANGUAGES[markup.front_matter]))
@@ -54,6 +58,8 @@ def find_elements(data: bytes, starts: Sequence[int], markup: Language) -> list[
         for element in _ELEMENT.finditer(data, begin)
         if element["tag"] is not None and (language := _detect_language(element, markup)) is not None
     ]
+    if markup.name in TEMPLATE_LANGUAGES:
+        elements = _normalize_scripts(elements)
     regions: list[Region] = []
     for outer, (first, last), language in elements:
         code = data[first:last].strip()
@@ -65,6 +71,22 @@ def find_elements(data: bytes, starts: Sequence[int], markup: Language) -> list[
                 code = _mask_template_tags(code)
             regions.append(Region(*lines, *inner, language, offset, code))
     return regions
+
+
+def _normalize_scripts(elements: list[_Element]) -> list[_Element]:
+    """Return the elements with scripts in one language: those of a component form one module."""
+    common = next((name for name in ("tsx", "typescript") if any(name == element[2].name for element in elements)), "")
+    return [
+        (outer, content, LANGUAGES[common] if common and language.name == "javascript" else language)
+        for outer, content, language in elements
+    ]
+
+
+def mask_elements(data: bytes, markup: Language) -> bytes:
+    """Replace scripts, styles, comments and front matter by spaces; length and line breaks stay the same."""
+    fences = _FRONT_MATTER.match(data) if markup.front_matter else None
+    begin = fences.end() if fences is not None else 0
+    return to_spaces(data[:begin]) + _ELEMENT.sub(lambda element: to_spaces(element[0]), data[begin:])
 
 
 def mask_outside(data: bytes, regions: Iterable[Region]) -> bytes:

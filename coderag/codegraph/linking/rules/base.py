@@ -130,8 +130,16 @@ class LanguageRules(LanguageTraits):
         """Return the method that a call of a type's name runs; None if that makes an instance."""
         return None
 
+    def can_be_base(self, owner: Definition, base: Definition) -> bool:
+        """Return whether a declaration that is not a type can be the base of another declaration."""
+        return False
+
     def is_property(self, definition: Definition) -> bool:
         """Return whether a method is used like a field."""
+        return False
+
+    def is_component(self, file: int) -> bool:
+        """Return whether a file is itself a value that others use by a name: a single-file component."""
         return False
 
     def find_package_files(self, package: str) -> Sequence[int]:

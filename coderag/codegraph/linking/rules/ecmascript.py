@@ -10,12 +10,14 @@ from coderag.codegraph.linking.rules import ecmascript_names as names
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.rules.ecmascript_modules import EcmaScriptModules, get_package_name
 from coderag.codegraph.linking.rules.standard_names import read_names
-from coderag.schema.facts import Definition, Import
+from coderag.schema.facts import ANONYMOUS_MODIFIER, Definition, Import
 
 _WHOLE_EXPORT: Final = "="  # name of the export of ``module.exports = ...`` and ``export = ...``
 _COMMONJS_OBJECT: Final = "module.exports"
+_PROTOTYPE_SUFFIX: Final = ".prototype"
 _ELEMENT_METHODS: Final = frozenset({"find", "findLast", "pop", "shift", "at", "get"})
 _COLLECTION_METHODS: Final = read_names("ecmascript", "collection_methods")
+_COMPONENT_LANGUAGES: Final = frozenset({"vue", "svelte", "astro"})
 _OBJECT_KINDS: Final = frozenset({"variable", "constant", "function", "class"})
 
 
@@ -38,6 +40,7 @@ class EcmaScriptRules(LanguageRules):
     reexports_bind_names = False
     unique_method_confidence = 0.4  # right about half of the time: untyped objects have methods of any name
     hidden_kinds = frozenset({"method", "field"})
+    calling_members = ("call", "apply")
     common_methods = names.COMMON_METHODS
 
     def __init__(self, program: Program) -> None:
@@ -64,6 +67,9 @@ class EcmaScriptRules(LanguageRules):
             return target if is_module_import else Referent("external", name=f"{import_.module}.{import_.name}")
         if not import_.name:
             return self._find_whole_export(resolver, target.file) or target
+        if import_.name == "default" and self.is_component(target.file):
+            component_class = resolver.resolve_export(target.file, "default")
+            return component_class if component_class is not None and resolver.is_type(component_class) else target
         referent = resolver.resolve_export(target.file, import_.name)
         if referent is None and (whole_export := self._find_whole_export(resolver, target.file)) is not None:
             return whole_export if import_.name == "default" else resolver.find_member(whole_export, import_.name)
@@ -81,12 +87,16 @@ class EcmaScriptRules(LanguageRules):
             return referent
         declarations = self.program.read_interface(file).children.get(MODULE, {})
         definitions = self.program.read_interface(file).definitions
-        for index in declarations.get("exports", ()):
+        for index in declarations.get("exports", ()):  # without a name of its own
             if definitions[index].kind in ("function", "class"):
                 return Referent("definition", file, index, "", "scope", RESOLVER_PRECISION["scope"])
         for index in declarations.get(_COMMONJS_OBJECT, ()):
             return Referent("definition", file, index, "", "scope", RESOLVER_PRECISION["scope"])
         return None
+
+    def is_component(self, file: int) -> bool:
+        """Return whether a file is a component of Vue, Svelte or Astro."""
+        return self.program.rows[file].language in _COMPONENT_LANGUAGES
 
     def is_exported(self, file: int, interface: FileInterface, name: str) -> bool:
         """Return whether a module's own name can be imported: in an ECMAScript module, whether it is exported."""
@@ -114,15 +124,33 @@ class EcmaScriptRules(LanguageRules):
         file: int,
         definition: Definition,
     ) -> Sequence[tuple[int, int]]:
-        """Return the owner of a method outside a class: the enclosing object, or the target of its assignment."""
+        """Return the owner of a method outside a class: the enclosing object, or the target of its assignment.
+
+        In a constructor function, that is the function itself.
+        """
         interface = self.program.read_interface(file)
+        if ANONYMOUS_MODIFIER in definition.modifiers:
+            return ()  # ``this`` in an arrow function is that of the code around the object
         if definition.owner:
-            indices = interface.children.get(definition.parent, {}).get(definition.owner, ())
-            return [(file, index) for index in indices if interface.definitions[index].kind in _OBJECT_KINDS][-1:]
+            return self._find_object(file, definition.parent, definition.owner)
         if definition.kind == "method" and definition.parent != MODULE:
-            is_object = interface.definitions[definition.parent].kind in ("variable", "constant")
-            return [(file, definition.parent)] if is_object else ()
+            parent = interface.definitions[definition.parent]
+            if parent.kind not in ("variable", "constant"):
+                return ()
+            constructor_name = parent.name.removesuffix(_PROTOTYPE_SUFFIX)
+            constructor = (
+                self._find_object(file, parent.parent, constructor_name) if constructor_name != parent.name else ()
+            )
+            return constructor or [(file, definition.parent)]
+        if definition.kind == "function" and definition.name in interface.members_by_owner:
+            return self._find_object(file, definition.parent, definition.name)
         return ()
+
+    def _find_object(self, file: int, scope: int, name: str) -> Sequence[tuple[int, int]]:
+        """Return the last declaration of a name in a scope that can have members."""
+        interface = self.program.read_interface(file)
+        indices = interface.children.get(scope, {}).get(name, ())
+        return [(file, index) for index in indices if interface.definitions[index].kind in _OBJECT_KINDS][-1:]
 
     def find_out_of_line_members(
         self,
@@ -139,7 +167,7 @@ class EcmaScriptRules(LanguageRules):
             for member_index in interface.members_by_owner.get(definition.name, {}).get(name, ())
             if interface.definitions[member_index].parent == definition.parent
         ]
-        for prototype in interface.children.get(definition.parent, {}).get(f"{definition.name}.prototype", ()):
+        for prototype in interface.children.get(definition.parent, {}).get(f"{definition.name}{_PROTOTYPE_SUFFIX}", ()):
             members += [(file, member_index) for member_index in interface.children.get(prototype, {}).get(name, ())]
         return members[-1:]
 
@@ -149,6 +177,14 @@ class EcmaScriptRules(LanguageRules):
             item_kind = "" if name in _ELEMENT_METHODS else "elements"
             return Referent("supplier", owner.file, owner.index, item_kind, "return", owner.confidence)
         return None
+
+    def find_implicit_member(self, resolver: ResolutionQueries, file: int, index: int, name: str) -> Referent | None:
+        """Return the prototype of a class or constructor function, which has the members of its instances."""
+        return Referent("instance", file, index) if name == "prototype" else None
+
+    def can_be_base(self, owner: Definition, base: Definition) -> bool:
+        """Return whether a declaration is a constructor function from which another one inherits."""
+        return base.kind == "function" and owner.kind == "function"
 
     def is_instantiable(self, definition: Definition) -> bool:
         """Return whether a declaration is a constructor function."""

@@ -5,9 +5,9 @@ Sources: https://www.typescriptlang.org/docs/handbook/modules/reference.html and
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from coderag.codegraph.linking.program import Program
 
@@ -41,9 +41,24 @@ _EXPORT_CONDITIONS: Final = (
 )
 _MAIN_FIELDS: Final = ("source", "types", "typings", "module", "main")
 _CONFIG_FILES: Final = ("tsconfig.json", "jsconfig.json")
+_CONFIG_FOLDER: Final = "${configDir}"
 _MAX_EXTENDED_CONFIGS: Final = 8  # length of a chain of ``extends``
 
-_Config = tuple[str | None, Mapping[str, Any], str]  # base URL, path mapping and its folder
+_PathMapping = Mapping[str, Sequence[str]]
+"""Paths in the repository by the pattern of module names that they stand for."""
+
+_GENERATED_MAPPINGS: Final[Mapping[str, _PathMapping]] = {
+    ".svelte-kit/tsconfig.json": {"$lib": ["src/lib"], "$lib/*": ["src/lib/*"]},
+    ".nuxt/tsconfig.json": {"~/*": ["app/*", "*"], "@/*": ["app/*", "*"], "~~/*": ["*"], "@@/*": ["*"]},
+}
+"""Path mapping of the configurations that frameworks generate and that no repository has, by their path."""
+
+
+class _Config(NamedTuple):
+    """Options of a configuration: the folder of names that are no paths, and the path mapping."""
+
+    base: str | None
+    paths: _PathMapping
 
 
 class EcmaScriptModules:
@@ -108,15 +123,14 @@ class EcmaScriptModules:
         config = self._find_config(folder)
         if config is None:
             return
-        base, paths, paths_base = config
-        pattern = _match_pattern(paths, name)
+        pattern = _match_pattern(config.paths, name)
         if pattern is not None:
             prefix, _, suffix = pattern.partition("*")
             wildcard = name[len(prefix) : len(name) - len(suffix)]
-            for target in _to_strings(paths[pattern]):
-                if (path := _resolve_relative(paths_base, target.replace("*", wildcard))) is not None:
+            for target in config.paths[pattern]:
+                if (path := _resolve_relative("", target.replace("*", wildcard))) is not None:
                     yield path
-        if base is not None and (path := _resolve_relative(base, name)) is not None:
+        if config.base is not None and (path := _resolve_relative(config.base, name)) is not None:
             yield path
 
     def _find_config(self, folder: str) -> _Config | None:
@@ -140,38 +154,49 @@ class EcmaScriptModules:
 
     def _read_config(self, path: str) -> _Config:
         folder = posixpath.dirname(path)
-        base, paths, paths_base = self._read_options(path, _MAX_EXTENDED_CONFIGS)
-        if not paths and base is None:  # a configuration that only lists references
+        config = self._read_options(path, folder, _MAX_EXTENDED_CONFIGS)
+        if not config.paths and config.base is None:  # a configuration that only lists references
             for reference in _to_list(self._program.settings.get(path, {}).get("references")):
                 target = (
                     _resolve_relative(folder, str(reference.get("path", ""))) if isinstance(reference, dict) else None
                 )
                 if target is not None and target.endswith(".json") and posixpath.dirname(target) == folder:
-                    base, paths, paths_base = self._read_options(target, _MAX_EXTENDED_CONFIGS)
-                if paths or base is not None:
+                    config = self._read_options(target, folder, _MAX_EXTENDED_CONFIGS)
+                if config.paths or config.base is not None:
                     break
-        return base, paths, paths_base
+        return config
 
-    def _read_options(self, path: str, depth: int) -> _Config:
-        """Return the base URL, the path mapping and its folder, from a configuration and those that it extends."""
+    def _read_options(self, path: str, config_folder: str, depth: int) -> _Config:
+        """Return the options of a configuration and those that it extends.
+
+        Args:
+            config_folder: Folder of the configuration that is not extended itself: the value of ``${configDir}``.
+            depth: Maximum length of the chain of ``extends``.
+        """
         settings = self._program.settings.get(path, {})
         folder = posixpath.dirname(path)
-        base: str | None = None
-        paths: Mapping[str, Any] = {}
-        paths_base = folder
-        if depth:
-            for name in _to_strings(settings.get("extends")):
-                if (extended_path := self._resolve_extends(folder, name)) is not None:
-                    inherited = self._read_options(extended_path, depth - 1)
-                    base = inherited[0] if inherited[0] is not None else base
-                    paths, paths_base = inherited[1:] if inherited[1] else (paths, paths_base)
+        config = _Config(None, {})
+        for name in _to_strings(settings.get("extends")) if depth else ():
+            if (extended_path := self._resolve_extends(folder, name)) is not None:
+                inherited = self._read_options(extended_path, config_folder, depth - 1)
+            else:
+                inherited = _Config(None, _build_generated_mapping(folder, name))
+            config = _Config(config.base if inherited.base is None else inherited.base, inherited.paths or config.paths)
         options = settings.get("compilerOptions", {})
-        own_base = options.get("baseUrl")
-        if isinstance(own_base, str):
-            base = _resolve_relative(folder, own_base)
-        if isinstance(options.get("paths"), dict):
-            paths, paths_base = options["paths"], folder if base is None else base
-        return base, paths, paths_base
+        base, paths = config
+        if isinstance(own_base := options.get("baseUrl"), str):
+            base = _resolve_option(own_base, folder, config_folder)
+        if isinstance(own_paths := options.get("paths"), dict):
+            paths_base = folder if base is None else base
+            paths = {
+                pattern: [
+                    resolved
+                    for target in _to_strings(targets)
+                    if (resolved := _resolve_option(target, paths_base, config_folder)) is not None
+                ]
+                for pattern, targets in own_paths.items()
+            }
+        return _Config(base, paths)
 
     def _resolve_extends(self, folder: str, name: str) -> str | None:
         if name.startswith("."):
@@ -179,9 +204,17 @@ class EcmaScriptModules:
         else:
             package, subpath = _split_module_name(name)
             package_folder = self._package_folders.get(package)
-            path = None if package_folder is None else _join_folder(package_folder, subpath or "tsconfig.json")
+            path = None if package_folder is None else self._find_shared_config(package_folder, subpath)
         paths = [path, f"{path}.json", f"{path}/tsconfig.json"] if path else []
         return next((candidate for candidate in paths if candidate in self._program.file_by_path), None)
+
+    def _find_shared_config(self, folder: str, subpath: str) -> str:
+        """Return the path of a configuration in a package: by its ``exports``, or else by its own path."""
+        settings = self._program.settings[_join_folder(folder, "package.json")]
+        for target in _iterate_export_targets(settings.get("exports"), f"./{subpath}" if subpath else "."):
+            if (path := _resolve_relative(folder, target)) is not None and path in self._program.file_by_path:
+                return path
+        return _join_folder(folder, subpath or "tsconfig.json")
 
     # package.json
 
@@ -262,11 +295,23 @@ def _split_module_name(name: str) -> tuple[str, str]:
 
 def _resolve_relative(folder: str, path: str) -> str | None:
     """Return the path of a relative path in a folder; None if it leaves the repository."""
-    path = path.replace("${configDir}", ".")
     resolved = posixpath.normpath(posixpath.join(folder, path))
     if resolved.startswith(("../", "/")) or resolved == "..":
         return None
     return "" if resolved == "." else resolved
+
+
+def _resolve_option(path: str, folder: str, config_folder: str) -> str | None:
+    """Return the path of a configuration's option, which may begin with ``${configDir}``."""
+    if path.startswith(_CONFIG_FOLDER):
+        return _resolve_relative(config_folder, f".{path.removeprefix(_CONFIG_FOLDER)}")
+    return _resolve_relative(folder, path)
+
+
+def _build_generated_mapping(folder: str, name: str) -> _PathMapping:
+    """Return the path mapping of a generated configuration that a folder's configuration extends."""
+    mapping = _GENERATED_MAPPINGS.get(name.removeprefix("./"), {})
+    return {pattern: [_join_folder(folder, target) for target in targets] for pattern, targets in mapping.items()}
 
 
 def _join_folder(folder: str, name: str) -> str:

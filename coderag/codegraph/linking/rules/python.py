@@ -34,6 +34,7 @@ class PythonRules(LanguageRules):
     metatypes = frozenset({"type", "Type"})
     has_implicit_receiver = False
     hides_class_scope = True
+    calling_members = ("__call__",)
     common_methods: ClassVar[frozenset[str]] = frozenset(
         name for kind in (str, bytes, list, dict, set, tuple, int, float, object) for name in dir(kind)
     ) | {

@@ -38,6 +38,7 @@ class LanguageTraits:
         has_argument_lists: Whether a call may have several argument lists: ``f(1)(2)``.
         call_method: Name of the method that a call of a value runs.
         separates_values: Whether a type and a value may share one name; the value is the one that is called or has members.
+        calling_members: Members of a function that call it; empty where functions have no members.
         common_methods: Names so common that a single declaration is no evidence for a call.
         unique_method_confidence: Confidence that a call on an unknown receiver refers to the only visible method of its name.
     """
@@ -73,5 +74,6 @@ class LanguageTraits:
     has_companions: ClassVar[bool] = False
     has_argument_lists: ClassVar[bool] = False
     call_method: ClassVar[str] = "__call__"
+    calling_members: ClassVar[Collection[str]] = ()
     common_methods: ClassVar[Collection[str]] = frozenset()
     unique_method_confidence: ClassVar[float] = RESOLVER_PRECISION["unique"]

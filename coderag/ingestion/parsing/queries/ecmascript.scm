@@ -1,11 +1,13 @@
 ; What JavaScript and TypeScript have in common.
 ; Declarations. What has parameters and a body is a function, what has a function is a call, what has a property is a member:
 ; a query of named nodes says the same, and takes three times as long to compile.
-(variable_declarator name: (identifier) @name value: (class body: (_) @body)) @definition.class
+(variable_declarator name: (identifier) @name value: (class name: (_)? @name.inner body: (_) @body)) @definition.class
 (function_declaration name: (identifier) @name) @definition.function
 (generator_function_declaration name: (identifier) @name) @definition.function
 (method_definition name: (_) @name) @definition.method
-(variable_declarator name: (identifier) @name value: [(_ parameters: (_) body: (_) @body) (_ parameter: (_) body: (_) @body)]) @definition.function
+(variable_declarator name: (identifier) @name value: [
+  (_ name: (_)? @name.inner parameters: (_) body: (_) @body) (_ parameter: (_) body: (_) @body)
+]) @definition.function
 ; const Button = memo(forwardRef((props) => { ... }))
 (program (lexical_declaration (variable_declarator name: (identifier) @name value: (_ function: (_) arguments: (_ . [
   (_ parameters: (_) body: (statement_block) @body) (_ parameter: (_) body: (statement_block) @body)
@@ -14,23 +16,48 @@
   function: (_) arguments: (_ . [(_ parameters: (_) body: (statement_block) @body) (_ parameter: (_) body: (statement_block) @body)])
 )) @definition.function))
 (pair key: (_) @name value: [(_ parameters: (_) body: (statement_block) @body) (_ parameter: (_) body: (statement_block) @body)]) @definition.method
+; module.exports = function () { ... }, exports.run = (x) => x
 (assignment_expression
-  left: [(identifier) @name (_ object: (_) @_object property: (_) @name)]
-  right: [(_ parameters: (_) body: (_) @body) (_ parameter: (_) body: (_) @body)]
+  left: [(identifier) @name (_ object: (_) @_object property: (_) @name)] @_left
+  right: [(_ name: (_)? @name.inner parameters: (_) body: (_) @body) (_ parameter: (_) body: (_) @body)]
+  (#not-match? @_left "^(module\\.)?exports$")
+  (#match? @_object "^(module\\.)?exports$|^module$|^this$")) @definition.function
+(assignment_expression left: [(identifier) @name (_ property: (_) @name)] @_left
+  right: [(_ !name parameters: (_) body: (_) @body) (_ parameter: (_) body: (_) @body)]
+  (#match? @_left "^(module\\.)?exports$")) @definition.function
+(assignment_expression left: (_) @_left right: (_ name: (_) @name parameters: (_) body: (_) @body)
+  (#match? @_left "^(module\\.)?exports$")) @definition.function
+(assignment_expression
+  left: (_ object: [
+    (identifier) @receiver
+    (_ object: (identifier) @receiver property: (property_identifier) @_prototype)
+  ] property: (property_identifier) @name)
+  right: [(_ name: (_)? @name.inner parameters: (_) body: (_) @body) (_ parameter: (_) body: (_) @body)]
+  (#not-match? @receiver "^(module|exports)$")) @definition.method
+; Several names of one function or class: exports.a = exports.b = function () { ... }
+(assignment_expression
+  left: [(identifier) @name (_ object: (_) @_object property: (_) @name)] @_left
+  right: (assignment_expression right: [(_ body: (_) @body) (assignment_expression right: (_ body: (_) @body))])
+  (#not-match? @_left "^(module\\.)?exports$")
   (#match? @_object "^(module\\.)?exports$|^module$|^this$")) @definition.function
 (assignment_expression
   left: (_ object: [
     (identifier) @receiver
     (_ object: (identifier) @receiver property: (property_identifier) @_prototype)
   ] property: (property_identifier) @name)
-  right: [(_ parameters: (_) body: (_) @body) (_ parameter: (_) body: (_) @body)]
+  right: (assignment_expression right: [(_ body: (_) @body) (assignment_expression right: (_ body: (_) @body))])
   (#not-match? @receiver "^(module|exports)$")) @definition.method
+(variable_declarator name: (identifier) @name value: (assignment_expression right: [
+  (_ body: (_) @body) (assignment_expression right: (_ body: (_) @body))
+])) @definition.function
 (export_statement "default" @name value: [
   (_ !name parameters: (_) body: (_) @body) (_ parameter: (_) body: (_) @body)
 ]) @definition.function
 (export_statement "default" @name value: (class !name body: (_) @body)) @definition.function
 (program (expression_statement (_ left: (member_expression) @name "=" right: (object)) @definition.variable))
 (export_statement "default" @name value: (object)) @definition.variable
+((export_statement "default" @name value: (_ function: [(identifier) @_define (_ property: (_) @_define)] arguments: (_ . (object))))
+  @definition.variable (#match? @_define "^define\\w*Component$|^extend$"))
 (program (lexical_declaration (variable_declarator name: (identifier) @name) @definition.variable))
 (program (variable_declaration (variable_declarator name: (identifier) @name) @definition.variable))
 (export_statement declaration: (_ (variable_declarator name: (identifier) @name) @definition.variable))

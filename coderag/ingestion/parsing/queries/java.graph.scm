@@ -29,6 +29,7 @@
 (method_declaration parameters: (_) @arity)
 (constructor_declaration parameters: (_) @arity)
 (object_creation_expression type: (_) @anonymous (class_body))
+(enum_declaration name: (_) @anonymous body: (_ (enum_constant body: (_) @anonymous.body)))
 (modifiers ["static" "abstract" "private" "default"] @modifier)
 
 ; Names for values.

@@ -4,6 +4,7 @@
 (record_declaration name: (identifier) @name) @definition.class
 (interface_declaration name: (identifier) @name) @definition.interface
 (annotation_type_declaration name: (identifier) @name) @definition.interface
+(object_creation_expression type: (_) @name.anonymous (class_body) @definition.class @body)
 (enum_declaration name: (identifier) @name) @definition.enum
 (enum_constant name: (identifier) @name) @definition.field
 (method_declaration name: (identifier) @name) @definition.function

@@ -16,6 +16,22 @@
 ; What a CommonJS module exports: "=" is all of it.
 ((assignment_expression left: (member_expression) @_left "=" @import.alias @import.exported right: (identifier) @import.name)
   (#eq? @_left "module.exports"))
+((expression_statement [
+  (assignment_expression left: (_) @_left "=" @import.alias @import.exported right: (_ name: (_) @import.name body: (_)))
+  (assignment_expression right: (assignment_expression left: (_) @_left "=" @import.alias @import.exported
+    right: (_ name: (_) @import.name body: (_))))
+]) (#match? @_left "^(module\\.)?exports$"))
+((assignment_expression left: (_) @_left "=" @import.alias @import.exported right: (assignment_expression left: [
+  (identifier) @import.name
+  (_ object: (_) @_exports property: (_) @import.name)
+])) (#eq? @_left "module.exports") (#not-eq? @import.name "exports") (#match? @_exports "^(module\\.)?exports$"))
+((assignment_expression left: (_) @_left "=" @import.alias @import.exported
+  right: (assignment_expression left: (identifier) @_exports right: (identifier) @import.name))
+  (#eq? @_left "module.exports") (#eq? @_exports "exports"))
+((variable_declarator name: (identifier) @import.name value: [
+  (assignment_expression left: (_) @_left "=" @import.alias @import.exported)
+  (assignment_expression right: (assignment_expression left: (_) @_left "=" @import.alias @import.exported))
+]) (#match? @_left "^(module\\.)?exports$"))
 ((assignment_expression left: (member_expression) @_left "=" @import.namespace @import.exported right: (_
   function: (identifier) @_require arguments: (_ . (string) @import.module)))
   (#eq? @_left "module.exports") (#eq? @_require "require"))
@@ -36,3 +52,17 @@
   (identifier) @modifier
   (_ property: (_) @modifier)
 ] property: (_)) right: (_ body: (_)) (#eq? @modifier "exports"))
+
+; Constructor functions that inherit: util.inherits(A, B), A.prototype = Object.create(B.prototype), A.prototype = new B()
+((call_expression function: [(identifier) @_inherits (_ property: (_) @_inherits)]
+  arguments: (_ . (identifier) @base.owner . [(identifier) (member_expression)] @base.inherits)) (#match? @_inherits "^_?inherits(Loose)?$"))
+((assignment_expression left: (_ object: (identifier) @base.owner property: (_) @_prototype) right: [
+  (call_expression function: (_ property: (_) @_create) arguments: (_ . (_ object: (_) @base.inherits property: (_) @_of)))
+  (new_expression constructor: (_) @base.inherits)
+]) (#eq? @_prototype "prototype") (#eq? @_create "create") (#eq? @_of "prototype"))
+((call_expression function: (_ property: (_) @_set)
+  arguments: (_ . (_ object: (identifier) @base.owner property: (_) @_prototype) . (_ object: (_) @base.inherits property: (_) @_of)))
+  (#eq? @_set "setPrototypeOf") (#eq? @_prototype "prototype") (#eq? @_of "prototype"))
+((assignment_expression left: (_ object: (_ object: (identifier) @base.owner property: (_) @_prototype) property: (_) @_proto)
+  right: (_ object: (_) @base.inherits property: (_) @_of))
+  (#eq? @_prototype "prototype") (#eq? @_proto "__proto__") (#eq? @_of "prototype"))

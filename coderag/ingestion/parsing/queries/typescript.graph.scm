@@ -5,8 +5,20 @@
 (type_alias_declaration value: (intersection_type [(type_identifier) (generic_type) (nested_type_identifier)] @base.inherits))
 [(override_modifier) "abstract"] @modifier
 
+; Objects of a declared type that have methods.
+(variable_declarator type: (_ (_) @base.object) value: (object [(method_definition) (pair value: (_ body: (_)))]))
+(public_field_definition type: (_ (_) @base.object) value: (object [(method_definition) (pair value: (_ body: (_)))]))
+(variable_declarator value: (as_expression (object [(method_definition) (pair value: (_ body: (_)))]) (_) @base.object))
+(variable_declarator value: (satisfies_expression (object [(method_definition) (pair value: (_ body: (_)))]) (_) @base.object))
+(variable_declarator type: (_ (_) @anonymous) value: (object [(method_definition) (pair value: (_ body: (_)))]) @anonymous.body)
+(variable_declarator value: (satisfies_expression (object [(method_definition) (pair value: (_ body: (_)))]) @anonymous.body (_) @anonymous))
+(_ return_type: (_ (_) @anonymous) body: (_ (return_statement (object [(method_definition) (pair value: (_ body: (_)))]) @anonymous.body)))
+(arrow_function return_type: (_ (_) @anonymous) body: (_ (object [(method_definition) (pair value: (_ body: (_)))]) @anonymous.body))
+
 (import_require_clause (identifier) @import.namespace source: (_) @import.module)
-(export_statement "=" @import.alias (identifier) @import.name) @import.exported
+(export_statement "=" @import.alias [(identifier) @import.name (_ name: (_) @import.name)]) @import.exported
+(export_statement "export" @import.name "=" @import.alias [(_ !name body: (_)) (object)]) @import.exported
+(export_statement "=" @bind [(call_expression) (new_expression) (member_expression)] @value)
 
 ; Types.
 (type_identifier) @type

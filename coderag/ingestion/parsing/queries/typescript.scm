@@ -16,6 +16,11 @@
 (enum_assignment name: [(property_identifier) (string)] @name) @definition.field
 (public_field_definition name: (_) @name [(_ parameters: (_) body: (_) @body) (_ parameter: (_) body: (_) @body)]) @definition.method
 (public_field_definition name: (_) @name) @definition.field
+(export_statement "=" (class name: (_) @name body: (_) @body)) @definition.class
+(export_statement "=" (_ name: (_) @name parameters: (_) body: (_) @body)) @definition.function
+(export_statement "export" @name "=" (class !name body: (_) @body)) @definition.class
+(export_statement "export" @name "=" (_ !name parameters: (_) body: (_) @body)) @definition.function
+(export_statement "export" @name "=" (object)) @definition.variable
 (ambient_declaration) @wrapper
 
 (extends_clause value: [

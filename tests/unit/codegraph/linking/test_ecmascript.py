@@ -76,106 +76,38 @@ def test_types_inherit_implement_and_override() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("text", "source", "methods"),
+    [
+        ("export const kept: Store = { get() {}, close: () => {} };", "kept", {"get", "close"}),
+        ("export const kept = { get() {} } satisfies Store;", "kept", {"get"}),
+        ("export const kept = { get() {} } as Store;", "kept", {"get"}),
+        ("class Box { kept: Store = { get() {} }; }", "Box.kept", {"get"}),
+        ("export function make(): Store { return { get() {} }; }", "make", {"get"}),
+        ("export const make = (): Store => ({ get() {} });", "make", {"get"}),
+        ("export function use() { const kept: Store = { get() {} }; }", "use", {"get"}),
+    ],
+)
+def test_objects_of_a_declared_type_implement_it(text: str, source: str, methods: set[str]) -> None:
+    library = "export interface Store { get(id: string): void; close(): void }\n"
+    program = {"lib.ts": library, "main.ts": f'import {{ Store }} from "./lib";\n{text}\n'}
+    assert triples(program, "implements", "inherits", "overrides") == {
+        (f"main.ts:{source}", "implements", "lib.ts:Store"),
+        *((f"main.ts:{source}.{name}", "overrides", f"lib.ts:Store.{name}") for name in methods),
+    }
+
+
+@pytest.mark.parametrize("text", ["const kept: Store = { id: 1 };", "const all: Store[] = [{ get() {} }];"])
+def test_objects_without_methods_and_lists_implement_nothing(text: str) -> None:
+    program = {"main.ts": f"interface Store {{ get(): void; id: number }}\n{text}\n"}
+    assert triples(program, "implements", "inherits") == set()
+
+
 def test_edges_name_their_resolver_and_line() -> None:
     resolvers = {(edge.target, edge.line): edge.resolver for edge in link(_SHOP) if edge.relation == "calls"}
     assert resolvers["src/store/item.ts:create", 6] == "import"
     assert resolvers["src/store/memory.ts:Base.close", 9] == "inherited"
     assert resolvers["src/store/item.ts:Owner.name", 4] == "self"
-
-
-_TSCONFIG = {
-    "tsconfig.json": '{"compilerOptions": {"baseUrl": "./src", "paths": {"~/*": ["lib/*"], "~/exact": ["other"]}}}'
-}
-
-
-@pytest.mark.parametrize(
-    ("importing", "name", "files", "expected"),
-    [
-        ("a.ts", "./b", {"b.ts": "", "b.js": ""}, "b.ts"),
-        ("a.ts", "./b.js", {"b.ts": ""}, "b.ts"),
-        ("a.ts", "./b.mjs", {"b.mts": ""}, "b.mts"),
-        ("a.ts", "./b", {"b/index.tsx": ""}, "b/index.tsx"),
-        ("a.ts", "./b", {"b.js": "", "b.d.ts": ""}, "b.js"),
-        ("a.ts", "./b.component", {"b.component.ts": ""}, "b.component.ts"),
-        ("x/a.ts", "..", {"index.ts": ""}, "index.ts"),
-        ("x/a.ts", ".", {"x/index.js": ""}, "x/index.js"),
-        ("a.js", "./b", {"b/package.json": '{"version": "1", "main": "lib/c.js"}', "b/lib/c.js": ""}, "b/lib/c.js"),
-        ("a.ts", "../../b", {"b.ts": ""}, None),
-        ("a.ts", "~/b", {**_TSCONFIG, "src/lib/b.ts": ""}, "src/lib/b.ts"),
-        ("a.ts", "~/exact", {**_TSCONFIG, "src/other.ts": "", "src/lib/exact.ts": ""}, "src/other.ts"),
-        ("a.ts", "plain/b", {**_TSCONFIG, "src/plain/b.ts": ""}, "src/plain/b.ts"),
-        (
-            "app/src/a.ts",
-            "@/b",
-            {
-                "app/tsconfig.json": '{"extends": "../base"}',
-                "base.json": '{"compilerOptions": {"paths": {"@/*": ["./shared/*"]}}}',
-                "shared/b.ts": "",
-            },
-            "shared/b.ts",
-        ),
-        (
-            "app/src/a.ts",
-            "@/b",
-            {
-                "app/tsconfig.json": '{"files": [], "references": [{"path": "./tsconfig.app.json"}]}',
-                "app/tsconfig.app.json": '{"compilerOptions": {"paths": {"@/*": ["./src/*"]}}}',
-                "app/src/b.ts": "",
-            },
-            "app/src/b.ts",
-        ),
-        (
-            "a.ts",
-            "@org/b",
-            {"packages/b/package.json": '{"name": "@org/b", "version": "1"}', "packages/b/src/index.ts": ""},
-            "packages/b/src/index.ts",
-        ),
-        (
-            "a.ts",
-            "@org/b",
-            {
-                "p/package.json": '{"name": "@org/b", "exports": {".": {"types": "./dist/x.d.ts", "import": "./dist/x.mjs"}}}',
-                "p/src/x.ts": "",
-            },
-            "p/src/x.ts",
-        ),
-        (
-            "a.ts",
-            "@org/b/deep/c",
-            {
-                "p/package.json": '{"name": "@org/b", "exports": {"./deep/*": "./dist/inner/*.js"}}',
-                "p/src/inner/c.ts": "",
-            },
-            "p/src/inner/c.ts",
-        ),
-        ("a.ts", "b/lib/c", {"p/package.json": '{"name": "b", "version": "1"}', "p/lib/c.js": ""}, "p/lib/c.js"),
-        (
-            "p/src/a.ts",
-            "#inner/c",
-            {"p/package.json": '{"name": "b", "imports": {"#inner/*": "./src/inner/*.ts"}}', "p/src/inner/c.ts": ""},
-            "p/src/inner/c.ts",
-        ),
-        ("a.ts", "left-pad", {"left-pad.ts": ""}, None),
-    ],
-)
-def test_modules_resolve_like_typescript_and_node(
-    importing: str, name: str, files: Program, expected: str | None
-) -> None:
-    edges = triples({importing: f'import "{name}";\n', **files}, "imports")
-    assert {target for source, _, target in edges if source == importing and target in files} == (
-        {expected} if expected else set()
-    )
-
-
-def test_external_packages_are_nodes() -> None:
-    program = {
-        "a.ts": 'import { join } from "node:path/posix";\nimport x from "@org/lib/part";\nimport y from "lodash/get";\n'
-    }
-    assert triples(program, "imports") == {
-        ("a.ts", "imports", "node:path"),
-        ("a.ts", "imports", "@org/lib"),
-        ("a.ts", "imports", "lodash"),
-    }
 
 
 _COMMON: Program = {

@@ -156,11 +156,62 @@ def test_anonymous_class_overrides_its_type() -> None:
     }
     assert collect_calls(program, "A.java") == {
         ("A.start", "Task.java:Task"),
-        ("A.start.run", "Task.java:Task.done"),
-        ("A.start.run", "A.java:A.start.help"),
-        ("A.start.run", "A.java:A.outer"),
+        ("A.start.Task$1.run", "Task.java:Task.done"),
+        ("A.start.Task$1.run", "A.java:A.start.Task$1.help"),
+        ("A.start.Task$1.run", "A.java:A.outer"),
     }
-    assert ("A.java:A.start.run", "overrides", "Task.java:Task.run") in triples(program, "overrides")
+    assert triples(program, "overrides", "implements") == {
+        ("A.java:A.start.Task$1", "implements", "Task.java:Task"),
+        ("A.java:A.start.Task$1.run", "overrides", "Task.java:Task.run"),
+    }
+
+
+def test_anonymous_classes_in_fields_and_in_one_another_have_their_bases() -> None:
+    program = {
+        "Shape.java": "abstract class Shape<T> { abstract void draw(T pen); static class Part { void paint() {} } }\n",
+        "A.java": """class A extends Shape<String> {
+            final Shape<String> one = new Shape<String>() {
+                void draw(String pen) { new Part() { void paint() { draw(pen); } }.paint(); }
+            };
+            void draw(String pen) { use(new Shape<>() { void draw(Object pen) {} }); }
+        }
+        """,
+    }
+    assert triples(program, "inherits", "overrides") == {
+        ("A.java:A", "inherits", "Shape.java:Shape"),
+        ("A.java:A.one.Shape$1", "inherits", "Shape.java:Shape"),
+        ("A.java:A.one.Shape$1.draw.Part$1", "inherits", "Shape.java:Shape.Part"),
+        ("A.java:A.draw.Shape$2", "inherits", "Shape.java:Shape"),
+        ("A.java:A.draw", "overrides", "Shape.java:Shape.draw"),
+        ("A.java:A.one.Shape$1.draw", "overrides", "Shape.java:Shape.draw"),
+        ("A.java:A.one.Shape$1.draw.Part$1.paint", "overrides", "Shape.java:Shape.Part.paint"),
+        ("A.java:A.draw.Shape$2.draw", "overrides", "Shape.java:Shape.draw"),
+    }
+
+
+def test_enum_constants_with_bodies_override_the_methods_of_the_enum_and_its_interfaces() -> None:
+    program = {
+        "Task.java": "interface Task { void run(); }\n",
+        "Mode.java": """enum Mode implements Task {
+            FAST("f") { public void run() { pause(); } int cost() { return 1; } },
+            SLOW { public void run() {} int cost() { return 2; } },
+            NONE;
+            abstract int cost();
+            void pause() {}
+        }
+        """,
+    }
+    edges = triples(program, "inherits", "implements", "overrides", "calls")
+    assert edges == {
+        ("Mode.java:Mode", "implements", "Task.java:Task"),
+        ("Mode.java:Mode.FAST", "inherits", "Mode.java:Mode"),
+        ("Mode.java:Mode.SLOW", "inherits", "Mode.java:Mode"),
+        ("Mode.java:Mode.FAST.run", "overrides", "Task.java:Task.run"),
+        ("Mode.java:Mode.FAST.cost", "overrides", "Mode.java:Mode.cost"),
+        ("Mode.java:Mode.SLOW.run", "overrides", "Task.java:Task.run"),
+        ("Mode.java:Mode.SLOW.cost", "overrides", "Mode.java:Mode.cost"),
+        ("Mode.java:Mode.FAST.run", "calls", "Mode.java:Mode.pause"),
+    }
 
 
 def test_records_and_enums_have_implicit_members() -> None:
