@@ -61,8 +61,9 @@ from tree_sitter import Node, Query, QueryCursor
 from coderag.ingestion.parsing.declaration_records import CALLABLE, CLASS_LIKE, DATA, Declaration
 from coderag.ingestion.parsing.entries import ENTRY_KINDS, settle_entries
 from coderag.ingestion.parsing.languages import Language
+from coderag.ingestion.parsing.repairs.repair import repair_source
 from coderag.ingestion.parsing.stage_clock import stages
-from coderag.ingestion.parsing.trees import SyntaxUnusableError, load_grammar, parse, trim_end, unwrap_transparent
+from coderag.ingestion.parsing.trees import SyntaxUnusableError, load_grammar, parse, trim_end
 
 _NEWLINE = 10
 
@@ -161,7 +162,7 @@ def read_syntax(data: bytes, language: Language, *, timeout_s: float | None) -> 
     Raises:
         SyntaxUnusableError: The parser took too long, or most of the file is a syntax error.
     """
-    root = parse(unwrap_transparent(data, language), language, timeout_s=timeout_s).root_node
+    root = parse(repair_source(data, language), language, timeout_s=timeout_s).root_node
     syntax = Syntax(root, has_callbacks=bool(language.opening) or not language.transparent)
     with stages.measure("query"):
         compiled = _compile_query(language)

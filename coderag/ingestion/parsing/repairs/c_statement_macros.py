@@ -1,0 +1,127 @@
+"""Repair of macros before a declaration: specifiers such as ``CORE_API``, and statements without a semicolon.
+
+``Q_OBJECT``, ``GENERATED_BODY()`` or ``FMT_BEGIN_NAMESPACE`` stand on lines of their own, and the declaration below them would be
+parsed together with them.
+"""
+
+import re
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from typing import Final
+
+from coderag.ingestion.parsing.repairs.c_mask import Bodies
+from coderag.ingestion.parsing.repairs.c_words import (
+    CALL,
+    DECLARATION_START,
+    MACRO,
+    MACROS_AND_SPECIFIERS,
+    NON_NAMES,
+    TYPE_AND_NAME,
+    is_export_macro,
+)
+from coderag.ingestion.parsing.repairs.draft import NESTED_ARGUMENTS, Draft, Span, is_inside
+
+_CALL_BEFORE_WORD: Final = re.compile(rb"(" + CALL + rb")(?=\s*+(?:\[\[|[\w~:}]|\Z))")
+_STATEMENT_END: Final = re.compile(rb"\s*+" + NESTED_ARGUMENTS + rb"\s*+;")
+_HEAD: Final = re.compile(MACROS_AND_SPECIFIERS)
+_MAX_HEAD_BYTES: Final = 1000
+_BRACKET: Final = re.compile(rb"BEGIN|END|NAMESPACE|DECLS|NS_|ENTER|LEAVE")
+_OBJECT_STATEMENT: Final = re.compile(rb"Q_(?:OBJECT|GADGET|NAMESPACE)\w*|W_OBJECT|GENERATED_\w+|[A-Z_]*BOILERPLATE\w*")
+_CONSTRUCTOR: Final = re.compile(rb"(?:\w+::)*(\w+)(?:<[^<>;{}()]*>)?::~?\1\s*\(")
+_CALLABLE: Final = re.compile(rb"((?:\w+\s*::\s*)*~?\w+)\s*\(")
+_TYPE_ARGUMENT: Final = re.compile(rb"\(\s*(?:const\s+)?[A-Za-z_][\w:]*(?:\s+\w+)?(?:<[^()]*>)?[\s*&]*\)")
+_MACRO: Final = re.compile(MACRO)
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A macro, its arguments with their parentheses, and its range with them."""
+
+    word: bytes
+    arguments: bytes
+    start: int
+    end: int
+
+
+def erase_member_macros(draft: Draft, macros: Sequence[Span], bodies: Bodies) -> None:
+    """Erase statements of macros in the bodies of types, which would be parsed as the declaration of a method."""
+    for start, end in macros:
+        statement = _STATEMENT_END.match(draft.view, end)
+        if statement is None or not draft.is_visible(start) or not is_inside(start, bodies.types):
+            continue
+        if bytes(draft.view[start:end]) not in bodies.type_names and draft.read_statement_head(start, 0) is not None:
+            draft.erase(start, statement.end())
+
+
+def erase_leading_macros(draft: Draft, macros: Sequence[Span], type_names: Set[bytes]) -> None:
+    """Erase macros at the beginning of declarations, and those that are statements without a semicolon."""
+    for start, end in reversed(macros):  # what follows a macro is clear by then
+        call = _CALL_BEFORE_WORD.match(draft.view, end)
+        if call is not None and draft.is_visible(start):
+            candidate = _Candidate(bytes(draft.view[start:end]), call[1], start, call.end())
+            if _is_leading(draft, candidate, type_names):
+                draft.erase(start, call.end())
+
+
+def _is_leading(draft: Draft, candidate: _Candidate, type_names: Set[bytes]) -> bool:
+    following = draft.find_next(candidate.end)
+    if following < len(draft.view) and not _is_word_start(draft.view, following):
+        return False  # a call, a type, a declarator or the definition of a function by a macro
+    if not (_precedes_statement if candidate.arguments else _precedes_declaration)(draft, candidate, following, type_names):
+        return False
+    head = draft.read_statement_head(candidate.start, _MAX_HEAD_BYTES)
+    return head is not None and _HEAD.fullmatch(head) is not None
+
+
+def _is_word_start(view: bytearray, offset: int) -> bool:
+    byte = view[offset : offset + 1]
+    return byte.isalpha() or byte in (b"_", b"~", b"}") or view[offset : offset + 2] in (b"::", b"[[")
+
+
+def _precedes_declaration(draft: Draft, candidate: _Candidate, following: int, type_names: Set[bytes]) -> bool:
+    """Return whether a macro without arguments is none of the words that the declaration after it needs."""
+    word = candidate.word
+    if DECLARATION_START.match(draft.view, following):
+        return True
+    declaration = TYPE_AND_NAME.match(draft.view, following)
+    if declaration is not None:
+        type_name = declaration[2]
+        if declaration[3] in NON_NAMES or type_name in NON_NAMES:
+            return bool(declaration[1])
+        return not _MACRO.fullmatch(type_name) or is_export_macro(word)
+    between = draft.view[candidate.end : following]
+    if between.count(b"\n") == 0:
+        return False
+    called = _CALLABLE.match(draft.view, following)
+    return (
+        _OBJECT_STATEMENT.fullmatch(word) is not None
+        or _BRACKET.search(word) is not None
+        or _is_blank_line(draft, candidate.end)
+        or _CONSTRUCTOR.match(draft.view, following) is not None
+        or (called is not None and called[1].lstrip(b"~") in type_names)
+    )
+
+
+def _is_blank_line(draft: Draft, offset: int) -> bool:
+    """Return whether the line below the one that ends after an offset is empty in the text of the file."""
+    line_end = draft.code.find(b"\n", offset)
+    next_end = draft.code.find(b"\n", line_end + 1)
+    return line_end >= 0 and next_end >= 0 and not draft.code[line_end:next_end].strip()
+
+
+def _precedes_statement(draft: Draft, candidate: _Candidate, following: int, type_names: Set[bytes]) -> bool:
+    """Return whether a macro with arguments is an attribute or a statement rather than a type or a function."""
+    if following == len(draft.view):
+        return False  # parsed as a call
+    if DECLARATION_START.match(draft.view, following):
+        return True
+    is_type = _TYPE_ARGUMENT.fullmatch(candidate.arguments.strip()) is not None
+    called = _CALLABLE.match(draft.view, following)
+    if is_type and called is not None:
+        return called[1].lstrip(b"~") in type_names  # otherwise `PyAPI_FUNC(int) run(void)`
+    declaration = TYPE_AND_NAME.match(draft.view, following)
+    if declaration is not None:
+        return bool(declaration[1]) or declaration[2] not in NON_NAMES
+    if is_type and TYPE_AND_NAME.match(b"int " + bytes(draft.view[following : following + 200])):
+        return False
+    return b"\n" in draft.view[candidate.end : following]
