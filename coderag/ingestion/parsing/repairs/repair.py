@@ -5,10 +5,16 @@ from typing import Final
 
 from coderag.ingestion.parsing.languages import Language
 from coderag.ingestion.parsing.repairs.c_family import repair_c_family
+from coderag.ingestion.parsing.repairs.c_sharp import repair_c_sharp
+from coderag.ingestion.parsing.repairs.rust import repair_rust
 from coderag.ingestion.parsing.repairs.wrappers import unwrap_transparent
 from coderag.ingestion.parsing.stage_clock import stages
 
-_REPAIRS: Final[Mapping[str, Callable[[bytes], bytes]]] = {"c_family": repair_c_family}
+_REPAIRS: Final[Mapping[str, Callable[[bytes], bytes]]] = {
+    "c_family": repair_c_family,
+    "c_sharp": repair_c_sharp,
+    "rust": repair_rust,
+}
 
 
 def repair_source(data: bytes, language: Language) -> bytes:
