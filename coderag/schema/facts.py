@@ -41,9 +41,9 @@ class Definition(NamedTuple):
         parent: Scope of the declaration.
         owner: Qualifier of its name besides its parent: the type of a Go receiver, ``Foo`` of a C++ ``Foo::bar``.
         returns: Return type as written; or ``=`` and the chain of the returned value.
-        modifiers: Words such as ``property``, ``static``, ``abstract``, ``default``, `TEST_MODIFIER` or `EXTENSION_MODIFIER`. Where overloads are
-            selected by arity, also the number of parameters: ``/2``; at least two ``/2+``; one to three ``/1-3``. Where type
-            parameters distinguish types, also their number: `` `1``.
+        modifiers: Words such as ``property``, ``static``, ``abstract``, ``default``, `TEST_MODIFIER` or `EXTENSION_MODIFIER`.
+            Where overloads are selected by arity, also the number of parameters: ``/2``; at least two ``/2+``; one to three
+            ``/1-3``. Where type parameters distinguish types, also their number: `` `1``.
         parameters: Types of a method's parameters as written, joined by ``, ``; only where they distinguish methods.
         name_line: Line of its name; annotations may be above it.
     """

@@ -69,7 +69,16 @@ from coderag.ingestion.parsing.languages import LANGUAGES, Language
 from coderag.ingestion.parsing.source_text import MAX_TYPE_CHARS, Captures, SourceText
 from coderag.ingestion.parsing.stage_clock import stages
 from coderag.ingestion.parsing.text_ranges import TextRange, TextRanges
-from coderag.schema.facts import EXTENSION_MODIFIER, MODULE_SCOPE, TEST_MODIFIER, Base, FileFacts, Import, Reference, ReferenceKind
+from coderag.schema.facts import (
+    EXTENSION_MODIFIER,
+    MODULE_SCOPE,
+    TEST_MODIFIER,
+    Base,
+    FileFacts,
+    Import,
+    Reference,
+    ReferenceKind,
+)
 
 _TYPE_NAME = re.compile(r"(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
 _SEPARATOR = re.compile(r"::|\\")
@@ -258,8 +267,10 @@ class _FactReader:
         """Read a name among the tokens of a macro, unless it only begins a path."""
         for node in captures[f"{kind}.tokens"]:
             following = node.next_sibling
-            if kind == "read" and following is not None and (
-                following.type == "::" or self._source.read_node(following).startswith("(")
+            if (
+                kind == "read"
+                and following is not None
+                and (following.type == "::" or self._source.read_node(following).startswith("("))
             ):
                 continue
             text, offset = self._chains.parse_macro_tokens(node)

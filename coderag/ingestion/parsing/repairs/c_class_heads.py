@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from coderag.ingestion.parsing.repairs.c_words import CALL, MACRO, NON_NAMES, is_export_macro
-from coderag.ingestion.parsing.repairs.draft import NESTED_ARGUMENTS, Draft
+from coderag.ingestion.parsing.repairs.repair_draft import NESTED_ARGUMENTS, RepairDraft
 
 _ATTRIBUTE: Final = (
     rb"(?:\[\[[^\]]*+\]\]|(?:alignas|_Alignas|__declspec|__attribute__|__attribute)\s*+" + NESTED_ARGUMENTS + rb")"
@@ -12,7 +12,13 @@ _ATTRIBUTE: Final = (
 _TEMPLATE_ARGUMENTS: Final = rb"(?:<(?>[^<>;{}]++|<(?>[^<>;{}]++|<[^<>;{}]*+>)*+>)*+>)?+"
 _HEAD: Final = re.compile(
     rb"(class|struct|union|enum(?:\s++(?:class|struct))?+|__interface)\b(?=\s*+[\w\[])"
-    rb"((?:\s*+" + _ATTRIBUTE + rb"|\s++(?!final\b)[A-Za-z_]\w*+(?:\s*+(?:::\s*+\w++|(?=<)" + _TEMPLATE_ARGUMENTS + rb"))*+" + CALL + rb")++)"
+    rb"((?:\s*+"
+    + _ATTRIBUTE
+    + rb"|\s++(?!final\b)[A-Za-z_]\w*+(?:\s*+(?:::\s*+\w++|(?=<)"
+    + _TEMPLATE_ARGUMENTS
+    + rb"))*+"
+    + CALL
+    + rb"){1,8}+)"
     rb"\s*+((?:final|sealed|abstract)\b)?+\s*+(\{|;|:(?!:))"
 )
 _ITEM: Final = re.compile(
@@ -30,17 +36,19 @@ _SIGNAL_LABEL: Final = re.compile(rb"(?:Q_SIGNALS|signals)(?=\s*+:(?!:))")
 _ACCESS_LABELS: Final = [
     re.compile(word + rb"\s++([A-Za-z_]\w*+)\s*+:(?!:)") for word in (b"public", b"protected", b"private")
 ]
-_ENUMERATOR_MACRO: Final = re.compile(rb"(?<=[{,])\s*+[A-Za-z_]\w*+((?:\s++" + MACRO + CALL + rb")++)(?=\s*+(?:[=,]|\Z))")
+_ENUMERATOR_MACRO: Final = re.compile(
+    rb"(?<=[{,])\s*+[A-Za-z_]\w*+((?:\s++" + MACRO + CALL + rb")++)(?=\s*+(?:[=,]|\Z))"
+)
 
 
-def erase_head_macros(draft: Draft) -> None:
+def erase_head_macros(draft: RepairDraft) -> None:
     """Erase macros in the heads of classes, structures, unions and enumerations."""
     for head in _HEAD.finditer(draft.view):
         if not draft.is_in_word(head.start()):
             _repair_head(draft, head)
 
 
-def _repair_head(draft: Draft, head: re.Match[bytes]) -> None:
+def _repair_head(draft: RepairDraft, head: re.Match[bytes]) -> None:
     keyword, ending = head[1], head[4]
     body = draft.view.find(b"{", head.end() - 1, head.end() + _MAX_BASES_BYTES)
     semicolon = draft.view.find(b";", head.end() - 1, body if body >= 0 else head.end() + _MAX_BASES_BYTES)
@@ -73,7 +81,7 @@ def _is_head_macro(keyword: bytes, item: re.Match[bytes], ending: bytes, is_fina
     return (is_macro and (keyword == b"class" or is_export_macro(word))) or _EXPORT_SUFFIX.fullmatch(word) is not None
 
 
-def normalize_labels(draft: Draft) -> None:
+def normalize_labels(draft: RepairDraft) -> None:
     """Replace access labels of Qt, ``signals:`` and ``public slots:``, and others with a macro by plain ones."""
     for access_label in _ACCESS_LABELS:
         for label in access_label.finditer(draft.view):
@@ -85,7 +93,7 @@ def normalize_labels(draft: Draft) -> None:
             draft.replace(*label.span(), b"public")
 
 
-def erase_enumerator_macros(draft: Draft, masked: bytes, bodies: list[tuple[int, int]]) -> None:
+def erase_enumerator_macros(draft: RepairDraft, masked: bytes, bodies: list[tuple[int, int]]) -> None:
     """Erase macros behind enumerators: ``First UMETA(DisplayName = "1st")``.
 
     Args:

@@ -13,7 +13,7 @@ from typing import Final
 
 from coderag.ingestion.parsing.repairs.c_mask import Directive
 from coderag.ingestion.parsing.repairs.c_words import NON_NAMES
-from coderag.ingestion.parsing.repairs.draft import Draft, is_inside
+from coderag.ingestion.parsing.repairs.repair_draft import RepairDraft, is_inside
 
 _MAX_ALTERNATIVE_BYTES: Final = 4000
 _MAX_HEAD_BYTES: Final = 2000
@@ -51,7 +51,7 @@ class ConditionalRepair:
         directives: All directives of the file, in order.
     """
 
-    def __init__(self, draft: Draft, directives: Sequence[Directive]) -> None:
+    def __init__(self, draft: RepairDraft, directives: Sequence[Directive]) -> None:
         self._draft = draft
         self._conditionals = _list_conditionals(directives)
         self._definitions = [directive for directive in directives if directive.word == "define"]
@@ -62,12 +62,12 @@ class ConditionalRepair:
         unbalanced = [
             conditional
             for conditional in self._conditionals
-            if not self._is_balanced(conditional) or self._divides_statement(conditional)
+            if not self._is_balanced(conditional) or self._is_dividing_statement(conditional)
         ]
         self._erase_linkages(sorted(unbalanced, key=lambda conditional: conditional.start))
         for conditional in unbalanced:  # the outer ones may be balanced by now
             if not self._is_erased(conditional) and (
-                not self._is_balanced(conditional) or self._divides_statement(conditional)
+                not self._is_balanced(conditional) or self._is_dividing_statement(conditional)
             ):
                 self._keep_branch(conditional)
 
@@ -98,16 +98,16 @@ class ConditionalRepair:
     def _is_balanced(self, conditional: Conditional) -> bool:
         return all(_are_brackets_balanced(self._draft.view[start:end]) for start, end in conditional.list_texts())
 
-    def _divides_statement(self, conditional: Conditional) -> bool:
+    def _is_dividing_statement(self, conditional: Conditional) -> bool:
         """Return whether a branch begins with ``else``, or ends before the body of a statement."""
         start, end = conditional.list_texts()[0]
         first, last = self._draft.find_next(start), self._draft.find_previous(end)
         if first >= last:
             return False
         opening = _CONTROL.match(self._draft.view, first)
-        return opening is not None and (
-            opening[0] == b"else" or self._draft.view[last : last + 1] == b")"
-        ) or bytes(self._draft.view[max(first, last - 4) : last + 1]) in (b"else", b"}else")
+        return (opening is not None and (opening[0] == b"else" or self._draft.view[last : last + 1] == b")")) or bytes(
+            self._draft.view[max(first, last - 4) : last + 1]
+        ) in (b"else", b"}else")
 
     def _is_erased(self, conditional: Conditional) -> bool:
         directive = conditional.branches[0]
@@ -173,7 +173,7 @@ class ConditionalRepair:
         if last < start:
             return False
         following = draft.find_next(conditional.end.end)
-        ending, next_byte = draft.view[last : last + 1], draft.view[following : following + 1]
+        ending, next_byte = bytes(draft.view[last : last + 1]), bytes(draft.view[following : following + 1])
         if ending == b")":
             return next_byte in (b"{", b":")
         return ending in b",(=>&*" or (next_byte == b"{" and ending not in b";}{:")

@@ -7,17 +7,18 @@ from coderag.ingestion.parsing.repairs.c_function_macros import (
     erase_inner_macros,
     erase_parameter_macros,
     erase_trailing_macros,
+    unwrap_names,
 )
 from coderag.ingestion.parsing.repairs.c_mask import find_bodies, mask_text
-from coderag.ingestion.parsing.repairs.c_statement_macros import erase_leading_macros, erase_member_macros
+from coderag.ingestion.parsing.repairs.c_statement_macros import erase_leading_macros, replace_member_macros
 from coderag.ingestion.parsing.repairs.c_words import find_macros
-from coderag.ingestion.parsing.repairs.draft import Draft
+from coderag.ingestion.parsing.repairs.repair_draft import RepairDraft
 
 
 def repair_c_family(data: bytes) -> bytes:
     """Repair a source text in C or C++."""
     masked, directives = mask_text(data)
-    draft = Draft(data, masked)
+    draft = RepairDraft(data, masked)
     conditionals = ConditionalRepair(draft, directives)
     conditionals.join_unbalanced_branches()
     if b"<<<" in masked:
@@ -33,8 +34,9 @@ def repair_c_family(data: bytes) -> bytes:
     macros = find_macros(draft)
     erase_inner_macros(draft, macros)
     erase_leading_macros(draft, macros, bodies.type_names)
+    unwrap_names(draft)
     erase_parameter_macros(draft, macros)
-    erase_member_macros(draft, macros, bodies)
+    replace_member_macros(draft, macros, bodies)
     erase_trailing_macros(draft, macros)
     erase_enumerator_macros(draft, masked, bodies.enums)
     conditionals.join_divided_heads(hidden)

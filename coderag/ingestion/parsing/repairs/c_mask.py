@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from coderag.ingestion.parsing.repairs.draft import NESTED_ARGUMENTS, make_blank
+from coderag.ingestion.parsing.repairs.repair_draft import NESTED_ARGUMENTS, make_blank
 
 ScopeKind = Literal["type", "namespace", "enum", "body"]
 
@@ -15,7 +15,8 @@ _HIDDEN: Final = re.compile(
     rb"#(?>[^\n\\/]++|\\\r?\n|\\|/\*(?s:.*?)\*/|//[^\n]*+|/)*+"
     rb"|//(?>[^\n\\]++|\\\r?\n|\\)*+"
     rb"|/\*(?s:.*?)(?:\*/|\Z)"
-    rb'|"(?:(?<=R")(?P<fence>[^()\\\s"]{0,16})\((?s:.*?)\)(?P=fence)"|(?>[^"\\\n]++|\\\r?\n|\\.)*+")'
+    rb'|"(?<=R")(?P<fence>[^()\\\s"]{0,16})\('
+    rb'|"(?>[^"\\\n]++|\\\r?\n|\\.)*+"'
     rb"|'(?<![0-9a-fA-F]')(?>[^'\\\n]|\\.){1,8}'"
 )
 _CONDITION: Final = re.compile(rb"#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif|define)\b[ \t]*([^\n]*)")
@@ -57,11 +58,15 @@ def mask_text(data: bytes) -> tuple[bytes, list[Directive]]:
     """
     pieces: list[bytes] = []
     directives: list[Directive] = []
+    open_fences: set[bytes] = set()
     end = 0
-    for match in _HIDDEN.finditer(data):
+    while (match := _HIDDEN.search(data, end)) is not None:
         start, text = match.start(), match[0]
         pieces.append(data[end:start])
         end = match.end()
+        if match["fence"] is not None:
+            end = _find_raw_end(data, end, match["fence"], open_fences)
+            text = data[start:end]
         if text[:1] == b"#":
             condition = _CONDITION.match(text)
             if condition is not None:
@@ -73,6 +78,20 @@ def mask_text(data: bytes) -> tuple[bytes, list[Directive]]:
             pieces.append(make_blank(text))
     pieces.append(data[end:])
     return b"".join(pieces), directives
+
+
+def _find_raw_end(data: bytes, offset: int, fence: bytes, open_fences: set[bytes]) -> int:
+    """Return the end of a raw string; the given offset if nothing closes it.
+
+    Args:
+        open_fences: Fences that nothing closes up to the end of the file; one may be added.
+    """
+    closing = b")" + fence + b'"'
+    position = data.find(closing, offset) if fence not in open_fences else -1
+    if position < 0:
+        open_fences.add(fence)
+        return offset
+    return position + len(closing)
 
 
 def _normalize_word(word: str) -> str:

@@ -7,9 +7,9 @@ receiver. The query for declarations leaves the class out, so that its members b
 import re
 from typing import Final
 
-from coderag.ingestion.parsing.repairs.draft import NESTED_ARGUMENTS
+from coderag.ingestion.parsing.repairs.repair_draft import NESTED_ARGUMENTS
 
-# The patterns begin with literals, which makes a search several times as fast; what must stand before them is checked afterwards.
+# The patterns begin with literals, which a search finds several times as fast; what stands before them is checked afterwards.
 _EXTENSION_BLOCK: Final = re.compile(
     rb"extension(?=\s*+(?:<[^;{}()]{0,200}>\s*+)?" + NESTED_ARGUMENTS + rb"\s*+(?:where\b[^;{}]{0,500})?\{)"
 )

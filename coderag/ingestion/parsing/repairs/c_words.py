@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from coderag.ingestion.parsing.repairs.draft import NESTED_ARGUMENTS, Draft, Span
+from coderag.ingestion.parsing.repairs.repair_draft import NESTED_ARGUMENTS, RepairDraft, Span
 
 _RESERVED: Final = (
     rb"(?:attribute|declspec|typeof|extension|asm|inline|forceinline\b|restrict|cdecl|stdcall|fastcall|thiscall|vectorcall"
@@ -14,6 +14,7 @@ MACRO: Final = rb"(?:_*[A-Z][A-Z0-9_]{2,}+|__(?!" + _RESERVED + rb")[a-z]\w*+)\b
 """A word that is a macro by its spelling: ``CORE_EXPORT``, ``__device__``."""
 
 _CAPITALS: Final = re.compile(rb"[A-Z_][A-Z0-9_]{2,}+(?!\w)")
+_MIXED: Final = re.compile(rb"Py(?:API_|MODINIT_)[A-Z]++(?!\w)")
 _RESERVED_WORD: Final = re.compile(rb"__(?!" + _RESERVED + rb")[a-z]\w*+")
 
 CALL: Final = rb"(?:\s*+" + NESTED_ARGUMENTS + rb")?+"
@@ -66,19 +67,22 @@ TYPE_AND_NAME: Final = re.compile(
 )
 """The type and the name of a declaration that needs no further word before it."""
 
-_CALLING_CONVENTION: Final = re.compile(rb"\w*(?:CALL|CALLBACK|WINAPI|APIENTRY|STDMETHOD\w*|CDECL|ENTRY|[A-Z]API|EXPORT\d?|CC|__cdecl)")
+_CALLING_CONVENTION: Final = re.compile(
+    rb"\w*(?:CALL|CALLBACK|WINAPI|APIENTRY|STDMETHOD\w*|CDECL|ENTRY|[A-Z]API|EXPORT\d?|CC|__cdecl)"
+)
 _EXPORT: Final = re.compile(
     rb"\w*(?:EXPORT|EXTERN|IMPORT|API(?:_|$)|ABI(?:_|$)|ATTR|INLINE|DEPRECATED|NODISCARD|VISIB|HIDDEN|DLL|PUBLIC|INTERNAL"
     rb"|STATIC|CONSTEXPR|MUST_USE|UNUSED|NORETURN|WARN|DECL|INVOKABLE|SLOT|SIGNAL|ALWAYS|FORCE|HOST|DEVICE|GLOBAL)\w*"
 )
 
 
-def find_macros(draft: Draft) -> list[Span]:
+def find_macros(draft: RepairDraft) -> list[Span]:
     """Find the words that are macros by their spelling; each with its start and end, in order."""
     words = [match.span() for match in _CAPITALS.finditer(draft.view)]
+    words += [match.span() for match in _MIXED.finditer(draft.view)]
     if b"__" in draft.view:
-        words = sorted([*words, *(match.span() for match in _RESERVED_WORD.finditer(draft.view))])
-    return [(start, end) for start, end in words if not draft.is_in_word(start)]
+        words += [match.span() for match in _RESERVED_WORD.finditer(draft.view)]
+    return [(start, end) for start, end in sorted(words) if not draft.is_in_word(start)]
 
 
 def is_calling_convention(word: bytes) -> bool:

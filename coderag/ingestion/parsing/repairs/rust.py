@@ -4,11 +4,12 @@
 """
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from tree_sitter import Parser
 
-from coderag.ingestion.parsing.repairs.draft import make_blank
+from coderag.ingestion.parsing.repairs.repair_draft import make_blank
 from coderag.ingestion.parsing.trees import load_grammar
 
 _CALL: Final = re.compile(rb"^[ \t]*+((?:\w+::)*+(\w+)!\s*+\{)", re.MULTILINE)
@@ -23,43 +24,45 @@ _TOKEN: Final = re.compile(
     rb"|'(?:[^\\'\n]|\\(?:u\{[^}\n]{1,8}\}|x..|.))'"
     rb"|\{|\}"
 )
-_RAW_STRING_END: Final = re.compile(rb'(?:^|[^\w])b?r(#{0,16})"$')
-_BRANCH: Final = re.compile(rb"if\s*+#\[(?>[^\[\]]++|\[[^\[\]]*+\])*+\]\s*+(\{)")
+_RAW_STRING_START: Final = re.compile(rb'(?:^|[^\w])b?r(#{0,16})"$')
+_BRANCH: Final = re.compile(rb"\s*+if\s*+#\[(?>[^\[\]]++|\[[^\[\]]*+\])*+\]\s*+(\{)")
 _NEXT_BRANCH: Final = re.compile(rb"\s*+else\s*+(?:if\s*+#\[(?>[^\[\]]++|\[[^\[\]]*+\])*+\]\s*+)?(\{)")
 _LAZY_REFERENCE: Final = re.compile(rb"\bstatic\s++(ref)\s")
 _MAX_CALL_BYTES: Final = 200_000
 _MAX_DEPTH: Final = 3
+_MAX_FENCE_BYTES: Final = 20
 
 
 def repair_rust(data: bytes) -> bytes:
     """Repair a source text in Rust."""
     for _ in range(_MAX_DEPTH):
+        calls = list(_CALL.finditer(data))
+        if not calls:
+            break
+        closings = match_braces(data)
         repaired = bytearray(data)
-        for call in _CALL.finditer(data):
-            _unwrap_call(repaired, call)
+        end = 0
+        for call in calls:
+            if call.start() >= end:  # calls inside another one are the next round's
+                end = max(end, _unwrap_call(repaired, call, closings))
         if repaired == data:
             break
         data = bytes(repaired)
     return data
 
 
-def _unwrap_call(repaired: bytearray, call: re.Match[bytes]) -> None:
-    """Erase a macro call around items, if these are valid without it."""
-    start, opening = call.span(1)[0], call.end() - 1
-    if b"quote" in call[2]:
-        return  # code that is generated elsewhere
+def _unwrap_call(repaired: bytearray, call: re.Match[bytes], closings: Mapping[int, int]) -> int:
+    """Erase a macro call around items, if these are valid without it; return its end, or 0 if it is none."""
+    start, opening = call.start(1), call.end() - 1
+    end = closings.get(opening, 0)
+    if not end or end - start > _MAX_CALL_BYTES or b"quote" in call[2]:  # code that is generated elsewhere
+        return 0
     if call[2] == b"cfg_if":
-        branches = _find_branches(repaired, opening + 1)
-    elif _ITEM.match(repaired, opening + 1):
-        closing = find_closing_brace(repaired, opening)
-        branches = [(opening, closing)] if closing is not None else []
+        branches = _find_branches(repaired, opening + 1, closings)
     else:
-        return
+        branches = [(opening, end)] if _ITEM.match(repaired, opening + 1) else []
     if not branches:
-        return
-    end = find_closing_brace(repaired, opening) if call[2] == b"cfg_if" else branches[0][1]
-    if end is None:
-        return
+        return 0
     text = bytearray(make_blank(repaired[start : end + 1]))
     if repaired[opening - 1 : opening] == b" ":  # the call stays, without its contents
         text[: opening - start + 1] = repaired[start : opening - 1] + b"{}"
@@ -69,40 +72,39 @@ def _unwrap_call(repaired: bytearray, call: re.Match[bytes]) -> None:
         text[slice(*reference.span(1))] = b"   "
     if not Parser(load_grammar("rust")).parse(bytes(text)).root_node.has_error:
         repaired[start : end + 1] = text
+    return end
 
 
-def _find_branches(data: bytearray, offset: int) -> list[tuple[int, int]]:
+def _find_branches(data: bytearray, offset: int, closings: Mapping[int, int]) -> list[tuple[int, int]]:
     """Return the braces of each branch of ``cfg_if!``: ``if #[cfg(unix)] { ... } else { ... }``."""
     branches = []
-    match = _BRANCH.match(data, offset + len(data[offset : offset + 200]) - len(data[offset : offset + 200].lstrip()))
+    match = _BRANCH.match(data, offset)
     while match is not None:
-        closing = find_closing_brace(data, match.start(1))
+        opening = match.start(1)
+        closing = closings.get(opening)
         if closing is None:
             return []
-        branches.append((match.start(1), closing))
+        branches.append((opening, closing))
         match = _NEXT_BRANCH.match(data, closing + 1)
     return branches
 
 
-def find_closing_brace(data: bytes | bytearray, opening: int) -> int | None:
-    """Return the offset of the brace that closes an opening one; None if there is none near."""
-    depth, offset = 0, opening
-    limit = min(len(data), opening + _MAX_CALL_BYTES)
-    while (match := _TOKEN.search(data, offset, limit)) is not None:
+def match_braces(data: bytes) -> dict[int, int]:
+    """Return the offset of the closing brace of each opening one, without braces in comments, strings and characters."""
+    closings: dict[int, int] = {}
+    openings: list[int] = []
+    offset = 0
+    while (match := _TOKEN.search(data, offset)) is not None:
         offset = match.end()
         token = match[0]
-        if token == b'"':  # a raw string
-            raw = _RAW_STRING_END.search(data[max(0, offset - 20) : offset])
-            if raw is None:
-                return None
-            end = data.find(b'"' + raw[1], offset, limit)
+        if token == b'"':  # a raw string, or one without an end
+            raw = _RAW_STRING_START.search(data[max(0, offset - _MAX_FENCE_BYTES) : offset])
+            end = data.find(b'"' + raw[1], offset) if raw is not None else -1
             if end < 0:
-                return None
-            offset = end + 1 + len(raw[1])
+                break
+            offset = end + 1 + len(raw[1] if raw is not None else b"")
         elif token == b"{":
-            depth += 1
-        elif token == b"}":
-            depth -= 1
-            if not depth:
-                return match.start()
-    return None
+            openings.append(match.start())
+        elif token == b"}" and openings:
+            closings[openings.pop()] = match.start()
+    return closings

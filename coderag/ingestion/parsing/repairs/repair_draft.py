@@ -1,6 +1,5 @@
 """A source text under repair, with a masked view of the same length."""
 
-import re
 import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -14,8 +13,8 @@ WORD_BYTES: Final = frozenset(b"_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJK
 
 _BLANKS: Final = bytes(byte if byte in b"\r\n" else 0x20 for byte in range(256))
 _WINDOW_BYTES: Final = 256
+_WINDOW_GROWTH: Final = 8
 _SPACE: Final = b" \t\r\n"
-_LAST_BOUNDARY: Final = re.compile(rb"(?s).*(?:[;{}]|(?<!:):(?!:))")
 
 
 Span = tuple[int, int]
@@ -30,10 +29,10 @@ def is_inside(offset: int, ranges: Sequence[Span]) -> bool:
 
 def make_blank(data: bytes | bytearray) -> bytes:
     """Return spaces and the line breaks of a text, in the same number of bytes."""
-    return data.translate(_BLANKS)
+    return bytes(data.translate(_BLANKS))
 
 
-class Draft:
+class RepairDraft:
     """A text under repair: what the parser will read, and a view in which only relevant code is visible.
 
     Attributes:
@@ -81,7 +80,7 @@ class Draft:
             text = self.view[start:offset].rstrip(_SPACE)
             if text:
                 return start + len(text) - 1
-            offset, window = start, window * 8
+            offset, window = start, window * _WINDOW_GROWTH
         return -1
 
     def find_next(self, offset: int) -> int:
@@ -92,7 +91,7 @@ class Draft:
             stripped = text.lstrip(_SPACE)
             if stripped:
                 return offset + len(text) - len(stripped)
-            offset, window = offset + window, window * 8
+            offset, window = offset + window, window * _WINDOW_GROWTH
         return len(self.view)
 
     def read_statement_head(self, offset: int, limit: int) -> bytes | None:
@@ -108,12 +107,18 @@ class Draft:
         while True:
             start = max(0, offset - window)
             text = bytes(self.view[start:offset])
-            boundary = _LAST_BOUNDARY.match(text)
-            if boundary is not None:
-                text = text[boundary.end() :]
-            head = text.strip()
+            boundary = _find_boundary(text)
+            head = text[boundary + 1 :].strip()
             if len(head) > limit:
                 return None
-            if boundary is not None or start == 0:
+            if boundary >= 0 or start == 0:
                 return head
-            window *= 8
+            window *= _WINDOW_GROWTH
+
+
+def _find_boundary(text: bytes) -> int:
+    """Return the offset of the last ``;``, brace or single colon; -1 without one."""
+    colon = text.rfind(b":")
+    while colon > 0 and text[colon - 1 : colon] == b":":
+        colon = text.rfind(b":", 0, colon - 1)
+    return max(text.rfind(b";"), text.rfind(b"{"), text.rfind(b"}"), colon)
