@@ -22,7 +22,7 @@ _HIDDEN: Final = re.compile(
 _CONDITION: Final = re.compile(rb"#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif|define)\b[ \t]*([^\n]*)")
 _MIN_SEARCH: Final = 64
 _OPENING, _CLOSING = b"{}"
-_SCOPE_KEYWORDS: Final = (b"class", b"struct", b"union", b"enum", b"namespace", b"extern", b"interface")
+_SCOPE_KEYWORD: Final = re.compile(rb"class|struct|union|enum|namespace|extern|interface")
 _WORD: Final = re.compile(rb"\w+")
 _BASES: Final = re.compile(rb"(?<!:):(?!:)|<")
 _MAX_HEAD_BYTES: Final = 2000
@@ -164,9 +164,12 @@ def _find_closing(depths: np.ndarray[Any, np.dtype[np.int64]], opening: int) -> 
 def _classify_scope(masked: bytes, brace: int) -> tuple[ScopeKind, bytes]:
     """Return the kind of scope that a brace opens, judging by the text before it, and the name of a type."""
     first = max(0, brace - _MAX_HEAD_BYTES)
-    head = masked[max(first, *(masked.rfind(byte, first, brace) + 1 for byte in (b";", b"{", b"}"))) : brace]
-    if not any(word in head for word in _SCOPE_KEYWORDS):
+    first = max(
+        first, masked.rfind(b";", first, brace), masked.rfind(b"}", first, brace), masked.rfind(b"{", first, brace)
+    )
+    if not _SCOPE_KEYWORD.search(masked, first, brace):
         return "body", b""
+    head = masked[first:brace].lstrip(b";{}")
     head = _ATTRIBUTES.sub(b" ", _TEMPLATE.sub(b" ", head))
     if _NAMESPACE_HEAD.search(head):
         return "namespace", b""
