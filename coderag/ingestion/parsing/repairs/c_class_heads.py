@@ -32,6 +32,18 @@ _BASE_MACRO: Final = re.compile(
 )
 _MAX_BASES_BYTES: Final = 4000
 _SIGNAL_LABEL: Final = re.compile(rb"(?:Q_SIGNALS|signals)(?=\s*+:(?!:))")
+_NAMESPACE: Final = re.compile(
+    rb"namespace\s++(?:("
+    + MACRO
+    + CALL
+    + rb")\s++(?=(?!"
+    + MACRO
+    + rb")\w)|)(?:\w++(?:\s*+::\s*+\w++)*+)((?:\s++"
+    + MACRO
+    + CALL
+    + rb")*+)\s*+\{"
+)
+_ALIAS: Final = re.compile(rb"using\s++[A-Za-z_]\w*+\s++(" + MACRO + CALL + rb")\s*+=")
 # One pattern for each word: a search for a literal prefix is several times as fast as one for alternatives.
 _ACCESS_LABELS: Final = [
     re.compile(word + rb"\s++([A-Za-z_]\w*+)\s*+:(?!:)") for word in (b"public", b"protected", b"private")
@@ -42,10 +54,15 @@ _ENUMERATOR_MACRO: Final = re.compile(
 
 
 def erase_head_macros(draft: RepairDraft) -> None:
-    """Erase macros in the heads of classes, structures, unions and enumerations."""
+    """Erase macros in the heads of classes, structures, unions, enumerations, namespaces and aliases."""
     for head in _HEAD.finditer(draft.view):
         if not draft.is_in_word(head.start()):
             _repair_head(draft, head)
+    for namespace in _NAMESPACE.finditer(draft.view):
+        draft.erase(*namespace.span(2))
+        draft.erase(max(namespace.start(1), 0), max(namespace.end(1), 0))
+    for alias in _ALIAS.finditer(draft.view):
+        draft.erase(*alias.span(1))
 
 
 def _repair_head(draft: RepairDraft, head: re.Match[bytes]) -> None:

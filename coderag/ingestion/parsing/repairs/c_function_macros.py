@@ -50,6 +50,7 @@ _FUNCTION_START: Final = re.compile(rb"(?:[^()]*[\s*&>~:])?~?([A-Za-z_]\w*)\s*\(
 _MACRO: Final = re.compile(MACRO)
 _MACRO_CALL: Final = re.compile(SPECIFIERS + MACRO + rb"\s*\(")
 _PARENTHESIZED_NAME: Final = re.compile(rb"\(([A-Za-z_]\w*+)\)(?=\s*+\()")
+_OPERATOR: Final = re.compile(rb"\boperator\b")
 _LAST_WORD: Final = re.compile(rb"\w+(?=[\s*&]*\Z)")
 _OPERATORS: Final = NON_NAMES - _DATA_TYPES
 _LINKAGE: Final = re.compile(rb'extern\s*+(" *+")(?=\s*+[A-Za-z_])')
@@ -119,7 +120,8 @@ def _erase_trailing(draft: RepairDraft, match: re.Match[bytes]) -> None:
         return  # nothing to erase, or the parameters of a function of K&R C
     head = draft.read_statement_head(match.start(), _MAX_HEAD_BYTES)
     start = _FUNCTION_START.match(head) if head else None
-    if head is None or start is None or start[1] in NON_NAMES or _MACRO_CALL.match(head):
+    is_operator = head is not None and _OPERATOR.search(head) is not None
+    if head is None or start is None or (start[1] in NON_NAMES and not is_operator) or _MACRO_CALL.match(head):
         return
     plain = [word for word in macros if not _MACRO.fullmatch(word[1])]
     if plain and (len(macros) > 1 or not re.match(rb"[^()]*[\w>*&]\s*[\s*&][\w:~]+\s*\(", head)):

@@ -14,7 +14,7 @@ MACRO: Final = rb"(?:_*[A-Z][A-Z0-9_]{2,}+|__(?!" + _RESERVED + rb")[a-z]\w*+)\b
 """A word that is a macro by its spelling: ``CORE_EXPORT``, ``__device__``."""
 
 _CAPITALS: Final = re.compile(rb"[A-Z_][A-Z0-9_]{2,}+(?!\w)")
-_MIXED: Final = re.compile(rb"Py(?:API_|MODINIT_)[A-Z]++(?!\w)")
+_MIXED: Final = re.compile(rb"Py(?:API_|MODINIT_)[A-Z]++(?!\w)|wx[A-Z]{3}[A-Z0-9_]*+(?!\w)")
 _RESERVED_WORD: Final = re.compile(rb"__(?!" + _RESERVED + rb")[a-z]\w*+")
 
 CALL: Final = rb"(?:\s*+" + NESTED_ARGUMENTS + rb")?+"

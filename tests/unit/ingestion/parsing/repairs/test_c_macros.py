@@ -2,6 +2,7 @@
 
 import pytest
 
+from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.declarations import Syntax, read_syntax
 from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
 
@@ -192,6 +193,18 @@ TEST(Panel, Shows)
     assert names(text) == ["Panel", "Panel.show", "make", "Scene.Scene", "count", "Panel.Shows"]
 
 
+def test_macros_in_namespaces_aliases_and_operators():
+    text = """namespace ui DOCK_HIDDEN {
+namespace DOCK_EXPORT detail { void draw(); }
+using Size DOCK_DEPRECATED = int;
+DOCK_API bool operator<(Panel a, Panel b) DOCK_NOEXCEPT;
+}
+using namespace ui;
+"""
+    qualified = ["ui", "ui.detail", "ui.detail.draw", "ui.Size", "ui.operator<"]
+    assert names(text) == qualified
+
+
 def test_text_that_looks_like_macros_in_comments_strings_and_directives_stays():
     text = (
         "// class DOCK_EXPORT Fake : public X {\n/* signals:\n  Q_OBJECT */\n"
@@ -236,3 +249,27 @@ def test_header_of_c_stays_c():
         detect_language("list.h", "struct list {\n  int flags : 3;\n  struct list *next;\n};\nint class_of(int n);\n")
         == "c"
     )
+
+
+def test_macros_above_a_declaration_belong_to_its_chunk_and_do_not_hide_its_comment():
+    text = """int first(int n) { return n; }
+
+// Runs it.
+DOCK_DEPRECATED("no")
+DOCK_API int run(int n)
+{
+  return n;
+}
+DOCK_END_NAMESPACE
+
+#if LAST
+// Last.
+int last(int n) { return n; }
+#endif
+"""
+    parsed = parse_file("a.cpp", text, "cpp", "source", max_tokens=25, min_tokens=1, timeout_s=None)
+    chunks = {chunk.metadata["name"]: (chunk.metadata["docstring"], chunk.text) for chunk in parsed.chunks}
+    assert chunks["run"][0] == "Runs it."
+    assert 'DOCK_DEPRECATED("no")\nDOCK_API int run' in chunks["run"][1]
+    assert chunks["last"][0] == "Last."
+    assert "".join(chunk.text for chunk in parsed.chunks) == text
