@@ -10,6 +10,7 @@ from coderag.ingestion.parsing.repairs.c_function_macros import (
     unwrap_names,
 )
 from coderag.ingestion.parsing.repairs.c_mask import find_bodies, mask_text
+from coderag.ingestion.parsing.repairs.c_mock_methods import expand_mock_methods
 from coderag.ingestion.parsing.repairs.c_statement_macros import erase_leading_macros, replace_member_macros
 from coderag.ingestion.parsing.repairs.c_words import find_macros
 from coderag.ingestion.parsing.repairs.repair_draft import RepairDraft
@@ -31,6 +32,8 @@ def repair_c_family(data: bytes) -> bytes:
     draft.hide(hidden)
     erase_head_macros(draft)
     normalize_labels(draft)
+    if b"MOCK_" in masked:
+        expand_mock_methods(draft)
     macros = find_macros(draft)
     erase_inner_macros(draft, macros)
     erase_leading_macros(draft, macros, bodies.type_names)

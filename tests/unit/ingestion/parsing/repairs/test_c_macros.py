@@ -193,6 +193,20 @@ TEST(Panel, Shows)
     assert names(text) == ["Panel", "Panel.show", "make", "Scene.Scene", "count", "Panel.Shows"]
 
 
+def test_mocked_methods_are_methods():
+    text = """class MockQueue : public Queue {
+ public:
+  MOCK_METHOD(int, size, (), (const, override));
+  MOCK_METHOD(void, push, (const Item& item, int n), (override));
+  MOCK_METHOD((std::map<int, Item>), items, (int n));
+  MOCK_METHOD1(drop, bool(int n));
+  MOCK_CONST_METHOD0(last, int());
+};
+"""
+    assert names(text) == ["MockQueue", *(f"MockQueue.{name}" for name in ("size", "push", "items", "drop", "last"))]
+    assert read(text).note == ""
+
+
 def test_macros_in_namespaces_aliases_and_operators():
     text = """namespace ui DOCK_HIDDEN {
 namespace DOCK_EXPORT detail { void draw(); }
