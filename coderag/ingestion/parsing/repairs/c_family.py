@@ -35,9 +35,9 @@ def repair_c_family(data: bytes) -> bytes:
     if b"MOCK_" in masked:
         expand_mock_methods(draft)
     macros = find_macros(draft)
+    unwrap_names(draft)
     erase_inner_macros(draft, macros)
     erase_leading_macros(draft, macros, bodies.type_names)
-    unwrap_names(draft)
     erase_parameter_macros(draft, macros)
     replace_member_macros(draft, macros, bodies)
     erase_trailing_macros(draft, macros)

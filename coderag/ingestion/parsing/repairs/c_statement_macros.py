@@ -29,7 +29,7 @@ _EXPRESSIONS: Final = re.compile(
 _KEYWORD: Final = re.compile(rb"(?<!\w)(?:" + TYPE_KEYWORDS + rb")\b")
 _MEMBER: Final = b"T _="
 _HEAD: Final = re.compile(MACROS_AND_SPECIFIERS)
-_MAX_HEAD_BYTES: Final = 1000
+_MAX_HEAD_BYTES: Final = 4000  # macros in many lines one below the other
 _BRACKET: Final = re.compile(rb"BEGIN|END|NAMESPACE|DECLS|NS_|ENTER|LEAVE")
 _OBJECT_STATEMENT: Final = re.compile(rb"Q_(?:OBJECT|GADGET|NAMESPACE)\w*|W_OBJECT|GENERATED_\w+|[A-Z_]*BOILERPLATE\w*")
 _CONSTRUCTOR: Final = re.compile(rb"(?:\w+::)*(\w+)(?:<[^<>;{}()]*>)?::~?\1\s*\(")
