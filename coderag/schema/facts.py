@@ -36,6 +36,8 @@ ANONYMOUS_MODIFIER: Final = "#anonymous"
 
 OBJECT_RELATION: Final = "object"
 """Relation of an object to its declared type, see `Base`."""
+EXTENSION_MODIFIER: Final = "#extension"
+"""Modifier of a method whose receiver is declared around it: a member of an extension block in C#."""
 
 ReferenceKind = Literal["call", "new", "type", "decorator", "read"]
 """Use of a name: called, instantiated, named as a type, applied as a decorator, or read as a value."""

@@ -157,7 +157,8 @@ def _remove_from_line(line: str) -> str:
         return comment[1] + (_remove_from_line(comment[2]) if is_setting else comment[2])
     if not (setting := _LINE.fullmatch(line)):
         indent = re.match(r"\s*(?:-\s+)?", line)
-        return f"{indent[0] if indent else ''}{REMOVED_VALUE}"
+        start = indent.end() if indent else 0
+        return line[:start] + _format_removed(line[start:])
     return line[: setting.start("value")] + _remove_value(setting["value"])
 
 
@@ -165,7 +166,16 @@ def _remove_value(value: str) -> str:
     """Remove a value; keep what is empty, opens a block, refers to something, or stands for a value."""
     bare = value.strip().rstrip(",;").strip("\"'`").strip()
     is_opening = any(pattern.fullmatch(value.strip()) for pattern in (_OPENING, _BLOCK_SCALAR, _HERE_DOCUMENT))
-    return value if not bare or is_opening or bare.startswith("#") or _REFERENCE.fullmatch(bare) else REMOVED_VALUE
+    if not bare or is_opening or bare.startswith("#") or _REFERENCE.fullmatch(bare):
+        return value
+    return _format_removed(value)
+
+
+def _format_removed(value: str) -> str:
+    """Return the mark of a removed value, quoted as the value was, and with the comma behind it."""
+    quote = match[0] if (match := re.match(r"[\"']", value.strip())) else ""
+    comma = "," if value.rstrip().endswith(",") else ""
+    return f"{quote}{REMOVED_VALUE}{quote}{comma}"
 
 
 def _remove_from_json(text: str) -> Iterator[str]:

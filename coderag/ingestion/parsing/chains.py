@@ -51,6 +51,8 @@ _NO_CHAIN: Chain = ("", 0)
 _PLAIN_CHAIN = re.compile(rb"[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)+")
 _CHAIN_TOKENS = frozenset({"identifier", "self", "super", "crate", "type_identifier", "primitive_type"})
 _MODULE_STRING = re.compile(r"[\"'][\w./-]+[\"']")
+_TOKEN_OWNERS = frozenset({"macro_invocation", "macro_rule"})
+_DEFINING_CRATE = "$crate"
 _CALLEE_SHAPE_PARTS = 3
 _KEY_FIELD = 2  # position in the shape of an element
 _TYPE_ARGUMENTS = re.compile(r"`\d+$")
@@ -124,11 +126,11 @@ class ChainParser:
         return shape[0] if shape else ""
 
     def parse_macro_tokens(self, name: Node) -> Chain:
-        """Parse the chain that ends at a name among the tokens of a macro call; return an empty chain if there is none."""
+        """Parse the chain that ends at a name among the tokens of a macro or its call; return an empty chain without one."""
         ancestor = name.parent
         while ancestor is not None and ancestor.type == "token_tree":
             ancestor = ancestor.parent
-        if ancestor is None or ancestor.type != "macro_invocation":
+        if ancestor is None or ancestor.type not in _TOKEN_OWNERS:
             return _NO_CHAIN
         text, separator = self._source.read_node(name), name.prev_sibling
         while separator is not None and separator.type in (".", "::"):
@@ -136,10 +138,16 @@ class ChainParser:
             while owner is not None and owner.type in ("token_tree", "?"):
                 steps = ("()" if self._source.read_node(owner).startswith("(") else "[]") + steps
                 owner = owner.prev_sibling
-            if owner is None or owner.type not in _CHAIN_TOKENS:
+            if owner is None or not self._is_chain_token(owner):
                 return f"?.{text}", name.start_byte
-            text, separator = f"{self._source.read_node(owner)}{steps}.{text}", owner.prev_sibling
+            text = f"{self._source.read_node(owner).removeprefix('$')}{steps}.{text}"
+            separator = owner.prev_sibling
         return (text, name.start_byte) if len(text) <= _MAX_CHAIN_CHARS else _NO_CHAIN
+
+    def _is_chain_token(self, node: Node) -> bool:
+        return node.type in _CHAIN_TOKENS or (
+            node.type == "metavariable" and self._source.read_node(node) == _DEFINING_CRATE
+        )
 
     def _parse_node(self, node: Node, depth: int) -> Chain:  # noqa: PLR0911  # one case for each shape
         shape = self._shapes.get(node.type)

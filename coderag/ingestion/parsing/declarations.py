@@ -65,8 +65,10 @@ from tree_sitter import Node, Query, QueryCursor
 from coderag.ingestion.parsing.declaration_records import CALLABLE, CLASS_LIKE, DATA, Declaration
 from coderag.ingestion.parsing.entries import ENTRY_KINDS, settle_entries
 from coderag.ingestion.parsing.languages import Language
+from coderag.ingestion.parsing.repairs.erased_attributes import find_erased_start
+from coderag.ingestion.parsing.repairs.repair import repair_source
 from coderag.ingestion.parsing.stage_clock import stages
-from coderag.ingestion.parsing.trees import SyntaxUnusableError, load_grammar, parse, trim_end, unwrap_transparent
+from coderag.ingestion.parsing.trees import SyntaxUnusableError, load_grammar, parse, trim_end
 
 _NEWLINE = 10
 
@@ -165,7 +167,8 @@ def read_syntax(data: bytes, language: Language, *, timeout_s: float | None) -> 
     Raises:
         SyntaxUnusableError: The parser took too long, or most of the file is a syntax error.
     """
-    root = parse(unwrap_transparent(data, language), language, timeout_s=timeout_s).root_node
+    repaired = repair_source(data, language)
+    root = parse(repaired, language, timeout_s=timeout_s).root_node
     syntax = Syntax(root, has_callbacks=bool(language.opening) or not language.transparent)
     with stages.measure("query"):
         compiled = _compile_query(language)
@@ -209,6 +212,7 @@ def read_syntax(data: bytes, language: Language, *, timeout_s: float | None) -> 
     syntax.declarations = _nest_declarations(settled, syntax, language.separator)
     syntax.roots = [declaration for declaration in syntax.declarations if declaration.parent is None]
     _attach_details(syntax, nodes_by_capture, data)
+    _attach_erased_text(syntax, data, repaired, language)
     syntax.calls = _find_calls(syntax, nodes_by_capture)
     if root.has_error:
         syntax.note = _check_errors(syntax, _collect_spans(nodes_by_capture["_error"]), data)
@@ -467,6 +471,13 @@ def _attach_details(syntax: Syntax, nodes_by_capture: dict[str, list[Node]], dat
             syntax.docstring_span = syntax.docstring_span or (start, end)
         else:
             owner.docstring_span = owner.docstring_span or (start, end)
+
+
+def _attach_erased_text(syntax: Syntax, data: bytes, repaired: bytes, language: Language) -> None:
+    """Let each declaration begin at the macros before it that a repair erased."""
+    if language.repairs and repaired != data:
+        for declaration in syntax.declarations:
+            declaration.outer_start = find_erased_start(data, repaired, declaration.outer_start)
 
 
 def _find_calls(syntax: Syntax, nodes_by_capture: dict[str, list[Node]]) -> list[tuple[int, int]]:

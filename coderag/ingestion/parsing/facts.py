@@ -5,6 +5,8 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
 ``@call``, ``@new``, ``@read``, ``@decorator``
     A callee (without its arguments), an instantiated type, a name that is mentioned as a value, a decorator. Each is read as a
     chain, see `coderag.ingestion.parsing.chains`.
+``@call.tokens``, ``@read.tokens``
+    The last name of a callee, or of a name that is mentioned, among the tokens of a macro in Rust.
 ``@type``
     A type as written: each name in it is a reference.
 ``@base``, ``@base.inherits``, ``@base.implements``, ``@base.anonymous``
@@ -34,6 +36,8 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     The return type of the enclosing function; one of several return types, in order; a returned value.
 ``@parameter``
     The type of a parameter of the enclosing method.
+``@extension``
+    A method of an extension block, which extends the type ``@receiver``.
 ``@modifier``, ``@modifier.each``
     A word, or the chain of a decorator, that modifies the declaration around or below it; each name that it declares.
 ``@test``, ``@test.inside``
@@ -75,6 +79,7 @@ from coderag.ingestion.parsing.stage_clock import stages
 from coderag.ingestion.parsing.text_ranges import TextRange, TextRanges
 from coderag.schema.facts import (
     ANONYMOUS_MODIFIER,
+    EXTENSION_MODIFIER,
     MODULE_SCOPE,
     OBJECT_RELATION,
     TEST_MODIFIER,
@@ -210,7 +215,8 @@ class _FactReader:
             "import.submodule": imports.read_submodule,
             **{kind: partial(self._read_use, kind) for kind in ("call", "new", "read")},
             "decorator": self._read_decorator,
-            "call.tokens": self._read_tokens,
+            "call.tokens": partial(self._read_tokens, "call"),
+            "read.tokens": partial(self._read_tokens, "read"),
             **{
                 f"base{relation}": partial(self._read_base, relation)
                 for relation in ("", ".inherits", ".implements", ".anonymous")
@@ -223,6 +229,7 @@ class _FactReader:
             "type": self._read_type,
             "returns": partial(self._defer, self._read_returned_type),
             "returns.item": self._read_returned_item,
+            "extension": self._read_extension,
             "parameter": self._read_parameter,
             "return": partial(self._defer, self._read_returned_value),
             "modifier": self._read_modifier,
@@ -281,12 +288,19 @@ class _FactReader:
             for chain in filter(None, text.split("|")):
                 self._uses.append(("decorator", node.start_byte, chain.removesuffix("()"), offset))
 
-    def _read_tokens(self, captures: Captures) -> None:
-        """Read a call among the tokens of a macro call."""
-        for node in captures["call.tokens"]:
+    def _read_tokens(self, kind: ReferenceKind, captures: Captures) -> None:
+        """Read a name among the tokens of a macro, unless it only begins a path."""
+        for node in captures[f"{kind}.tokens"]:
+            following = node.next_sibling
+            if (
+                kind == "read"
+                and following is not None
+                and (following.type == "::" or self._source.read_node(following).startswith("("))
+            ):
+                continue
             text, offset = self._chains.parse_macro_tokens(node)
             if text:
-                self._uses.append(("call", node.start_byte, text, offset))
+                self._uses.append((kind, node.start_byte, text, offset))
 
     def _to_file_chain(self, kind: ReferenceKind, chain: str, scope: int) -> str:
         """Rewrite a chain that leaves a module inside the file as seen from the file's own module."""
@@ -374,6 +388,16 @@ class _FactReader:
         for node, scope in self._pair_with_scopes(captures["parameter"]):
             item, items = self._source.read_type(node), parameters[scope]
             parameters[scope] = f"{items}, {item}" if items else item
+
+    def _read_extension(self, captures: Captures) -> None:
+        """Read a method of an extension block as an extension method, whose receiver is not one of its own parameters."""
+        receiver = self._source.read_type(captures["receiver"][0])
+        for node in captures["extension"]:
+            words = {self._source.read_node(child) for child in node.children if child.type == "modifier"}
+            scope = self._scopes.find_scope_starting_at(node.start_byte)
+            if "static" not in words and scope != MODULE_SCOPE:
+                self._scopes.parameters[scope] = receiver
+                self._add_modifier(scope, EXTENSION_MODIFIER)
 
     def _read_returned_value(self, captures: Captures) -> None:
         returns = self._scopes.returns

@@ -49,6 +49,7 @@ class Language:
             blanked, so that the text between them is parsed as if it stood alone; ``name`` is read as one word.
         opening: Replacement of the group ``opening``, padded with spaces; no longer than its shortest match.
         closing: Replacement of the group ``closing``.
+        repairs: Names of the repairs of its texts before they are parsed, see `coderag.ingestion.parsing.repairs`.
         separator: Separator of the parts of a qualified name.
     """
 
@@ -73,6 +74,7 @@ class Language:
     transparent: str = ""
     opening: str = ""
     closing: str = ""
+    repairs: tuple[str, ...] = ()
 
     def read_query(self) -> str:
         """Read its query; empty if there is none."""

@@ -1,6 +1,5 @@
 """Syntax trees: parsing with tree-sitter within limits, and tree traversal."""
 
-import re
 import time
 from collections.abc import Iterator
 from functools import cache
@@ -15,7 +14,6 @@ from coderag.ingestion.parsing.stage_clock import stages
 
 _NEWLINE = 10
 _READ_BYTES = 1 << 12
-_MAX_WRAPPER_DEPTH = 3
 
 
 class SyntaxUnusableError(Exception):
@@ -88,24 +86,6 @@ def trim_end(data: bytes, start: int, end: int) -> int:
     while end > start and data[end - 1] in b" \t\r\n":
         end -= 1
     return end
-
-
-def unwrap_transparent(data: bytes, language: Language) -> bytes:
-    """Replace the language's transparent wrappers by text that the grammar can parse; the length stays the same."""
-    if not language.transparent:
-        return data
-    wrapper = re.compile(language.transparent.encode(), re.MULTILINE)
-    stand_ins = {"opening": language.opening.encode(), "closing": language.closing.encode()}
-    for _ in range(_MAX_WRAPPER_DEPTH):
-        unwrapped = bytearray(data)
-        for match in wrapper.finditer(data):
-            for group in wrapper.groupindex:
-                start, end = match.span(group)
-                unwrapped[start:end] = b"_" * (end - start) if group == "name" else stand_ins[group].ljust(end - start)
-        if unwrapped == data:
-            break
-        data = bytes(unwrapped)
-    return data
 
 
 def walk_children(node: Node, start: int, end: int, size: int) -> Iterator[tuple[int, Node]]:

@@ -47,6 +47,11 @@ def test_no_value_of_a_file_of_secrets_is_left(path: str, template: str) -> None
     assert readable.count("\r") == text.count("\r")
 
 
+def test_quotes_and_commas_stay_so_that_the_format_is_valid() -> None:
+    text = 'name = "abc"\nkeys = [\n  "abc",\n]\n'
+    assert remove_values("prod.tfvars", text) == text.replace("abc", REMOVED_VALUE)
+
+
 def test_logins_keep_their_machine() -> None:
     text = "machine api.example login bob password hunter2\nmachine b\n  password hunter2\n"
     assert remove_values(".netrc", text) == text.replace("hunter2", REMOVED_VALUE)
@@ -54,7 +59,7 @@ def test_logins_keep_their_machine() -> None:
 
 def test_names_comments_and_structure_stay() -> None:
     text = "# The key of the shop.\n\nSHOP_KEY=abc\n[section]\nexport OTHER='def'\n"
-    expected = f"# The key of the shop.\n\nSHOP_KEY={REMOVED_VALUE}\n[section]\nexport OTHER={REMOVED_VALUE}\n"
+    expected = f"# The key of the shop.\n\nSHOP_KEY={REMOVED_VALUE}\n[section]\nexport OTHER='{REMOVED_VALUE}'\n"
     assert remove_values(".env", text) == expected
 
 

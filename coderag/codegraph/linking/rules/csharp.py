@@ -13,7 +13,7 @@ from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.rules.proximity import select_nearest
 from coderag.codegraph.linking.rules.standard_names import read_names
 from coderag.codegraph.linking.type_expressions import parse_type
-from coderag.schema.facts import Definition, Import
+from coderag.schema.facts import EXTENSION_MODIFIER, Definition, Import
 
 _ELEMENT_METHODS: Final = read_names("csharp", "element_methods")
 _COLLECTION_METHODS: Final = read_names("csharp", "collection_methods")
@@ -116,7 +116,7 @@ class CSharpRules(LanguageRules):
         visible = [
             (other_file, index)
             for other_file, index in self._find_extension_methods(method)
-            if can_take_arguments(self.program.get_definition(other_file, index), int(argument_count) + 1)
+            if self._can_take_arguments(other_file, index, int(argument_count))
             and self._is_namespace_visible(file, other_file, index)
         ]
         applicable = [declaration for declaration in visible if self._can_extend(resolver, value, *declaration)]
@@ -142,6 +142,12 @@ class CSharpRules(LanguageRules):
         return Referent(
             "elements" if item_kind else "instance", owner.file, owner.index, "", "return", owner.confidence
         )
+
+    def _can_take_arguments(self, file: int, index: int, argument_count: int) -> bool:
+        """Return whether an extension method takes this number of arguments besides its receiver."""
+        definition = self.program.get_definition(file, index)
+        is_in_block = EXTENSION_MODIFIER in definition.modifiers.split()
+        return can_take_arguments(definition, argument_count + (not is_in_block))
 
     def can_override(self, definition: Definition) -> bool:
         """Return whether a method can override or implement another one."""

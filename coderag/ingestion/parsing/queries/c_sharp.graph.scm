@@ -31,6 +31,11 @@
 (local_function_statement parameters: (_) @arity)
 (constructor_declaration parameters: (_) @arity)
 (method_declaration parameters: (_ . (parameter (modifier) @_this type: (_) @parameter)) (#eq? @_this "this"))
+((class_declaration
+  name: (identifier) @_block
+  (parameter_list . (parameter type: (_) @receiver))
+  body: (_ (method_declaration) @extension)) (#eq? @_block "___"))
+((class_declaration name: (identifier) @_block) @block (#eq? @_block "___"))
 ((modifier) @modifier (#any-of? @modifier "static" "abstract" "override" "private" "partial" "new"))
 (_ name: (identifier) (type_parameter_list) @type_parameters)
 

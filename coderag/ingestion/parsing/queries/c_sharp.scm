@@ -1,6 +1,7 @@
 ; Declarations.
 (namespace_declaration name: (_) @name) @definition.namespace
-(class_declaration name: (identifier) @name) @definition.class
+; An extension block is a class with this name after its repair; its members belong to the class around it.
+((class_declaration name: (identifier) @name) @definition.class (#not-eq? @name "___"))
 (record_declaration name: (identifier) @name) @definition.class
 (struct_declaration name: (identifier) @name) @definition.struct
 (interface_declaration name: (identifier) @name) @definition.interface

@@ -3,6 +3,9 @@
 (call_expression function: (_) @call)
 (macro_invocation) @call
 (token_tree (identifier) @call.tokens . (token_tree . "("))
+(token_tree (identifier) @call.tokens . "::" . "<" . (_) . ">" . (token_tree . "("))
+(token_tree ["(" "[" "{" "," "&" "=" "=>"] . (identifier) @read.tokens . [")" "]" "}" "," ";"])
+((token_tree (identifier) @read.tokens) (#match? @read.tokens "^[A-Z]"))
 (struct_expression name: (_) @new)
 
 ; Implemented traits, and those that a trait asks for.

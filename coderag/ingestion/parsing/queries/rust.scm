@@ -79,7 +79,7 @@
 (extern_crate_declaration name: (identifier) @import.source) @import
 (mod_item name: (identifier) @import.source !body) @import
 
-; Calls. Of a macro's arguments only tokens are known: there a name before "(" is one.
+; Calls. Of a macro's arguments and of what it expands to only tokens are known: there a name before "(" is one.
 (call_expression function: [
   (identifier) @call
   (_ name: (identifier) @call)
@@ -95,6 +95,8 @@
 (macro_invocation (_ (identifier) @call . (_ . "(")))
 (macro_invocation (_ (_ (identifier) @call . (_ . "("))))
 (macro_invocation (_ (_ (_ (identifier) @call . (_ . "(")))))
+(macro_rule right: (_ (identifier) @call . (_ . "(")))
+(macro_rule right: (_ (_ (identifier) @call . (_ . "("))))
 
 ; Branches.
 [(if_expression) (while_expression) (for_expression) (loop_expression) (match_arm)] @branch

@@ -246,3 +246,31 @@ def test_calls_and_instantiations_are_not_also_references():
         ("instantiates", f"{CIRCLE_FILE}:Shapes.Circle"),
         ("calls", f"{CIRCLE_FILE}:Shapes.Circle.Unit"),
     }
+
+
+def test_methods_of_extension_blocks_are_called_on_their_receivers():
+    program = {
+        **LIBRARY,
+        "lib/More.cs": """namespace Shapes.More;
+        public static class Blocks
+        {
+            extension(Circle circle)
+            {
+                public double Half(int times) => circle.Area() / Divisor(circle);
+            }
+            extension(Other circle)
+            {
+                public double Name() => circle.Area();
+            }
+            static int Divisor(Circle circle) => 2;
+        }
+        class Other { public double Area() => 1; }
+        """,
+        "Main.cs": "using Shapes; using Shapes.More;\nclass Main { void Run(Circle c) { c.Half(3); c.Half(); c.Name(); } }\n",
+    }
+    assert collect_calls(program, "Main.cs") == {("Main.Run", "lib/More.cs:Blocks.Half")}
+    assert collect_calls(program, "lib/More.cs") == {
+        ("Blocks.Half", AREA),
+        ("Blocks.Half", "lib/More.cs:Blocks.Divisor"),
+        ("Blocks.Name", "lib/More.cs:Other.Area"),
+    }

@@ -362,3 +362,49 @@ def test_own_module_declaration_is_not_part_of_a_cycle():
     assert find_cycles(parent) == []
     both = parent | {"src/lib.rs": "mod shop;\nuse crate::shop::sell;\npub fn price() { sell(); }\n"}
     assert find_cycles(both) == [["src/lib.rs", "src/shop.rs"]]
+
+
+_MACROS = {
+    "Cargo.toml": '[package]\nname = "shop"\n',
+    "src/lib.rs": """pub mod cost;
+use cost::{price, Item, LIMIT};
+
+fn helper(n: u32) -> u32 { n }
+fn callback(n: u32) -> u32 { n }
+
+macro_rules! total {
+    ($e:expr) => { $crate::helper($e) + crate::cost::price($e) };
+}
+
+pub fn checkout() -> u32 {
+    let all = vec![price(1), helper(2)];
+    assert_eq!(cost::parse::<u32>(3), 1);
+    repeat!(callback, 3);
+    let items = vec![Item { n: 1 }; 3];
+    println!("{}", LIMIT);
+    total!(1)
+}
+
+lazy_static! {
+    static ref CACHE: u32 = helper(1);
+}
+""",
+    "src/cost.rs": """pub const LIMIT: u32 = 3;
+pub struct Item { pub n: u32 }
+pub fn price(n: u32) -> u32 { n }
+pub fn parse<T>(n: u32) -> u32 { n }
+""",
+}
+
+
+def test_calls_in_macros_and_their_arguments_are_linked() -> None:
+    calls = {(source.partition(":")[2], target.partition(":")[2]) for source, _, target in triples(_MACROS, "calls")}
+    assert calls == {
+        ("total", "helper"), ("total", "price"), ("checkout", "price"), ("checkout", "helper"), ("checkout", "parse"),
+        ("checkout", "total"), ("CACHE", "helper"),
+    }  # fmt: skip
+
+
+def test_names_in_the_arguments_of_macros_are_references() -> None:
+    used = {target for source, _, target in triples(_MACROS, "references") if source == "src/lib.rs:checkout"}
+    assert used == {"src/lib.rs:callback", "src/cost.rs:Item", "src/cost.rs:LIMIT"}
