@@ -75,6 +75,8 @@ class Analysis(TypedDict):
     Attributes:
         confidence: Confidence of the intent, 0 to 1.
         terms: Index terms to search for; ``expanded_terms`` were added by widening.
+        literals: Names and texts that it gives as they are written, see `coderag.question.literals`.
+        literal_query: Whether it consists of one of them.
         question: The question without the repository's own name.
         text: Text that is compared by meaning: the question, or the code that it refers to.
         similar_to: Id of the chunk it refers to, which is not a result; empty if none.
@@ -89,6 +91,8 @@ class Analysis(TypedDict):
     expanded_terms: list[str]
     about_tests: bool
     symbol_query: bool
+    literals: list[str]
+    literal_query: bool
     question: str
     text: str
     similar_to: str

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.config.sections import SearchSettings
+from coderag.retrieval.literals import CHANNEL as LITERAL_CHANNEL
+from coderag.retrieval.literals import get_literal_score
 from coderag.retrieval.ranking.merging import POOL_FACTOR, merge_results
 from coderag.retrieval.ranking.signals import RankingQuery, score_files
 from coderag.retrieval.report_ranking import report_scores
@@ -20,6 +22,8 @@ FloatArray = NDArray[np.float32]
 _MAX_COHERENCE_CHUNKS = 50
 _MIN_RESOLVED_CONFIDENCE = 0.5  # confidence required of the code graph
 _RESOLVED_BONUS = 30.0  # resolved answers precede similar ones, nearer ones precede better named ones
+_LITERAL_WEIGHT = 1.0  # of a literal that a question has among other words
+_LITERAL_BONUS = 30.0  # what has the text of a query that is nothing else precedes what is similar
 _EXACT_LOOKUP_SCORE = 1.0  # the declaration of exactly the requested name
 _EXACT_DECLARATION_BONUS = 0.5  # keeps it ahead of a file with a similar name
 # A context may show much of one file: the answer is often there.
@@ -98,7 +102,7 @@ def _score_candidates(
 ) -> tuple[list[Scored], dict[str, FloatArray]]:
     """Score the candidates, best first, and return the contribution of each signal per file."""
     rows = [corpus.rows_by_id[candidate["chunk_id"]] for candidate in candidates]
-    ranking_query = RankingQuery.build(corpus, query, analysis, _find_best_lexical_rows(candidates, rows))
+    ranking_query = RankingQuery.build(corpus, query, analysis, _find_best_lexical_rows(candidates, rows), candidates)
     fused = np.zeros(corpus.n_files, np.float32)
     np.maximum.at(fused, corpus.chunk_files[rows], [candidate["file_score"] for candidate in candidates])
     by_file, shares = score_files(corpus, ranking_query, fused, settings.disabled_signals, settings.weights)
@@ -108,7 +112,7 @@ def _score_candidates(
     own_scores = np.array([candidate["score"] * KIND_FACTORS.get(kinds[row], 1.0) for candidate, row in candidate_rows])
     own_scores += looked_up + shape.chunk_scores(corpus, settings, rows)
     if "definition" not in settings.disabled_signals:
-        own_scores += ranking_query.literal_scores[rows]
+        own_scores += np.array([get_literal_score(candidate) for candidate in candidates])
         if shape.wants_definition:
             own_scores += ranking_query.definition_scores[rows]
             own_scores += np.where(looked_up >= _EXACT_LOOKUP_SCORE, _EXACT_DECLARATION_BONUS, 0)
@@ -116,6 +120,8 @@ def _score_candidates(
     own_scores *= shape.chunk_share * shares["factor"][files]
     if not shape.wants_definition:  # the answer's locations are resolved
         own_scores += np.where(looked_up >= _MIN_RESOLVED_CONFIDENCE, _RESOLVED_BONUS * looked_up, 0)
+    literals = np.array([candidate["channels"].get(LITERAL_CHANNEL, 0.0) for candidate in candidates])
+    own_scores += (_LITERAL_BONUS if analysis["literal_query"] else _LITERAL_WEIGHT) * literals
     totals = own_scores + (1 - shape.chunk_share) * by_file[files]
     scored = [
         Scored(total, own_score, row, candidate)

@@ -141,7 +141,7 @@ def _print_hits(
         verdict = {"evidence": hits.evidence, "confidence": hits.confidence, "not_indexed": hits.not_indexed}
         output.write_json({"query": text, "root": rag.root, **verdict, "hits": hits})
     else:
-        print_hits(hits, rag.root, lines, output)
+        print_hits(hits, rag.root, lines, output, text)
     if not hits:
         output.note("nothing found" + (" with these filters" if filters else ""))
     elif hits.evidence != "found":
