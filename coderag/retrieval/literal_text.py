@@ -57,8 +57,7 @@ def _iter_spans(text: str, literal: str) -> Iterator[tuple[int, int]]:
     while position >= 0:
         end = position + len(literal)
         if not (
-            _is_continued(text[position - 1 : position], literal[0])
-            or _is_continued(text[end : end + 1], literal[-1])
+            _is_continued(text[position - 1 : position], literal[0]) or _is_continued(text[end : end + 1], literal[-1])
         ):
             yield position, end
         position = text.find(literal, end)
