@@ -45,9 +45,9 @@ class PathMatcher:
         for pattern in self._included_patterns:
             globs = _build_globs([pattern])
             if not any(map(globs.matches, paths)):
-                skipped = (record for record in read_records() if record.outcome != "indexed")
-                unindexed = [record for record in skipped if globs.matches(record.path)]
-                raise build_unmatched_path_error(pattern, paths, unindexed)
+                matching = [record for record in read_records() if globs.matches(record.path)]
+                if all(record.outcome != "indexed" for record in matching):  # an empty file has no chunks
+                    raise build_unmatched_path_error(pattern, paths, matching)
 
 
 @lru_cache(64)

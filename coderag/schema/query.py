@@ -185,13 +185,18 @@ class QueryInput(TypedDict):
 
 
 class QueryOutput(TypedDict):
-    """Output of a query. ``context`` and ``answer`` are dataclasses as plain dicts."""
+    """Output of a query. ``context`` and ``answer`` are dataclasses as plain dicts.
+
+    Attributes:
+        notes: What the filters match, and which files have more results.
+    """
 
     analysis: Analysis
     results: list[Candidate]
     related: list[RelatedChunk]
     evidence: Evidence
     judgement: Judgement
+    notes: list[str]
     context: dict[str, Any]
     answer: dict[str, Any]
     trace: Annotated[list[TraceEntry], operator.add]
@@ -217,6 +222,7 @@ class QueryUpdate(TypedDict, total=False):
     related: list[RelatedChunk]
     evidence: Evidence
     judgement: Judgement
+    notes: list[str]
     context: dict[str, Any]
     answer: dict[str, Any]
     trace: list[TraceEntry]

@@ -143,6 +143,7 @@ def _print_hits(
     )
     if output.as_json:
         verdict = {"evidence": hits.evidence, "confidence": hits.confidence, "not_indexed": hits.not_indexed}
+        verdict["notes"] = hits.notes
         output.write_json({"query": text, "root": rag.root, **verdict, "hits": hits})
     else:
         print_hits(hits, rag.root, lines, output, text)
@@ -151,6 +152,8 @@ def _print_hits(
     elif hits.evidence != "found":
         output.note(format_evidence(hits))
     note_unindexed(hits, output)
+    for note in hits.notes:
+        output.note(note)
 
 
 def _print_explanation(

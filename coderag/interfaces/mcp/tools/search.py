@@ -62,6 +62,7 @@ def _search_one(handle: RepositoryHandle, arguments: SearchArguments) -> McpRepl
         ],
         notes=[
             *suggest_next_steps(hits.evidence, hits.not_indexed, cleaner),
+            *(f"{cleaner.clean_line(note)}." for note in hits.notes),
             *_suggest_more(arguments, hits.evidence, len(page)),
         ],
     )
