@@ -34,7 +34,7 @@ _MAX_DECLARATIONS = 50
 _MAX_FILES = 5
 _MAX_READ_CHUNKS, _MAX_QUESTION_CHUNKS = 4_000, 300
 _MAX_PLAIN_WORD_CHUNKS, _MAX_SINGLE_WORD_CHUNKS = 5, 60  # a more common word is prose
-_MAX_PLAIN_DECLARATIONS = 10
+_MAX_PLAIN_DECLARATIONS = 5
 _MAX_LINES = 12  # of a declaration that is shown in full around a line
 _BATCH_CHUNKS, _MAX_MATCHES = 2_000, 300
 
@@ -57,6 +57,7 @@ class LiteralMatch:
         row: Row of its chunk.
         symbol: Qualified name of the declaration around it; empty for that of the chunk.
         quality: 0 to 1: 1 for the declaration of the name as typed.
+        kind: Kind of the declaration of the name; empty for an occurrence.
         is_mention: Whether it mentions an identifier of a question.
     """
 
@@ -65,6 +66,7 @@ class LiteralMatch:
     end_line: int
     symbol: str
     quality: float
+    kind: str = ""
     is_mention: bool = False
 
 
@@ -145,7 +147,7 @@ class _LiteralSearch:
             return self._find_plain_word(literal) or files
         declared = self._find_declarations(literal)
         exact = [match for match in declared if match.quality >= _MIN_EXACT_QUALITY]
-        if exact and any(match.symbol and not self._is_value(match) for match in exact):
+        if any(match.kind not in _PROSE_KINDS for match in exact):
             return [*files, *exact]
         occurrences = [*files, *exact, *self._find_as_typed(literal, _MAX_READ_CHUNKS)]
         return occurrences or [*declared, *self._find_elsewise(literal, _MAX_READ_CHUNKS)]
@@ -173,11 +175,12 @@ class _LiteralSearch:
 
     def _find_plain_word(self, word: str) -> list[LiteralMatch]:
         """Find a word that may be prose: few functions or types of that name, or few chunks that have the word at all."""
-        matches = [match for match in self._find_declarations(word) if self._get_kind(match) not in _PROSE_KINDS]
-        exact = [match for match in matches if match.quality >= _MIN_EXACT_QUALITY]
-        if matches:
-            chosen = exact or matches
-            return chosen if len(chosen) <= _MAX_PLAIN_DECLARATIONS else []
+        declared = [match for match in self._find_declarations(word) if match.kind not in _PROSE_KINDS]
+        exact = [match for match in declared if match.quality >= _MIN_EXACT_QUALITY] or declared
+        if len(exact) > 1:  # helpers of tests are often called by a word of what they help to test
+            exact = [match for match in exact if self._corpus.get_value("role", match.row) != "test"]
+        if declared:
+            return exact if len(exact) <= _MAX_PLAIN_DECLARATIONS else []
         rows = self._corpus.find_chunks_with_term(stem(word))
         return self._find_as_typed(word, _MAX_READ_CHUNKS) if len(rows) <= _MAX_PLAIN_WORD_CHUNKS else []
 
@@ -193,12 +196,12 @@ class _LiteralSearch:
 
     def _build_declaration(self, symbol: SymbolMatch) -> LiteralMatch:
         corpus, row = self._corpus, symbol.row
-        start = max(symbol.start_line, int(corpus.start_lines[row]))
-        end = max(min(symbol.end_line, int(corpus.end_lines[row])), start)
+        start, end = int(corpus.start_lines[row]), int(corpus.end_lines[row])
+        if start <= symbol.start_line and symbol.end_line <= end:  # else the declaration spans several chunks
+            start, end = symbol.start_line, symbol.end_line
         is_exact = symbol.quality >= _MIN_EXACT_QUALITY
-        return LiteralMatch(
-            row, start, end, symbol.qualified_name, symbol.quality * (1.0 if is_exact else _RESPELT_FACTOR / 0.7)
-        )
+        quality = symbol.quality * (1.0 if is_exact else _RESPELT_FACTOR / 0.7)
+        return LiteralMatch(row, start, end, symbol.qualified_name, quality, symbol.kind)
 
     def _find_as_typed(self, literal: str, limit: int) -> list[LiteralMatch]:
         """Find the occurrences of a literal as typed, else without the signs around it."""
@@ -325,18 +328,17 @@ class _LiteralSearch:
                 yield LiteralMatch(row, int(corpus.start_lines[row]), int(corpus.end_lines[row]), "", 1.0)
 
     def _iter_file_numbers(self, literal: str) -> Iterator[int]:
+        """Yield the files with a path, a name, or a name with hyphens apart from its extension."""
         path = literal.removeprefix("./")
-        if "." in path or "/" in path or path[:1].isupper():
-            suffix = f"/{path}"
-            for file, known_path in enumerate(self._corpus.paths):
-                if known_path.endswith(path) and f"/{known_path}".endswith(suffix):
+        may_be_stem = "-" in path and "." not in path
+        if not (may_be_stem or "." in path or "/" in path or path[:1].isupper()):
+            return
+        suffix = f"/{path}"
+        for file, known_path in enumerate(self._corpus.paths):
+            if path in known_path:
+                name = f"/{known_path}"
+                if name.endswith(suffix) or (may_be_stem and name.rpartition(".")[0].endswith(suffix)):
                     yield file
-
-    def _is_value(self, match: LiteralMatch) -> bool:
-        return self._get_kind(match) in _PROSE_KINDS
-
-    def _get_kind(self, match: LiteralMatch) -> str:
-        return self._corpus.symbols.find_kind(match.row, match.symbol)
 
     def _is_allowed(self, row: int) -> bool:
         return self._allowed is None or bool(self._allowed[row])

@@ -28,6 +28,12 @@ FILES = {
     ),
     "src/tokens.py": 'ENCODINGS = {"w200k_plain": 3, "w100k_plain": 2}\n',
     "src/Parser.hs": "module Parser where\n\nrun p q = p >>= \\x -> q x\n",
+    "src/anchorage.py": (
+        'def drop_anchor(ship):\n    """Drop the anchor of a ship, so that the anchor holds it."""\n'
+        "    ship.anchor.drop()\n    return ship.anchor\n"
+    ),
+    "tests/test_first.py": "def anchor():\n    return 1\n",
+    "tests/test_second.py": "def anchor():\n    return 2\n",
     "docs/guide.md": "# Guide\n\nThe gate waits for idle days of grace before the delay of a cluster that rejoins.\n",
 }
 
@@ -118,6 +124,10 @@ def test_an_answer_states_the_line_of_a_literal(rag, question):
 def test_a_name_that_stands_nowhere_is_not_found(rag, query):
     assert rag.search(query).evidence in ("not_found", "weak")
     assert rag.search(query).evidence != "found"
+
+
+def test_a_word_that_several_tests_use_as_a_name_is_no_exact_name(rag):
+    assert str(rag.search("anchor")[0].path) == "src/anchorage.py"
 
 
 def test_signs_alone_give_their_occurrences_only(rag):
