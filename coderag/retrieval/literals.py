@@ -182,7 +182,13 @@ class _LiteralSearch:
         if declared:
             return exact if len(exact) <= _MAX_PLAIN_DECLARATIONS else []
         rows = self._corpus.find_chunks_with_term(stem(word))
-        return self._find_as_typed(word, _MAX_READ_CHUNKS) if len(rows) <= _MAX_PLAIN_WORD_CHUNKS else []
+        if len(rows) > _MAX_PLAIN_WORD_CHUNKS:
+            return []
+        best: dict[int, LiteralMatch] = {}
+        for match in self._find_as_typed(word, _MAX_READ_CHUNKS):
+            if match.row not in best or best[match.row].quality < match.quality:
+                best[match.row] = match
+        return list(best.values())
 
     def _find_declarations(self, literal: str) -> list[LiteralMatch]:
         """Find the declarations of a name, in any convention."""
