@@ -62,7 +62,11 @@ def describe_error(error: Exception) -> ErrorReport | None:
         context = getattr(error, "ctx", None)
         hint = f"See '{context.command_path} --help'." if context is not None else ""
         typed = getattr(error, "option_name", "")
-        if typed and any(parameter.name == "query" for parameter in getattr(context.command, "params", ())):
+        if (
+            typed
+            and context is not None
+            and any(parameter.name == "query" for parameter in getattr(context.command, "params", ()))
+        ):
             hint += f" To search for it as text: {context.command_path} -- {shlex.quote(typed)}"
         return ErrorReport("UsageError", str(format_message()), hint, USAGE_ERROR)
     return ErrorReport(
