@@ -237,7 +237,8 @@ class CodeRAG:
         """
         query_input = self._make_input(query, "search", top_k=top_k, filters=filters)
         context, output = self._runs.run(self._open(), query_input)
-        return SearchHits(build_hits(context.corpus, output["results"]), **verdict_fields(output))
+        hits = build_hits(context.corpus, output["results"])
+        return SearchHits(hits, **verdict_fields(output), notes=output["notes"])
 
     def with_search(self, search: SearchSettings) -> "CodeRAG":
         """Return a copy that searches with other settings and shares the open index. Raises as `search`."""

@@ -44,7 +44,7 @@ def resolve_filters(filters: Filters, root: Path, store: IndexStore) -> FilterVa
 
         paths = [record.path for record in load_manifest(store.open()).records]
         changed = find_changed_since(root, filters.changed_since, paths)
-    return to_filter_values(filters, changed)
+    return to_filter_values(filters, changed, root)
 
 
 def check_range(name: str, value: int, minimum: int, maximum: int) -> int:

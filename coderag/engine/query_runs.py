@@ -10,7 +10,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from coderag.engine.telemetry import NullTracer, QueryTracer
-from coderag.errors import CodeRAGError, StoreError
+from coderag.errors import CodeRAGError, InvalidQueryError, StoreError
 from coderag.retrieval.hits import build_hits
 from coderag.retrieval.query_context import QueryContext
 from coderag.retrieval.source_paths import source_paths
@@ -85,6 +85,8 @@ class QueryRunner:
                 self.freshness.raise_damage(context)
             except _StaleRun as stale:
                 context = stale.context
+            except InvalidQueryError as error:
+                context = self._include_new_files(context, query_input, error, run_number)
             except StoreError as error:
                 context = self._reopen_context(context, error, run_number)
             except CodeRAGError:
@@ -145,6 +147,8 @@ class QueryRunner:
                 await asyncio.to_thread(self.freshness.raise_damage, context)
             except _StaleRun as stale:
                 context = stale.context
+            except InvalidQueryError as error:
+                context = await asyncio.to_thread(self._include_new_files, context, query_input, error, run_number)
             except StoreError as error:
                 context = await asyncio.to_thread(self._reopen_context, context, error, run_number)
             else:
@@ -198,6 +202,16 @@ class QueryRunner:
             _logger.warning("Files change faster than queries run; the answer may be stale")
             return
         raise _StaleRun(fresh_context)
+
+    def _include_new_files(
+        self, context: QueryContext, query_input: QueryInput, error: InvalidQueryError, run_number: int
+    ) -> QueryContext:
+        """Return a context with files that are new on disk, which a filter that matched nothing may mean; else raise."""
+        has_filters = run_number == 0 and "filters" in query_input
+        fresh_context = self.freshness.refresh_context(context, (), sweep=True) if has_filters else None
+        if fresh_context is None:
+            raise error
+        return fresh_context
 
     def _reopen_context(self, context: QueryContext, error: StoreError, run_number: int) -> QueryContext:
         """Return a context of the current generation, if that of the failed run was deleted; else raise."""

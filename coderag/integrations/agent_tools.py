@@ -119,6 +119,7 @@ def _search(rag: CodeRAG, arguments: SearchCodeArguments) -> ToolReply:
         lines.append(f"{number}. {hit.location} {hit.kind} `{hit.qualified_name}`")
         lines += [f"   {' '.join(line.split())}" for line in (hit.signature, hit.summary) if line]
     lines += [f"not indexed: {path}" for path in hits.not_indexed]
+    lines += [f"note: {note}" for note in hits.notes]
     records = [to_hit_record(hit) for hit in hits]
     return ToolReply("\n".join(lines), {"evidence": hits.evidence, "confidence": hits.confidence, "hits": records})
 

@@ -8,6 +8,7 @@ from coderag.retrieval.query_context import QueryRuntime
 from coderag.retrieval.ranking.channel_ranks import add_channel_ranks
 from coderag.retrieval.ranking.ranker import narrow_to_kinds, rank_candidates
 from coderag.retrieval.ranking.reranking import rerank_results
+from coderag.retrieval.search_notes import describe_scope, describe_withheld
 from coderag.retrieval.verdict.judgement import judge
 from coderag.schema.query import Candidate, QueryState, QueryUpdate
 
@@ -23,7 +24,7 @@ def rerank(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
         candidate_count = max(top_k, reranker.candidates) if reranker else top_k
         ranking = rank_candidates(corpus, analysis["question"], analysis, state["candidates"], context.settings)
         kinds = (state.get("filters") or NO_FILTERS)["kinds"]
-        results = narrow_to_kinds(corpus, ranking.select_results(candidate_count), kinds)
+        results = narrow_to_kinds(corpus, ranking.select_results(candidate_count, top_k), kinds)
         vector = context.embedder.embed_query(analysis["text"], analysis["terms"])
         judgement = judge(corpus, analysis, results, vector)
         is_last = judgement["verdict"] == "found" or state["widened"]  # else a wider search follows
@@ -38,6 +39,8 @@ def rerank(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
             if reranker:
                 context_candidates = _prepend(results, context_candidates)
         results = results[:top_k]
+        notes = describe_scope(corpus, state.get("filters") or NO_FILTERS)
+        notes += describe_withheld(ranking.count_withheld(results) if len(results) <= context.settings.top_k else {})
         if state.get("explain"):
             results = add_channel_ranks(context, state, results)
         step.add_detail(
@@ -52,6 +55,7 @@ def rerank(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
         "to_read": context_candidates,
         "evidence": judgement["verdict"],
         "judgement": judgement,
+        "notes": notes,
         "trace": step.trace_entries,
     }
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from coderag.question.entities import find_entities, names_in
 from coderag.question.hints import find_languages, find_roles
 from coderag.question.intent_patterns import ABOUT_ONE_NAME, ABOUT_TESTS, INTENT_PATTERNS, SYMBOL_QUERY
+from coderag.question.literals import find_literals, parse_literal_query
 from coderag.question.question_text import check_question
 from coderag.question.report_query import make_report_query
 from coderag.question.reports import is_report, take_apart
@@ -33,6 +34,8 @@ def analyze(query: str, project: str = "") -> Analysis:
         return _report(query, project)
     entities = find_entities(query)
     symbol_query = bool(SYMBOL_QUERY.match(query.strip()))
+    is_place = any(entity["kind"] in ("location", "snippet") for entity in entities)
+    literal = "" if is_place else parse_literal_query(query)
     intent, confidence, name, other = _intent(query.strip(), entities, symbol_query=symbol_query)
     question = query if symbol_query else _without_project(query, project)
     if intent == "documentation":
@@ -50,6 +53,8 @@ def analyze(query: str, project: str = "") -> Analysis:
         expanded_terms=[],
         about_tests=intent == "find_tests" or bool(ABOUT_TESTS.search(query)),
         symbol_query=symbol_query,
+        literals=[literal] if literal else [] if is_place else find_literals(question),
+        literal_query=bool(literal),
         question=question,
         text=question,
         similar_to="",
@@ -85,6 +90,8 @@ def _report(text: str, project: str) -> Analysis:
         expanded_terms=[],
         about_tests=False,
         symbol_query=False,
+        literals=[],
+        literal_query=False,
         question=title or told,
         text=told or text,
         similar_to="",

@@ -22,8 +22,8 @@ TRANSLATION_FACTOR = 0.3
 
 _LANGUAGES = {
     "python": "python", "typescript": "typescript", "javascript": "javascript", "golang": "go", "rust": "rust",
-    "java": "java", "kotlin": "kotlin", "scala": "scala", "c#": "csharp", "csharp": "csharp", "c++": "cpp", "cpp": "cpp",
-    "php": "php", "elixir": "elixir", "haskell": "haskell", "lua": "lua", "bash": "bash", "sql": "sql",
+    "java": "java", "kotlin": "kotlin", "scala": "scala", "c#": "c_sharp", "csharp": "c_sharp", "c++": "cpp", "cpp": "cpp",
+    "php": "php", "elixir": "elixir", "haskell": "haskell", "lua": "lua", "bash": "shell", "sql": "sql",
     "terraform": "terraform", "go": "go", "ruby": "ruby", "swift": "swift", "zig": "zig", "c": "c",
 }  # fmt: skip
 _NAMED = "|".join(re.escape(name) for name in sorted(_LANGUAGES, key=len, reverse=True))

@@ -1,6 +1,9 @@
 """What a question must be to be searched for. Light to load: it is checked before an index is opened."""
 
+import shlex
+
 from coderag.errors import InvalidQueryError
+from coderag.question.literals import parse_literal_query
 from coderag.text.tokenizer import tokenize_query
 
 MAX_QUERY_BYTES = 64_000
@@ -22,9 +25,11 @@ def check_length(query: str) -> None:
 
 
 def check_question(query: str) -> None:
-    """Raise `InvalidQueryError` if a question is empty or too long, or has no words to search for."""
+    """Raise `InvalidQueryError` if a question is empty or too long, or has neither words nor an operator to search for."""
     check_length(query)
-    if not tokenize_query(query):
+    if not tokenize_query(query) and not parse_literal_query(query):
+        text = query.strip()[:40]
         raise InvalidQueryError(
-            f"the question {query.strip()[:40]!r} has no words to search for", hint="Name something in the code."
+            f"the question {text!r} has no words to search for",
+            hint=f"Name something in the code, or list every occurrence: coderag search --exact -- {shlex.quote(text)}",
         )

@@ -10,7 +10,7 @@ from coderag.config.sections import SearchSettings
 from coderag.retrieval.channels import Channel, find_symbols, score_channels, score_symbols
 from coderag.retrieval.filters import build_chunk_mask
 from coderag.retrieval.fusion import FusedScores, fuse_ranks, fuse_scores
-from coderag.retrieval.literal_names import literal_name_scores
+from coderag.retrieval.literals import score_literals
 from coderag.retrieval.report_retrieval import fuse_report, report_channels
 from coderag.retrieval.shapes import shape_of
 from coderag.schema.query import Analysis, Candidate, FilterValues
@@ -28,7 +28,7 @@ _MAX_REPORT_CHUNKS = 100  # a report needs more candidates, as factors of roles 
 _MAX_DEFINITIONS = 50  # a common name (``run``) may be declared hundreds of times
 
 
-def retrieve_candidates(
+def retrieve_candidates(  # noqa: PLR0913  # one parameter per input of the step
     corpus: Corpus,
     query: str,
     analysis: Analysis,
@@ -36,6 +36,8 @@ def retrieve_candidates(
     filters: FilterValues,
     settings: SearchSettings,
     top_k: int = _MIN_RESULTS,
+    *,
+    literals: Sequence[Candidate] = (),
 ) -> list[Candidate]:
     """Retrieve the candidates of a question, best fused chunk first.
 
@@ -47,6 +49,7 @@ def retrieve_candidates(
         filters: Filters of results.
         settings: Fusion and disabled channels.
         top_k: Wanted number of results; there are several times as many candidates.
+        literals: Candidates of the channel of literals; files with one are likelier to have more to show.
     """
     if corpus.n_chunks == 0:
         return []
@@ -55,7 +58,7 @@ def retrieve_candidates(
     if analysis["report"]:
         return _retrieve_report(corpus, channels, allowed)
     fused = fuse_ranks(corpus, channels, settings.rrf_k) if settings.fusion == "rrf" else fuse_scores(corpus, channels)
-    rows = _select_rows(corpus, fused, query, analysis, settings, top_k)
+    rows = _select_rows(corpus, fused, query, analysis, settings, top_k, score_literals(corpus, literals))
     if allowed is not None:
         rows = [row for row in rows if allowed[row]]
     return build_candidates(corpus, rows, fused, channels)
@@ -125,13 +128,18 @@ def _mask_channel(corpus: Corpus, channel: Channel, allowed: NDArray[np.bool_] |
 
 
 def _select_rows(
-    corpus: Corpus, fused: FusedScores, query: str, analysis: Analysis, settings: SearchSettings, top_k: int
+    corpus: Corpus,
+    fused: FusedScores,
+    query: str,
+    analysis: Analysis,
+    settings: SearchSettings,
+    top_k: int,
+    literal_scores: FloatArray,
 ) -> list[int]:
     """Select rows: the best chunks, chunks of the best and best-named files, and definitions."""
     result_count = max(top_k, _MIN_RESULTS)
     symbols = find_symbols(corpus, analysis)[:_MAX_DEFINITIONS]
     signals = shape_of(analysis["intent"]).chunk_scores(corpus, settings, slice(None))
-    literal_scores = literal_name_scores(corpus, analysis)
     chunk_scores = fused.chunks + score_symbols(corpus, symbols) + literal_scores + signals
     rows = dict.fromkeys(match.row for match in symbols)
     rows.update(dict.fromkeys(select_top(np.where(literal_scores > 0, chunk_scores, 0), _MAX_DEFINITIONS)))
@@ -158,18 +166,27 @@ def select_top(values: FloatArray, limit: int) -> list[int]:
     return [int(position) for position in positions[np.argsort(-values[positions], kind="stable")]]
 
 
-def merge_candidates(looked_up: Sequence[Candidate], retrieved: Sequence[Candidate]) -> list[Candidate]:
-    """Merge candidates; one of the look-up takes over the channels of its retrieved duplicate."""
+def merge_candidates(located: Sequence[Candidate], retrieved: Sequence[Candidate]) -> list[Candidate]:
+    """Merge candidates; those of the look-up and of literals take over the channels of their retrieved duplicate.
+
+    Args:
+        located: Declarations and lines, several of a chunk perhaps; those of both channels become one.
+        retrieved: Chunks.
+    """
     by_chunk = {candidate["chunk_id"]: candidate for candidate in retrieved}
-    merged = []
-    for candidate in looked_up:
-        duplicate = by_chunk.get(candidate["chunk_id"])
-        if duplicate is None:
-            merged.append(candidate)
-        else:
-            channels = {**duplicate["channels"], "lookup": candidate["channels"]["lookup"]}
-            merged.append(
-                {**candidate, "score": duplicate["score"], "file_score": duplicate["file_score"], "channels": channels}
-            )
-    lookup_ids = {candidate["chunk_id"] for candidate in looked_up}
-    return merged + [candidate for candidate in retrieved if candidate["chunk_id"] not in lookup_ids]
+    by_place: dict[tuple[str, int, str], Candidate] = {}
+    for candidate in located:
+        place = candidate["chunk_id"], candidate["start_line"], candidate["symbol"]
+        duplicate = by_place.get(place) or by_chunk.get(candidate["chunk_id"])
+        by_place[place] = (
+            {
+                **(by_place.get(place) or candidate),
+                "score": duplicate["score"],
+                "file_score": duplicate["file_score"],
+                "channels": {**duplicate["channels"], **candidate["channels"]},
+            }
+            if duplicate
+            else candidate
+        )
+    located_ids = {candidate["chunk_id"] for candidate in located}
+    return [*by_place.values(), *(candidate for candidate in retrieved if candidate["chunk_id"] not in located_ids)]

@@ -75,6 +75,8 @@ class Analysis(TypedDict):
     Attributes:
         confidence: Confidence of the intent, 0 to 1.
         terms: Index terms to search for; ``expanded_terms`` were added by widening.
+        literals: Names and texts that it gives as they are written, see `coderag.question.literals`.
+        literal_query: Whether it consists of one of them.
         question: The question without the repository's own name.
         text: Text that is compared by meaning: the question, or the code that it refers to.
         similar_to: Id of the chunk it refers to, which is not a result; empty if none.
@@ -89,6 +91,8 @@ class Analysis(TypedDict):
     expanded_terms: list[str]
     about_tests: bool
     symbol_query: bool
+    literals: list[str]
+    literal_query: bool
     question: str
     text: str
     similar_to: str
@@ -181,13 +185,18 @@ class QueryInput(TypedDict):
 
 
 class QueryOutput(TypedDict):
-    """Output of a query. ``context`` and ``answer`` are dataclasses as plain dicts."""
+    """Output of a query. ``context`` and ``answer`` are dataclasses as plain dicts.
+
+    Attributes:
+        notes: What the filters match, and which files have more results.
+    """
 
     analysis: Analysis
     results: list[Candidate]
     related: list[RelatedChunk]
     evidence: Evidence
     judgement: Judgement
+    notes: list[str]
     context: dict[str, Any]
     answer: dict[str, Any]
     trace: Annotated[list[TraceEntry], operator.add]
@@ -213,6 +222,7 @@ class QueryUpdate(TypedDict, total=False):
     related: list[RelatedChunk]
     evidence: Evidence
     judgement: Judgement
+    notes: list[str]
     context: dict[str, Any]
     answer: dict[str, Any]
     trace: list[TraceEntry]

@@ -73,6 +73,7 @@ class SearchHits(list[SearchHit]):
         evidence: The verdict.
         confidence: Probability that the repository answers the question, for a prior of one half.
         not_indexed: Possibly relevant files that are not in the index, as ``path: reason``.
+        notes: What the filters match, and which files have more results.
     """
 
     def __init__(
@@ -82,8 +83,10 @@ class SearchHits(list[SearchHit]):
         evidence: Evidence = "found",
         confidence: float = 1.0,
         not_indexed: Sequence[str] = (),
+        notes: Sequence[str] = (),
     ) -> None:
         super().__init__(hits)
         self.evidence = evidence
         self.confidence = confidence
         self.not_indexed = not_indexed
+        self.notes = notes

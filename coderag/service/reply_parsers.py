@@ -43,7 +43,11 @@ def parse_hits(record: Record) -> SearchHits:
     """Parse the results of a search with the verdict."""
     hits = map(parse_hit, record["hits"])
     return SearchHits(
-        hits, evidence=record["evidence"], confidence=record["confidence"], not_indexed=record["not_indexed"]
+        hits,
+        evidence=record["evidence"],
+        confidence=record["confidence"],
+        not_indexed=record["not_indexed"],
+        notes=record.get("notes", []),
     )
 
 

@@ -22,7 +22,7 @@ from coderag.stores.protocols import IndexSnapshot
 from coderag.stores.spelling_index import SpellingIndex
 from coderag.stores.symbol_table import SymbolTable, split_qualified
 from coderag.stores.translations import find_translations
-from coderag.text.tokenizer import expand_token, tokenize_path, tokenize_text
+from coderag.text.tokenizer import expand_token, split_raw_tokens, tokenize_path, tokenize_text
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -170,16 +170,19 @@ class Corpus:
 
         A name of plain words matches nothing: such words may be prose.
         """
-        is_compound = any(len(expand_token(part)) > 1 for part in split_qualified(name))
+        is_compound = any(len(expand_token(part)) > 1 for part in split_raw_tokens(name))
         return self.find_chunks_with_name_parts(name) if is_compound else _NO_ROWS
 
     def find_chunks_with_name_parts(self, name: str) -> IntArray:
-        """Return the rows of the chunks that contain all parts of a name, anywhere; ``a.b`` has two."""
-        terms = [expand_token(part) for part in split_qualified(name)]
-        required_terms = dict.fromkeys(
-            part_terms[0] for part_terms in terms if part_terms
-        )  # the first term of a compound stands for all of it
-        return reduce(np.intersect1d, map(self.find_chunks_with_term, required_terms)) if required_terms else _NO_ROWS
+        """Return the rows of the chunks that contain all parts of a name, anywhere; ``a.b`` and ``a-b`` have two."""
+        terms = [expand_token(part) for part in split_raw_tokens(name)]
+        # The first term of a compound stands for all of it.
+        return self.find_chunks_with_terms([part_terms[0] for part_terms in terms if part_terms])
+
+    def find_chunks_with_terms(self, terms: Sequence[str]) -> IntArray:
+        """Return the rows of the chunks that contain all of some terms; none without terms."""
+        postings = sorted(map(self.find_chunks_with_term, dict.fromkeys(terms)), key=len)
+        return reduce(partial(np.intersect1d, assume_unique=True), postings) if postings else _NO_ROWS
 
     def idf(self, term: str) -> float:
         """Return the inverse document frequency of a term."""

@@ -31,8 +31,8 @@ Value = TypeVar("Value")
 
 
 def fold_name(name: str) -> str:
-    """Fold case and underscores of a name: ``max_size`` = ``maxSize`` = ``MAX_SIZE``."""
-    return name.replace("_", "").casefold()
+    """Fold case, underscores and hyphens of a name: ``max_size`` = ``maxSize`` = ``MAX_SIZE`` = ``max-size``."""
+    return name.replace("_", "").replace("-", "").casefold()
 
 
 def split_qualified(name: str) -> list[str]:

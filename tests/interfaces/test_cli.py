@@ -51,7 +51,7 @@ def test_the_code_shown_starts_where_the_name_stands(coderag, monkeypatch) -> No
 
 def test_search_json_keys(coderag) -> None:
     result = json_of(coderag("search", "login", "--json"))
-    assert list(result) == ["query", "root", "evidence", "confidence", "not_indexed", "hits"]
+    assert list(result) == ["query", "root", "evidence", "confidence", "not_indexed", "notes", "hits"]
     assert [list(hit) for hit in result["hits"]] == [HIT_KEYS, HIT_KEYS]
     assert result["hits"][0]["path"] == "src/auth/session.py"
     assert result["hits"][0]["signals"] == {"definition": 0.5}

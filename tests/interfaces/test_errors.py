@@ -1,6 +1,7 @@
 """The table of errors, and how a failed command ends."""
 
 import json
+import shlex
 
 import pytest
 
@@ -143,7 +144,15 @@ def test_wrong_usage_is_one_line_and_exit_code_2(coderag, arguments, message) ->
     first, second = result.stderr.splitlines()
     assert first.startswith(f"error: {message}")
     assert second.startswith("hint: See 'coderag")
-    assert second.endswith("--help'.")
+    assert "--help'." in second
+
+
+@pytest.mark.parametrize("command", ["search", "ask", "context"])
+@pytest.mark.parametrize("typed", ["->", "--fabric.rejoin-limit", "--dry-mode"])
+def test_a_query_that_looks_like_an_option_is_told_how_to_be_typed(coderag, command, typed) -> None:
+    result = coderag(command, typed)
+    assert result.exit_code == 2
+    assert f"coderag {command} -- {shlex.quote(typed)}" in result.stderr
 
 
 def test_with_json_wrong_usage_is_json_too(coderag) -> None:

@@ -208,11 +208,13 @@ def test_a_streamed_answer_ends_with_the_whole_of_it(rest, rag):
 
 
 def test_the_verdict_of_no_results_is_kept(rest, rag):
-    reply = rest.result("/search", query="kubernetes ingress annotations", filters={"paths": ["nowhere/**"]})
+    reply = rest.result(
+        "/search", query="kubernetes ingress annotations", filters={"kinds": ["class"], "complexity": 99}
+    )
     assert reply_parsers.parse_hits(reply) == SearchHits()
     assert (
         reply["evidence"]
-        == rag.search("kubernetes ingress annotations", filters=Filters(paths=("nowhere/**",))).evidence
+        == rag.search("kubernetes ingress annotations", filters=Filters(kinds=("class",), complexity=99)).evidence
     )
 
 

@@ -22,7 +22,9 @@ MAPPED = ("graphs", "prompts", "evals")
 SOURCES = {"coderag": "coderag"} | {name: f"coderag/{name}" for name in MAPPED if (ROOT / name).is_dir()}
 """Folder of the checkout and where the wheel puts it."""
 
-NOT_SHIPPED = tuple(ROOT / "evals" / name for name in ("efficiency", "figures", "graph", "service", "structural"))
+NOT_SHIPPED = tuple(
+    ROOT / "evals" / name for name in ("efficiency", "figures", "graph", "reports", "service", "structural")
+)
 """Evaluations and figures of the project itself, which run from a checkout only."""
 
 NOT_DATA = {".pyc", ".pyo", ".orig", ".rej"}

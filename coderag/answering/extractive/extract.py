@@ -1,9 +1,7 @@
 """An answer without a language model, from the evidence and the index: each statement with the lines that it rests on."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
 from coderag.answering.draft import Draft
 from coderag.answering.extractive.comparison import write_comparison
@@ -15,17 +13,19 @@ from coderag.answering.extractive.messages import find_messages, write_messages
 from coderag.answering.extractive.not_found import unknown, unknown_names, write_not_found
 from coderag.answering.extractive.occurrences import occurrences, write_occurrences, write_said_of
 from coderag.answering.extractive.overview import write_overview
+from coderag.answering.extractive.pieces import also
 from coderag.answering.extractive.usages import write_usages
 from coderag.answering.extractive.writer import Writer, code, joined, prose
 from coderag.answering.flow import find_flow
 from coderag.answering.shapes import shape_of
+from coderag.question.literals import is_plain_word
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import Analysis, QueryState
 from coderag.schema.vocabulary import AnswerShape
 from coderag.stores.snippets import Snippet, find_snippets_at_lines
 from coderag.stores.spelling_index import MIN_SIMILARITY
 
-_OPTION: Final = re.compile(r"(?<![\w-])--[A-Za-z][\w-]*\w")
+_MOST_NEXT = 8  # results
 _MOST_SAID = 2  # names of settings and options
 
 
@@ -59,7 +59,10 @@ def extract(context: QueryContext, state: QueryState, results: Sequence[Snippet]
         for sentence in missing:
             writer.say(f"*{sentence}*\n")
         is_of_a_name = shape in ("definition", "usages")
-        if not (
+        if _write_literal(writer, index, state):
+            shape = "explanation"
+            also(writer, index, results[:_MOST_NEXT], "Read next")
+        elif not (
             is_of_a_name and (_write_written(writer, index, state) or _write_nearly_named(writer, index, shape, state))
         ):
             shape = "explanation"
@@ -78,11 +81,23 @@ def _write_written(writer: Writer, index: Index, state: QueryState) -> bool:
     return False
 
 
+def _write_literal(writer: Writer, index: Index, state: QueryState) -> bool:
+    """Write where the literal is written that is all that is asked for; whether it is."""
+    analysis = state["analysis"]
+    if not analysis["literal_query"] or is_plain_word(analysis["literals"][0]):
+        return False
+    if places := occurrences(index, analysis["literals"][0]):
+        write_occurrences(writer, analysis["literals"][0], places)
+    return bool(places)
+
+
 def _write_said(writer: Writer, index: Index, state: QueryState) -> None:
     """Write the lines that tell of a name that nothing is known to declare, for the results may be about all the rest."""
     names = [name for name in unknown(index, state) if len(index.corpus.find_chunks_with_name(name))][:1]
-    options = [] if state["analysis"]["report"] else _OPTION.findall(state["query"])
-    for name in [*names, *dict.fromkeys(options)][:_MOST_SAID]:
+    literals = [
+        name for name in state["analysis"]["literals"] if " " not in name and not index.corpus.symbols.find(name)
+    ]
+    for name in list(dict.fromkeys([*names, *literals]))[:_MOST_SAID]:
         if places := occurrences(index, name):
             write_said_of(writer, index, state["query"], name, places)
 

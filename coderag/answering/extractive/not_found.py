@@ -7,6 +7,7 @@ from typing import Final
 from coderag.answering.extractive.index import Index
 from coderag.answering.extractive.pieces import also
 from coderag.answering.extractive.writer import Writer, code, counted, joined, prose
+from coderag.retrieval.literals import CHANNEL
 from coderag.schema.query import QueryState
 from coderag.stores.snippets import Snippet
 from coderag.text.tokenizer import extract_content_words, tokenize_query
@@ -67,7 +68,7 @@ def _write_empty(writer: Writer, index: Index, state: QueryState) -> list[str]:
 
 def unknown_names(index: Index, state: QueryState) -> list[str]:
     """Return a sentence for each name in a question that nothing is called by, with names that are spelt nearly so."""
-    sentences = []
+    sentences = _unknown_literals(state)
     for name in unknown(index, state):
         if len(index.corpus.find_chunks_with_name(name)):
             sentences.append(f"Nothing that the index knows declares {code(name)}, but it is written in the code.")
@@ -76,6 +77,15 @@ def unknown_names(index: Index, state: QueryState) -> list[str]:
         hint = f" Close by spelling: {joined(near, 'or')}." if near else ""
         sentences.append(f"Nothing is called {code(name)}.{hint}")
     return sentences
+
+
+def _unknown_literals(state: QueryState) -> list[str]:
+    """Return a sentence for the text that a question consists of, if it is no name and no result has it."""
+    analysis = state["analysis"]
+    if not analysis["literal_query"] or analysis["entities"]:
+        return []
+    has_literal = any(CHANNEL in result["channels"] for result in state["results"])
+    return [] if has_literal else [f"No indexed file has the text {code(analysis['literals'][0])}."]
 
 
 def unknown(index: Index, state: QueryState) -> list[str]:

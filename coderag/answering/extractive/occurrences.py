@@ -3,11 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import reduce
 from itertools import groupby
 from typing import Final
-
-import numpy as np
 
 from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.index import CALLABLE, LONGEST_LINE, TYPES, Declared, Index
@@ -52,10 +49,7 @@ def occurrences(index: Index, name: str, declared: Sequence[Declared] = ()) -> l
 def _lines_with(index: Index, name: str) -> Iterator[CitedLines]:
     """Yield the lines of the chunks that have a name."""
     corpus = index.corpus
-    rows = corpus.find_chunks_with_name_parts(name)
-    if name.startswith("-"):  # an option, whose words are no parts of a name
-        rows = reduce(np.intersect1d, map(corpus.find_chunks_with_term, tokenize_text(name)))
-    for row in rows[:_MOST_CHUNKS].tolist():
+    for row in corpus.find_chunks_with_name_parts(name)[:_MOST_CHUNKS].tolist():
         path, first, end = (
             corpus.paths[corpus.chunk_files[row]],
             int(corpus.start_lines[row]),

@@ -51,6 +51,9 @@ class Language:
         closing: Replacement of the group ``closing``.
         repairs: Names of the repairs of its texts before they are parsed, see `coderag.ingestion.parsing.repairs`.
         separator: Separator of the parts of a qualified name.
+        aliases: Further names that people and editors use, lower case.
+        family: Languages that a filter for this one includes.
+        headers: Languages whose headers (``.h``) a filter for this one includes.
     """
 
     name: str
@@ -75,6 +78,9 @@ class Language:
     opening: str = ""
     closing: str = ""
     repairs: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    family: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
 
     def read_query(self) -> str:
         """Read its query; empty if there is none."""
@@ -113,6 +119,7 @@ _BY_FILENAME = {filename: language.name for language in LANGUAGES.values() for f
 _BY_EXTENSION = {extension: language.name for language in LANGUAGES.values() for extension in language.extensions}
 _BY_SHEBANG = {shebang: language.name for language in LANGUAGES.values() for shebang in language.shebangs}
 _BY_GRAMMAR = {language.grammar: language.name for language in LANGUAGES.values()}
+_BY_ALIAS = {alias: language.name for language in LANGUAGES.values() for alias in language.aliases}
 _TEMPLATE_EXTENSIONS = frozenset(
     extension for language in LANGUAGES.values() for extension in language.template_extensions
 )
@@ -161,11 +168,13 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 
 def find_language(word: str) -> Language | None:
     """Find a language by a name that people, editors or kernels use: ``c++``, ``ts``, ``bash``, ``emacs-lisp``."""
-    word = word.lower()
-    name = (
-        word.replace("-", "_") if word.replace("-", "_") in LANGUAGES
-        else _BY_EXTENSION.get(f".{word}") or _BY_SHEBANG.get(word) or _BY_FILENAME.get(word) or _BY_GRAMMAR.get(word)
-    )  # fmt: skip
+    word = " ".join(word.lower().split()).removeprefix(".")
+    name = word.replace("-", "_").replace(" ", "_")
+    if name not in LANGUAGES:
+        name = (
+            _BY_ALIAS.get(word) or _BY_EXTENSION.get(f".{word}") or _BY_SHEBANG.get(word) or _BY_FILENAME.get(word)
+            or _BY_GRAMMAR.get(word, "")
+        )  # fmt: skip
     return LANGUAGES[name] if name else None
 
 

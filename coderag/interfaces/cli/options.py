@@ -4,7 +4,9 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import replace
+from itertools import takewhile
+from pathlib import Path, PurePosixPath
 from typing import Annotated, get_args
 
 import typer
@@ -41,7 +43,8 @@ def _complete_roles(start: str) -> list[str]:
 _QUERY_HELP = "The question. Quotes are optional; '-' reads standard input."
 _REPO_HELP = "The repository. Default: the nearest folder upwards with .coderag or .coderag.yaml, else the git root."
 _KIND_HELP = f"Only this kind: {', '.join(get_args(Kind))}."
-_PATH_HELP = "Only these paths, relative to the root: 'src', 'src/**/*.py'; '!tests' excludes some."
+_PATH_HELP = "Only these paths, relative to the root or to this folder: 'src', 'src/**/*.py'; '!tests' excludes some."
+_LANGUAGE_HELP = "Only this language, by any usual name: typescript or ts, c++, c#. TypeScript includes TSX."
 _ROLE_HELP = f"Only files that are: {', '.join(get_args(Role))}."
 _COMPLEXITY_HELP = "Only code of this cyclomatic complexity: '10' (and more), or '5..20'."
 _CHANGED_HELP = "Only files changed since this git revision, including untracked files: 'HEAD', 'main'."
@@ -71,7 +74,7 @@ BudgetOption = Annotated[
 ]
 LanguageOption = Annotated[
     list[str] | None,
-    typer.Option("--language", "-l", metavar="NAME", help="Only this language.", show_default=False),
+    typer.Option("--language", "-l", metavar="NAME", help=_LANGUAGE_HELP, show_default=False),
 ]
 KindOption = Annotated[
     list[str] | None,
@@ -130,6 +133,29 @@ def make_filters(
         changed_since=changed_since or "",
     )
     return filters or None
+
+
+def resolve_typed_paths(filters: Filters | None, root: Path) -> Filters | None:
+    """Return the filters with paths that exist only below the current folder relative to the root instead."""
+    if filters is None or not filters.paths:
+        return filters
+    return replace(filters, paths=tuple(_resolve_typed_path(pattern, root) for pattern in filters.paths))
+
+
+def _resolve_typed_path(pattern: str, root: Path) -> str:
+    prefix = "!" if pattern.startswith("!") else ""
+    typed = pattern[len(prefix) :].replace("\\", "/")
+    parts = PurePosixPath(typed).parts
+    fixed = Path(*takewhile(lambda part: not set(part) & set("*?"), parts))
+    if not fixed.parts or fixed.is_absolute() or typed.startswith(("~", "./")):
+        return pattern
+    here, root = Path.cwd().resolve(), root.resolve()
+    place = Path(os.path.normpath(here / fixed))
+    is_elsewhere = ".." in parts or not (root / fixed).exists()
+    if not is_elsewhere or not place.exists() or not place.is_relative_to(root):
+        return pattern
+    rest = parts[len(fixed.parts) :]
+    return prefix + ("/".join((*place.relative_to(root).parts, *rest)) or ".")
 
 
 def _parse_complexity(text: str) -> int | tuple[int, int]:

@@ -46,7 +46,14 @@ def suggest_next_steps(evidence: Evidence, not_indexed: Sequence[str], cleaner: 
 
 
 def build_hit_part(
-    hit: SearchHit, cleaner: Cleaner, *, lines: int, number: int = 0, repository: str = "", key: str = "results"
+    hit: SearchHit,
+    cleaner: Cleaner,
+    *,
+    lines: int,
+    number: int = 0,
+    repository: str = "",
+    key: str = "results",
+    query: str = "",
 ) -> ReplyPart:
     """Build the part of a result with the first lines of its code.
 
@@ -57,8 +64,9 @@ def build_hit_part(
         number: Number in the list; 0 for none.
         repository: Name of its repository if there are several.
         key: Key of the list in the data.
+        query: What was searched for; the lines have it if it is one literal.
     """
-    lines_above, visible_lines = cut_excerpt(hit.text, hit.name, lines)
+    lines_above, visible_lines = cut_excerpt(hit.text, hit.name, lines, query)
     code = cleaner.clean_code("\n".join(visible_lines)).rstrip()
     summary = cleaner.clean_line(hit.summary)
     name, signature = cleaner.clean_line(hit.qualified_name), cleaner.clean_line(hit.signature)

@@ -39,7 +39,7 @@ class SearchReply:
     Attributes:
         repository: Name of the repository.
         next_offset: `offset` of the next page; None if there is none.
-        evidence, confidence, not_indexed: As of `coderag.schema.search.SearchHits`.
+        evidence, confidence, not_indexed, notes: As of `coderag.schema.search.SearchHits`.
     """
 
     query: str
@@ -49,6 +49,7 @@ class SearchReply:
     evidence: Evidence
     confidence: float
     not_indexed: Sequence[str]
+    notes: Sequence[str] = ()
     next_offset: int | None = None
 
 

@@ -82,6 +82,7 @@ def _search(runner: RequestRunner, body: SearchBody) -> SearchReply:
             evidence=hits.evidence,
             confidence=hits.confidence,
             not_indexed=hits.not_indexed,
+            notes=hits.notes,
             next_offset=_compute_next_offset(len(hits), end),
         )
 

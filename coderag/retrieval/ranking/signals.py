@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from coderag.question.entities import names_in
 from coderag.question.hints import hint_factors
 from coderag.retrieval.channels import find_symbols, score_symbols
-from coderag.retrieval.literal_names import literal_name_scores
-from coderag.schema.query import Analysis
+from coderag.retrieval.literals import score_literals
+from coderag.schema.query import Analysis, Candidate
 from coderag.stores.corpus import Corpus
 from coderag.stores.path_index import split_question
 from coderag.stores.symbol_table import split_qualified
@@ -31,7 +31,7 @@ class RankingQuery:
         name_words: Stemmed words that may be part of a file's name.
         names: Last segments of the names in the question.
         definition_scores: float32 (n_chunks,), how well each chunk declares one of the names, 0 to 1.
-        literal_scores: float32 (n_chunks,), whether a chunk mentions an undeclared name, 0 to 1.
+        literal_scores: float32 (n_chunks,), how well each chunk has a literal of the question, 0 to 1.
         lexical_rows: int (m,), best lexical chunks, best first.
     """
 
@@ -43,7 +43,14 @@ class RankingQuery:
     lexical_rows: NDArray[np.int64]
 
     @classmethod
-    def build(cls, corpus: Corpus, query: str, analysis: Analysis, lexical_rows: Sequence[int]) -> "RankingQuery":
+    def build(
+        cls,
+        corpus: Corpus,
+        query: str,
+        analysis: Analysis,
+        lexical_rows: Sequence[int],
+        candidates: Sequence[Candidate] = (),
+    ) -> "RankingQuery":
         """Build the query features."""
         names = [split_qualified(name)[-1:] for name in names_in(analysis["entities"])]
         return cls(
@@ -51,7 +58,7 @@ class RankingQuery:
             name_words=split_question(query),
             names=[part for segments in names for part in segments],
             definition_scores=score_symbols(corpus, find_symbols(corpus, analysis)),
-            literal_scores=literal_name_scores(corpus, analysis),
+            literal_scores=score_literals(corpus, candidates),
             lexical_rows=np.asarray(lexical_rows, np.int64),
         )
 

@@ -15,8 +15,9 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from coderag.errors import InvalidQueryError, RetrievalError
-from coderag.retrieval.filters import NO_FILTERS, build_path_matcher, check_values_present
+from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.text_search.file_declarations import FileDeclarations, find_enclosing
+from coderag.retrieval.text_search.file_filter import filter_records
 from coderag.retrieval.text_search.live_files import LiveFile, read_live_file
 from coderag.retrieval.text_search.text_pattern import (
     TextPattern,
@@ -207,7 +208,7 @@ class TextSearch:
             raise InvalidQueryError("the search text is empty")
         if len(text) > MAX_QUERY_CHARS:
             raise InvalidQueryError(f"the text has {len(text):,} characters; the maximum is {MAX_QUERY_CHARS:,}")
-        records = self._filter_records(filters)
+        records = filter_records(self._records, filters, self._read_text, self._snapshot.read_files)
         pattern = (compile_literal if mode == "exact" else compile_regex)(text, ignore_case=ignore_case)
         matching_files, unread, complete = self._search_records(records, pattern, filters)
         spaced_pattern = None
@@ -232,20 +233,12 @@ class TextSearch:
             unread=unread,
         )
 
-    def _filter_records(self, filters: FilterValues) -> list[FileRecord]:
-        """Filter the files."""
-        records = self._records
-        for name, wanted in (("language", filters["languages"]), ("role", filters["roles"])):
-            if wanted:
-                check_values_present(name, wanted, {getattr(record, name) for record in self._records})
-                records = [record for record in records if getattr(record, name) in wanted]
-        if filters["paths"]:
-            matches = build_path_matcher(tuple(filters["paths"]))
-            records = [record for record in records if matches(record.path)]
-        if (changed := filters.get("changed")) is not None:
-            changed_paths = frozenset(changed)
-            records = [record for record in records if record.path in changed_paths]
-        return records
+    def _read_text(self, record: FileRecord) -> str:
+        """Read the current text of a file; empty if it cannot be read."""
+        try:
+            return read_live_file(self._root, record, self._max_file_bytes).decode_text()
+        except OSError:
+            return ""
 
     def _search_records(
         self, records: Sequence[FileRecord], pattern: TextPattern, filters: FilterValues

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from coderag.retrieval.channels import find_symbols
 from coderag.retrieval.report_places import Places
+from coderag.retrieval.verdict.literal_evidence import adjust_to_literals, has_literal_answer
 from coderag.retrieval.verdict.unindexed_files import find_unindexed_files
 from coderag.schema.query import Analysis, Candidate, Judgement
 from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, Evidence
@@ -81,13 +82,20 @@ def judge(corpus: Corpus, analysis: Analysis, results: Sequence[Candidate], vect
         vector: float32 (dimension,), dense vector of the question, normalised or zero.
     """
     features = compute_features(corpus, analysis, results, vector)
-    if _has_lookup_answer(analysis, results) or _matches_stack_trace(corpus, analysis, results):
+    has_literal = has_literal_answer(analysis, results)
+    if (
+        (has_literal and analysis["literal_query"])
+        or _has_lookup_answer(analysis, results)
+        or _matches_stack_trace(corpus, analysis, results)
+    ):
         return Judgement(verdict="found", confidence=1.0, features=features, not_indexed=[])
     is_embedded = corpus.snapshot.pointer.embedding.provider == "embedded"
     calibration = load_calibrations()["embedded" if is_embedded else "other"]
     has_no_answer = not results or _asks_for_location(analysis)  # a location that was not looked up does not exist
     confidence = 0.0 if has_no_answer else calibration.compute_probability(features)
     verdict = "not_found" if has_no_answer else calibration.classify(confidence)
+    if not has_no_answer:
+        verdict = adjust_to_literals(verdict, analysis, has_literal=has_literal)
     if verdict == "not_found" and not has_no_answer and _has_similar_name(corpus, analysis, results):
         verdict = "weak"
     not_indexed = find_unindexed_files(corpus, analysis) if verdict != "found" else []

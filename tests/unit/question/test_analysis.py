@@ -101,7 +101,7 @@ def test_a_question_means_an_intent_and_a_name(query, intent, name):
     assert named[:1] == ([name] if name else [])
 
 
-@pytest.mark.parametrize("query", ["", " ", "\n\t", "?!", "...", "( ) -> {}", "*" * 500, "🙂"])
+@pytest.mark.parametrize("query", ["", " ", "\n\t", "?", "*" * 500, "🙂"])
 def test_a_question_without_words_is_refused_with_a_hint(query):
     with pytest.raises(InvalidQueryError) as refused:
         analyze(query)
@@ -165,6 +165,6 @@ def test_any_text_is_analysed_or_refused(query):
         analysis = analyze(query)
     except InvalidQueryError:
         return
-    assert analysis["terms"]
+    assert analysis["terms"] or analysis["literals"]
     assert 0 < analysis["confidence"] <= 1
     assert all(entity["text"] for entity in analysis["entities"])

@@ -9,11 +9,12 @@ from coderag.errors import InvalidQueryError
 from coderag.retrieval.filters import (
     NO_FILTERS,
     build_chunk_mask,
-    build_path_matcher,
     build_related_mask,
     to_filter_values,
 )
+from coderag.retrieval.path_filter import build_path_matcher
 from coderag.schema.search import Filters
+from coderag.text.notebooks import to_readable_text
 from tests.support.corpora import make_corpus
 
 FILES = {
@@ -127,8 +128,118 @@ def test_different_filters_are_conjunctive(corpus):
     assert allowed(corpus, languages=["python"], kinds=["function"], paths=["shop"]) == {("shop/cart.py", "total")}
 
 
-def test_unmatched_path_allows_nothing(corpus):
-    assert allowed(corpus, paths=["nowhere"]) == set()
+@pytest.mark.parametrize(
+    ("pattern", "hint"),
+    [
+        ("shp", "shop"),
+        ("shop/wbe", "shop/web"),
+        ("sho/web", "shop/web"),
+        ("web2/cart.py", "shop/cart.py"),
+        ("nowhere", "README.md, shop, tests"),
+        ("*.rs", "README.md, shop, tests"),
+    ],
+)
+def test_a_path_that_matches_nothing_is_rejected_with_the_nearest(corpus, pattern, hint):
+    with pytest.raises(InvalidQueryError, match=re.escape(f"matches the path {pattern!r}")) as refused:
+        allowed(corpus, paths=["shop", pattern])
+    assert hint in refused.value.hint
+
+
+def test_an_exclusion_may_match_nothing(corpus):
+    assert len(allowed(corpus, paths=["!nowhere"])) == len(allowed(corpus, paths=["."]))
+
+
+def test_filters_that_no_file_passes_together_are_rejected_with_their_counts(corpus):
+    with pytest.raises(InvalidQueryError, match="no indexed file passes all filters") as refused:
+        allowed(corpus, languages=["python"], paths=["shop/web"])
+    assert refused.value.hint == "Files that match each filter: language python: 2; path shop/web: 1."
+
+
+NOTEBOOK = (
+    '{"cells": [{"cell_type": "code", "source": ["def weigh(sack):\\n", "    return sack"], "metadata": {}}],\n'
+    '"metadata": {"language_info": {"name": "LANGUAGE"}}, "nbformat": 4, "nbformat_minor": 5}\n'
+)
+FAMILIES = {
+    "a.ts": "export const a = 1;\n",
+    "b.tsx": "export const B = () => <p>b</p>;\n",
+    "c.jsx": "export const C = () => <p>c</p>;\n",
+    "d.vue": '<template><p>d</p></template>\n<script setup lang="ts">\nconst d = 1;\n</script>\n',
+    "e.svelte": "<script>\n  let e = 1;\n</script>\n<p>{e}</p>\n",
+    "f.py": "f = 1\n",
+    "g.ipynb": to_readable_text("g.ipynb", NOTEBOOK.replace("LANGUAGE", "python")),
+    "h.ipynb": to_readable_text("h.ipynb", NOTEBOOK.replace("LANGUAGE", "R")),
+    "i.c": "int i(void) { return 1; }\n",
+    "j.h": "int j(void);\n",
+    "k.cpp": "int k() { return 1; }\n",
+    "l.cs": "class L { }\n",
+    "m.sh": "m() { :; }\n",
+    "n.m": "@interface N\n@end\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "paths"),
+    [
+        ("typescript", "a.ts b.tsx d.vue"),
+        ("ts", "a.ts b.tsx d.vue"),
+        ("TypeScript", "a.ts b.tsx d.vue"),
+        ("tsx", "b.tsx"),
+        ("javascript", "c.jsx e.svelte"),
+        ("js", "c.jsx e.svelte"),
+        ("vue", "d.vue"),
+        ("svelte", "e.svelte"),
+        ("python", "f.py g.ipynb"),
+        ("py", "f.py g.ipynb"),
+        ("jupyter", "g.ipynb h.ipynb"),
+        ("r", "h.ipynb"),
+        ("c", "i.c j.h"),
+        ("c++", "j.h k.cpp"),
+        ("cpp", "j.h k.cpp"),
+        ("c#", "l.cs"),
+        ("csharp", "l.cs"),
+        ("cs", "l.cs"),
+        ("sh", "m.sh"),
+        ("bash", "m.sh"),
+        ("objc", "j.h n.m"),
+        ("Objective-C", "j.h n.m"),
+    ],
+)
+def test_a_language_has_its_usual_names_and_its_family(name, paths):
+    chosen = allowed(make_corpus(FAMILIES), languages=[name])
+    assert {path for path, _ in chosen} == set(paths.split())
+
+
+@pytest.mark.parametrize(("name", "hint"), [("typscript", "Did you mean typescript?"), ("golang", "Available: c,")])
+def test_an_absent_language_is_told_with_the_nearest(name, hint):
+    with pytest.raises(InvalidQueryError, match=name) as refused:
+        allowed(make_corpus(FAMILIES), languages=[name])
+    assert refused.value.hint.startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("typed", "pattern"),
+    [
+        ("shop\\web", "shop/web"),
+        ("!shop\\web", "!shop/web"),
+        ("{root}/shop/web", "shop/web"),
+        ("{root}", "."),
+        ("!{root}/shop", "!shop"),
+        ("./shop/", "shop"),
+        ("shop/../tests", "tests"),
+        ("/shop", "/shop"),
+        ("**/*.py", "**/*.py"),
+        ("\\!odd.py", "\\!odd.py"),
+        ("./!odd.py", "./!odd.py"),
+    ],
+)
+def test_typed_paths_become_patterns_of_the_index(tmp_path, typed, pattern):
+    values = to_filter_values(Filters(paths=(typed.format(root=tmp_path),)), root=tmp_path)
+    assert values["paths"] == [pattern]
+
+
+def test_a_path_out_of_the_repository_is_rejected(tmp_path):
+    with pytest.raises(InvalidQueryError, match="outside the repository"):
+        to_filter_values(Filters(paths=("../elsewhere",)), root=tmp_path)
 
 
 @pytest.mark.parametrize(("name", "there"), [("languages", "python"), ("kinds", "class"), ("roles", "docs")])

@@ -47,7 +47,6 @@ def test_best_chunk_for_a_behaviour_comes_first(context, fusion):
         ({"roles": ["test"]}, {"tests/test_auth.py"}),
         ({"paths": ["src/**"]}, {"src/auth.py"}),
         ({"paths": ["*.md"], "roles": ["docs"]}, {"docs/passwords.md"}),
-        ({"paths": ["nowhere"]}, set()),
     ],
 )
 @pytest.mark.parametrize("fusion", ["scores", "rrf"])

@@ -135,7 +135,7 @@ def test_without_time_to_parse_lines_are_shown_as_blocks(root, monkeypatch):
     assert str(hits[0].path) == "src/auth.py"
 
 
-@pytest.mark.parametrize("query", ["", "  ", "!?", "x" * 70_000])
+@pytest.mark.parametrize("query", ["", "  ", "?", "x" * 70_000])
 def test_a_question_without_words_is_refused(root, query):
     with pytest.raises(InvalidQueryError):
         look(root, query)

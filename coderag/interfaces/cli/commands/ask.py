@@ -14,6 +14,7 @@ from coderag.interfaces.cli.options import (
     RepoOption,
     make_filters,
     read_query,
+    resolve_typed_paths,
 )
 from coderag.interfaces.cli.output.answer import AnswerPrinter, format_verdict, list_notes
 from coderag.interfaces.cli.output.streams import Output
@@ -53,6 +54,7 @@ def ask(  # noqa: PLR0913  # one parameter an option
     output = Output(as_json)
     text = read_query(query)
     rag = open_engine(repo, output)
+    filters = resolve_typed_paths(filters, rag.root)
     stream = output.is_terminal and not no_stream
 
     def ask_engine(engine: "Engine") -> "Answer":

@@ -13,6 +13,7 @@ from coderag.interfaces.cli.options import (
     RepoOption,
     make_filters,
     read_query,
+    resolve_typed_paths,
 )
 from coderag.interfaces.cli.output.streams import Output, escape_controls
 from coderag.interfaces.cli.output.verdict import format_evidence, note_unindexed
@@ -64,11 +65,12 @@ def context(  # noqa: PLR0913  # one parameter an option
     _check_options(query, session, file, filters, forget=forget, explain=explain)
     output = Output(as_json)
     if explain:
-        _print_explanation(
-            open_local_engine(repo, output), read_query(query or []), budget, filters, output, may_index=not no_index
-        )
+        local = open_local_engine(repo, output)
+        filters = resolve_typed_paths(filters, local.root)
+        _print_explanation(local, read_query(query or []), budget, filters, output, may_index=not no_index)
         return
     rag = open_engine(repo, output)
+    filters = resolve_typed_paths(filters, rag.root)
     if session and forget:
         existed = rag.forget(session)
         if not query:

@@ -13,6 +13,7 @@ from coderag.interfaces.cli.options import (
     RepoOption,
     make_filters,
     read_query,
+    resolve_typed_paths,
 )
 from coderag.interfaces.cli.output.streams import Output
 from coderag.interfaces.cli.output.verdict import format_evidence, note_unindexed
@@ -90,9 +91,12 @@ def search(  # noqa: PLR0913  # one parameter an option
     output = Output(as_json)
     text = read_query(query, indented=exact or regex)
     if explain:
-        _print_explanation(open_local_engine(repo, output), text, top_k, filters, output, may_index=not no_index)
+        local = open_local_engine(repo, output)
+        filters = resolve_typed_paths(filters, local.root)
+        _print_explanation(local, text, top_k, filters, output, may_index=not no_index)
         return
     rag = open_engine(repo, output)
+    filters = resolve_typed_paths(filters, rag.root)
     if exact or regex:
 
         def find(engine: "Engine") -> "TextMatches":
@@ -139,14 +143,17 @@ def _print_hits(
     )
     if output.as_json:
         verdict = {"evidence": hits.evidence, "confidence": hits.confidence, "not_indexed": hits.not_indexed}
+        verdict["notes"] = hits.notes
         output.write_json({"query": text, "root": rag.root, **verdict, "hits": hits})
     else:
-        print_hits(hits, rag.root, lines, output)
+        print_hits(hits, rag.root, lines, output, text)
     if not hits:
         output.note("nothing found" + (" with these filters" if filters else ""))
     elif hits.evidence != "found":
         output.note(format_evidence(hits))
     note_unindexed(hits, output)
+    for note in hits.notes:
+        output.note(note)
 
 
 def _print_explanation(

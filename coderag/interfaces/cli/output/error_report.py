@@ -1,6 +1,7 @@
 """Error reports of failed commands: one line on standard error, and an exit code."""
 
 import json
+import shlex
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
@@ -60,6 +61,13 @@ def describe_error(error: Exception) -> ErrorReport | None:
     if (format_message := getattr(error, "format_message", None)) is not None:
         context = getattr(error, "ctx", None)
         hint = f"See '{context.command_path} --help'." if context is not None else ""
+        typed = getattr(error, "option_name", "")
+        if (
+            typed
+            and context is not None
+            and any(parameter.name == "query" for parameter in getattr(context.command, "params", ()))
+        ):
+            hint += f" To search for it as text: {context.command_path} -- {shlex.quote(typed)}"
         return ErrorReport("UsageError", str(format_message()), hint, USAGE_ERROR)
     return ErrorReport(
         name, f"internal error: {name}: {error}", "Run it with --debug for the traceback.", INTERNAL_ERROR

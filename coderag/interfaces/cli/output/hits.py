@@ -22,17 +22,17 @@ _THEME = "ansi_dark"
 """Colours of the terminal's palette, which suit its background."""
 
 
-def print_hits(hits: Sequence[SearchHit], root: Path, lines: int, output: Output) -> None:
-    """Print results with `lines` lines of code each."""
+def print_hits(hits: Sequence[SearchHit], root: Path, lines: int, output: Output, query: str = "") -> None:
+    """Print results with `lines` lines of code each, those that have a literal `query`."""
     if not output.is_terminal:
         if hits:
-            output.write("\n".join(_format_hit(hit, lines) for hit in hits))
+            output.write("\n".join(_format_hit(hit, lines, query) for hit in hits))
         return
     console = output.make_console()
     for index, hit in enumerate(hits):
         if index:
             console.print()
-        _print_hit(console, hit, root, lines)
+        _print_hit(console, hit, root, lines, query)
 
 
 def _format_title(hit: SearchHit) -> str:
@@ -51,20 +51,20 @@ def _format_duplicates(hit: SearchHit) -> str:
     return f"also at {listed}" if duplicates else ""
 
 
-def _cut_code(hit: SearchHit, lines: int) -> tuple[int, list[str]]:
+def _cut_code(hit: SearchHit, lines: int, query: str) -> tuple[int, list[str]]:
     """Return the first line number and `lines` lines, see `cut_excerpt`."""
-    skipped, code = cut_excerpt(escape_controls(hit.text), hit.name, lines)
+    skipped, code = cut_excerpt(escape_controls(hit.text), hit.name, lines, query)
     return hit.start_line + skipped, code
 
 
-def _format_hit(hit: SearchHit, lines: int) -> str:
+def _format_hit(hit: SearchHit, lines: int, query: str) -> str:
     """Format ``path:start-end  kind name  score`` with the indented summary and numbered lines."""
     block = [f"{escape_line(hit.location)}  {_format_title(hit)}  {hit.score:.3f}"]
     if summary := _format_summary(hit, lines):
         block.append(f"    {summary}")
     if duplicates := _format_duplicates(hit):
         block.append(f"    {duplicates}")
-    first, code = _cut_code(hit, lines)
+    first, code = _cut_code(hit, lines, query)
     width = len(str(first + len(code)))
     for number, line in enumerate(code, first):
         shortened = line if len(line) <= _MAX_LINE_CHARS else line[:_MAX_LINE_CHARS] + " ..."
@@ -72,7 +72,7 @@ def _format_hit(hit: SearchHit, lines: int) -> str:
     return "\n".join(block)
 
 
-def _print_hit(console: "Console", hit: SearchHit, root: Path, lines: int) -> None:
+def _print_hit(console: "Console", hit: SearchHit, root: Path, lines: int, query: str) -> None:
     from rich.style import Style
     from rich.text import Text
 
@@ -87,7 +87,7 @@ def _print_hit(console: "Console", hit: SearchHit, root: Path, lines: int) -> No
     console.print(title, no_wrap=True, overflow="ellipsis")
     if duplicates := _format_duplicates(hit):
         console.print(Text(f"  {duplicates}", "dim"), soft_wrap=True)
-    first, code = _cut_code(hit, lines)
+    first, code = _cut_code(hit, lines, query)
     if code:
         console.print(_highlight(hit.path.name, first, code))
 

@@ -57,11 +57,12 @@ def _search_one(handle: RepositoryHandle, arguments: SearchArguments) -> McpRepl
         facts={"repository": handle.name, **to_verdict_fields(hits.evidence, hits.confidence), "results": []},
         intro=[f"{format_verdict(hits.evidence, hits.confidence)}, {len(page)} results in {handle.name}"],
         parts=[
-            build_hit_part(hit, cleaner, lines=arguments.snippet_lines, number=number)
+            build_hit_part(hit, cleaner, lines=arguments.snippet_lines, number=number, query=arguments.query)
             for number, hit in enumerate(page, arguments.offset + 1)
         ],
         notes=[
             *suggest_next_steps(hits.evidence, hits.not_indexed, cleaner),
+            *(f"{cleaner.clean_line(note)}." for note in hits.notes),
             *_suggest_more(arguments, hits.evidence, len(page)),
         ],
     )
@@ -94,6 +95,7 @@ def _search_federated(
                 cleaners[entry.root],
                 lines=arguments.snippet_lines,
                 number=number,
+                query=arguments.query,
                 repository=entry.repository,
             )
             for number, entry in enumerate(page, arguments.offset + 1)

@@ -42,9 +42,31 @@ def test_results_are_limited_to_top_k(corpus):
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5])
-def test_results_per_file_are_limited(corpus, limit):
-    paths = paths_of(corpus, ranked(corpus, candidates(corpus), top_k=20, max_per_file=limit))
+def test_results_per_file_are_limited_on_a_page(corpus, limit):
+    paths = paths_of(corpus, ranked(corpus, candidates(corpus), top_k=10, max_per_file=limit))
     assert max(paths.count(path) for path in paths) == limit
+
+
+def test_further_results_of_a_file_follow_after_the_page(corpus):
+    page = ranked(corpus, candidates(corpus), top_k=5, max_per_file=1)
+    everything = ranked(corpus, candidates(corpus), top_k=20, max_per_file=2)
+    assert len(page) == 3
+    assert len(everything) == 13
+    assert paths_of(corpus, everything[:5]).count("a.py") == 2
+    scores = [result["score"] for result in everything[5:]]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_results_of_a_single_file_have_no_limit(corpus):
+    rows = corpus.get_chunk_rows(corpus.paths.index("a.py"))
+    results = [candidate(corpus, row, 0.5) for row in rows]
+    assert len(ranked(corpus, results, max_per_file=2)) == len(rows)
+
+
+def test_results_that_the_limit_withholds_are_counted(corpus):
+    ranking = rank_candidates(corpus, GENERAL, analyze(GENERAL), candidates(corpus), SearchSettings(max_per_file=4))
+    assert ranking.count_withheld(ranking.select_results(10)) == {"a.py": 2, "b.py": 2}
+    assert ranking.count_withheld(ranking.select_results(20)) == {}
 
 
 def test_reference_question_may_exceed_the_per_file_limit(corpus):
@@ -147,6 +169,6 @@ def test_context_continues_in_the_best_file(corpus):
 
 def test_context_may_have_more_of_a_file_than_a_list(corpus):
     ranking = rank_candidates(corpus, GENERAL, analyze(GENERAL), candidates(corpus), SearchSettings(max_per_file=1))
-    listed, read = (paths_of(corpus, chosen) for chosen in (ranking.select_results(20), ranking.select_for_context(20)))
+    listed, read = (paths_of(corpus, chosen) for chosen in (ranking.select_results(10), ranking.select_for_context(20)))
     assert max(map(listed.count, listed)) == 1
     assert max(map(read.count, read)) == 4

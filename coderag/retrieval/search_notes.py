@@ -1,0 +1,32 @@
+"""Notes on results: which files the filters match, and which files have more results."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from coderag.retrieval.filters import NO_FILTERS, build_chunk_mask
+from coderag.schema.query import FilterValues
+from coderag.stores.corpus import Corpus
+
+_MAX_FILES: Final = 3
+_MAX_LANGUAGES: Final = 6
+
+
+def describe_scope(corpus: Corpus, filters: FilterValues) -> list[str]:
+    """Describe how many files the filters match, with their languages if a language is filtered; empty without filters."""
+    allowed = build_chunk_mask(corpus, filters) if filters != NO_FILTERS and corpus.n_chunks else None
+    if allowed is None:
+        return []
+    files = np.unique(corpus.chunk_files[allowed])
+    note = f"the filters match {len(files):,} of {corpus.n_files:,} files"
+    if filters["languages"]:
+        column = corpus.get_column("language")
+        languages = sorted({column[start] for start in corpus.file_starts[files].tolist()})
+        note += f", in {', '.join(languages[:_MAX_LANGUAGES])}" if languages else ""
+    return [note]
+
+
+def describe_withheld(counts: Mapping[str, int]) -> list[str]:
+    """Describe which files have more results than a page shows of one file."""
+    return [f"{count:,} more in {path}" for path, count in list(counts.items())[:_MAX_FILES]]
