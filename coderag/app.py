@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from coderag.config.sections import MAX_TOKENS, MIN_TOKENS, SearchSettings
 from coderag.config.settings import Settings
+from coderag.engine.mention_queries import MentionQueries
 from coderag.engine.open_index import OpenIndex
 from coderag.engine.query_input import build_query_input, check_range, resolve_filters
 from coderag.engine.query_runs import MAX_RUNS, QueryRunner, build_answer, verdict_fields
@@ -35,13 +36,6 @@ from coderag.schema.context import AssembledContext
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.index_plan import IndexPlan
 from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
-from coderag.schema.mentions import (
-    DEFAULT_MAX_MENTIONS,
-    DEFAULT_MAX_UNUSED,
-    MentionQuery,
-    Mentions,
-    UnusedReport,
-)
 from coderag.schema.query import FilterValues, Goal, QueryInput, QueryOutput
 from coderag.schema.records import to_context
 from coderag.schema.search import Filters, SearchHit, SearchHits
@@ -74,7 +68,7 @@ from coderag.engine.graph_loader import load_chat_graph, load_query_graph
 Progress = Callable[[IndexProgress], None]
 
 
-class CodeRAG:
+class CodeRAG(MentionQueries):
     """A repository: index it, search it, ask it.
 
     Args:
@@ -311,39 +305,6 @@ class CodeRAG:
             limit=check_range("limit", limit, 1, MAX_COUNTED_MATCHES),
             context_lines=check_range("context_lines", context_lines, 0, MAX_CONTEXT_LINES),
         )
-
-    def mentions(self, name: str, query: MentionQuery | None = None, *, limit: int = DEFAULT_MAX_MENTIONS) -> Mentions:
-        """Return the lines that mention a name outside its declarations, and why an edge may be missing.
-
-        Args:
-            name: Name of a declaration or file, as for `graph`; or any other word.
-            query: Method of `graph` whose results the lines may complete; None for all lines.
-            limit: Maximum number of returned lines; all are counted.
-
-        Raises:
-            InvalidQueryError: The name is empty.
-            IndexNotFoundError: Nothing is indexed yet.
-        """
-        from coderag.retrieval.mentions.mention_search import MentionSearch  # noqa: PLC0415  # tree-sitter
-
-        search = MentionSearch(*self._open_index.open_linked_index())
-        return search.find(name, query, limit=check_range("limit", limit, 1, MAX_COUNTED_MATCHES))
-
-    def unused(self, path: str = "", *, limit: int = DEFAULT_MAX_UNUSED) -> UnusedReport:
-        """Return functions, methods and types of source files that nothing is known to use.
-
-        Args:
-            path: File or folder to examine; empty for the whole repository.
-            limit: Maximum number of returned declarations; all are counted.
-
-        Raises:
-            InvalidQueryError: No indexed file is at the path.
-            IndexNotFoundError: Nothing is indexed yet.
-        """
-        from coderag.retrieval.mentions.unused import UnusedSearch  # noqa: PLC0415  # only this method needs it
-
-        search = UnusedSearch(*self._open_index.open_linked_index())
-        return search.find(path, limit=check_range("limit", limit, 1, MAX_COUNTED_MATCHES))
 
     def context(
         self,

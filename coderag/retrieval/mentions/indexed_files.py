@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coderag.retrieval.filters import NO_FILTERS, build_path_matcher
 from coderag.retrieval.mentions.name_pattern import NamePattern
 from coderag.retrieval.text_search.file_declarations import FileDeclarations
 from coderag.schema.chunks import FileRecord
+from coderag.schema.query import FilterValues
 from coderag.stores.protocols import IndexSnapshot
 
 if TYPE_CHECKING:
@@ -39,16 +41,29 @@ class IndexedFiles:
 
     Args:
         snapshot: The snapshot.
+        filters: Filters of the files.
     """
 
-    def __init__(self, snapshot: IndexSnapshot) -> None:
+    def __init__(self, snapshot: IndexSnapshot, filters: FilterValues = NO_FILTERS) -> None:
         self._snapshot = snapshot
+        self._filters = filters
         self.declarations = FileDeclarations(snapshot)
 
     @cached_property
     def records(self) -> dict[str, FileRecord]:
         """Records of the indexed files, by path."""
-        return {record.path: record for record in self._snapshot.read_files() if record.outcome == "indexed"}
+        records = [record for record in self._snapshot.read_files() if record.outcome == "indexed"]
+        if languages := self._filters["languages"]:
+            records = [record for record in records if record.language in languages]
+        if roles := self._filters["roles"]:
+            records = [record for record in records if record.role in roles]
+        if self._filters["paths"]:
+            matches = build_path_matcher(tuple(self._filters["paths"]))
+            records = [record for record in records if matches(record.path)]
+        if (changed := self._filters.get("changed")) is not None:
+            changed_paths = frozenset(changed)
+            records = [record for record in records if record.path in changed_paths]
+        return {record.path: record for record in records}
 
     @cached_property
     def n_left_out(self) -> int:

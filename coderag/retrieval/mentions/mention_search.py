@@ -9,6 +9,7 @@ from coderag.codegraph.declaration_groups import TYPE_KINDS
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.link_tiers import explain_missing_edges, find_link_tier
 from coderag.ingestion.parsing.line_contexts import LineContexts
+from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.mentions.declaration_heads import find_head_line
 from coderag.retrieval.mentions.graph_links import GraphLinks, find_graph_links
 from coderag.retrieval.mentions.indexed_files import IndexedFiles, MatchingFile
@@ -16,6 +17,7 @@ from coderag.retrieval.mentions.targets import MentionTarget, build_target
 from coderag.retrieval.text_search.file_declarations import find_enclosing
 from coderag.schema.chunks import SymbolRecord
 from coderag.schema.mentions import DEFAULT_MAX_MENTIONS, MentionContext, MentionQuery, Mentions, NameMention
+from coderag.schema.query import FilterValues
 from coderag.stores.protocols import IndexSnapshot
 
 _ROLE_RANKS: Final = {
@@ -45,16 +47,18 @@ class MentionSearch:
     Args:
         graph: Code graph of the index.
         snapshot: The index, with edits on disk as far as it has them.
+        filters: Filters of the searched files.
     """
 
-    def __init__(self, graph: CodeGraph, snapshot: IndexSnapshot) -> None:
+    def __init__(self, graph: CodeGraph, snapshot: IndexSnapshot, filters: FilterValues = NO_FILTERS) -> None:
         self._graph = graph
         self._snapshot = snapshot
+        self._filters = filters
 
     @cached_property
     def files(self) -> IndexedFiles:
         """The indexed files."""
-        return IndexedFiles(self._snapshot)
+        return IndexedFiles(self._snapshot, self._filters)
 
     def find(self, name: str, query: MentionQuery | None = None, *, limit: int = DEFAULT_MAX_MENTIONS) -> Mentions:
         """Find the lines that mention a name outside its declarations.

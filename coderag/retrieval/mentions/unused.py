@@ -36,6 +36,7 @@ _WORD: Final = re.compile(r"[^\W\d]\w*")
 _MAX_PLACES: Final = 100
 """Occurrences of a name that are looked at; a name with more is in use."""
 
+_EXPORTED: Final = "it is exported: code outside the repository may use it"
 _NO_MENTION: Final = "no other line mentions it"
 _MAX_PARSED_BYTES: Final = 2_000_000
 
@@ -97,6 +98,16 @@ class UnusedSearch:
             folder, results[:limit], len(results), len(examined), dict(excluded.most_common()), self._files.n_left_out
         )
 
+    def explain(self, node: int) -> list[str]:
+        """Explain how a declaration may be reached although nothing is known to use it."""
+        declared = self._graph.symbols.get_node(node)
+        lines = self._read_lines(declared.path)
+        hidden_use = find_hidden_use(self._graph, declared, lines)
+        return [
+            *([hidden_use] if hidden_use else []),
+            *([_EXPORTED] if is_exported(declared, lines) else []),
+        ]
+
     def _list_nodes(self) -> list[GraphNode]:
         """List the declarations that may be unused: one of each group, in source files of linked languages."""
         symbols = self._graph.symbols
@@ -157,7 +168,7 @@ class UnusedSearch:
             reasons.append(f"code that completes `{prefix}` at run time may reach it")
         exported = is_exported(node, lines)
         if exported:
-            reasons.append("it is exported: code outside the repository may use it")
+            reasons.append(_EXPORTED)
         certainty: UnusedCertainty = "likely" if len(reasons) == 1 and not contexts and not test_users else "possible"
         return UnusedDeclaration(
             node.path, node.start_line, node.end_line, node.qualified_name, node.kind, node.language, certainty, reasons,
