@@ -32,7 +32,7 @@ class MentionQueries:
         from coderag.retrieval.mentions.mention_search import MentionSearch  # noqa: PLC0415  # tree-sitter
 
         search = MentionSearch(*self._open_index.open_linked_index())
-        return search.find(name, query, limit=check_range("limit", limit, 1, MAX_COUNTED_MATCHES))
+        return search.find(name, query, limit=check_range("limit", limit, 0, MAX_COUNTED_MATCHES))
 
     def unused(self, path: str = "", *, limit: int = DEFAULT_MAX_UNUSED) -> UnusedReport:
         """Return functions, methods and types of source files that nothing is known to use.

@@ -24,6 +24,7 @@ _IMPORT_TYPES: Final = frozenset(
     }
 )  # fmt: skip
 _INTERPOLATIONS: Final = ("interpol", "substitution", "expansion")
+_IMPORT_STARTS: Final = ("import ", "from ", "use ", "using ", "#include", "require ")
 _COMMENT_STARTS: Final = ("//", "/*", "* ", "*/", "<!--", "--", ";;", "# ", "#:", '"""', "%%")
 
 
@@ -94,4 +95,6 @@ def _classify_node(tree: Tree, row: int, column: int, language: str) -> MentionC
 def _judge_line(before: str) -> MentionContext:
     """Classify a position by what stands before it on its line."""
     start = before.lstrip()
+    if start.startswith(_IMPORT_STARTS):
+        return "import"
     return "comment" if start.startswith(_COMMENT_STARTS) or start in ("*", "#") else "code"

@@ -259,7 +259,9 @@ class MentionsBody(RootBody):
     question: MentionQuery | None = Field(
         None, description="Relation that the lines may show; by default all lines outside its declarations."
     )
-    limit: Limit = DEFAULT_MAX_MENTIONS
+    limit: int = Field(
+        DEFAULT_MAX_MENTIONS, ge=0, le=MAX_COUNTED_MATCHES, description="Maximum number of lines; `total` counts all."
+    )
 
 
 class UnusedBody(RootBody):

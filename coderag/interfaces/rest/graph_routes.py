@@ -88,11 +88,12 @@ def _find_neighbours(runner: RequestRunner, question: GraphQuery, body: Neighbou
         reply = NeighboursReply(question, str(repository.root), results[: body.limit], len(results))
         if not body.mentions or question not in MENTION_QUERIES:
             return reply
-        mentions = engine.mentions(body.name, cast("MentionQuery", question), limit=body.limit)
-    is_resolved = has_resolved(results)
+        is_resolved = has_resolved(results)
+        mention_query, limit = cast("MentionQuery", question), 0 if is_resolved else body.limit
+        mentions = engine.mentions(body.name, mention_query, limit=limit)
     return replace(
         reply,
-        mentions=[] if is_resolved else mentions.lines,
+        mentions=mentions.lines,
         mention_count=mentions.unlinked if is_resolved else mentions.total,
         tier=mentions.tier,
         reason=mentions.reason,

@@ -1,14 +1,13 @@
 """Search for the lines that mention a name outside its declarations."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from coderag.codegraph.declaration_groups import TYPE_KINDS
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.link_tiers import explain_missing_edges, find_link_tier
-from coderag.ingestion.parsing.line_contexts import LineContexts
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.mentions.declaration_heads import find_head_line
 from coderag.retrieval.mentions.graph_links import GraphLinks, find_graph_links
@@ -16,9 +15,12 @@ from coderag.retrieval.mentions.indexed_files import IndexedFiles, MatchingFile
 from coderag.retrieval.mentions.targets import MentionTarget, build_target
 from coderag.retrieval.text_search.file_declarations import find_enclosing
 from coderag.schema.chunks import SymbolRecord
-from coderag.schema.mentions import DEFAULT_MAX_MENTIONS, MentionContext, MentionQuery, Mentions, NameMention
+from coderag.schema.mentions import DEFAULT_MAX_MENTIONS, MentionQuery, Mentions, NameMention
 from coderag.schema.query import FilterValues
 from coderag.stores.protocols import IndexSnapshot
+
+if TYPE_CHECKING:
+    from coderag.ingestion.parsing.line_contexts import LineContexts
 
 _ROLE_RANKS: Final = {
     role: rank for rank, role in enumerate(("source", "config", "example", "test", "docs", "generated", "vendored"))
@@ -68,7 +70,7 @@ class MentionSearch:
         Args:
             name: Name of a declaration or file, as for `CodeGraph`; or any other word.
             query: Query that the lines are to answer; None for all lines.
-            limit: Maximum number of returned lines; all are counted.
+            limit: Maximum number of returned lines; all are counted. 0 is faster where edges explain most lines.
         """
         return self.find_target(build_target(self._graph, name), query, limit=limit)
 
@@ -77,7 +79,7 @@ class MentionSearch:
     ) -> Mentions:
         """Find the lines that mention a target. As `find`."""
         links = find_graph_links(self._graph, target)
-        tally = self._sort_lines(target, links)
+        tally = self._sort_lines(target, links, is_count=not limit)
         tier = find_link_tier(target.languages)
         lines = _select_lines(tally, query, is_exact=tier == "full")
         return Mentions(
@@ -95,8 +97,14 @@ class MentionSearch:
             reason=explain_missing_edges(target.languages),
         )
 
-    def _sort_lines(self, target: MentionTarget, links: GraphLinks) -> _Tally:
-        tally, contexts = _Tally(), LineContexts()
+    @cached_property
+    def _contexts(self) -> "LineContexts":
+        from coderag.ingestion.parsing.line_contexts import LineContexts  # noqa: PLC0415  # tree-sitter
+
+        return LineContexts()
+
+    def _sort_lines(self, target: MentionTarget, links: GraphLinks, *, is_count: bool) -> _Tally:
+        tally = _Tally()
         files = sorted(
             self.files.find_files(target.pattern),
             key=lambda file: (_ROLE_RANKS.get(file.record.role, len(_ROLE_RANKS)), file.record.path),
@@ -106,12 +114,12 @@ class MentionSearch:
             if file.record.path in own_files:
                 tally.inside += len({line for line, _, _ in file.spans})
             else:
-                self._sort_file(file, target, links, contexts, tally)
+                self._sort_file(file, target, links, tally, is_count=is_count)
         tally.mentions.sort(key=_rank_mention)
         return tally
 
     def _sort_file(
-        self, file: MatchingFile, target: MentionTarget, links: GraphLinks, contexts: LineContexts, tally: _Tally
+        self, file: MatchingFile, target: MentionTarget, links: GraphLinks, tally: _Tally, *, is_count: bool
     ) -> None:
         path = file.record.path
         heads = _find_heads(file, links)
@@ -133,8 +141,9 @@ class MentionSearch:
         tally.elsewhere += len(elsewhere)
         listed = sorted([*spans.values(), *(span for span in file.spans if span[:2] in heads - own_heads)])
         for span in listed:
-            context = contexts.classify(file.record, file.lines, *span[:2])
-            mention = _build_mention(file, span, context, declarations, links)
+            mention = _build_mention(file, span, declarations, links)
+            if not (is_count and mention.linked):
+                mention = replace(mention, context=self._contexts.classify(file.record, file.lines, *span[:2]))
             (tally.heads if span[:2] in heads else tally.mentions).append(mention)
 
 
@@ -187,7 +196,6 @@ def _find_heads(file: MatchingFile, links: GraphLinks) -> set[tuple[int, int]]:
 def _build_mention(
     file: MatchingFile,
     span: tuple[int, int, int],
-    context: MentionContext,
     declarations: Sequence[SymbolRecord],
     links: GraphLinks,
 ) -> NameMention:
@@ -200,7 +208,7 @@ def _build_mention(
         path=file.record.path,
         line=line,
         text=text,
-        context=context,
+        context="code",
         symbol=enclosing[-1]["qualified_name"] if enclosing else "",
         kind=enclosing[-1]["kind"] if enclosing else "",
         language=file.record.language,

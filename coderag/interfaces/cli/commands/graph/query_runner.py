@@ -91,14 +91,14 @@ def run_query(query: QueryCommand, name: str, view: GraphViewOptions, *, depth: 
     if query.name not in MENTION_QUERIES:
         _show_results(rag, results, view, result_view)
         return
-    limit = view.limit or (_MAX_JSON_MENTIONS if view.output.as_json else DEFAULT_MAX_MENTIONS)
+    is_resolved = has_resolved(results)
+    limit = 0 if is_resolved else view.limit or (_MAX_JSON_MENTIONS if view.output.as_json else DEFAULT_MAX_MENTIONS)
     mention_query = cast("MentionQuery", query.name)
     mentions = ask_indexed(
         rag, lambda engine: engine.mentions(name, mention_query, limit=limit), view.output, may_index=view.may_index
     )
-    is_resolved = has_resolved(results)
     fields = {
-        "mentions": [] if is_resolved else mentions.lines,
+        "mentions": mentions.lines,
         "mention_count": mentions.unlinked if is_resolved else mentions.total,
         "tier": mentions.tier,
         "reason": mentions.reason,
