@@ -76,7 +76,7 @@ class IndexedFiles:
     def find_files(self, pattern: NamePattern) -> Iterator[MatchingFile]:
         """Yield the files that mention a name, in the order of the index."""
         matching = (int(number) for rows in self._find_rows(pattern) for number in self._file_numbers[rows])
-        numbers = sorted({*matching, *self._cut_files})
+        numbers = sorted({*matching, *self._find_cut_files(pattern)})
         names = self._paths.dictionary.to_pylist()
         for number in numbers:
             record = self.records.get(names[number])
@@ -128,17 +128,18 @@ class IndexedFiles:
     def _read_lines(self, number: int) -> list[str]:
         rows = np.arange(*np.searchsorted(self._sorted_numbers, [number, number + 1]))
         rows = self._rows_by_file[rows].tolist()
-        texts = (
-            [self._texts[row].as_py() for row in rows]
-            if len(self._file_numbers) <= _MAX_BATCH_ROWS
-            else self._snapshot.read_texts(rows)
-        )
+        texts = self._read_texts(rows)
         lines: dict[int, str] = {}
         for row, text in zip(rows, texts, strict=True):
             for line, part in enumerate(text.removesuffix("\n").split("\n"), int(self._start_lines[row])):
                 earlier = lines.get(line, "")  # chunks overlap in lines, or a long line is cut into several
                 lines[line] = part if part == earlier else f"{earlier}{part}"
         return [lines.get(line, "") for line in range(1, max(lines, default=0) + 1)]
+
+    def _read_texts(self, rows: Sequence[int]) -> list[str]:
+        if len(self._file_numbers) > _MAX_BATCH_ROWS:
+            return self._snapshot.read_texts(rows)
+        return [self._texts[row].as_py() for row in rows]
 
     @cached_property
     def _table(self) -> "pa.Table":
@@ -157,12 +158,18 @@ class IndexedFiles:
         """int64 (n_chunks,): number of each chunk's file."""
         return np.asarray(self._paths.indices.to_numpy(zero_copy_only=False), np.int64)
 
-    @cached_property
-    def _cut_files(self) -> list[int]:
-        """Numbers of the files with a line in several chunks, which may be cut within a name."""
+    def _find_cut_files(self, pattern: NamePattern) -> list[int]:
+        """Return the numbers of the files where a spelling may be cut between two chunks of one long line."""
+        reach = max(map(len, pattern.spellings))
         same_file = self._file_numbers[1:] == self._file_numbers[:-1]
         same_line = self._start_lines[1:] == self._end_lines[:-1]
-        numbers: list[int] = np.unique(self._file_numbers[1:][same_file & same_line]).tolist()
+        rows: list[int] = np.flatnonzero(same_file & same_line).tolist()
+        numbers = []
+        for row in rows:
+            before, after = self._read_texts([row, row + 1])
+            seam = before[-reach:] + after[:reach]
+            if not before.endswith("\n") and any(pattern.find_spans(seam, "")):
+                numbers.append(int(self._file_numbers[row]))
         return numbers
 
     @cached_property
