@@ -37,6 +37,10 @@ _MAX_PLACES: Final = 100
 """Occurrences of a name that are looked at; a name with more is in use."""
 
 _EXPORTED: Final = "it is exported: code outside the repository may use it"
+_MENTIONED: Final = "mentioned by name, without a resolved use"
+_COMPOSING_SIGNS: Final = frozenset("{%$#\"'`")
+"""Signs after the beginning of a name that code completes: ``f"visit_{kind}"``, ``"visit_" + kind``."""
+
 _NO_MENTION: Final = "no other line mentions it"
 _MAX_PARSED_BYTES: Final = 2_000_000
 
@@ -148,7 +152,7 @@ class UnusedSearch:
                     word = match[0]
                     if word in names and len(words.places[word]) < _MAX_PLACES:
                         words.places[word].append((record.path, number, match.start()))
-                    elif word.endswith("_") and len(word) > 2:  # `__` and `x_` say nothing
+                    elif word.endswith("_") and line[match.end() : match.end() + 1] in _COMPOSING_SIGNS:
                         words.prefixes.add(word)
         return words
 
@@ -157,10 +161,12 @@ class UnusedSearch:
         lines = self._read_lines(node.path)
         if hidden_use := find_hidden_use(self._graph, node, lines):
             return re.sub(r"`.*`", "a decorator or annotation", hidden_use)
+        if len(words.places.get(_get_core(node.name), ())) >= _MAX_PLACES:
+            return _MENTIONED
         contexts = Counter[str]()
         for context in self._iterate_contexts(node, words):
             if context == "code":
-                return "mentioned by name, without a resolved use"
+                return _MENTIONED
             contexts[context] += 1
         reasons = _explain(contexts, has_tests=bool(test_users))
         prefix = next((prefix for prefix in words.prefixes if node.name.startswith(prefix) and node.name != prefix), "")

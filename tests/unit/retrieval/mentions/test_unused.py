@@ -90,3 +90,16 @@ def test_a_language_of_the_simple_tier_counts_every_line_that_mentions_a_name() 
         "b.lua": "local m = require('a')\nhandlers.x = m.kept\n",
     }
     assert [result.qualified_name for result in find(files).results] == ["M.dead"]
+
+
+def test_a_field_with_a_trailing_underscore_completes_no_name() -> None:
+    files = {
+        "a.cpp": "struct Box { int size_; };\nint grow(Box& b) { return b.size_; }\nint size_limit() { return 1; }\n"
+    }
+    candidate = next(result for result in find(files).results if result.qualified_name == "size_limit")
+    assert candidate.certainty == "likely"
+
+
+def test_a_name_that_very_many_lines_mention_is_no_candidate() -> None:
+    files = {"a.lua": "function common() end\n", "notes.md": "- common\n" * 200}
+    assert find(files).excluded == {"mentioned by name, without a resolved use": 1}
