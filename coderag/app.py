@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from coderag.config.sections import MAX_TOKENS, MIN_TOKENS, SearchSettings
 from coderag.config.settings import Settings
+from coderag.engine.mention_queries import MentionQueries
 from coderag.engine.open_index import OpenIndex
 from coderag.engine.query_input import build_query_input, check_range, resolve_filters
 from coderag.engine.query_runs import MAX_RUNS, QueryRunner, build_answer, verdict_fields
@@ -67,7 +68,7 @@ from coderag.engine.graph_loader import load_chat_graph, load_query_graph
 Progress = Callable[[IndexProgress], None]
 
 
-class CodeRAG:
+class CodeRAG(MentionQueries):
     """A repository: index it, search it, ask it.
 
     Args:

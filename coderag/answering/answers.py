@@ -35,7 +35,7 @@ async def write_answer(context: QueryContext, state: QueryState, emit: EmitText)
         ModelError: The configured language model failed.
     """
     checker = CitationChecker(Path(context.root), context.corpus.snapshot.read_files())
-    if context.language_model is not None:
+    if context.language_model is not None and not state["analysis"].get("about_unused"):  # lines cannot show absence
         snippets = list(chain.from_iterable(gather_snippets(context.corpus, state)))
         evidence = number_evidence(state, snippets, context.masked_paths)
         if evidence:  # without evidence every claim would be dropped
@@ -85,7 +85,8 @@ def _extract_answer(context: QueryContext, state: QueryState, checker: CitationC
         build_result_snippets(corpus, state["results"]),
         build_related_snippets(corpus, state["related"]),
     )
-    lines = list(dict.fromkeys(cited for claim in draft.claims for cited in claim.cited_lines))
+    claimed = (cited for claim in draft.claims for cited in claim.cited_lines)
+    lines = list(dict.fromkeys(chain(claimed, draft.references)))
     citations = [checker.check(cited) for cited in lines]
     moved_places = {old.location: new.location for old, new in zip(lines, citations, strict=True) if new.moved_from}
     text = replace_places(draft.text, moved_places)
@@ -93,6 +94,8 @@ def _extract_answer(context: QueryContext, state: QueryState, checker: CitationC
         if not citation.verified:
             text = text.replace(f"`{citation.location}`", f"`{citation.location}`{_CHANGED_NOTE}")
     claims = [_check_claim(claim.text, claim.cited_lines, lines, citations) for claim in draft.claims]
+    if draft.shape == "usages" and state["analysis"].get("about_unused"):
+        state = {**state, "evidence": "found"}  # what matches by words says nothing of it
     return _build_answer(state, draft.shape, text, claims, citations, draft.missing)
 
 

@@ -37,9 +37,11 @@ class Draft:
     Attributes:
         shape: Shape of the answer.
         missing: What was not found, one sentence each.
+        references: Lines whose place the text gives without a claim that rests on them.
     """
 
     text: str
     claims: Sequence[DraftClaim]
     shape: AnswerShape
     missing: Sequence[str] = ()
+    references: Sequence[CitedLines] = ()

@@ -355,14 +355,22 @@ class CodeGraph:
         Raises:
             UnknownNameError: The path is a folder, or nothing has the name.
         """
+        nodes = self._find_outlined_nodes(path)
+        return [self._to_outline_entry(child) for node in nodes[:1] for child in self.symbols.find_children(node)]
+
+    def find_file(self, name: str) -> str:
+        """Return the path of the file of which `outline` lists the declarations. Raises as `outline`."""
+        nodes = self._find_outlined_nodes(name)
+        return self.symbols.paths[nodes[0]] if nodes else ""
+
+    def _find_outlined_nodes(self, path: str) -> list[int]:
         folder = path.removeprefix("./").rstrip("/") if isinstance(path, str) else ""
         if folder and any(
             f"{indexed_path}/".startswith(f"{folder}/") and indexed_path != folder
             for indexed_path in self.symbols.paths.values
         ):
             raise UnknownNameError(f"{folder} is a folder", hint="Name a file in it.")
-        nodes = self._resolve_nodes(path, {FILE_KIND})
-        return [self._to_outline_entry(child) for node in nodes[:1] for child in self.symbols.find_children(node)]
+        return self._resolve_nodes(path, {FILE_KIND})
 
     # Helpers
 

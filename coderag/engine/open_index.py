@@ -222,6 +222,10 @@ class OpenIndex:
 
     def open_graph(self) -> "CodeGraph":
         """Open the code graph of all indexed files in their current state. Raises `IndexNotFoundError`."""
+        return self.open_linked_index()[0]
+
+    def open_linked_index(self) -> "tuple[CodeGraph, IndexSnapshot]":
+        """Open the code graph with the snapshot that it belongs to. Raises as `open_graph`."""
         with self._lock:
             pointer = self._read_pointer()
             self._open_graph_part = open_part = self._get_current_part(
@@ -234,7 +238,7 @@ class OpenIndex:
             self._drop_parts()
             raise
         overlay = self.live.build_overlay(stored, sweep="unless watched")
-        return open_part.part if overlay is None else self._get_overlay_parts(overlay).graph
+        return (open_part.part, stored) if overlay is None else (self._get_overlay_parts(overlay).graph, overlay)
 
     def open_text_search(self) -> "TextSearch":
         """Open the text search over the indexed files on disk. Raises `IndexNotFoundError`."""

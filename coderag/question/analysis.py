@@ -2,10 +2,18 @@
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 from coderag.question.entities import find_entities, names_in
 from coderag.question.hints import find_languages, find_roles
-from coderag.question.intent_patterns import ABOUT_ONE_NAME, ABOUT_TESTS, INTENT_PATTERNS, SYMBOL_QUERY
+from coderag.question.intent_patterns import (
+    ABOUT_ONE_NAME,
+    ABOUT_TESTS,
+    ABOUT_UNUSED_CODE,
+    ABOUT_UNUSED_NAME,
+    INTENT_PATTERNS,
+    SYMBOL_QUERY,
+)
 from coderag.question.literals import find_literals, parse_literal_query
 from coderag.question.question_text import check_question
 from coderag.question.report_query import make_report_query
@@ -58,10 +66,18 @@ def analyze(query: str, project: str = "") -> Analysis:
         question=question,
         text=question,
         similar_to="",
+        about_unused=_about_unused(query.strip()),
         languages=find_languages(query),
         roles=find_roles(query) if intent != "documentation" else [],
         report=None,
     )
+
+
+def _about_unused(query: str) -> Literal["", "name", "list"]:
+    """Return whether a question is whether something is unused, or what is; empty if it is neither."""
+    if any(pattern.search(query) for pattern in ABOUT_UNUSED_NAME):
+        return "name"
+    return "list" if any(pattern.search(query) for pattern in ABOUT_UNUSED_CODE) else ""
 
 
 def _with_names(entities: Sequence[Entity], names: Sequence[str]) -> list[Entity]:

@@ -51,6 +51,36 @@ _DERIVE = r"(?:implements?|extends?|inherits?(?:\s+from)?|subclass(?:es)?|overri
 _DERIVING = r"(?:implementing|extending|inheriting(?:\s+from)?|subclassing|overriding|deriving\s+from)"
 
 
+_STILL = r"(?:(?:still|even|ever|actually|really|currently|safely|just)\s+)?"
+_DROP = r"(?:delet\w+|remov\w+|drop|get\s+rid\s+of|throw\s+away)"
+_UNUSED = r"(?:unused|uncalled|unreferenced|unneeded|unnecessary|obsolete|dead)"
+_NOT_USED = rf"(?:(?:never|not|no\s+longer|nowhere)\s+(?:\w+\s+)?(?:{_USED}|needed|required)(?:\s+any\w*)?|{_UNUSED})"
+_CODE = r"(?:code|functions?|methods?|class(?:es)?|types?|structs?|interfaces?|traits?|declarations?|symbols?|exports?)"
+_IN_PLACE = (
+    r"(?:\s+(?:in|of|under|below|inside|within)\s+(?:the\s+)?(?:(?:folder|directory|file|module|package)\s+)?"
+    r"(?:(?:this|the|our|my|here)\b[\w\s-]*|[`'\"]?(?P<name>[\w./@+-]+?)/?[`'\"]?(?:\s+(?:folder|directory|file|module|package))?))?"
+)
+ABOUT_UNUSED_NAME: tuple[re.Pattern[str], ...] = tuple(
+    re.compile(regex, re.IGNORECASE)
+    for regex in (
+        rf"^\s*(?:is|are)\s+{_THING}\s+{_STILL}(?:{_NOT_USED}(?:\s+code)?|(?:{_USED}|needed|required)(?:\s+(?:any\w*|somewhere|at\s+all|still|by\s+any\w*))?){_END}",
+        rf"^\s*(?:can|could|may|should|shall)\s+(?:i|we|one|you)\s+{_STILL}{_DROP}\s+(?!(?:an?|any|all)\s){_THING}{_END}",
+        rf"^\s*(?:is\s+it\s+)?safe\s+to\s+{_DROP}\s+(?!(?:an?|any|all)\s){_THING}{_END}",
+        rf"\bdo(?:es)?\s+any\w*(?:\s+\w+)?\s+{_STILL}{_USE}\s+{_THING}{_END}",
+    )
+)
+"""Whether something is unused; tried before the patterns of intents."""
+
+ABOUT_UNUSED_CODE: tuple[re.Pattern[str], ...] = tuple(
+    re.compile(regex, re.IGNORECASE)
+    for regex in (
+        rf"^\s*(?:(?:which|what|list|find|show|get|detect|is|are|do)\b)?(?:\s*\b(?:is|are|me|us|there|all|any|some|the|we|have|of|our|my)\b)*\s*{_UNUSED}\s+{_CODE}{_IN_PLACE}{_END}",
+        rf"^\s*(?:(?:which|what|list|find|show)\b(?:\s+(?:me|us|all|any|the|of))*\s+)?{_CODE}\s+(?:(?:that|which)\s+)?(?:(?:is|are)\s+)?{_NOT_USED}{_IN_PLACE}{_END}",
+        rf"^\s*what\s+(?:code\s+)?(?:is|are)\s+{_NOT_USED}{_IN_PLACE}{_END}",
+    )
+)
+"""What code is unused; tried before the patterns of intents."""
+
 ABOUT_ONE_NAME: frozenset[Intent] = frozenset({"find_definition", "find_usage", "hierarchy", "find_tests"})
 """Intents of questions that are about one declaration."""
 
@@ -73,6 +103,7 @@ INTENT_PATTERNS: tuple[IntentPattern, ...] = tuple(
         r"\b(?:which|what|any|find|show|list|open|related)\s+(?:\w+\s+){0,2}(?:tickets?|backlog|user\s+stor(?:y|ies)|work\s+items?|jira)\b",
         r"\bin\s+the\s+backlog\b",
     )
+    + [IntentPattern("find_usage", 0.9, pattern) for pattern in (*ABOUT_UNUSED_NAME, *ABOUT_UNUSED_CODE)]
     + _pattern(
         "documentation", 0.9,
         r"\bwhat\s+do(?:es)?\s+(?:the\s+)?(?:\w+\s+)?(?:docs?|documentation|readme|manual|guide|changelog)\b",
@@ -110,7 +141,6 @@ INTENT_PATTERNS: tuple[IntentPattern, ...] = tuple(
         rf"\bwhere\s+(?:is|are)\s+{_THING}\s+{_USED}\b",
         rf"\bwhere\s+(?:is|are)\s+{_TYPE}\s+{_CREATED}{_END}",
         rf"\bwhere\s+(?:is|are)\s+{_VALUE}\s+{_READ}\b",
-        rf"^\s*is\s+{_THING}\s+{_USED}\s+any\w+{_END}",
     )
     + _pattern(
         "hierarchy", 0.9,

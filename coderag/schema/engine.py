@@ -11,6 +11,13 @@ from coderag.schema.answers import Answer, AnswerEvent
 from coderag.schema.context import AssembledContext
 from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
 from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
+from coderag.schema.mentions import (
+    DEFAULT_MAX_MENTIONS,
+    DEFAULT_MAX_UNUSED,
+    MentionQuery,
+    Mentions,
+    UnusedReport,
+)
 from coderag.schema.search import Filters, SearchHit, SearchHits
 from coderag.schema.text_matches import DEFAULT_MAX_MATCHES, TextMatches
 from coderag.schema.vocabulary import ContextFormat, CycleLevel
@@ -87,6 +94,10 @@ class CodeGraphQueries(Protocol):
         """Return the declarations of a file, nested."""
         ...
 
+    def find_file(self, name: str) -> str:
+        """Return the path of the file that `outline` lists."""
+        ...
+
 
 class Engine(Protocol):
     """Answers queries for one repository.
@@ -125,6 +136,14 @@ class Engine(Protocol):
         filters: Filters | None = None,
     ) -> TextMatches:
         """Return the places of a text or pattern in the indexed files as they are on disk."""
+        ...
+
+    def mentions(self, name: str, query: MentionQuery | None = None, *, limit: int = DEFAULT_MAX_MENTIONS) -> Mentions:
+        """Return the lines that mention a name outside its declarations."""
+        ...
+
+    def unused(self, path: str = "", *, limit: int = DEFAULT_MAX_UNUSED) -> UnusedReport:
+        """Return the declarations that nothing is known to use."""
         ...
 
     def definition(self, name: str) -> list[SearchHit]:

@@ -80,6 +80,7 @@ class Analysis(TypedDict):
         question: The question without the repository's own name.
         text: Text that is compared by meaning: the question, or the code that it refers to.
         similar_to: Id of the chunk it refers to, which is not a result; empty if none.
+        about_unused: ``name`` if it asks whether something is unused, ``list`` if it asks for what is; else empty.
         languages, roles: Preferred languages and roles of files, such as "in the tests"; they do not filter.
         report: Parsed problem report; None for a question.
     """
@@ -96,6 +97,7 @@ class Analysis(TypedDict):
     question: str
     text: str
     similar_to: str
+    about_unused: NotRequired[Literal["", "name", "list"]]
     languages: list[str]
     roles: list[str]
     report: ReportQuery | None

@@ -17,6 +17,13 @@ from coderag.errors import (
 from coderag.schema.answers import Answer, AnswerEvent
 from coderag.schema.context import AssembledContext
 from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
+from coderag.schema.mentions import (
+    DEFAULT_MAX_MENTIONS,
+    DEFAULT_MAX_UNUSED,
+    MentionQuery,
+    Mentions,
+    UnusedReport,
+)
 from coderag.schema.search import Filters, SearchHit, SearchHits
 from coderag.schema.text_matches import DEFAULT_MAX_MATCHES
 from coderag.schema.vocabulary import ContextFormat
@@ -99,6 +106,22 @@ class RemoteCodeRAG:
         return self._ask(
             lambda: reply_parsers.parse_matches(self._post("/search/text", body)),
             lambda engine: engine.search_text(text, **options, filters=filters),
+        )
+
+    def mentions(self, name: str, query: MentionQuery | None = None, *, limit: int = DEFAULT_MAX_MENTIONS) -> Mentions:
+        """As `CodeRAG.mentions`."""
+        body = {"name": name, "question": query, "limit": limit}
+        return self._ask(
+            lambda: reply_parsers.parse_mentions(self._post("/graph/mentions", body)),
+            lambda engine: engine.mentions(name, query, limit=limit),
+        )
+
+    def unused(self, path: str = "", *, limit: int = DEFAULT_MAX_UNUSED) -> UnusedReport:
+        """As `CodeRAG.unused`."""
+        body = {"path": path, "limit": limit}
+        return self._ask(
+            lambda: reply_parsers.parse_unused(self._post("/graph/unused", body)),
+            lambda engine: engine.unused(path, limit=limit),
         )
 
     def context(

@@ -120,11 +120,18 @@ class RemoteGraph:
             lambda engine: engine.graph.outline(path),
         )
 
+    def find_file(self, name: str) -> str:
+        """As `CodeGraph.find_file`."""
+        return self._ask(
+            lambda: str(self._post("/graph/outline", {"path": name})["path"]),
+            lambda engine: engine.graph.find_file(name),
+        )
+
     def _find_neighbours(
         self, question: GraphQuery, name: str, depth: int | None = None, *, candidates: bool
     ) -> list[GraphNeighbour]:
         depth_field = {} if depth is None else {"depth": depth}
-        body = {"name": name, **depth_field, "candidates": candidates, "limit": _MAX_RESULTS}
+        body = {"name": name, **depth_field, "candidates": candidates, "limit": _MAX_RESULTS, "mentions": False}
         return self._ask(
             lambda: reply_parsers.parse_neighbours(self._fetch_results(question, body)),
             lambda engine: query_graph(engine.graph, question, name, depth, candidates=candidates),

@@ -9,6 +9,7 @@ from coderag.schema.answers import Answer
 from coderag.schema.context import AssembledContext
 from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
 from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
+from coderag.schema.mentions import Mentions, NameMention, UnusedDeclaration, UnusedReport
 from coderag.schema.records import to_answer, to_context
 from coderag.schema.search import SearchHit, SearchHits
 from coderag.schema.text_matches import TextMatch, TextMatches
@@ -103,6 +104,18 @@ def parse_hotspots(records: Sequence[Record]) -> list[Hotspot]:
 def parse_outline(records: Sequence[Record]) -> list[OutlineEntry]:
     """Parse the nested declarations of a file."""
     return [from_record(OutlineEntry, record, children=parse_outline(record["children"])) for record in records]
+
+
+def parse_mentions(record: Record) -> Mentions:
+    """Parse the lines that mention a name."""
+    return from_record(Mentions, record, lines=[from_record(NameMention, line) for line in record["lines"]])
+
+
+def parse_unused(record: Record) -> UnusedReport:
+    """Parse declarations without a known use."""
+    return from_record(
+        UnusedReport, record, results=[from_record(UnusedDeclaration, result) for result in record["results"]]
+    )
 
 
 def _to_pairs(rows: Sequence[Sequence[str]]) -> list[tuple[str, str]]:

@@ -416,7 +416,7 @@ class IndexWriter:
         write_pointer(self._directory, pointer)
         return pointer
 
-    def _fingerprint_generation(self, versions: Mapping[str, int], lexical: str) -> dict[str, tuple[int, int]]:
+    def _fingerprint_generation(self, versions: Mapping[str, int], lexical: str) -> dict[str, tuple[int, ...]]:
         """Fingerprint all files of the next generation."""
         paths = [path for name, version in versions.items() for path in self._tables[name].list_version_files(version)]
         with map_storage_errors(f"read {self._root / lexical}"):

@@ -383,3 +383,15 @@ def test_a_file_that_was_left_out_for_what_was_in_it_is_seen_once_it_is_another(
         (root / "shop/late.py").write_text("from shop.pay import pay\n\n\ndef pay_late():\n    return pay(1)\n")
         rag._open_index.live._next_sweep = 0.0
         assert "pay_late" in {one.qualified_name for one in rag.callers("pay")}
+
+
+def test_mentions_are_of_the_files_as_they_are_now(rag, root):
+    assert [line.line for line in rag.mentions("count_stock").lines] == []
+    (root / "shop/cart.py").write_text("# new\nfrom shop.stock import *\n\nlevels = shelf.count_stock\n")
+    assert [(line.path, line.line, line.context) for line in rag.mentions("count_stock").lines] == [
+        ("shop/cart.py", 4, "code")
+    ]
+    assert rag.unused("shop/stock.py").results == []
+    (root / "shop/cart.py").unlink()
+    assert rag.mentions("count_stock").total == 0
+    assert [one.qualified_name for one in rag.unused("shop/stock.py").results] == ["count_stock"]

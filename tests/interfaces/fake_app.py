@@ -18,6 +18,7 @@ from coderag.schema.answers import Answer, AnswerEvent, Citation
 from coderag.schema.context import AssembledContext, ContextItem, ContextSection, Omission
 from coderag.schema.index_plan import EmbeddingPlan, Estimate, Exclusion, FileTotals, IndexPlan
 from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
+from coderag.schema.mentions import Mentions, NameMention, UnusedDeclaration, UnusedReport
 from coderag.schema.search import Filters, SearchHit, SearchHits
 from coderag.schema.text_matches import TextMatch, TextMatches
 from tests.interfaces.fake_graph import FakeGraph
@@ -78,6 +79,20 @@ def make_match(**changes: object) -> TextMatch:
         "role": "source",
     }
     return TextMatch(**{**values, **changes})  # type: ignore[arg-type]
+
+
+def make_mention(**changes: object) -> NameMention:
+    values: dict[str, object] = {
+        "path": "src/old.py",
+        "line": 4,
+        "text": "    run(perhaps)",
+        "context": "code",
+        "symbol": "enter",
+        "kind": "function",
+        "language": "python",
+        "role": "source",
+    }
+    return NameMention(**{**values, **changes})  # type: ignore[arg-type]
 
 
 class FakeCodeRAG:
@@ -181,6 +196,30 @@ class FakeCodeRAG:
             embedding=remote if self.behaviour in {"priced", "unpriced", "resumed"} else None,
             reembed="the embedding model changes from a/b to c/d" if self.behaviour == "switch" else "",
         )
+
+    def mentions(self, name: str, query: str | None = None, *, limit: int = 20) -> Mentions:
+        lines = [make_mention()] if name == "perhaps" or query is None else []
+        return Mentions(
+            name,
+            (name,),
+            lines[:limit],
+            len(lines),
+            len(lines),
+            0,
+            0,
+            0,
+            1_204,
+            0,
+            "simple",
+            "Lua: linked within a file.",
+        )
+
+    def unused(self, path: str = "", *, limit: int = 50) -> UnusedReport:
+        self._begin("unused", (path, limit))
+        dead = UnusedDeclaration(
+            "src/old.py", 3, 9, "enter", "function", "python", "likely", ("no other line mentions it",), 0
+        )
+        return UnusedReport(path, [dead], 1, 40, {"an entry point": 2})
 
     @property
     def graph(self) -> FakeGraph:

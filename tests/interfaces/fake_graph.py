@@ -181,6 +181,9 @@ class FakeGraph:
         self._begin("hotspots", (limit, kind))
         return [] if kind == "enum" else [Hotspot("src/a.py", 10, 14, "login", "function", 1.0, 12, 3)]
 
+    def find_file(self, name: str) -> str:
+        return {"a": "src/a.py"}.get(name, name)
+
     def outline(self, path: str) -> list[OutlineEntry]:
         self._begin("outline", path)
         return [] if path == "src/empty.py" else OUTLINE

@@ -193,7 +193,7 @@ def test_an_answer_that_breaks_off_leaves_the_terminal_clean(screen, behaviour, 
 def test_the_verdict_counts_claims() -> None:
     assert format_verdict(answer(verified=3, total=4)) == "3 of 4 claims verified"
     assert format_verdict(answer(verified=1, total=1)) == "1 of 1 claim verified"
-    assert format_verdict(answer()) == "no claims"
+    assert format_verdict(answer()) == "no claim that could be verified"
 
 
 def test_what_was_left_out_flagged_or_redacted_is_told() -> None:

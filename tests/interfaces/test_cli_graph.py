@@ -17,8 +17,10 @@ NEIGHBOUR_KEYS = [
     "relation", "path", "line", "start_line", "end_line", "qualified_name", "kind", "resolver", "confidence", "depth",
     "via", "evidence", "role",
 ]  # fmt: skip
+MENTION_KEYS = ["mentions", "mention_count", "tier", "reason"]
 BY_NAME = [question.name for question in QUERY_COMMANDS]
 ALL = [*BY_NAME, "path", "cycles", "hotspots", "outline"]
+OVER_TEXT = ["mentions", "unused"]
 
 
 def json_of(result) -> dict:
@@ -58,27 +60,63 @@ def test_callees_say_where_the_call_is_and_where_they_are_declared(coderag) -> N
 
 def test_json_has_every_field(coderag, tmp_path) -> None:
     result = json_of(coderag("graph", "callers", "login", "--depth", "2", "--json"))
-    assert list(result) == ["question", "name", "depth", "candidates", "root", "results", "left_out"]
+    assert list(result) == ["question", "name", "depth", "candidates", "root", "results", "left_out", *MENTION_KEYS]
+    assert (result["mentions"], result["mention_count"], result["tier"]) == ([], 0, "simple")
     assert result["root"] == tmp_path.as_posix()
     assert [list(one) for one in result["results"]] == [NEIGHBOUR_KEYS] * 5
     assert result["results"][2]["via"] == "LoginView.post"
     assert "depth" not in json_of(coderag("graph", "tests", "login", "--json"))
 
 
-def test_nothing_found_is_one_line_on_stderr_and_no_failure(coderag) -> None:
+def test_nothing_found_is_said_with_its_reason_and_is_no_failure(coderag) -> None:
     result = coderag("graph", "callers", "nobody")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == "nothing is known to call nobody\n"
-    assert coderag("graph", "tests", "nobody").stderr == "no test is known to exercise nobody\n"
-    assert json_of(coderag("graph", "callers", "nobody", "--json"))["results"] == []
+    assert result.stderr == (
+        "no call of nobody could be resolved; no line of the 1,204 indexed files mentions it besides its declaration\n"
+        "Lua: linked within a file.\n"
+    )
+    assert coderag("graph", "tests", "nobody").stderr.startswith(
+        "no test could be linked to nobody; no line of a test mentions it\n"
+    )
+    assert coderag("graph", "callees", "nobody").stderr == "nobody is not known to call anything\n"
+    found = json_of(coderag("graph", "callers", "nobody", "--json"))
+    assert (found["results"], found["mentions"], found["mention_count"]) == ([], [], 0)
+    assert not set(MENTION_KEYS) & set(json_of(coderag("graph", "callees", "nobody", "--json")))
+
+
+def test_lines_that_mention_a_name_stand_in_for_missing_edges(coderag) -> None:
+    result = coderag("graph", "references", "perhaps")
+    assert result.stdout == "src/old.py:4  function enter  mention: run(perhaps)\n"
+    assert result.stderr.startswith("no reference to perhaps could be resolved; ")
+    found = json_of(coderag("graph", "references", "perhaps", "--json"))
+    assert [(line["path"], line["line"], line["context"]) for line in found["mentions"]] == [("src/old.py", 4, "code")]
+
+
+def test_mentions_are_listed_by_a_command_of_their_own(coderag) -> None:
+    result = coderag("graph", "mentions", "anything")
+    assert result.stdout == "src/old.py:4  function enter  mention: run(perhaps)\n"
+    assert json_of(coderag("graph", "mentions", "anything", "--json"))["total"] == 1
+
+
+def test_unused_declarations_are_listed_with_reasons_and_a_caution(coderag) -> None:
+    result = coderag("graph", "unused", "src")
+    assert coderag.calls == [("unused", ("src", 50))]
+    assert result.stdout == "src/old.py:3  function enter  likely: no other line mentions it\n"
+    assert "2 an entry point" in result.stderr
+    assert "cannot prove" in result.stderr
+    assert json_of(coderag("graph", "unused", "--json"))["results"][0]["certainty"] == "likely"
 
 
 def test_uncertain_ones_are_listed_only_when_asked_for_but_counted(coderag) -> None:
     result = coderag("graph", "callers", "perhaps")
-    assert result.stdout == ""
-    assert result.stderr == "nothing is known to call perhaps; uncertain: 1 (--candidates lists them)\n"
+    assert result.stdout == "src/old.py:4  function enter  mention: run(perhaps)\n"
+    assert result.stderr.startswith(
+        "no call of perhaps could be resolved; uncertain: 1 (--candidates lists them); 1 line mentions it\n"
+    )
     result = coderag("graph", "callers", "perhaps", "--candidates")
-    assert (result.stdout, result.stderr) == ("src/old.py:3  function enter  caller, name 0.30\n", "")
+    assert result.stdout == (
+        "src/old.py:3  function enter  caller, name 0.30\nsrc/old.py:4  function enter  mention: run(perhaps)\n"
+    )
 
 
 def test_a_limit_says_what_it_leaves_out(coderag) -> None:
@@ -215,7 +253,9 @@ def test_an_outline_is_nested(coderag) -> None:
         "src/a.py:23  function open\n"
     )
     assert coderag("graph", "outline", "src/empty.py").stderr == "src/empty.py has no declarations\n"
-    assert json_of(coderag("graph", "outline", "a", "--json"))["results"][0]["children"][1]["name"] == "close"
+    found = json_of(coderag("graph", "outline", "a", "--json"))
+    assert (found["path"], found["results"][0]["children"][1]["name"]) == ("src/a.py", "close")
+    assert coderag("graph", "outline", "a").stdout.startswith("src/a.py:3  class Session\n")
 
 
 def test_a_folder_has_no_outline(coderag, tmp_path) -> None:
@@ -310,7 +350,7 @@ def test_a_real_graph_answers_every_question(coderag, monkeypatch, question, ans
 
 def test_the_page_names_every_command_and_option(coderag) -> None:
     page = (Path(__file__).parents[2] / "docs/graph.md").read_text(encoding="utf-8")
-    assert [command for command in [*ALL, "import"] if not re.search(rf"(`|graph ){command}\b", page)] == []
+    assert [command for command in [*ALL, *OVER_TEXT, "import"] if not re.search(rf"(`|graph ){command}\b", page)] == []
     options = set(re.findall(r"--[a-z]+", coderag("graph", "callers", "--help").stdout))
     common = {"--repo", "--help", "--debug", "--no"}  # of every command of `coderag`
     assert sorted(option for option in options - common if f"`{option}" not in page) == []
@@ -320,12 +360,12 @@ def test_every_question_is_asked_of_a_real_graph() -> None:
     assert {question.split()[0] for question in QUESTIONS_TO_A_SHOP} == set(ALL)
 
 
-@pytest.mark.parametrize("command", [*ALL, "export", "import"])
+@pytest.mark.parametrize("command", [*ALL, *OVER_TEXT, "export", "import"])
 def test_every_command_has_help_with_its_common_options(coderag, command) -> None:
     text = coderag("graph", command, "--help").stdout
     assert all(option in text for option in ("--repo", "-C", "--debug", "--help"))
     assert "--json" in text or command == "export"
-    assert ("--mermaid" in text) == (command not in {"hotspots", "export", "import"})
+    assert ("--mermaid" in text) == (command not in {"hotspots", "export", "import", *OVER_TEXT})
     assert ("--depth" in text) == (command in {question.name for question in QUERY_COMMANDS if question.depth})
 
 

@@ -178,6 +178,39 @@ def test_hotspots_come_most_central_first(rest, rag):
     assert told(reply_parsers.parse_hotspots(reply["results"])) == told(rag.graph.hotspots(2, "function"))
 
 
+def test_a_query_without_an_edge_lists_the_lines_that_mention_the_name(rest):
+    reply = rest.result("/graph/callers", name="Basket")
+    assert (reply["results"], reply["mention_count"], reply["mentions"], reply["tier"]) == ([], 0, [], "full")
+    assert reply["reason"].startswith("Python: ")
+    reply = rest.result("/graph/overrides", name="Cart")
+    assert (reply["results"], reply["mention_count"]) == ([], 0)
+    reply = rest.result("/graph/callers", name="Cart")
+    assert [(line["path"], line["line"]) for line in reply["mentions"]] == [("shop/cart.py", 9), ("README.md", 3)]
+    assert reply["mention_count"] == 2
+    reply = rest.result("/graph/callers", name="round_up")
+    assert (reply["mentions"], reply["mention_count"]) == ([], 0)
+    reply = rest.result("/graph/callees", name="round_up")
+    assert (reply["mentions"], reply["mention_count"], reply["tier"]) == ([], None, None)
+
+
+@pytest.mark.parametrize("question", [None, "tests"])
+def test_mentions_are_the_same_as_in_process(rest, rag, question):
+    reply = rest.result("/graph/mentions", name="round_up", question=question, limit=3)
+    assert told(reply_parsers.parse_mentions(reply)) == told(rag.mentions("round_up", question, limit=3))
+    assert reply["lines"]
+
+
+def test_unused_code_is_the_same_as_in_process(rest, rag):
+    reply = rest.result("/graph/unused", path="shop")
+    assert told(reply_parsers.parse_unused(reply)) == told(rag.unused("shop"))
+    assert [one["qualified_name"] for one in reply["results"]] == ["Cart.total", "Basket"]
+
+
+@pytest.mark.parametrize("name", ["cart", "shop/cart.py", "Cart", "cart.py"])
+def test_an_outline_names_the_path_of_its_file(rest, name):
+    assert rest.result("/graph/outline", path=name)["path"] == "shop/cart.py"
+
+
 def test_an_outline_is_nested(rest, rag):
     reply = rest.result("/graph/outline", path="shop/cart.py")
     assert told(reply_parsers.parse_outline(reply["results"])) == told(rag.graph.outline("shop/cart.py"))

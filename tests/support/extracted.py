@@ -74,4 +74,5 @@ def places(draft: Draft) -> set[tuple[str, int, int]]:
 
 def cited(draft: Draft) -> set[tuple[str, int, int]]:
     """Return the places that its claims cite."""
-    return {(one.path, one.start_line, one.end_line) for claim in draft.claims for one in claim.cited_lines}
+    lines = [*(one for claim in draft.claims for one in claim.cited_lines), *draft.references]
+    return {(one.path, one.start_line, one.end_line) for one in lines}

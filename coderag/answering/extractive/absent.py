@@ -1,9 +1,10 @@
 """Say that a type or module has no such member, rather than tell of what others have by that name."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
+from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.index import MOST_NAMED, Declared, Index
 from coderag.answering.extractive.writer import Writer, a_kind, code, joined
 
@@ -29,20 +30,24 @@ def _absent(writer: Writer, index: Index, name: str) -> str:
         else f"Nothing is called {code(last)}."
     )
     heads = [(one, head) for one in owners[:_MOST_NEAR] if (head := index.head_of(one))]
-    is_what = joined([f"{a_kind(one.kind)} in {writer.cite(head)}" for one, head in heads])
+    is_what = joined([f"{a_kind(one.kind)} in {writer.refer(head)}" for one, head in heads])
     writer.say(f"**{sentence}**{f' {code(owners[0].name)} is {is_what}.' if is_what else ''}\n")
     if near := _near(index, last, absent.member, owners):
         writer.say(f"Close by spelling: {joined([code(one) for one in near], 'or')}.\n")
     if elsewhere := index.named(absent.member):
         more = "at least " if len(elsewhere) >= MOST_NAMED else ""
-        writer.say(f"Declared by that name elsewhere: {joined(cited_declarations(writer, index, elsewhere, more))}.\n")
+        writer.say(
+            f"Declared by that name elsewhere: {joined(cited_declarations(writer.cite, index, elsewhere, more))}.\n"
+        )
     return sentence
 
 
-def cited_declarations(writer: Writer, index: Index, declared: Sequence[Declared], more: str = "") -> list[str]:
+def cited_declarations(
+    cite: Callable[[CitedLines], str], index: Index, declared: Sequence[Declared], more: str = ""
+) -> list[str]:
     """Return the first declarations, each with its place, and how many `more` there are."""
     shown = [(one, head) for one in declared[:_MOST_SHOWN] if (head := index.head_of(one))]
-    places = [f"{code(one.name)} in {writer.cite(head)}" for one, head in shown]
+    places = [f"{code(one.name)} in {cite(head)}" for one, head in shown]
     return [*places, f"{more}{len(declared) - len(shown)} more"] if len(declared) > len(shown) else places
 
 

@@ -63,7 +63,8 @@ def _declaration(writer: Writer, index: Index, pieces: Sequence[Snippet], longes
     best = pieces[0]
     declared = index.of_piece(best) if best.kind not in FILE_NAMED_KINDS else None
     lines = (declared and index.lines_of(declared)) or lines_of(best)
-    others = f", and in {counted(len(pieces) - 1, 'other place')}" if len(pieces) > 1 else ""
+    same = [piece for piece in pieces[1:] if piece.name == best.name]
+    others = f", and in {counted(len(same), 'other place')}" if same else ""
     summary = first_sentence(index.summary(declared) if declared else best.docstring)
     of_lines = f" of {counted(declared.length, 'line')}" if declared and declared.length > longest else ""
     said = f"{'.' if others else ':'} {summary}" if summary else "."
@@ -77,7 +78,8 @@ def _declaration(writer: Writer, index: Index, pieces: Sequence[Snippet], longes
             _members(writer, index, declared, fields=declared.length > longest)
         _used(writer, index, declared, users)
     if len(pieces) > 1:
-        writer.heading(f"Other declarations of {code(best.name.rpartition('.')[2])}")
+        of_others = "" if same else ", which are no part of it"
+        writer.heading(f"Other declarations called {code(best.name.rpartition('.')[2])}{of_others}")
         for piece in pieces[1:_MOST_DECLARATIONS]:
             writer.say(f"- {code(piece.name)} ({kind_name(piece.kind)}) — {writer.cite(lines_of(piece))}")
         if len(pieces) > _MOST_DECLARATIONS:

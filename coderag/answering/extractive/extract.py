@@ -14,6 +14,7 @@ from coderag.answering.extractive.not_found import unknown, unknown_names, write
 from coderag.answering.extractive.occurrences import occurrences, write_occurrences, write_said_of
 from coderag.answering.extractive.overview import write_overview
 from coderag.answering.extractive.pieces import also
+from coderag.answering.extractive.unused import write_unused
 from coderag.answering.extractive.usages import write_usages
 from coderag.answering.extractive.writer import Writer, code, joined, prose
 from coderag.answering.flow import find_flow
@@ -41,10 +42,12 @@ def extract(context: QueryContext, state: QueryState, results: Sequence[Snippet]
         results: The results as pieces, best first.
         related: Code that belongs to them.
     """
-    writer, index = Writer(), Index(context)
+    writer, index = Writer(), Index(context, state.get("filters"))
     shape = shape_of(state)
     if write_overview(writer, index, state, context.project):
         return writer.draft("explanation")
+    if state["analysis"].get("about_unused") and (missing := write_unused(writer, index, state, results)) is not None:
+        return writer.draft("usages", missing)
     messages = find_messages(index, state)
     write_messages(writer, index, messages)
     if shape == "not_found":

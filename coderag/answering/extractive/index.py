@@ -13,9 +13,15 @@ import numpy as np
 
 from coderag.answering.draft import CitedLines
 from coderag.errors import AmbiguousNameError, UnknownNameError
+from coderag.retrieval.filters import NO_FILTERS
+from coderag.retrieval.mentions.mention_search import MentionSearch
+from coderag.retrieval.mentions.targets import build_node_target
+from coderag.retrieval.mentions.unused import UnusedSearch
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.graph_queries import GraphQuery, query_graph
+from coderag.schema.mentions import MentionQuery, Mentions
+from coderag.schema.query import FilterValues
 from coderag.schema.vocabulary import FILE_NAMED_KINDS, MIN_RESOLVED_CONFIDENCE, EdgeRelation, Kind
 from coderag.stores.corpus import Corpus
 from coderag.stores.snippets import Snippet
@@ -27,6 +33,9 @@ CALLS: Final[Sequence[EdgeRelation]] = ("calls", "instantiates")
 FILE: Final = "file"
 LONGEST_LINE: Final = 1_000
 """Characters of a line that is looked through; a longer one is data, and patterns would take long for it."""
+
+MOST_MENTIONS: Final = 10_000
+"""Lines that mention a name, of which answers choose."""
 
 MOST_NAMED: Final = 20
 """Declarations of one name that the code graph looks at, the most used."""
@@ -93,14 +102,16 @@ class Index:
 
     Args:
         context: Of the query.
+        filters: Of the query, for the lines that mention a name.
     """
 
-    def __init__(self, context: QueryContext) -> None:
+    def __init__(self, context: QueryContext, filters: FilterValues | None = None) -> None:
         self.corpus: Corpus = context.corpus
         self.graph = context.graph.permissive
         self._symbols = context.graph.symbols
         self._strict: Any = context.graph
         self._texts: dict[int, list[str]] = {}
+        self.mentions = MentionSearch(context.graph, context.corpus.snapshot, filters or NO_FILTERS)
 
     # Lines
 
@@ -183,6 +194,23 @@ class Index:
         return [
             self.declared(max(group, key=self._worth)) for group in self.graph.declaration_groups.group_nodes(nodes)
         ]
+
+    def mentioned(self, name: str, declared: Sequence[Declared], query: MentionQuery | None = None) -> Mentions:
+        """Return all lines that mention a name outside of its declarations, those of code first.
+
+        Args:
+            name: A name, as it is written; of something declared only its last part counts.
+            declared: What it means.
+            query: What the lines are to tell; all lines by default.
+        """
+        groups = self.graph.declaration_groups.group_nodes(one.node for one in declared)
+        target = build_node_target(self._strict, name, [node for group in groups for node in group])
+        return self.mentions.find_target(target, query, limit=MOST_MENTIONS)
+
+    @cached_property
+    def unused(self) -> UnusedSearch:
+        """The search for declarations without a known use."""
+        return UnusedSearch(self._strict, self.corpus.snapshot)
 
     def askable(self, question: GraphQuery | Literal[""], name: str) -> str:
         """Return a name by which ``coderag graph`` answers a question of what a name means; empty if no one name does."""

@@ -2,20 +2,25 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
+from types import MappingProxyType
 from typing import Final
 
 from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.index import CALLABLE, LONGEST_LINE, TYPES, Declared, Index
-from coderag.answering.extractive.writer import Writer, code, code_line, counted, search_command
+from coderag.answering.extractive.writer import Writer, code, code_line, command, counted, search_command
+from coderag.schema.mentions import MentionContext, Mentions
+from coderag.schema.vocabulary import FILE_NAMED_KINDS
 from coderag.stores.symbol_table import split_qualified
 from coderag.text.tokenizer import tokenize_query, tokenize_text
 
 _ROLES: Final = ("source", "generated", "config", "example", "docs", "vendored", "test")
 _MOST_SHOWN = 20
 _MOST_ALIKE, _MOST_UNTIED = 6, 5
-_MOST_CHUNKS = 400  # looked through
+_CONTEXTS: Final[Mapping[MentionContext, str]] = MappingProxyType(
+    {"import": "import", "string": "in a string", "comment": "comment", "text": "document"}
+)
 _MOST_SAID, _MOST_TOLD = 5, 2  # lines of a name in an explanation, and those of documents
 _CHANGE_LOG: Final = re.compile(r"(?:^|/)(?:change(?:s|log)|history|news|release[-_]?notes)[^/]*$", re.IGNORECASE)
 _MOST_LINES = 4  # of one file, while others are to be shown
@@ -30,11 +35,8 @@ def occurrences(index: Index, name: str, declared: Sequence[Declared] = ()) -> l
         name: A name, as it is written; of something declared only its last part counts.
         declared: What it means.
     """
-    last = _last(name)
-    heads = {(head.path, head.start_line) for one in declared if (head := index.head_of(one))}
-    word = re.compile(rf"(?<!\w){re.escape(last if declared else name)}(?!\w)")
-    lines = (line for line in _lines_with(index, last if declared else name) if word.search(line.text))
     own = {one.path for one in declared}
+    last = _last(name)
     declares = re.compile(
         rf"\b(?:class|struct|enum|interface|trait|type|def|func|function|fn|sub)\s+{re.escape(last)}\b"
     )
@@ -43,21 +45,13 @@ def occurrences(index: Index, name: str, declared: Sequence[Declared] = ()) -> l
         role = _ROLES.index(index.role(line.path))
         return line.path not in own, not declares.search(line.text), role, line.path, line.start_line
 
-    return sorted({line for line in lines if (line.path, line.start_line) not in heads}, key=order)
+    return sorted(cited_mentions(index.mentioned(name, declared)), key=order)
 
 
-def _lines_with(index: Index, name: str) -> Iterator[CitedLines]:
-    """Yield the lines of the chunks that have a name."""
-    corpus = index.corpus
-    for row in corpus.find_chunks_with_name_parts(name)[:_MOST_CHUNKS].tolist():
-        path, first, end = (
-            corpus.paths[corpus.chunk_files[row]],
-            int(corpus.start_lines[row]),
-            int(corpus.end_lines[row]),
-        )
-        if lines := index.lines(path, first, end):
-            numbered = enumerate(lines.text.split("\n"), first)
-            yield from (CitedLines(path, at, at, text) for at, text in numbered if len(text) <= LONGEST_LINE)
+def cited_mentions(mentions: Mentions) -> list[CitedLines]:
+    """Return the lines of mentions, as answers cite them; those that are too long to be shown are left out."""
+    lines = (CitedLines(one.path, one.line, one.line, one.text) for one in mentions.lines)
+    return [line for line in lines if len(line.text) <= LONGEST_LINE]
 
 
 def extensions(index: Index, name: str, declared: Sequence[Declared]) -> list[CitedLines]:
@@ -96,12 +90,13 @@ def untied_calls(index: Index, declared: Sequence[Declared]) -> list[CitedLines]
 
 def write_untied(writer: Writer, declared: Sequence[Declared], lines: Sequence[CitedLines]) -> None:
     """Write calls that may be of a method."""
-    last = declared[0].name.rpartition(".")[2]
     writer.heading(f"Perhaps also ({len(lines):,}): the code does not tell of what type the value is")
     for line in lines[:_MOST_UNTIED]:
         writer.say(f"- {code_line(line.text)} — {writer.cite(line)}")
     if len(lines) > _MOST_UNTIED:
-        writer.say(f"- and {len(lines) - _MOST_UNTIED:,} more: {search_command(f'{last}(')} lists all of that name")
+        writer.say(
+            f"- and {len(lines) - _MOST_UNTIED:,} more: {command('mentions', declared[0].name)} lists all of that name"
+        )
 
 
 def write_occurrences(writer: Writer, name: str, places: Sequence[CitedLines]) -> None:
@@ -116,7 +111,21 @@ def write_occurrences(writer: Writer, name: str, places: Sequence[CitedLines]) -
         for one in of_file:
             writer.say(f"{indent}- {code_line(one.text)} — {writer.cite(one)}")
     if len(places) > len(shown):
-        writer.say(f"- and {len(places) - len(shown):,} more: {search_command(_last(name))} lists all")
+        writer.say(f"- and {len(places) - len(shown):,} more: {command('mentions', name)} lists all")
+
+
+def write_mentions(writer: Writer, name: str, mentions: Mentions) -> None:
+    """Write the lines that mention a name, code first, each with the declaration that it is in."""
+    shown = [line for line in mentions.lines if len(line.text) <= LONGEST_LINE][:_MOST_SHOWN]
+    if shown:
+        writer.heading(f"Lines that mention {code(mentions.words[0])} ({mentions.total:,})")
+    for one in shown:
+        inside = f"{code(one.symbol)} — " if one.symbol and one.kind not in FILE_NAMED_KINDS else ""
+        what = "" if one.context == "code" else f" ({_CONTEXTS[one.context]})"
+        place = writer.cite(CitedLines(one.path, one.line, one.line, one.text))
+        writer.say(f"- {inside}{code_line(one.text)}{what} — {place}")
+    if mentions.total > len(shown):
+        writer.say(f"- and {mentions.total - len(shown):,} more: {command('mentions', name)} lists all")
 
 
 def write_said_of(writer: Writer, index: Index, question: str, name: str, places: Sequence[CitedLines]) -> None:

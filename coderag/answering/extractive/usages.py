@@ -1,6 +1,7 @@
 """List who uses something, what it uses itself, its relatives and its tests: by file, each with the line of evidence."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from types import MappingProxyType
 from typing import Final
@@ -12,6 +13,7 @@ from coderag.answering.extractive.occurrences import (
     extensions,
     occurrences,
     untied_calls,
+    write_mentions,
     write_occurrences,
     write_untied,
 )
@@ -25,12 +27,15 @@ from coderag.answering.extractive.writer import (
     command,
     counted,
     joined,
-    search_command,
+    prose,
 )
+from coderag.retrieval.mentions.wording import describe_mentions, list_caveats
 from coderag.schema.graph import GraphNeighbour
+from coderag.schema.mentions import MentionQuery
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import FILE_NAMED_KINDS, MIN_RESOLVED_CONFIDENCE, VALUE_KINDS, Intent
 from coderag.stores.snippets import Snippet
+from coderag.stores.symbol_table import split_qualified
 
 _MOST_SHOWN, _MOST_OF_OTHERS = 20, 8  # of the relation that was asked for, and of each other
 _MOST_UNSURE = 5
@@ -59,22 +64,37 @@ def write_usages(writer: Writer, index: Index, state: QueryState, results: Seque
     for name in dict.fromkeys(names):
         if groups := groups_of(index, state, name, looked_up):
             _write(writer, index, name, groups, looked_up)
-            declared = index.named(name)
-            if "called" in groups and declared and (untied := untied_calls(index, declared)):
-                write_untied(writer, declared, untied)
-            if len(all_of(groups)) < _FEW:
-                if intent == "find_usage" and INWARDS.issuperset(groups):
-                    _write_unsure(writer, index, name, _unsure(index, name))
-                told = {key(one) for one in all_of(groups)} | {(one.path, one.name) for one in declared}
-                near = [piece for piece in results if not piece.is_looked_up and (piece.path, piece.name) not in told]
-                also(writer, index, near[:_MOST_ALSO], "Also near")
+            _write_further(writer, index, intent, name, groups, results)
             return []
         if unsure := _unsure(index, name):
             _lead(writer, index, name, {})
             _write_unsure(writer, index, name, unsure)
+            write_mentions(writer, name, index.mentioned(name, index.named(name)))
             return [f"No use of {code(name)} could be tied to it."]
-    missing = _write_unused(writer, index, names, _VERBS.get(intent, "use"))
+    missing = write_unresolved(writer, index, names, intent)
     return _with_near_tests(writer, index, missing, results) if intent == "find_tests" else missing
+
+
+def _write_further(
+    writer: Writer, index: Index, intent: Intent, name: str, groups: Groups, results: Sequence[Snippet]
+) -> None:
+    """Write what may use a name as well: calls on values, lines without a relation, and near code if there is little else."""
+    declared = index.named(name)
+    if "called" in groups and declared and (untied := untied_calls(index, declared)):
+        write_untied(writer, declared, untied)
+    if intent in _QUERIES and INWARDS.issuperset(groups):
+        if set(groups) == {"imported"}:
+            mentions = index.mentioned(name, declared)
+            lines = [line for line in mentions.lines if not line.linked]
+            write_mentions(writer, name, replace(mentions, lines=lines, total=len(lines)))
+        else:
+            _write_unlinked(writer, index, name, _QUERIES[intent])
+    if len(all_of(groups)) < _FEW:
+        if intent == "find_usage" and INWARDS.issuperset(groups):
+            _write_unsure(writer, index, name, _unsure(index, name))
+        told = {key(one) for one in all_of(groups)} | {(one.path, one.name) for one in declared}
+        near = [piece for piece in results if not piece.is_looked_up and (piece.path, piece.name) not in told]
+        also(writer, index, near[:_MOST_ALSO], "Also near")
 
 
 def _with_near_tests(
@@ -88,14 +108,22 @@ def _with_near_tests(
     return missing
 
 
-def _write_unused(writer: Writer, index: Index, names: Sequence[str], verb: str) -> list[str] | None:
-    """Write what there is of names that nothing is known to use: of a value the places where it is written."""
+def _write_unlinked(writer: Writer, index: Index, name: str, query: MentionQuery | None) -> None:
+    """Write how many lines of code mention a name without a relation that is known, if there are any."""
+    mentions = index.mentioned(name, index.named(name), query)
+    if unlinked := mentions.unlinked:
+        lines = "1 more line of code mentions" if unlinked == 1 else f"{unlinked:,} more lines of code mention"
+        writer.say(f"\n{lines} {code(_last(name))} without a relation that is known: {command('mentions', name)}\n")
+
+
+def write_unresolved(writer: Writer, index: Index, names: Sequence[str], intent: Intent) -> list[str] | None:
+    """Write what there is of names without a known relation: the lines that mention them, and why there may be more to it."""
     for name in names:
         declared = index.named(name)
-        is_value = verb == "use" and all(one.kind in VALUE_KINDS for one in declared)
+        is_value = intent == "find_usage" and all(one.kind in VALUE_KINDS for one in declared)
         if is_value and (places := occurrences(index, name, declared)):
             return _write_written(writer, index, name, places)
-        if verb == "extend" and (places := extensions(index, name, declared)):
+        if intent == "hierarchy" and (places := extensions(index, name, declared)):
             many = counted(len(places), "line extends or implements", "lines extend or implement")
             writer.say(f"No type of this repository is known as **{code(name)}**. {many} it, as they are written.")
             write_occurrences(writer, name, places)
@@ -103,14 +131,20 @@ def _write_unused(writer: Writer, index: Index, names: Sequence[str], verb: str)
     known = next((name for name in names if index.graph.uses(name) or index.named(name)), "")
     if not known:
         return None
-    writer.say(f"Nothing in this repository is known to {verb} {code(known)}.")
-    if where := _declared(writer, index, known):
+    declared = index.named(known)
+    query = _QUERIES.get(intent, "subclasses")
+    if query == "subclasses" and any(one.kind in CALLABLE for one in declared):
+        query = "overrides"
+    mentions = index.mentioned(known, declared, query)
+    sentence = f"No {_RELATIONS.get(intent, 'subtype')} of {code(known)} could be resolved"
+    writer.say(f"{sentence}; {describe_mentions(mentions, query)}.")
+    if where := _declared(writer, index, known, is_evidence=False):
         writer.say(f"\nIt is {where}.")
-    called = next((one.name.rpartition(".")[2] for one in index.named(known) if one.kind in CALLABLE), "")
-    if called and verb == "use":
-        untold = "A call through a value whose type the code does not tell is not known as one"
-        writer.say(f"\n{untold}: {search_command(f'{called}(')} lists all places.")
-    return [f"Nothing is known to {verb} {code(known)}."]
+    write_mentions(writer, known, mentions)
+    writer.say()
+    for caveat in list_caveats(mentions, query):
+        writer.say(f"- {prose(caveat)}")
+    return [f"{sentence}."]
 
 
 def _write_written(writer: Writer, index: Index, name: str, places: Sequence[CitedLines]) -> list[str]:
@@ -122,7 +156,9 @@ def _write_written(writer: Writer, index: Index, name: str, places: Sequence[Cit
     return [f"Which of these lines mean {code(name)} is told by the name alone."] if where else []
 
 
-_VERBS: Final[Mapping[Intent, str]] = MappingProxyType({"find_tests": "test", "hierarchy": "extend"})
+_RELATIONS: Final[Mapping[Intent, str]] = MappingProxyType({"find_usage": "use", "find_tests": "test"})
+_QUERIES: Final[Mapping[Intent, MentionQuery | None]] = MappingProxyType({"find_usage": None, "find_tests": "tests"})
+"""Which lines may tell what a question of some intent asks for; None for all of them."""
 
 
 def _write(writer: Writer, index: Index, name: str, groups: Groups, looked_up: set[tuple[str, str]]) -> None:
@@ -139,24 +175,32 @@ def _write(writer: Writer, index: Index, name: str, groups: Groups, looked_up: s
 
 def _lead(writer: Writer, index: Index, name: str, groups: Groups) -> None:
     counts = joined([KINDS[kind].counted(len(group)) for kind, group in groups.items() if group])
-    where = _declared(writer, index, name)
+    where = _declared(writer, index, name, is_evidence=bool(counts))
     is_what = f" is {counts}" if next((kind for kind in groups if groups[kind]), "") in INWARDS else f" {counts}"
     writer.say(
         f"**{code(name)}**{f' ({where})' if where else ''}{is_what if counts else ' has no user that is known'}."
     )
 
 
-def _declared(writer: Writer, index: Index, name: str) -> str:
-    """Return what a name is and where; of several declarations how many there are, and some of their names."""
+def _declared(writer: Writer, index: Index, name: str, *, is_evidence: bool = True) -> str:
+    """Return what a name is and where; of several declarations how many there are, and some of their names.
+
+    Args:
+        writer: Of the answer.
+        index: The open index.
+        name: The name.
+        is_evidence: Whether what is said next rests on the declaration; that nothing uses it does not.
+    """
+    cite = writer.cite if is_evidence else writer.refer
     declared = index.named(name)
     if len(declared) == 1 and (head := index.head_of(declared[0])):
         one = declared[0]
         named = "" if one.name.endswith(name.removesuffix("()")) or one.kind == FILE else f" {code(one.name)}"
-        return f"{a_kind(one.kind)}{named} in {writer.cite(head)}"
+        return f"{a_kind(one.kind)}{named} in {cite(head)}"
     if len(declared) > 1:
         many = "at least " if len(declared) >= MOST_NAMED else ""
         return (
-            f"{many}{len(declared)} declarations, taken together: {joined(cited_declarations(writer, index, declared))}"
+            f"{many}{len(declared)} declarations, taken together: {joined(cited_declarations(cite, index, declared))}"
         )
     return ""
 
@@ -176,6 +220,10 @@ def _list(writer: Writer, index: Index, name: str, kind: str, neighbours: Sequen
         for one in of_file:
             entry = _entry(writer, index, name, kind, one, beneath=bool(indent))
             writer.say(f"{indent}- {entry}")
+
+
+def _last(name: str) -> str:
+    return (split_qualified(name) or [name])[-1]
 
 
 def _all_are_listed_by(index: Index, name: str, kind: str, neighbours: Sequence[GraphNeighbour]) -> str:

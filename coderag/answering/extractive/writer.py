@@ -40,10 +40,16 @@ class Writer:
         self._lines: list[str] = []
         self._claims: list[DraftClaim] = []
         self._cited: list[CitedLines] = []
+        self._references: list[CitedLines] = []
 
     def cite(self, lines: CitedLines) -> str:
         """Return the place of some lines, for the statement that is written next."""
         self._cited.append(lines)
+        return code(lines.location)
+
+    def refer(self, lines: CitedLines) -> str:
+        """Return the place of some lines that are no evidence of a statement, such as that nothing uses what is there."""
+        self._references.append(lines)
         return code(lines.location)
 
     def say(self, text: str = "") -> None:
@@ -65,7 +71,7 @@ class Writer:
     def draft(self, shape: AnswerShape, missing: Sequence[str] = ()) -> Draft:
         """Return what was written, in a shape."""
         text = re.sub(r"\n{3,}", "\n\n", "\n".join(self._lines).strip())
-        return Draft(f"{text}\n", self._claims, shape, missing)
+        return Draft(f"{text}\n", self._claims, shape, missing, self._references)
 
 
 def lines_of(piece: Snippet) -> CitedLines:

@@ -12,6 +12,7 @@ from coderag.answering.citations import CitationChecker
 from coderag.answering.generated.citation_marks import find_cited_numbers
 from coderag.answering.generated.grounding import Grounding
 from coderag.answering.generated.markdown_lines import strip_fences
+from coderag.answering.generated.missing_statements import is_absence_claim
 from coderag.answering.generated.numbered_evidence import NumberedEvidence
 from coderag.answering.generated.statements import Statement
 from coderag.schema.answers import Citation
@@ -74,6 +75,8 @@ class ClaimChecker:
         if not verified:
             broken: Citation = self.check_citation(existing[0])
             return ClaimVerdict("unsupported", existing, f"{broken.path}: {broken.reason}")
+        if is_absence_claim(statement.text_without_code):
+            return ClaimVerdict("unsupported", verified, "cited lines cannot show that nothing else uses it")
         snippets = [self._evidence[number - 1].snippet for number in verified]
         citations = [self.check_citation(number) for number in verified]
         reason = Grounding(snippets, self._paths, citations).find_unsupported(statement)

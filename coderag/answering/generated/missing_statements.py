@@ -52,6 +52,22 @@ _COURTESY: Final = re.compile(
 )
 
 
+_ABSENCE: Final = re.compile(
+    r"\b(?:nothing|nobody|no\s+(?:other\s+)?(?:code|callers?|users?|functions?|methods?|class(?:es)?|files?|modules?|tests?|places?))\b"
+    r"[^.;]{0,60}\b(?:calls?|uses?|references?|imports?|instantiates?|depends?\s+on|tests?|covers?)\b"
+    r"|\b(?:not|never|n't)\s+(?:\w+\s+)?(?:used|called|referenced|imported|instantiated|tested)\s+"
+    r"(?:anywhere|elsewhere|by\s+any|in\s+(?:this|the)\s+(?:repo|code|project))"
+    r"|\b(?:has|have)\s+no\s+(?:known\s+)?(?:callers?|users?|usages?|uses|references|tests?|importers?)\b"
+    r"|\b(?:is|are)\s+(?:dead\s+code|unused)\b",
+    re.IGNORECASE,
+)
+
+
+def is_absence_claim(statement: str) -> bool:
+    """Return whether a statement denies any use in the repository, which no cited line can show."""
+    return _ABSENCE.search(_CODE.sub("x", statement)) is not None
+
+
 def is_courtesy(statement: str) -> bool:
     """Return whether a statement only invites further questions."""
     return _COURTESY.match(statement) is not None

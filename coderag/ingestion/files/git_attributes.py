@@ -153,7 +153,7 @@ def _parse_lines(data: bytes) -> Iterator[_AttributeLine]:
 def _unquote(pattern: bytes) -> bytes:
     if not pattern.startswith(b'"'):
         return pattern
-    return codecs.escape_decode(pattern[1:-1])[0]  # type: ignore[attr-defined, no-any-return]  # C escapes, as git writes
+    return codecs.escape_decode(pattern[1:-1])[0]  # C escapes, as git writes
 
 
 def _parse_values(attributes: Sequence[str], macros: Mapping[str, Mapping[str, str | None]]) -> dict[str, str | None]:

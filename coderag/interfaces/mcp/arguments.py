@@ -41,7 +41,7 @@ RepositoryName = Annotated[str, Field(max_length=_MAX_NAME_CHARS, description="N
 
 SymbolRelation = Literal[
     "definition", "callers", "callees", "implementations", "subclasses", "bases", "importers", "tests", "impact",
-    "references",
+    "references", "unused",
 ]  # fmt: skip
 
 

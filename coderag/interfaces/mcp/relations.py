@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from coderag.interfaces.mcp.cleaner import Cleaner, format_code_span
 from coderag.interfaces.mcp.replies import ReplyPart
-from coderag.interfaces.mcp.result_parts import build_neighbour_part
+from coderag.interfaces.mcp.result_parts import build_mention_part, build_neighbour_part
+from coderag.retrieval.mentions.wording import describe_mentions, list_caveats
 from coderag.schema.chunks import format_location
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.graph_queries import GraphQuery, query_graph
+from coderag.schema.mentions import MENTION_QUERIES, MentionQuery
 from coderag.schema.vocabulary import Kind
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ class RelatedParts:
 
 
 def find_related_parts(
-    graph: "CodeGraph",
+    engine: "CodeRAG",
     name: str,
     relations: Iterable[GraphQuery],
     cleaner: Cleaner,
@@ -48,7 +50,7 @@ def find_related_parts(
     """Collect the neighbours of a symbol.
 
     Args:
-        graph: The code graph.
+        engine: The repository.
         name: Name of a declaration or file.
         relations: Relations to follow.
         cleaner: Sanitiser of the repository's texts.
@@ -60,9 +62,12 @@ def find_related_parts(
         UnknownNameError: No declaration has the name.
         AmbiguousNameError: Several declarations have the name.
     """
+    graph, unresolved_queries = engine.graph, list[MentionQuery]()
     related, empty, truncated = RelatedParts(), list[str](), list[str]()
     for relation in relations:
         neighbours = query_graph(graph, relation, name, depth)
+        if not neighbours and relation in MENTION_QUERIES:
+            unresolved_queries.append(cast("MentionQuery", relation))
         if not neighbours and (unresolved := query_graph(graph, relation, name, depth, candidates=True)):
             neighbours = unresolved
             related.notes.append(f"{relation}: none is resolved; these are candidates by name, with their confidence.")
@@ -72,13 +77,33 @@ def find_related_parts(
         ]
         if len(neighbours) > limit:
             truncated.append(_format_remaining(len(neighbours) - limit, relation))
-        if not neighbours:
+        if not neighbours and relation not in MENTION_QUERIES:
             empty.append(relation)
     if truncated:
         related.notes.append(f"Left out: {', '.join(truncated)}. Next: {next_call}.")
     if empty:
         related.notes.append(f"None known: {', '.join(empty)}.")
+    if unresolved_queries:
+        _add_mentions(related, engine, name, unresolved_queries, cleaner, limit)
     return related
+
+
+def _add_mentions(  # what a reply is made of
+    related: RelatedParts,
+    engine: "CodeRAG",
+    name: str,
+    queries: "Sequence[MentionQuery]",
+    cleaner: Cleaner,
+    limit: int,
+) -> None:
+    """Add the lines that mention a name, for relations without a resolved edge."""
+    answers = [(query, engine.mentions(name, query, limit=limit)) for query in queries]
+    lines = {(line.path, line.line): line for _, mentions in answers for line in mentions.lines}
+    related.counts["mentions"] = max(mentions.total for _, mentions in answers)
+    related.parts += [build_mention_part(line, cleaner) for line in list(lines.values())[:limit]]
+    described = "; ".join(f"{query}: {describe_mentions(mentions, query)}" for query, mentions in answers)
+    related.notes.append(f"No edge could be resolved. {cleaner.clean_line(described)}.")
+    related.notes += map(cleaner.clean_line, list_caveats(answers[0][1], answers[0][0]))
 
 
 def format_counts(counts: Mapping[str, int]) -> str:

@@ -98,12 +98,32 @@ class NeighbourPlace(CodeLocation):
     via: NotRequired[str]
 
 
+class MentionPlace(CodeLocation):
+    """A line that mentions a name, in its declaration ``name``.
+
+    Attributes:
+        context: ``code``, ``import``, ``string``, ``comment`` or ``text`` (a document).
+    """
+
+    context: str
+    line: NotRequired[str]
+
+
+class UnusedPlace(CodeLocation):
+    """A declaration without a known use; ``certainty`` is ``likely`` or ``possible``."""
+
+    certainty: str
+    reasons: list[str]
+
+
 class SymbolResult(ReplyBase):
     """Reply of ``coderag_symbol``; ``counts`` is the number of all neighbours by relation."""
 
     name: str
     definitions: NotRequired[list[CodePlace]]
     neighbours: NotRequired[list[NeighbourPlace]]
+    mentions: NotRequired[list[MentionPlace]]
+    unused: NotRequired[list[UnusedPlace]]
     counts: NotRequired[dict[str, int]]
 
 
@@ -125,6 +145,7 @@ class ExplainResult(ReplyBase):
     definitions: NotRequired[list[CodePlace]]
     outline: NotRequired[list[OutlineLine]]
     neighbours: NotRequired[list[NeighbourPlace]]
+    mentions: NotRequired[list[MentionPlace]]
     counts: NotRequired[dict[str, int]]
 
 

@@ -9,6 +9,7 @@ from coderag.interfaces.mcp.cleaner import Cleaner, format_code_span
 from coderag.interfaces.mcp.replies import ReplyPart
 from coderag.schema.chunks import format_location
 from coderag.schema.graph import GraphNeighbour
+from coderag.schema.mentions import NameMention, UnusedDeclaration
 from coderag.schema.search import SearchHit
 from coderag.schema.vocabulary import Evidence
 
@@ -23,6 +24,7 @@ _ADVICE: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 _MAX_NOT_INDEXED = 5
+_MAX_MENTION_CHARS: Final = 200
 _MIN_SURE_CONFIDENCE: Final = 0.75
 """Minimum confidence at which a relation is shown without it: models read numbers as doubt."""
 
@@ -107,6 +109,42 @@ def build_neighbour_part(neighbour: GraphNeighbour, relation: str, cleaner: Clea
         via=cleaner.clean_line(neighbour.via) if neighbour.depth > 1 else "",
     )
     return ReplyPart(_format_neighbour(data, cleaner), data, key="neighbours", title=relation)
+
+
+def build_mention_part(mention: NameMention, cleaner: Cleaner) -> ReplyPart:
+    """Build the part of a line that mentions a name."""
+    data = _drop_empty(
+        path=mention.path,
+        start_line=mention.line,
+        end_line=mention.line,
+        name=cleaner.clean_line(mention.symbol),
+        kind=mention.kind,
+        context=mention.context,
+        line=cleaner.clean_line(mention.text.strip())[:_MAX_MENTION_CHARS],
+    )
+    inside = f" in {data['kind']} {format_code_span(data['name'])}" if "name" in data else ""
+    context = "" if mention.context == "code" else f" ({mention.context})"
+    place = cleaner.clean_line(f"{mention.path}:{mention.line}")
+    text = f"- {place}{inside}{context}: {format_code_span(data.get('line', ''))}"
+    return ReplyPart(text, data, key="mentions", title="Lines that mention it")
+
+
+def build_unused_part(declaration: UnusedDeclaration, cleaner: Cleaner) -> ReplyPart:
+    """Build the part of a declaration without a known use."""
+    name = cleaner.clean_line(declaration.qualified_name)
+    reasons = [cleaner.clean_line(reason) for reason in declaration.reasons]
+    data = {
+        "path": declaration.path,
+        "start_line": declaration.start_line,
+        "end_line": declaration.end_line,
+        "name": name,
+        "kind": declaration.kind,
+        "certainty": declaration.certainty,
+        "reasons": reasons,
+    }
+    place = cleaner.clean_line(format_location(declaration.path, declaration.start_line, declaration.end_line))
+    text = f"- {format_code_span(name)} {declaration.kind} — {place}: {'; '.join(reasons)}"
+    return ReplyPart(text, data, key="unused", title=declaration.certainty)
 
 
 def _format_neighbour(data: Mapping[str, Any], cleaner: Cleaner) -> str:

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from coderag.config.sections import MAX_RESULTS, MAX_TOKENS, MIN_TOKENS
 from coderag.question.question_text import MAX_QUERY_BYTES
+from coderag.schema.mentions import DEFAULT_MAX_MENTIONS, DEFAULT_MAX_UNUSED, MentionQuery
 from coderag.schema.search import Filters
 from coderag.schema.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES, MAX_COUNTED_MATCHES
 from coderag.schema.vocabulary import ContextFormat, CycleLevel, Kind, Role
@@ -246,6 +247,30 @@ class NeighboursBody(RootBody):
     )
     candidates: Candidates = False
     limit: Limit = _DEFAULT_LIMIT
+    mentions: bool = Field(
+        True, description="Whether to look for lines that mention the name, where no edge answers or explains them."
+    )
+
+
+class MentionsBody(RootBody):
+    """A search for the lines that mention a name."""
+
+    name: SymbolName
+    question: MentionQuery | None = Field(
+        None, description="Relation that the lines may show; by default all lines outside its declarations."
+    )
+    limit: int = Field(
+        DEFAULT_MAX_MENTIONS, ge=0, le=MAX_COUNTED_MATCHES, description="Maximum number of lines; `total` counts all."
+    )
+
+
+class UnusedBody(RootBody):
+    """A search for declarations without a known use."""
+
+    path: str = Field(
+        "", max_length=MAX_PATH_CHARS, pattern=NO_NUL_PATTERN, description="File or folder; by default all."
+    )
+    limit: Limit = DEFAULT_MAX_UNUSED
 
 
 class PathBody(RootBody):

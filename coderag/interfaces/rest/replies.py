@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
+from coderag.schema.mentions import LinkTier, Mentions, NameMention, UnusedReport
 from coderag.schema.search import SearchHit
 from coderag.schema.vocabulary import Evidence
 from coderag.workspace.jobs import JobView
@@ -83,12 +84,35 @@ class NeighboursReply:
     Attributes:
         results: The first neighbours.
         total: Number of all neighbours.
+        mentions: First lines that mention the name, if no neighbour is more than a candidate.
+        mention_count: Number of lines that mention the name: all of them without a resolved neighbour, else those of code
+            that no edge explains. None if the relation has none, or if none were asked for.
+        tier: How names of the declaration's language are resolved; empty without `mention_count`.
+        reason: Why an edge may be missing.
     """
 
     question: str
     root: str
     results: Sequence[GraphNeighbour]
     total: int
+    mentions: Sequence[NameMention] = ()
+    mention_count: int | None = None
+    tier: LinkTier | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MentionsReply(Mentions):
+    """Lines that mention a name."""
+
+    root: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedReply(UnusedReport):
+    """Declarations without a known use."""
+
+    root: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ CALLS = [
     ("coderag_explain", {"name": "Cart.checkout"}),
     ("coderag_symbol", {"name": "total_price", "relations": ["definition", "callers", "callees", "tests", "impact"]}),
     ("coderag_docs", {"query": "how to install the shop"}),
+    ("coderag_symbol", {"name": "HalfPrice", "relations": ["subclasses", "references"]}),
+    ("coderag_symbol", {"name": "shop", "relations": ["unused"]}),
     ("coderag_backlog", {"action": "search", "query": "cart"}),
     ("coderag_status", {}),
     ("coderag_index", {}),
@@ -105,6 +107,25 @@ async def test_symbol_lists_callers_with_the_line_of_the_call(shop):
     (caller,) = result.structured_content["neighbours"]
     assert (caller["name"], caller["evidence"]) == ("Cart.checkout", "shop/cart.py:20")
     assert result.structured_content["counts"] == {"callers": 1}
+
+
+async def test_symbol_lists_the_lines_that_mention_a_name_without_edges(shop):
+    async with connected(shop) as client:
+        result = await client.call_tool(
+            "coderag_symbol", {"name": "HalfPrice", "relations": ["subclasses", "references"]}
+        )
+    text, data = text_of(result), result.structured_content
+    assert "None known" not in text
+    assert "No edge could be resolved." in text
+    assert data["counts"]["mentions"] == len(data["mentions"]) > 0
+    assert all(f"{one['path']}:{one['start_line']}" in text for one in data["mentions"])
+
+
+async def test_symbol_lists_unused_code_of_a_folder(shop):
+    async with connected(shop) as client:
+        result = await client.call_tool("coderag_symbol", {"name": "shop", "relations": ["unused"]})
+    assert result.structured_content["counts"]["unused"] == len(result.structured_content["unused"])
+    assert "cannot prove" in text_of(result)
 
 
 async def test_numbers_of_neighbours_are_written_as_people_write_them(shop):

@@ -49,6 +49,9 @@ QUESTIONS = [
     ("where is Session created?", "find_usage", "Session"),
     ("functions that use round_up", "find_usage", "round_up"),
     ("is round_up used anywhere", "find_usage", "round_up"),
+    ("is round_up unused?", "find_usage", "round_up"),
+    ("can I safely delete round_up", "find_usage", "round_up"),
+    ("does anyone still call round_up", "find_usage", "round_up"),
     ("what is affected by a change of `round_up`", "find_usage", "round_up"),
     ("what would break if we remove Session", "find_usage", "Session"),
     ("what happens if I rename round_up", "find_usage", "round_up"),
@@ -168,3 +171,23 @@ def test_any_text_is_analysed_or_refused(query):
     assert analysis["terms"] or analysis["literals"]
     assert 0 < analysis["confidence"] <= 1
     assert all(entity["text"] for entity in analysis["entities"])
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("is round_up unused", "name"),
+        ("is it safe to remove round_up", "name"),
+        ("does any code use round_up?", "name"),
+        ("which functions are never called", "list"),
+        ("find dead code in src/", "list"),
+        ("are there unused classes in src/app.py", "list"),
+        ("functions that are not used anywhere", "list"),
+        ("how does dead code elimination work", ""),
+        ("can I delete a branch", ""),
+        ("what breaks if I delete round_up", ""),
+        ("who calls round_up", ""),
+    ],
+)
+def test_questions_about_unused_code_are_told_from_others(question, kind):
+    assert analyze(question).get("about_unused") == kind

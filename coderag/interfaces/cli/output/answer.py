@@ -129,7 +129,7 @@ def split_finished_blocks(markdown: str) -> tuple[str, str]:
 def format_verdict(answer: Answer) -> str:
     """Format the number of verified claims."""
     if not answer.total:
-        return "no claims"
+        return "no claim that could be verified"
     return f"{answer.verified} of {answer.total} {'claim' if answer.total == 1 else 'claims'} verified"
 
 

@@ -52,7 +52,7 @@ def _explain_name(handle: RepositoryHandle, arguments: ExplainArguments) -> McpR
     name = arguments.name.strip()
     declarations = find_declarations(engine.graph, name)
     limit, next_call = _RELATION_LIMITS[arguments.detail_level], _NEXT_CALLS[arguments.detail_level]
-    related = find_related_parts(engine.graph, name, _DECLARATION_RELATIONS, cleaner, limit=limit, next_call=next_call)
+    related = find_related_parts(engine, name, _DECLARATION_RELATIONS, cleaner, limit=limit, next_call=next_call)
     first = declarations[0]
     hit = next(
         (candidate for candidate in engine.definition(first.qualified_name) if str(candidate.path) == first.path), None
@@ -96,7 +96,7 @@ def _explain_file(handle: RepositoryHandle, arguments: ExplainArguments) -> McpR
     path = next((declaration.path for declaration in find_declarations(engine.graph, path) if declaration.path), path)
     hit = _find_file_hit(handle, path)
     limit, next_call = _RELATION_LIMITS[arguments.detail_level], _NEXT_CALLS[arguments.detail_level]
-    related = find_related_parts(engine.graph, path, _FILE_RELATIONS, cleaner, limit=limit, next_call=next_call)
+    related = find_related_parts(engine, path, _FILE_RELATIONS, cleaner, limit=limit, next_call=next_call)
     lines = list(_flatten_outline(entries, 0 if arguments.detail_level == "brief" else _MAX_OUTLINE_DEPTH))
     return McpReply(
         facts={
@@ -156,7 +156,11 @@ def _find_file_hit(handle: RepositoryHandle, path: str) -> SearchHit | None:
 
 def _format_fit(counts: dict[str, int], name: str) -> str:
     counts_text = format_counts(counts)
-    return f"How it fits: {counts_text}." if counts_text else f"How it fits: nothing else is known to use {name}."
+    return (
+        f"How it fits: {counts_text}."
+        if counts_text
+        else (f"How it fits: no use of {name} could be resolved, and no other line mentions it.")
+    )
 
 
 def _flatten_outline(

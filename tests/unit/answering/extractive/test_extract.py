@@ -1,4 +1,5 @@
 import re
+from types import MappingProxyType
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -127,7 +128,7 @@ class TestDefinition:
         files = {"a.py": "def run():\n    return 1\n", "b.py": "def run():\n    return 2\n"}
         text = extracted(make_context(files), "where is run() defined").text
         assert "in 1 other place" in text
-        assert re.search(r"Other declarations of `run`\*\*\n\n- `run` \(function\) — `[ab].py:1-2`", text)
+        assert re.search(r"Other declarations called `run`\*\*\n\n- `run` \(function\) — `[ab].py:1-2`", text)
 
     def test_of_long_code_is_cut_and_says_how_much_more(self):
         body = "".join(f"    x{number} = {number}\n" for number in range(60))
@@ -198,17 +199,71 @@ class TestUsages:
 
     def test_of_what_nothing_is_known_to_test_come_with_the_tests_that_are_near(self, shop):
         draft = extracted(shop, "what tests unused_rate")
-        assert draft.text.startswith("Nothing in this repository is known to test `unused_rate`.")
+        assert draft.text.startswith("No test of `unused_rate` could be resolved; no line of a test mentions it.")
         near = draft.text.split("**Tests that come near by their words**")[1]
         assert "- `test_rounding`: Calls `round_up`. — `tests/test_money.py:4-5`" in near
         assert "shop/cart.py" not in near
-        assert draft.missing == ["Nothing is known to test `unused_rate`."]
+        assert draft.missing == ["No test of `unused_rate` could be resolved."]
 
-    def test_of_nothing_say_that_nothing_is_known(self, shop):
+    def test_of_what_no_line_mentions_say_so_without_a_claim(self, shop):
         draft = extracted(shop, "who calls unused_rate")
-        assert draft.text.startswith("Nothing in this repository is known to use `unused_rate`.")
-        assert "`coderag search --exact 'unused_rate('` lists all places." in draft.text
-        assert draft.missing == ["Nothing is known to use `unused_rate`."]
+        assert draft.text.startswith(
+            "No use of `unused_rate` could be resolved; no line of the 7 indexed files mentions it besides its declaration."
+        )
+        assert "It is a function in `shop/money.py:9`." in draft.text
+        assert "Python: a use has no edge where" in draft.text
+        assert draft.missing == ["No use of `unused_rate` could be resolved."]
+        assert draft.claims == []  # absence is nothing that a line could verify
+        assert [one.location for one in draft.references] == ["shop/money.py:9"]
+
+    @pytest.mark.parametrize("question", ["who calls greet", "what breaks if greet changes", "is greet used anywhere"])
+    def test_without_a_relation_are_the_lines_that_mention_the_name(self, question):
+        files = {
+            "app/greeting.lua": "local M = {}\n\nfunction M.greet(name)\n  return name\nend\n\nreturn M\n",
+            "app/start.lua": "-- greet\nlocal handlers = { hello = greeting.greet }\n",
+            "docs/use.md": "# Use\n\n`greet` greets.\n",
+        }
+        draft = extracted(make_context(files), question)
+        assert "3 lines mention it" in draft.text
+        assert "- `handlers` — `local handlers = { hello = greeting.greet }` — `app/start.lua:2`" in draft.text
+        assert (
+            draft.text.index("app/start.lua:2")
+            < draft.text.index("app/start.lua:1")
+            < draft.text.index("docs/use.md:3")
+        )
+        assert "Lua: names are linked only within a file and along its imports." in draft.text
+        assert "(comment)" in draft.text
+
+    def test_tests_through_an_untyped_value_are_the_lines_that_mention_the_name(self):
+        files = {
+            "shop.py": "class Till:\n    def pay_out(self):\n        return 1\n",
+            "tests/test_shop.py": "def test_pays(till):\n    assert till.pay_out() == 1\n",
+        }
+        text = extracted(make_context(files), "what tests Till.pay_out").text
+        assert "1 line of tests mentions it" in text
+        assert "`tests/test_shop.py:2`" in text
+
+    def test_that_no_relation_explains_are_counted_below_those_that_are_known(self):
+        files = {
+            "a.py": "def emit(x):\n    return x\n",
+            "b.py": "from a import emit\n\n\ndef known():\n    emit(1)\n",
+            "c.py": "def other(queue):\n    queue.emit(2)\n    return [queue.emit]\n",
+        }
+        text = extracted(make_context(files), "who uses emit").text
+        assert (
+            "2 more lines of code mention `emit` without a relation that is known: `coderag graph mentions emit`"
+            in text
+        )
+        del files["c.py"]
+        assert "more line" not in extracted(make_context(files), "who uses emit").text
+
+    def test_of_a_name_that_is_only_imported_are_the_lines_that_mention_it(self):
+        files = {
+            "a.js": "export function held(y) { return y; }\n",
+            "b.js": 'import { held } from "./a";\nexport const f = () => held.bind(null, 2);\n',
+        }
+        text = extracted(make_context(files), "who uses held").text
+        assert "held.bind" in text
 
     def test_that_cannot_be_tied_to_a_declaration_are_told_apart(self):
         types = "".join(f"class {name}:\n    def go_on(self):\n        pass\n\n\n" for name in "AC")
@@ -223,6 +278,60 @@ class TestUsages:
         text = extracted(shop, "who calls round_up", filters=filters).text
         assert "shop/cart.py" in text
         assert "tests/test_money.py" not in text
+
+
+UNUSED_FILES = MappingProxyType(
+    {
+        "src/app.py": "def main():\n    helper()\n\n\ndef helper():\n    return 1\n\n\ndef forgotten():\n    return 2\n",
+        "src/web.py": "from frame import route\n\n\n@route('/')\ndef page():\n    return 3\n",
+        "lib/old.py": "def stale():\n    return 4\n",
+        "tests/test_app.py": "from src.app import helper\n\n\ndef test_it():\n    assert helper() == 1\n",
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def small():
+    return make_context(dict(UNUSED_FILES))
+
+
+class TestUnused:
+    @pytest.mark.parametrize(
+        "question", ["is forgotten unused?", "can I delete forgotten", "does anything still use forgotten"]
+    )
+    def test_a_name_that_no_line_mentions(self, small, question):
+        draft = extracted(small, question)
+        assert draft.text.startswith(
+            "No use of `forgotten` could be resolved; no line of the 4 indexed files mentions it"
+        )
+        assert "A search cannot prove that code is unused." in draft.text
+        assert draft.claims == []
+
+    def test_a_name_that_a_decorator_registers(self, small):
+        assert "It may still be reached: registered by `@route`." in extracted(small, "can I remove page?").text
+
+    def test_a_name_that_is_used(self, small):
+        text = extracted(small, "is helper unused?").text
+        assert text.startswith("Other code uses `helper`, so that more than its declaration would have to change.")
+        assert "`src/app.py:2`" in text
+
+    @pytest.mark.parametrize(
+        "question", ["which functions are never called?", "is there any dead code", "list unused functions"]
+    )
+    def test_of_the_repository(self, small, question):
+        draft = extracted(small, question)
+        assert draft.text.startswith("**2 declarations have no use that is known.**")
+        assert "- `forgotten` (function): no other line mentions it — `src/app.py:9`" in draft.text
+        assert "1 registered by a decorator or annotation" in draft.text
+        assert draft.claims == []
+
+    def test_of_a_folder(self, small):
+        text = extracted(small, "find dead code in lib/").text
+        assert "`stale`" in text
+        assert "`forgotten`" not in text
+
+    def test_a_question_about_a_pass_for_dead_code_is_none(self, small):
+        assert "no use that is known" not in extracted(small, "how does dead code elimination work").text
 
 
 class TestExplanation:

@@ -155,6 +155,20 @@ def test_ungrounded_claim_is_unsupported(repository, claim, reason):
     assert verdict.cited == [1]
 
 
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Nothing else in this repository calls `round_up` [2].",
+        "`round_up` is never used anywhere [2].",
+        "`round_up` has no callers [2].",
+        "`round_up` is dead code [2].",
+    ],
+)
+def test_absence_is_not_verified_by_any_line(repository, claim):
+    verdict = repository.checker().check_claim(Statement(claim))
+    assert (verdict.status, verdict.reason) == ("unsupported", "cited lines cannot show that nothing else uses it")
+
+
 def test_claim_citing_nearly_everything_is_unsupported(repository):
     piece = replace(EXAMPLE, path="src/money.py", end_line=5, text=MONEY)
     records = [FileRecord("src/money.py", "indexed", encoding="utf-8")]

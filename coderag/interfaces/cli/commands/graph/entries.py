@@ -1,8 +1,9 @@
 """Graph results as display entries: location, declaration, evidence."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from coderag.codegraph.drawing import find_predecessors, is_outgoing
@@ -11,7 +12,18 @@ from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
 
 if TYPE_CHECKING:
     from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
+    from coderag.schema.mentions import MentionContext, NameMention, UnusedDeclaration
 
+_MAX_TEXT_CHARS: Final = 120
+_MENTION_LABELS: "Final[Mapping[MentionContext, str]]" = MappingProxyType(
+    {
+        "code": "mention",
+        "import": "mention in an import",
+        "string": "mention in a string",
+        "comment": "mention in a comment",
+        "text": "mention in a document",
+    }
+)
 _TYPE_ARGUMENTS: Final = re.compile(r"(?<=\w)<.+>")
 
 
@@ -86,6 +98,42 @@ def make_hotspot_entries(hotspots: "Sequence[Hotspot]") -> list[GraphEntry]:
         )
         for hotspot in hotspots
     ]
+
+
+def make_mention_entries(mentions: "Sequence[NameMention]") -> list[GraphEntry]:
+    """Return lines that mention a name as entries with their text, in order."""
+    return [
+        GraphEntry(
+            mention.path,
+            mention.line,
+            mention.kind,
+            mention.symbol,
+            f"{_MENTION_LABELS[mention.context]}{', linked' if mention.linked else ''}: {cut_line(mention.text)}",
+            is_candidate=not mention.linked,
+        )
+        for mention in mentions
+    ]
+
+
+def make_unused_entries(declarations: "Sequence[UnusedDeclaration]") -> list[GraphEntry]:
+    """Return declarations without a known use as entries with their reasons, in order."""
+    return [
+        GraphEntry(
+            declaration.path,
+            declaration.start_line,
+            declaration.kind,
+            declaration.qualified_name,
+            f"{declaration.certainty}: {'; '.join(declaration.reasons)}",
+            is_candidate=declaration.certainty != "likely",
+        )
+        for declaration in declarations
+    ]
+
+
+def cut_line(text: str) -> str:
+    """Return a line of code without indentation, cut if it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_TEXT_CHARS else f"{line[:_MAX_TEXT_CHARS].rstrip()} …"
 
 
 def make_outline_entries(path: str, outline: "Sequence[OutlineEntry]") -> list[GraphEntry]:

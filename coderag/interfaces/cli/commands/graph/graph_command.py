@@ -19,6 +19,9 @@ StartArgument = Annotated[
 ]
 EndArgument = Annotated[str, typer.Argument(metavar="TO", help="End of the path, likewise.", show_default=False)]
 FileArgument = Annotated[str, typer.Argument(metavar="PATH", help="A file, relative to the root.", show_default=False)]
+FolderArgument = Annotated[
+    str, typer.Argument(metavar="[PATH]", help="A file or folder. Default: the whole repository.", show_default=False)
+]
 LevelOption = Annotated[CycleLevel, typer.Option("--level", help="Cycles of imports, or of calls.")]
 KindOption = Annotated[
     str | None, typer.Option("--kind", "-k", metavar="KIND", help="Only this kind, such as class.", show_default=False)
@@ -105,6 +108,30 @@ def outline(file: FileArgument, *, view: GraphViewOptions) -> None:
     from coderag.interfaces.cli.commands.graph import query_runner
 
     query_runner.show_outline(file, view)
+
+
+@graph.command(cls=LightCommand)
+@take_view_options("candidates", "mermaid", "dot")
+def mentions(name: NameArgument, *, view: GraphViewOptions) -> None:
+    """List the lines that mention a name outside its declaration.
+
+    Code comes first, then comments and documents. A linked line has an edge in the code graph.
+    """
+    from coderag.interfaces.cli.commands.graph import query_runner
+
+    query_runner.show_mentions(name, view)
+
+
+@graph.command(cls=LightCommand)
+@take_view_options("candidates", "mermaid", "dot")
+def unused(folder: FolderArgument = "", *, view: GraphViewOptions) -> None:
+    """List functions, methods and types without a known use.
+
+    Entry points, overrides and registered code are left out. Check a result before you remove it.
+    """
+    from coderag.interfaces.cli.commands.graph import query_runner
+
+    query_runner.show_unused(folder, view)
 
 
 graph.command()(export)
