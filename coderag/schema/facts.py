@@ -23,6 +23,17 @@ MODULE_SCOPE: Final = -1
 CONSTRUCTOR_NAME: Final = "<init>"
 """Name of any constructor in a chain."""
 
+RECEIVER_NAME: Final = "this"
+"""Name of a binding whose members are visible by their bare names: the receiver of an extension function or a closure."""
+
+RECEIVER_STEP: Final = "<receiver>"
+ARGUMENT_STEP: Final = "<argument>"
+CLOSURE_STEPS: Final = frozenset({RECEIVER_STEP, ARGUMENT_STEP})
+"""Steps from a function to the receiver and the first argument of the closure that it takes last."""
+
+EXTENSION_MODIFIER: Final = "extension"
+"""Modifier of a function that is called on a receiver of the type `Definition.owner` without being its member."""
+
 TEST_MODIFIER: Final = "#test"
 """Modifier of a definition that is a test, with everything in it: ``#[cfg(test)] mod tests`` in Rust."""
 
@@ -41,7 +52,8 @@ class Definition(NamedTuple):
         modifiers: Words such as ``property``, ``static``, ``abstract``, ``default``, or `TEST_MODIFIER`. Where overloads are
             selected by arity, also the number of parameters: ``/2``; at least two ``/2+``; one to three ``/1-3``. Where type
             parameters distinguish types, also their number: `` `1``.
-        parameters: Types of a method's parameters as written, joined by ``, ``; only where they distinguish methods.
+        parameters: Types of a method's parameters as written, joined by ``, ``; only where they distinguish methods, or
+            where the last one is the type of a closure.
         name_line: Line of its name; annotations may be above it.
     """
 

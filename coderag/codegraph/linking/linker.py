@@ -1,6 +1,6 @@
 """Linking of one file: the edges that start in it."""
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -61,6 +61,7 @@ class Linker:
         self._nearby_files: Sequence[int] = ()
         self._own_names: Set[str] = frozenset()
         self._declared_names: Set[str] = frozenset()
+        self._spell: Callable[[str], Iterable[str]] = tuple
 
     def link(self, file: int) -> LinkedFile:
         """Return the edges that start in a file."""
@@ -71,7 +72,9 @@ class Linker:
             self._own_names = {binding.name for binding in body.bindings}.union(
                 rules.self_names, rules.self_type_names, rules.super_names, rules.factory_methods
             )
-            self._declared_names = self._program.find_declared_names(rules.languages, FULLY_LINKED_LANGUAGES)
+            self._spell = rules.iterate_spellings
+            languages = (*rules.languages, *rules.interoperable_languages)
+            self._declared_names = self._program.find_declared_names(languages, FULLY_LINKED_LANGUAGES)
             self._resolver.local_names = LocalNames(file, body.bindings, self._program.read_interface(file), rules)
             facts = self._program.read_interface(file).facts
             import_links = list(self._link_imports(file, facts.imports))
@@ -185,7 +188,8 @@ class Linker:
             is_unnamed = definition.kind == "function" and bool(
                 definition.owner
             )  # in an anonymous class body, whose base is the type
-            if (definition.kind != "method" and not is_unnamed) or not rules.can_override(definition):
+            is_field = definition.kind == "field" and rules.overrides_fields
+            if (definition.kind != "method" and not is_unnamed and not is_field) or not rules.can_override(definition):
                 continue
             owner = self._find_owner(file, definition)
             if owner is None:
@@ -231,7 +235,7 @@ class Linker:
             elif referent.kind == "definition":
                 yield from self._link_reference(file, reference, referent)
             elif referent.kind == "instance" and reference.kind == "call":
-                method = self._resolver.find_member(referent, "__call__")
+                method = self._resolver.find_member(referent, self._resolver.get_rules(referent.file).call_method)
                 if method is not None and method.kind == "definition":
                     yield self._build_link("calls", reference.scope, method, reference.line, file)
 
@@ -243,6 +247,10 @@ class Linker:
         name = strip_arity(chain_text[chain_text.rfind(".") + 1 :]).rstrip("!")  # Rust's macros
         if name in self._declared_names or name in self._own_names or not name.isidentifier():
             return True
+        for spelling in self._spell(name):
+            if spelling in self._declared_names:
+                return True
+            self._program.record_key(f"unknown:{spelling}")
         self._program.record_key(f"unknown:{name}")
         return False
 
@@ -267,7 +275,7 @@ class Linker:
             return referent
         value = self._resolver.infer_value(referent)
         if value is not None and value.kind == "instance" and use != "new":
-            value = self._resolver.find_member(value, "__call__")
+            value = self._resolver.find_member(value, self._resolver.get_rules(value.file).call_method)
         if value is not None and value.kind == "definition":
             return value
         return self._find_same_named_type(referent) if use == "new" else None
@@ -289,7 +297,8 @@ class Linker:
         owner, _, name = reference.chain.rpartition(".")
         rules = self._resolver.get_rules(file)
         name, _, argument_count = name.partition("/")
-        if reference.kind != "call" or not owner or not name.isidentifier():
+        is_named = name.isidentifier() and not argument_count.endswith((")", "]"))  # not the result of another call
+        if reference.kind != "call" or not owner or not is_named:
             return
         is_own_call = owner in rules.self_names and not rules.requires_declared_types
         descendant_methods = self._find_descendant_methods(file, reference.scope, name) if is_own_call else []

@@ -45,6 +45,7 @@ class Resolver:
         self._memo_table: MemoTable = {}
         scope_lookup = ScopeLookup(self)
         self.resolve_name = scope_lookup.resolve_name
+        self.find_receiver = scope_lookup.find_receiver
         self.resolve_global_name = scope_lookup.resolve_global_name
         self.resolve_in_scope = scope_lookup.resolve_in_scope
         self.resolve_star_imports = scope_lookup.resolve_star_imports

@@ -58,6 +58,8 @@ def _parse_alternative(text: str, depth: int) -> TypeExpression | None:
     if name_match is None:
         return _parse_parenthesized(text, depth)
     name, arguments_text = re.sub(r"::|\\", ".", name_match[0]), text[name_match.end() :].strip().rstrip("?!")
+    if arguments_text.startswith(".("):  # a function type with a receiver
+        return None
     if arguments_text[:1] not in ("[", "<") or arguments_text[-1:] not in ("]", ">"):
         return TypeExpression(name)
     arguments = (

@@ -93,7 +93,7 @@ class TypeInference:
                 function.confidence,
             )
         if function.kind == "instance":
-            return self.infer_method_call(function, "__call__")
+            return self.infer_method_call(function, self._resolver.get_rules(function.file).call_method)
         if function.kind != "definition":
             return None
         definition = self._resolver.get_definition(function)

@@ -13,6 +13,8 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     The imported module as written; absent for a file's own exports. Further captures: ``@import.name``, the imported name;
     ``@import.alias``, its local name; ``@import.all``, a wildcard; ``@import.default``, the local name of the default export;
     ``@import.namespace``, the local name of the module itself; ``@import.exported``, any node that marks a re-export.
+``@import.path``
+    An imported name with its module: ``a.b.Name``. A wildcard or an alias may be its sibling.
 ``@import.tree``, ``@import.submodule``
     A tree of paths, see import_trees.py; the name of a module that is another file.
 ``@bind``, ``@bind.member``, ``@bind.type``
@@ -21,9 +23,16 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     an element of; ``@entered``, its context manager; ``@made``, the instantiated type; ``@value.0``, ``@value.1`` ..., the
     tuple that it is the given item of; ``@typed.elements``, the type of its elements; ``@whole`` or ``@typed.whole``, a value,
     or its type, of which it is the member ``@key`` (default: the member of the same name). Without any of them, the name
-    only shadows outer ones. ``@from`` is where the binding takes effect, if that is not at the name.
+    only shadows outer ones. ``@from`` is where the binding takes effect, if that is not at the name; ``@within`` is where it
+    is visible, if that is not the block around the name.
 ``@bind.entry``
     A member of the value of the enclosing variable.
+``@bind.receiver``
+    A function in which the members of a receiver, whose type is ``@typed``, are visible.
+``@closure.call``
+    A call with a ``@closure``, see fact_closures.py.
+``@closure.parameter``
+    The type of a parameter that may be a closure; the last one of a function counts.
 ``@block``, ``@function``
     A block that limits the scope of names bound in it; the body of a function that may be anonymous, whose return values do
     not belong to the enclosing declaration.
@@ -32,15 +41,18 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
 ``@parameter``
     The type of a parameter of the enclosing method.
 ``@modifier``
-    A word, or the chain of a decorator, that modifies the declaration around or below it.
+    A word, or the chain of a decorator, that modifies the declaration around or below it, or the one that is ``@modified``.
 ``@test``, ``@test.inside``
     An attribute that marks the declaration below, or everything in the enclosing one, as test code.
+``@extension``
+    Marks the enclosing function as an extension of a type.
 ``@arity``
     The parameter list of the enclosing function, in languages that distinguish overloads by their number of parameters.
 ``@type_parameters``
     The type parameter list of the enclosing declaration, in languages that distinguish types of the same name by its length.
 ``@anonymous``
-    The supertype of an anonymous class, next to its body: ``new Runnable() { ... }``.
+    The supertype of an anonymous class, next to its body: ``new Runnable() { ... }``. With an ``@anonymous.body``, the
+    enclosing declaration implements the supertype.
 ``@package``
     The package or namespace of the file.
 
@@ -56,8 +68,10 @@ from operator import attrgetter
 from tree_sitter import Node
 
 from coderag.ingestion.parsing.chains import COUNTED_SHAPES, ChainParser
+from coderag.ingestion.parsing.declaration_records import CLASS_LIKE
 from coderag.ingestion.parsing.declarations import Syntax
 from coderag.ingestion.parsing.fact_bindings import BindingReader, collect_first_names, is_bound_at
+from coderag.ingestion.parsing.fact_closures import ClosureReader
 from coderag.ingestion.parsing.fact_imports import ImportReader
 from coderag.ingestion.parsing.fact_scopes import ScopeTable
 from coderag.ingestion.parsing.import_trees import resolve_relative_path
@@ -65,7 +79,17 @@ from coderag.ingestion.parsing.languages import LANGUAGES, Language
 from coderag.ingestion.parsing.source_text import MAX_TYPE_CHARS, Captures, SourceText
 from coderag.ingestion.parsing.stage_clock import stages
 from coderag.ingestion.parsing.text_ranges import TextRange, TextRanges
-from coderag.schema.facts import MODULE_SCOPE, TEST_MODIFIER, Base, FileFacts, Import, Reference, ReferenceKind
+from coderag.schema.facts import (
+    EXTENSION_MODIFIER,
+    MODULE_SCOPE,
+    RECEIVER_NAME,
+    TEST_MODIFIER,
+    Base,
+    FileFacts,
+    Import,
+    Reference,
+    ReferenceKind,
+)
 
 _TYPE_NAME = re.compile(r"(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
 _SEPARATOR = re.compile(r"::|\\")
@@ -137,8 +161,10 @@ class _FactReader:
         self._chains = ChainParser(self._source, language.grammar)
         self._imports = ImportReader(self._source, self._scopes, language.grammar)
         self._bindings = BindingReader(self._source, self._scopes, self._chains)
+        self._closures = ClosureReader(self._source, self._scopes, self._chains, self._bindings, language.grammar)
         self._package = ""
         self._bases: dict[Base, None] = {}
+        self._base_names: set[tuple[int, str]] = set()  # start and text
         self._uses: list[_NameUse] = []
         self._types_end = 0  # end of the last type read
         self._blocks: list[TextRange] = []
@@ -155,6 +181,7 @@ class _FactReader:
                 if capture in readers:
                     readers[capture](captures)
                     break
+        self._closures.settle()
         blocks, self._function_ranges = TextRanges(self._blocks), TextRanges(self._functions)
         for captures in self._pending_bindings:
             self._bindings.read(captures, blocks)
@@ -164,7 +191,7 @@ class _FactReader:
         self._bindings.settle(self._imports.imported_names)
         references = self._list_references()
         heads = collect_first_names({item.chain for item in references})
-        heads |= collect_first_names({item.value for item in self._bindings.local})
+        heads |= collect_first_names({item.value for item in self._bindings.local}) | {RECEIVER_NAME}
         return FileFacts(
             self._language.name,
             self._package,
@@ -181,6 +208,7 @@ class _FactReader:
         imports, bindings = self._imports, self._bindings
         return {
             **{f"import.{part}": imports.read for part in ("module", "name", "alias", "all", "default", "namespace")},
+            "import.path": imports.read_path,
             "import.tree": imports.read_tree,
             "import.submodule": imports.read_submodule,
             **{kind: partial(self._read_use, kind) for kind in ("call", "new", "read")},
@@ -188,6 +216,9 @@ class _FactReader:
             "call.tokens": self._read_tokens,
             **{f"base{relation}": partial(self._read_base, relation) for relation in ("", ".inherits", ".implements")},
             **dict.fromkeys(("bind", "bind.member", "bind.type"), self._pending_bindings.append),
+            "bind.receiver": self._closures.read_receiver,
+            "closure.call": self._closures.read_call,
+            "closure.parameter": self._closures.read_parameter,
             "bind.item": bindings.read_item,
             "bind.entry": bindings.read_entry,
             **dict.fromkeys(("block", "function"), self._read_range),
@@ -197,6 +228,7 @@ class _FactReader:
             "parameter": self._read_parameter,
             "return": partial(self._defer, self._read_returned_value),
             "modifier": self._read_modifier,
+            "extension": self._read_extension,
             "test": self._read_test,
             "test.inside": self._read_test_inside,
             "arity": self._read_arity,
@@ -222,6 +254,8 @@ class _FactReader:
         for (kind, start, text, offset), innermost_scope, line in zip(self._uses, scopes, lines, strict=True):
             if (kind == "read" and offset in called) or (kind == "type" and (start, text) in instantiated):
                 continue
+            if kind == "type" and (start, text) in self._base_names:
+                continue  # a supertype is no further reference
             scope = self._scopes.find_decorated_scope(start) if kind == "decorator" else innermost_scope
             for chain in text.split("|") if "|" in text else (text,):
                 if kind in _MENTION_KINDS:
@@ -238,8 +272,10 @@ class _FactReader:
             text, offset = self._chains.parse(node)
             if not text:
                 continue
-            if kind == "call" and text.endswith("()") and self._chains.get_shape(node) in COUNTED_SHAPES:
-                text = text[:-2]  # the call, not its result
+            if kind == "call" and self._chains.get_shape(node) in COUNTED_SHAPES:
+                if text.endswith("[]"):
+                    continue  # a subscript, which looks like a call
+                text = text.removesuffix("()")  # the call, not its result
             self._uses.append((kind, node.start_byte, text, offset))
 
     def _read_decorator(self, captures: Captures) -> None:
@@ -288,6 +324,7 @@ class _FactReader:
             name = text.removesuffix("[]").removesuffix("()")
             if name and (scope := self._scopes.find_scope(node.start_byte)) != MODULE_SCOPE:
                 self._bases[Base(scope, name, self._source.find_line(offset), relation.removeprefix("."))] = None
+                self._base_names.add((node.start_byte, name))
 
     # Details of declarations
 
@@ -338,8 +375,18 @@ class _FactReader:
                 returns[scope] = "=" + "|".join(filter(None, chains))
 
     def _read_modifier(self, captures: Captures) -> None:
+        declarations = captures.get("modified", ())
         for node in captures["modifier"]:
-            self._add_modifier(self._scopes.find_decorated_scope(node.start_byte), self._source.read_node(node))
+            scope = (
+                self._scopes.find_scope_starting_at(declarations[0].start_byte)
+                if declarations
+                else self._scopes.find_decorated_scope(node.start_byte)
+            )
+            self._add_modifier(scope, self._source.read_node(node))
+
+    def _read_extension(self, captures: Captures) -> None:
+        for _, scope in self._pair_with_scopes(captures["extension"]):
+            self._add_modifier(scope, EXTENSION_MODIFIER)
 
     def _read_test(self, captures: Captures) -> None:
         sibling: Node | None = captures["test"][0]
@@ -366,10 +413,21 @@ class _FactReader:
             self._scopes.modifiers[scope] = f"{self._scopes.modifiers[scope]} {word}".strip()
 
     def _read_anonymous(self, captures: Captures) -> None:
+        owners = self._scopes.owners
         for node in captures["anonymous"]:
+            text, offset = self._chains.parse(node)
+            if "anonymous.body" in captures:
+                for body in captures["anonymous.body"]:
+                    scope = self._scopes.find_scope(body.start_byte)
+                    is_type = scope == MODULE_SCOPE or self._scopes.kinds[scope] in CLASS_LIKE
+                    if text and not is_type and node.parent == body.parent:
+                        self._bases[Base(scope, text, self._source.find_line(offset))] = None
+                    for member in self._scopes.list_outermost_scopes(body):
+                        owners[member] = f"{owners[member]}|{text}".strip("|")
+                continue
             body = node.parent.named_children[-1] if node.parent is not None else node
             for scope in self._scopes.list_outermost_scopes(body):
-                self._scopes.owners[scope] = self._chains.parse(node)[0]
+                owners[scope] = text
 
     def _read_package(self, captures: Captures) -> None:
         self._package = self._package or _SEPARATOR.sub(".", self._source.read_node(captures["package"][0]))
@@ -389,13 +447,19 @@ def _format_arity(parameters: Node) -> str:
     """Format the number of arguments of a parameter list, see `coderag.schema.facts.Definition.modifiers`."""
     minimum = maximum = 0
     is_open = parameters.child_by_field_name("type") is not None  # ``params`` in C#
-    for parameter in parameters.named_children:
+    for parameter in parameters.children:
+        if parameter.type == "=":  # a default value behind its parameter
+            minimum -= 1
+        elif parameter.type == "parameter_modifiers" and b"vararg" in (parameter.text or b""):
+            is_open, minimum = True, minimum - 1
         if parameter.is_extra or parameter.type not in _PARAMETER_TYPES:
             continue
         words = {child.type for child in parameter.children}
         if parameter.type == "spread_parameter":
             return f"/{minimum}+"
         minimum, maximum = minimum + ("=" not in words), maximum + 1
+        if "..." in words:
+            is_open, minimum = True, minimum - 1
     if is_open:
         return f"/{minimum}+"
     return f"/{minimum}" if minimum == maximum else f"/{minimum}-{maximum}"

@@ -176,8 +176,32 @@ _CSHARP = {
         "global using Shop;\nnamespace Shop.Store;\npublic class Item {}\n",
     ],
 }
+_KOTLIN = {
+    "src/shop/Main.kt": [
+        "package shop\nimport shop.store.*\n"
+        "class Main : Base() { fun run(item: Item) { item.label(); item.shout(); stop() } }\n",
+        "package shop\nimport shop.store.Item.Companion.make\nclass Main { fun run() { make().apply { label() } } }\n",
+    ],
+    "src/shop/Base.kt": [
+        "package shop\nopen class Base { fun stop() { edit { label() } } }\n",
+        "package shop.store\nopen class Base\nfun edit(block: Item.() -> Unit) {}\n",
+    ],
+    "src/shop/store/Item.kt": [
+        "package shop.store\nclass Item : Named { override fun label() {} companion object { fun make() = Item() } }\n",
+        "package shop.store\nclass Item : Base()\nfun Item.label() {}\n",
+    ],
+    "src/shop/store/Named.java": [
+        "package shop.store;\ninterface Named { void label(); }\n",
+        "package shop.store;\nclass Named { void run() { new Item().label(); MoreKt.shout(null); } }\n",
+    ],
+    "lib/shop/store/More.kt": [
+        "package shop.store\nfun Item.shout() = label()\n",
+        "package shop\nfun shop.store.Item.shout() {}\nfun edit(block: shop.store.Item.() -> Unit) {}\n",
+    ],
+}
 _FAMILIES = {
-    "python": _PYTHON, "typescript": _TYPESCRIPT, "go": _GO, "rust": _RUST, "java": _JAVA, "csharp": _CSHARP, "others": _OTHERS,
+    "python": _PYTHON, "typescript": _TYPESCRIPT, "go": _GO, "rust": _RUST, "java": _JAVA, "csharp": _CSHARP,
+    "kotlin": _KOTLIN, "others": _OTHERS,
 }  # fmt: skip
 
 

@@ -69,6 +69,14 @@ class LanguageRules(LanguageTraits):
         """Return the function that a file may call as a method of a receiver, though its type does not declare it."""
         return None
 
+    def find_closure_value(self, resolver: ResolutionQueries, function: Referent, step: str) -> Referent | None:
+        """Return the receiver or the first argument of the closure that a function takes last.
+
+        Args:
+            step: `coderag.schema.facts.RECEIVER_STEP` or ``ARGUMENT_STEP``.
+        """
+        return None
+
     def find_implicit_member(self, resolver: ResolutionQueries, file: int, index: int, name: str) -> Referent | None:
         """Return an own member that the language gives to a type without a declaration."""
         return None
@@ -85,6 +93,10 @@ class LanguageRules(LanguageTraits):
         self, resolver: ResolutionQueries, file: int, index: int
     ) -> Iterable[tuple[Referent, int, str]]:
         """Return the bases that a type gets outside its declaration, see `Resolver.resolve_bases`."""
+        return ()
+
+    def iterate_spellings(self, name: str) -> Iterable[str]:
+        """Yield the further names by which another language may declare what a file calls by a name."""
         return ()
 
     def is_module_declaration(self, import_: Import) -> bool:

@@ -49,6 +49,17 @@ _SAMPLES = {
     "foreach (var d in ds) d?.Go(n)!.X[0].Y(); if (d is E { X: var q } e) e.Q(); return await Z<D>(x => x.W()); }\n"
     "  record R(D D1, int N = 1);\n  static void Ext(this D d) {}\n"
     "  public static D operator +(A<T> a, D b) => a.X;\n}\n",
+    "kotlin": '@file:JvmName("X")\npackage a.b\nimport c.D as E\nimport f.*\n'
+    "class A<T : D>(private val x: Map<String, E>, n: Int = 1) : B<T>(n), I by x {\n"
+    "  val size: Int\n    get() = x.size\n  val q by lazy { G(1) }\n"
+    "  override fun <R> f(vararg p: D?, c: E.() -> Unit): R? where R : D {\n"
+    "    p[0]?.go(1) { it.run() }!!.x.y()\n    x.apply { g() }.let { h -> h to this@A }\n"
+    "    when (val w = p.first()) { is D -> w.go(); else -> super<B>.f() }\n"
+    "    for ((k, v) in x) if (k is D && v != null) k.go()\n"
+    "    return object : J(), K { override fun z() = ::f }\n  }\n"
+    "  enum class M { N { override fun o() {} }, O; open fun o() {} }\n"
+    "  companion object P : Q { const val R = 1 }\n}\n"
+    "fun D.ext(): E = this.y\nval D.prop: E get() = y\ntypealias S = D.(E) -> Unit\n",
     "ruby": "require 'a'\nmodule M\n  class A < B\n    def f; self.g(1).h; @x.y; C::D.new; end\n  end\nend\n",
     "php": "<?php\nnamespace A;\nuse B\\C;\nclass D extends C { function f() { $this->g(); parent::h(); E::i(); } }\n",
     "cpp": '#include "a.h"\nclass A : public B { void f(); };\nvoid A::f() { x->y(); z.w(); B::g(); }\n',
