@@ -31,6 +31,9 @@ ARGUMENT_STEP: Final = "<argument>"
 CLOSURE_STEPS: Final = frozenset({RECEIVER_STEP, ARGUMENT_STEP})
 """Steps from a function to the receiver and the first argument of the closure that it takes last."""
 
+IMPLIED_OWNER: Final = "<implied>"
+"""Start of a chain for a member of the type that the context expects: ``.red`` in Swift."""
+
 EXTENSION_MODIFIER: Final = "extension"
 """Modifier of a function that is called on a receiver of the type `Definition.owner` without being its member."""
 

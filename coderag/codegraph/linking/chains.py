@@ -8,7 +8,7 @@ from coderag.codegraph.linking.declaration_spaces import to_type_space, to_value
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.resolution import Resolution
 from coderag.codegraph.linking.rules.base import LanguageRules
-from coderag.schema.facts import CLOSURE_STEPS, Reference
+from coderag.schema.facts import CLOSURE_STEPS, IMPLIED_OWNER, Reference
 
 _TYPE_REFERENCE_KINDS: Final = frozenset({"new", "type"})
 _FIRST_NAME: Final = re.compile(r"[^.(\[{]+")
@@ -122,6 +122,8 @@ class ChainEvaluator:
     ) -> tuple[Referent | None, Sequence[str]]:
         """Return the referent of the leading steps of a chain, and the remaining steps."""
         rules = self._resolver.get_rules(file)
+        if steps[0] == IMPLIED_OWNER:
+            return rules.find_implied_member(self._resolver, file, steps[1] if len(steps) > 1 else ""), steps[2:]
         if steps[0] in rules.super_names and len(steps) > 1:
             return self._resolver.resolve_super(file, scope), steps[2 if steps[1] == "()" else 1 :]
         if rules.requires_declared_types and "{}" in steps and "()" not in (type_steps := steps[: steps.index("{}")]):

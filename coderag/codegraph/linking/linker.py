@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from coderag.codegraph.linking.declaration_spaces import to_type_space
 from coderag.codegraph.linking.local_names import LocalNames
-from coderag.codegraph.linking.overloads import can_take_arguments, format_call_name, strip_arity
+from coderag.codegraph.linking.overloads import can_take_arguments, strip_arity
 from coderag.codegraph.linking.program import MODULE, Dependencies, Program
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.codegraph.linking.resolver import Resolver
@@ -196,9 +196,7 @@ class Linker:
                 continue
             for ancestor in self._resolver.find_ancestors(*owner)[0 if is_unnamed else 1 :]:
                 if ancestor.kind == "definition":
-                    overridden = self._resolver.find_own_member(
-                        ancestor.file, ancestor.index, format_call_name(definition)
-                    )
+                    overridden = rules.find_overridden_member(self._resolver, ancestor, definition)
                     if overridden is not None and overridden.kind == "definition":
                         yield self._build_link(
                             "overrides",

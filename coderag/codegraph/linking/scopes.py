@@ -244,13 +244,9 @@ class ScopeLookup:
             imports = [import_ for import_ in imports if not import_.exported]
         indices = self.find_scope_declarations(file, scope, name)
         if indices and (indices := _select_visible(indices, interface.definitions, imports, rules, line)):
-            return Referent(
-                "definition",
-                file,
-                select_primary(interface.definitions, indices),
-                "",
-                "scope",
-                RESOLVER_PRECISION["scope"],
+            primary = select_primary(interface.definitions, indices)
+            return self._prefer_function(file, scope, primary, name).replace_resolver(
+                "scope", RESOLVER_PRECISION["scope"]
             )
         if imports:
             if (referent := self._resolve_imports(file, imports, name)) is not None:
@@ -260,6 +256,15 @@ class ScopeLookup:
             is_object_entry = scope != MODULE and interface.definitions[scope].kind in DATA_KINDS
             return None if is_object_entry else self._resolver.infer_binding(file, bindings[0])
         return None
+
+    def _prefer_function(self, file: int, scope: int, index: int, name: str) -> Referent:
+        """Return a definition of a scope; for a called field, the function of its name that is declared elsewhere."""
+        definition = self._program.get_definition(file, index)
+        if "/" in name and scope != MODULE and definition.kind in DATA_KINDS:
+            member = self._resolver.find_own_member(file, scope, name)
+            if member is not None and member.kind == "definition":
+                return member
+        return Referent("definition", file, index)
 
     def _resolve_imports(self, file: int, imports: Sequence[Import], name: str) -> Referent | None:
         """Return the first known referent of several imports of a name; a module comes last where it may share its name."""

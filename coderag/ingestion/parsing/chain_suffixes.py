@@ -1,11 +1,13 @@
 """Chains in grammars whose calls and members are suffixes of a value, with closures after the arguments: Kotlin, Swift."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from tree_sitter import Node
 
 from coderag.ingestion.parsing.source_text import SourceText
+from coderag.schema.facts import IMPLIED_OWNER
 
 Chain = tuple[str, int]
 """A chain and the offset of its last name."""
@@ -17,7 +19,20 @@ _NO_CHAIN: Chain = ("", 0)
 _ARGUMENT_LISTS: Final = frozenset({"value_arguments"})
 _CLOSURES: Final = frozenset({"annotated_lambda", "lambda_literal"})
 _CALL_SUFFIXES: Final = frozenset({"call_suffix", "constructor_suffix"})
+_COUNTED_CALL: Final = re.compile(r"(.*)/(\d+)\(\)")
 _NAME_TYPES: Final = frozenset({"simple_identifier", "type_identifier", "integer_literal"})
+
+
+def is_continued_call(node: Node) -> bool:
+    """Return whether a call is only the first part of a call with a closure."""
+    parent = node.parent
+    if parent is None or parent.type != node.type or parent.named_children[0] != node:
+        return False
+    return _has_only_closures(parent.named_children[-1]) and not _has_only_closures(node.named_children[-1])
+
+
+def _has_only_closures(suffix: Node) -> bool:
+    return suffix.type in _CALL_SUFFIXES and not any(part.type in _ARGUMENT_LISTS for part in suffix.named_children)
 
 
 class SuffixParser:
@@ -50,7 +65,7 @@ class SuffixParser:
         if target is None:
             return _NO_CHAIN
         if node.children[0].type == ".":
-            return f"?.{self._source.read_node(target)}", target.start_byte
+            return f"{IMPLIED_OWNER}.{self._source.read_node(target)}", target.start_byte
         return self._parse_node(target, depth - 1)
 
     def _parse_call(self, node: Node, depth: int) -> Chain:
@@ -63,6 +78,10 @@ class SuffixParser:
         if not text or "|" in text:
             return text, offset
         count = 0
+        if _has_only_closures(suffix) and (
+            call := _COUNTED_CALL.fullmatch(text)
+        ):  # ``foo(1) { }`` as a call of ``foo(1)``
+            text, count = call[1], int(call[2])
         for part in suffix.named_children:
             if part.type in _ARGUMENT_LISTS:
                 if part.children and part.children[0].type == "[":

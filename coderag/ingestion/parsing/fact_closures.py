@@ -10,7 +10,7 @@ from coderag.ingestion.parsing.fact_bindings import BindingReader
 from coderag.ingestion.parsing.fact_scopes import ScopeTable
 from coderag.ingestion.parsing.languages import read_toml
 from coderag.ingestion.parsing.source_text import Captures, SourceText
-from coderag.schema.facts import ARGUMENT_STEP, MODULE_SCOPE, RECEIVER_NAME, RECEIVER_STEP, Binding
+from coderag.schema.facts import ARGUMENT_STEP, IMPLIED_OWNER, MODULE_SCOPE, RECEIVER_NAME, RECEIVER_STEP, Binding
 
 _get_start = itemgetter(0)
 _PARAMETER_LISTS: Final = frozenset({"lambda_parameters", "lambda_function_type", "lambda_function_type_parameters"})
@@ -53,7 +53,7 @@ class ClosureReader:
 
     def _bind_closure(self, call: Node, closure: Node) -> None:
         chain = self._chains.parse(call)[0].removesuffix("()")
-        if not chain or chain.startswith("?") or "|" in chain:
+        if not chain or chain.startswith(("?", IMPLIED_OWNER)) or "|" in chain:
             return
         owner, _, name = chain.rpartition(".")
         kind = self._kinds.get(name.partition("/")[0], "")
@@ -66,7 +66,8 @@ class ClosureReader:
         elif kind:
             self._bind_parameter(closure, owner if kind == "values" else f"{owner}[]")
         else:
-            self._bind(closure, RECEIVER_NAME, f"{chain}.{RECEIVER_STEP}")
+            if "arguments" in self._kinds.values():
+                self._bind(closure, RECEIVER_NAME, f"{chain}.{RECEIVER_STEP}")
             self._bind_parameter(closure, f"{chain}.{ARGUMENT_STEP}")
 
     def read_receiver(self, captures: Captures) -> None:

@@ -42,6 +42,8 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     The type of a parameter of the enclosing method.
 ``@modifier``
     A word, or the chain of a decorator, that modifies the declaration around or below it, or the one that is ``@modified``.
+``@implied``
+    The name of a member of ``@implied.owner``, a value or a type before which it is not repeated: ``colour == .red``.
 ``@test``, ``@test.inside``
     An attribute that marks the declaration below, or everything in the enclosing one, as test code.
 ``@extension``
@@ -67,6 +69,7 @@ from operator import attrgetter
 
 from tree_sitter import Node
 
+from coderag.ingestion.parsing.chain_suffixes import is_continued_call
 from coderag.ingestion.parsing.chains import COUNTED_SHAPES, ChainParser
 from coderag.ingestion.parsing.declaration_records import CLASS_LIKE
 from coderag.ingestion.parsing.declarations import Syntax
@@ -81,6 +84,7 @@ from coderag.ingestion.parsing.stage_clock import stages
 from coderag.ingestion.parsing.text_ranges import TextRange, TextRanges
 from coderag.schema.facts import (
     EXTENSION_MODIFIER,
+    IMPLIED_OWNER,
     MODULE_SCOPE,
     RECEIVER_NAME,
     TEST_MODIFIER,
@@ -98,6 +102,7 @@ _MEMBER_OPERATORS = (b".", b"->", b"::")
 _MAX_RECEIVER_BYTES = 40
 _get_line = attrgetter("line")
 _PARAMETER_TYPES = frozenset({"parameter", "formal_parameter", "spread_parameter"})
+_LABELLED_FUNCTIONS = frozenset({"function_declaration", "protocol_function_declaration", "init_declaration"})
 _EXPRESSION_KINDS = frozenset({"call", "new", "read"})
 _MENTION_KINDS = frozenset({"read", "type"})
 _SUPER_PATH_GRAMMARS = frozenset({"rust"})  # grammars in whose paths ``super`` is the enclosing module
@@ -214,6 +219,7 @@ class _FactReader:
             **{kind: partial(self._read_use, kind) for kind in ("call", "new", "read")},
             "decorator": self._read_decorator,
             "call.tokens": self._read_tokens,
+            "implied": self._read_implied,
             **{f"base{relation}": partial(self._read_base, relation) for relation in ("", ".inherits", ".implements")},
             **dict.fromkeys(("bind", "bind.member", "bind.type"), self._pending_bindings.append),
             "bind.receiver": self._closures.read_receiver,
@@ -273,7 +279,7 @@ class _FactReader:
             if not text:
                 continue
             if kind == "call" and self._chains.get_shape(node) in COUNTED_SHAPES:
-                if text.endswith("[]"):
+                if text.endswith("[]") or is_continued_call(node):
                     continue  # a subscript, which looks like a call
                 text = text.removesuffix("()")  # the call, not its result
             self._uses.append((kind, node.start_byte, text, offset))
@@ -290,6 +296,13 @@ class _FactReader:
             text, offset = self._chains.parse_macro_tokens(node)
             if text:
                 self._uses.append(("call", node.start_byte, text, offset))
+
+    def _read_implied(self, captures: Captures) -> None:
+        owner = self._chains.parse(captures["implied.owner"][0])[0]
+        for node in captures["implied"]:
+            if owner and "|" not in owner and not owner.startswith(("?", IMPLIED_OWNER)):
+                start = node.start_byte
+                self._uses.append(("read", start, f"{owner}.{self._source.read_node(node)}", start))
 
     def _to_file_chain(self, kind: ReferenceKind, chain: str, scope: int) -> str:
         """Rewrite a chain that leaves a module inside the file as seen from the file's own module."""
@@ -403,6 +416,8 @@ class _FactReader:
     def _read_arity(self, captures: Captures) -> None:
         for node, scope in self._pair_with_scopes(captures["arity"]):
             self._add_modifier(scope, _format_arity(node))
+            if labels := _format_labels(node):
+                self._add_modifier(scope, labels)
 
     def _read_type_parameters(self, captures: Captures) -> None:
         for node, scope in self._pair_with_scopes(captures["type_parameters"]):
@@ -463,3 +478,15 @@ def _format_arity(parameters: Node) -> str:
     if is_open:
         return f"/{minimum}+"
     return f"/{minimum}" if minimum == maximum else f"/{minimum}-{maximum}"
+
+
+def _format_labels(function: Node) -> str:
+    """Format the argument labels of a Swift function: ``(_:at:)``; empty for any other parameter list."""
+    if function.type not in _LABELLED_FUNCTIONS:
+        return ""
+    labels = (
+        parameter.child_by_field_name("external_name") or parameter.child_by_field_name("name")
+        for parameter in function.children
+        if parameter.type == "parameter"
+    )
+    return "(" + "".join(f"{(label.text or b'').decode()}:" for label in labels if label is not None) + ")"

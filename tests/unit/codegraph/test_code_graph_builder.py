@@ -199,9 +199,28 @@ _KOTLIN = {
         "package shop\nfun shop.store.Item.shout() {}\nfun edit(block: shop.store.Item.() -> Unit) {}\n",
     ],
 }
+_SWIFT = {
+    "Sources/Shop/Main.swift": [
+        "import Store\nclass Main: Base { func run(item: Item) { item.label(); item.shout(); stop() } }\n",
+        "class Main { func run() { Item().label() } }\n",
+    ],
+    "Sources/Shop/Base.swift": [
+        "class Base { func stop() { help() } }\nfunc help() {}\n",
+        "class Base: Named { func label() { Main().run() } }\nprivate func help() {}\n",
+    ],
+    "Sources/Store/Item.swift": [
+        "struct Item { let kind: Kind = .big }\nenum Kind { case big }\n",
+        "struct Item: Named { func label() {} }\n",
+    ],
+    "Sources/Store/More.swift": [
+        "extension Item { func label() { shout() } func shout() {} }\nprotocol Named { func label() }\n",
+        "extension Item: Named {}\nextension Named { func label() {} }\nprotocol Named {}\n",
+    ],
+    "Item.swift": ["struct Item { func shout() {} }\n"],
+}
 _FAMILIES = {
     "python": _PYTHON, "typescript": _TYPESCRIPT, "go": _GO, "rust": _RUST, "java": _JAVA, "csharp": _CSHARP,
-    "kotlin": _KOTLIN, "others": _OTHERS,
+    "kotlin": _KOTLIN, "swift": _SWIFT, "others": _OTHERS,
 }  # fmt: skip
 
 

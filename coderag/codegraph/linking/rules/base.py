@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from coderag.codegraph.linking.overloads import format_call_name
 from coderag.codegraph.linking.program import FileInterface, Program
 from coderag.codegraph.linking.queries import ResolutionQueries
 from coderag.codegraph.linking.referents import Referent
@@ -69,6 +70,10 @@ class LanguageRules(LanguageTraits):
         """Return the function that a file may call as a method of a receiver, though its type does not declare it."""
         return None
 
+    def find_implied_member(self, resolver: ResolutionQueries, file: int, name: str) -> Referent | None:
+        """Return the member of the type that the context expects, if its name alone is evidence enough."""
+        return None
+
     def find_closure_value(self, resolver: ResolutionQueries, function: Referent, step: str) -> Referent | None:
         """Return the receiver or the first argument of the closure that a function takes last.
 
@@ -84,6 +89,12 @@ class LanguageRules(LanguageTraits):
     def find_collection_member(self, owner: Referent, name: str) -> Referent | None:
         """Return a member of a standard collection that returns an element, or a collection of the same elements."""
         return None
+
+    def find_overridden_member(
+        self, resolver: ResolutionQueries, ancestor: Referent, definition: Definition
+    ) -> Referent | None:
+        """Return the own member of an ancestor that a member may override."""
+        return resolver.find_own_member(ancestor.file, ancestor.index, format_call_name(definition))
 
     def can_override(self, definition: Definition) -> bool:
         """Return whether a method can override another one of its name."""

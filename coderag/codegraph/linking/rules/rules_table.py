@@ -10,6 +10,7 @@ from coderag.codegraph.linking.rules.kotlin import KotlinRules
 from coderag.codegraph.linking.rules.plain import PlainRules
 from coderag.codegraph.linking.rules.python import PythonRules
 from coderag.codegraph.linking.rules.rust import RustRules
+from coderag.codegraph.linking.rules.swift import SwiftRules
 
 _RULE_CLASSES: tuple[type[LanguageRules], ...] = (
     PythonRules,
@@ -19,6 +20,7 @@ _RULE_CLASSES: tuple[type[LanguageRules], ...] = (
     EcmaScriptRules,
     CSharpRules,
     KotlinRules,
+    SwiftRules,
 )
 
 FULLY_LINKED_LANGUAGES = frozenset(language for rules in _RULE_CLASSES for language in rules.languages)

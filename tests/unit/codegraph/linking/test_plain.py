@@ -116,7 +116,6 @@ def test_malformed_composer_autoload_is_ignored(autoload: str) -> None:
     ("suffix", "caller_text", "callee_text"),
     [
         ("scala", "class One {\n  def go() = { new Two(); shared() }\n}\n", "class Two\ndef shared() = 1\n"),
-        ("swift", "class One { func go() { Two(); shared() } }\n", "class Two {}\nfunc shared() {}\n"),
         ("dart", "class One { void go() { Two(); shared(); } }\n", "class Two {}\nvoid shared() {}\n"),
     ],
 )

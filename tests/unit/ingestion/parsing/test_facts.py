@@ -60,6 +60,16 @@ _SAMPLES = {
     "  enum class M { N { override fun o() {} }, O; open fun o() {} }\n"
     "  companion object P : Q { const val R = 1 }\n}\n"
     "fun D.ext(): E = this.y\nval D.prop: E get() = y\ntypealias S = D.(E) -> Unit\n",
+    "swift": "import A\n@testable import class B.C\nprotocol P: Q where Self: R { associatedtype T: U\n"
+    "  func f(_ x: T, at y: Int...) -> Self?\n  init(z: Int) }\n"
+    "final class A<K: P>: B, P {\n  @W var m: [String: C] = [:], n = D()\n  static let s = A(z: 1)\n"
+    '  var k: C { m["a"]!.go(1) { $0.run() } }\n'
+    "  private func g(q: C? = nil) throws -> C {\n    guard let v = q as? E, case .r(let w) = v.x else { throw F() }\n"
+    "    if let u = self.m { u.h() }\n    for i in n.list { i.go() }\n    let t: M = .c(1)\n"
+    "    switch t { case .c(let o): o.p(); case .d: break }\n    run(#selector(g), \\A.k, "
+    "{ (e: C) -> Void in e.go() }, A.self)\n"
+    "    return try await (q ?? v).self.y() }\n}\n"
+    "extension O.I: P {}\nenum M { case c(Int), d; indirect case e }\ntypealias X = (C) -> Void\n",
     "ruby": "require 'a'\nmodule M\n  class A < B\n    def f; self.g(1).h; @x.y; C::D.new; end\n  end\nend\n",
     "php": "<?php\nnamespace A;\nuse B\\C;\nclass D extends C { function f() { $this->g(); parent::h(); E::i(); } }\n",
     "cpp": '#include "a.h"\nclass A : public B { void f(); };\nvoid A::f() { x->y(); z.w(); B::g(); }\n',
