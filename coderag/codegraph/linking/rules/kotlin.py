@@ -104,14 +104,7 @@ class KotlinRules(LanguageRules):
             member = self._find_in_package(resolver, file, referent.name, import_.name)
             if member is not None and member.kind != "external":
                 return member
-            extensions = [
-                declaration
-                for declaration in self._find_extensions(strip_arity(import_.name))
-                if self._get_module(*declaration) == referent.name
-            ]
-            return (
-                Referent("definition", *select_for_platform(self.program, file, extensions)) if extensions else member
-            )
+            return self._find_imported_extension(file, referent.name, import_.name) or member
         if referent.kind != "definition":
             return Referent("external", name=f"{import_.module}.{import_.name}")
         member = resolver.find_member(referent, import_.name)
@@ -350,6 +343,24 @@ class KotlinRules(LanguageRules):
                 ):
                     yield declaration
 
+    def _find_imported_extension(self, file: int, package: str, name: str) -> Referent | None:
+        """Return the extension of a package that an import names; for a call, only if all are of one type."""
+        bare_name, is_called, argument_count = name.partition("/")
+        extensions = [
+            declaration for declaration in self._find_extensions(bare_name) if self._get_module(*declaration) == package
+        ]
+        if argument_count:
+            definitions = [(number, index, self.program.get_definition(number, index)) for number, index in extensions]
+            extensions = [
+                (number, index)
+                for number, index, definition in definitions
+                if can_take_arguments(definition, int(argument_count))
+            ]
+        owners = {self.program.peek(number).definitions[index].owner for number, index in extensions}
+        if not extensions or (is_called and len(owners) > 1):
+            return None
+        return Referent("definition", *select_for_platform(self.program, file, extensions))
+
     def _find_extensions(self, name: str) -> Sequence[tuple[int, int]]:
         """Return all extensions of a name, as (file, index)."""
         self.program.record_key(f"name:kotlin:{name}")
@@ -380,22 +391,33 @@ class KotlinRules(LanguageRules):
             return _MAX_DISTANCE - 1 if value.kind == "instance" else None
         if receiver is None:
             return None
-        if value.kind == "instance" and receiver.kind == "instance":
-            ancestors = [
-                (ancestor.file, ancestor.index) for ancestor in resolver.find_ancestors(value.file, value.index)
-            ]
-            target = receiver.file, receiver.index
-            return ancestors.index(target) if target in ancestors else None
+        if value.kind == "instance":
+            return self._measure_ancestor(resolver, value, receiver)
         if value.kind == "elements":
             return 0 if owner in self.collection_types else None
-        is_same = (
-            value.kind == receiver.kind == "external" and value.name.rpartition(".")[2] == owner.rpartition(".")[2]
-        )
+        is_same = value.kind == receiver.kind == "external" and _get_last_name(value) == owner.rpartition(".")[2]
         return 0 if is_same else None
+
+    def _measure_ancestor(self, resolver: ResolutionQueries, value: Referent, supertype: Referent) -> int | None:
+        """Return how far a type is above the type of a value; None if it is no ancestor. Platforms do not matter."""
+        target = supertype.file, supertype.index
+        for distance, ancestor in enumerate(resolver.find_ancestors(value.file, value.index)):
+            if ancestor.kind != "definition":
+                is_match = supertype.kind == "external" and _get_last_name(ancestor) == _get_last_name(supertype)
+            else:
+                declaration = ancestor.file, ancestor.index
+                is_match = declaration == target or target in self.find_other_parts(resolver, *declaration)
+            if is_match:
+                return distance
+        return None
 
     @property
     def _any_file(self) -> int:
         return next((file for file, row in enumerate(self.program.rows) if row.language in JVM_LANGUAGES), 0)
+
+
+def _get_last_name(referent: Referent) -> str:
+    return referent.name.rpartition(".")[2]
 
 
 _MAX_DISTANCE: Final = 1000

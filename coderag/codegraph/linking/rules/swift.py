@@ -192,7 +192,7 @@ class SwiftRules(LanguageRules):
         if not matching and value.kind == "external" and strip_arity(name) not in self.common_methods:
             is_known = type_name in self.builtins  # its supertypes are in the table
             declared = self.program.find_declarations(strip_arity(name), self.languages)
-            matching = members if len(members) == len(declared) == 1 and not is_known else []
+            matching = list(members) if len(members) == len(declared) == 1 and not is_known else []
             certainty = self.unique_method_confidence
         if not matching:
             return None
