@@ -110,17 +110,20 @@ class ScopeLookup:
         local_names = self._resolver.local_names
         bindings = local_names.bindings.get((scope, RECEIVER_NAME), ()) if file == local_names.file else ()
         outer_limit = local_names.receiver_limit
-        positions = range(outer_limit[1] if outer_limit[0] == scope else len(bindings))
+        limit = outer_limit[1] if outer_limit[0] == scope else len(bindings)
+        positions = [
+            position
+            for position, binding in enumerate(bindings[:limit])
+            if not binding.last_line or binding.first_line <= line <= binding.last_line
+        ]
         for position in reversed(positions):
-            binding = bindings[position]
-            if not binding.last_line or binding.first_line <= line <= binding.last_line:
-                local_names.receiver_limit = scope, position
-                try:
-                    receiver = self._resolver.infer_binding(file, binding, is_local=True)
-                finally:
-                    local_names.receiver_limit = outer_limit
-                if receiver is not None:
-                    yield receiver
+            local_names.receiver_limit = scope, position
+            try:
+                receiver = self._resolver.infer_binding(file, bindings[position], is_local=True)
+            finally:
+                local_names.receiver_limit = outer_limit
+            if receiver is not None:
+                yield receiver
 
     def _infer_local(self, file: int, binding: Binding) -> Referent | None:
         """Return the value of a local name, which all closures around it may have part in."""
@@ -159,8 +162,10 @@ class ScopeLookup:
 
     def _is_uncallable(self, value: Referent | None) -> bool:
         """Return whether a value cannot be called: then a call of its name is a call of a function of that name."""
-        if value is None or value.kind != "instance":
+        if value is None or value.kind not in ("instance", "elements"):
             return False
+        if value.kind == "elements":
+            return True
         call_method = self._resolver.get_rules(value.file).call_method
         return self._resolver.find_member(value, call_method) is None
 

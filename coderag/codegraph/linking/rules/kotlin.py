@@ -18,11 +18,13 @@ from coderag.codegraph.linking.rules.jvm_packages import (
 from coderag.codegraph.linking.rules.proximity import select_for_platform
 from coderag.codegraph.linking.rules.standard_names import read_names
 from coderag.schema.facts import EXTENSION_MODIFIER, RECEIVER_STEP, Definition, Import
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE
 
 _ELEMENT_METHODS: Final = read_names("kotlin", "element_methods")
 _COLLECTION_METHODS: Final = read_names("kotlin", "collection_methods")
 _IDENTITY_METHODS: Final = read_names("kotlin", "identity_methods")
 _PLATFORM_MODIFIERS: Final = frozenset({"actual", "expect"})
+_BUILTIN_MEMBERS: Final = read_names("kotlin", "builtin_members")
 _ENUM_MEMBERS: Final = {"values/0": "elements", "entries": "elements", "valueOf/1": ""}
 _COMPANION: Final = ".Companion"
 _TYPE_INSTANCES: Final = frozenset({"INSTANCE", "Companion"})
@@ -53,10 +55,15 @@ class KotlinRules(LanguageRules):
     requires_declared_types = True
     has_block_scope = True
     declares_before_use = True
+    unique_method_confidence = 0.9 * MIN_RESOLVED_CONFIDENCE  # the receiver may be of a standard type
     builtins = read_names("kotlin", "builtins")
     collection_types = read_names("kotlin", "collection_types")
     common_methods: ClassVar[frozenset[str]] = (
-        _ELEMENT_METHODS | _COLLECTION_METHODS | _IDENTITY_METHODS | read_names("kotlin", "common_methods")
+        _ELEMENT_METHODS
+        | _COLLECTION_METHODS
+        | _IDENTITY_METHODS
+        | _BUILTIN_MEMBERS
+        | read_names("kotlin", "common_methods")
     )
 
     def __init__(self, program: Program) -> None:
@@ -197,10 +204,15 @@ class KotlinRules(LanguageRules):
         if value is None or value.kind not in ("instance", "external", "elements"):
             return None
         bare_name, is_called, argument_count = name.partition("/")
+        if value.kind == "external" and bare_name in _BUILTIN_MEMBERS:
+            return None  # a member has precedence
         if is_called and bare_name in _IDENTITY_METHODS and value.kind == "instance":
             return Referent("supplier", value.file, value.index, "", "return", value.confidence)
         matches: list[tuple[int, tuple[int, int]]] = []
-        for declaration in self._iterate_visible_extensions(file, bare_name):
+        visible = self.program.memoize(
+            "kotlin extensions", (file, bare_name), lambda: list(self._iterate_visible_extensions(file, bare_name))
+        )
+        for declaration in visible:
             definition = self.program.get_definition(*declaration)
             if argument_count and not can_take_arguments(definition, int(argument_count)):
                 continue

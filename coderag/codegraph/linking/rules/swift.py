@@ -13,6 +13,7 @@ from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.rules.proximity import select_nearest
 from coderag.codegraph.linking.rules.standard_names import read_names
 from coderag.schema.facts import ARGUMENT_STEP, Definition
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE
 
 _ELEMENT_METHODS: Final = read_names("swift", "element_methods")
 _COLLECTION_METHODS: Final = read_names("swift", "collection_methods")
@@ -53,6 +54,7 @@ class SwiftRules(LanguageRules):
     inherits_nested_types = True
     requires_declared_types = True
     declares_before_use = True
+    unique_method_confidence = 0.9 * MIN_RESOLVED_CONFIDENCE  # only the file itself is searched
     builtins = read_names("swift", "builtins")
     collection_types = read_names("swift", "collection_types")
     wrapper_types = frozenset({"Optional", "UnsafePointer", "UnsafeMutablePointer", "Published", "Binding", "State"})
@@ -193,7 +195,7 @@ class SwiftRules(LanguageRules):
             is_known = type_name in self.builtins  # its supertypes are in the table
             declared = self.program.find_declarations(strip_arity(name), self.languages)
             matching = list(members) if len(members) == len(declared) == 1 and not is_known else []
-            certainty = self.unique_method_confidence
+            certainty = RESOLVER_PRECISION["unique"]
         if not matching:
             return None
         declaration = select_nearest(self.program, file, matching)
@@ -213,7 +215,7 @@ class SwiftRules(LanguageRules):
         owners = {(member[0], self.program.peek(member[0]).definitions[member[1]].parent) for member in members}
         if len(owners) != 1:
             return None
-        return Referent("definition", *members[0], "", "unique", self.unique_method_confidence)
+        return Referent("definition", *members[0], "", "unique", RESOLVER_PRECISION["unique"])
 
     def _is_static(self, file: int, index: int) -> bool:
         """Return whether a declaration is a static member or the case of an enum."""

@@ -19,21 +19,21 @@
 (object_declaration (delegation_specifier [(user_type) (explicit_delegation)] @base))
 (companion_object (type_identifier) (delegation_specifier) @base)
 (object_literal (delegation_specifier) @anonymous (class_body) @anonymous.body)
-(class_declaration (type_identifier) @anonymous (enum_class_body (enum_entry (class_body) @anonymous.body)))
+(_ (type_identifier) @anonymous (_ (enum_entry (class_body) @anonymous.body)))
 (type_alias (_) @returns .)
 (function_declaration (function_value_parameters) . [(user_type) (nullable_type) (function_type) (parenthesized_type)] @returns)
-(property_declaration (variable_declaration (_) . (_) @returns .) (getter))
-((property_declaration (variable_declaration (_) . (_) @returns .)) . (getter))
+(_ (variable_declaration (_) . (_) @returns .) (getter))
+((_ (variable_declaration (_) . (_) @returns .)) . (getter))
 (function_declaration (function_body . "=" . (_) @return))
 (getter (function_body . "=" . (_) @return))
-(jump_expression . "return" . (_) @return)
+(_ . "return" . (_) @return)
 (anonymous_function (function_body) @function)
 (function_declaration (function_value_parameters) @arity)
 (secondary_constructor (function_value_parameters) @arity)
 (parameter (_) . (function_type) @closure.parameter .)
 ((parameter (_) . [(user_type) (nullable_type)] @closure.parameter .)
   (#match? @closure.parameter "^[A-Z(]") (#not-match? @closure.parameter "^(Any|Boolean|ByteArray|Int|Long|String|T)\\b"))
-([(function_declaration receiver: (_) @extension) (property_declaration receiver: (_) @extension)])
+(_ ["fun" (binding_pattern_kind)] receiver: (_) @extension)
 [
   (class_declaration (modifiers (_ ["private" "abstract"] @modifier)))
   (object_declaration (modifiers (_ "private" @modifier)))
@@ -49,21 +49,21 @@
 ; Names for values.
 (type_parameter (type_identifier) @bind.type .)
 (type_parameter (type_identifier) @bind.type . (_) @value)
-(function_declaration receiver: (_ (_) @typed)) @bind.receiver
-(property_declaration receiver: (_ (_) @typed) (getter)) @bind.receiver
+(_ "fun" receiver: (_ (_) @typed)) @bind.receiver
+(_ receiver: (_ (_) @typed) (getter)) @bind.receiver
 (parameter . (simple_identifier) @bind . (_) @typed)
 (parameter_with_optional_type . (simple_identifier) @bind . (_)? @typed)
 (class_parameter (simple_identifier) @bind . (_) @typed)
 (variable_declaration (simple_identifier) @bind . (_)? @typed)
-(property_declaration (variable_declaration (simple_identifier) @bind .) . (_) @value)
-(property_declaration
-  (variable_declaration (simple_identifier) @bind .) .
+(_ (binding_pattern_kind) (variable_declaration (_) @bind .) . (_) @value)
+(_
+  (variable_declaration (_) @bind .) .
   (property_delegate (call_expression . (_) @_lazy (call_suffix (_ (lambda_literal (statements (_) @value .))))))
   (#eq? @_lazy "lazy"))
-(when_subject (variable_declaration (simple_identifier) @bind .) . (_) @value)
-(for_statement . (variable_declaration (simple_identifier) @bind .) . (_) @elements)
+(when_subject (variable_declaration (_) @bind .) . (_) @value)
+(for_statement . (variable_declaration (_) @bind .) . (_) @elements)
 (catch_block . (simple_identifier) @bind . (_) @typed)
-(class_declaration . "enum" (type_identifier) @typed (enum_class_body (enum_entry . (simple_identifier) @bind)))
+(_ . "enum" (type_identifier) @typed (_ (enum_entry . (_) @bind)))
 (if_expression
   condition: [
     (check_expression . (simple_identifier) @bind . "is" . (_) @typed)

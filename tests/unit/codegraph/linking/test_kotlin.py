@@ -182,6 +182,34 @@ def test_overloads_resolve_by_number_of_arguments_and_closures() -> None:
     assert starts == {11, 12}
 
 
+@pytest.mark.parametrize(
+    ("tools", "body"),
+    [
+        ("infix fun Int.and(other: Long) = other", "1 and 2"),
+        ("class Rare { fun seldom() {} }", "unknown().seldom()"),
+        ("fun Item.put() {}\nfun Editor.put() {}", "put()"),
+        ("fun Item.put(x: Int) {}", "put()"),
+    ],
+)
+def test_weak_evidence_gives_no_certain_edge(tools: str, body: str) -> None:
+    program = {
+        **build_function_program(
+            body, "package app\nimport shop.*\nimport extra.put\nimport extra.and\nimport extra.Rare"
+        ),
+        "src/extra/Extra.kt": f"package extra\nimport shop.*\n{tools}\n",
+    }
+    assert collect_targets(program, "Main.run", "calls") == set()
+
+
+def test_extension_of_an_external_base_is_visible() -> None:
+    program = {
+        "src/Window.kt": "package ui\nimport toolkit.Window\nfun Window.show() {}\n",
+        "src/Main.kt": "package app\nimport toolkit.Window\nimport ui.show\nclass Main : Window() {\n"
+        "    fun run() { show() }\n}\n",
+    }
+    assert ("src/Main.kt:Main.run", "calls", "src/Window.kt:Window.show") in triples(program)
+
+
 def test_initializer_of_the_same_name_calls_the_function() -> None:
     body = 'val edit = edit { rename("a") }'
     assert collect_targets(build_function_program(body), "Main.run", "calls") == {

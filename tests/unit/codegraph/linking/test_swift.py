@@ -160,6 +160,22 @@ def test_unresolvable_calls_have_no_edge(head: str, body: str) -> None:
     assert targets <= {f"{CORE_FILE}:Store"}
 
 
+def test_weak_evidence_gives_no_certain_edge() -> None:
+    program = {
+        "Sources/Core/Result.swift": "public struct Result2 { func mapped() {} }\n",
+        "Sources/Core/Stream.swift": "extension Stream { func mapped() { flat { $0.mapped() } } }\n",
+    }
+    assert triples(program, "calls") == set()
+
+
+def test_type_parameters_hide_associated_types_of_the_same_name() -> None:
+    program = {
+        "A.swift": "protocol P { associatedtype Value }\nstruct Box<Value>: P {}\n",
+        "B.swift": "extension Box { func put(_ x: Value) {} }\n",
+    }
+    assert "A.swift:P.Value" not in {target for _, _, target in triples(program, "references")}
+
+
 def test_types_extend_implement_and_override() -> None:
     program = {
         **LIBRARY,
