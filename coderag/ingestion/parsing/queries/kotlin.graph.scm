@@ -55,13 +55,13 @@
 (parameter_with_optional_type . (simple_identifier) @bind . (_)? @typed)
 (class_parameter (simple_identifier) @bind . (_) @typed)
 (variable_declaration (simple_identifier) @bind . (_)? @typed)
-(_ (binding_pattern_kind) (variable_declaration (_) @bind .) . (_) @value)
+(_ (binding_pattern_kind) (variable_declaration (simple_identifier) @bind .) . (_) @value)
 (_
-  (variable_declaration (_) @bind .) .
+  (variable_declaration (simple_identifier) @bind .) .
   (property_delegate (call_expression . (_) @_lazy (call_suffix (_ (lambda_literal (statements (_) @value .))))))
   (#eq? @_lazy "lazy"))
-(when_subject (variable_declaration (_) @bind .) . (_) @value)
-(for_statement . (variable_declaration (_) @bind .) . (_) @elements)
+(when_subject (variable_declaration (simple_identifier) @bind .) . (_) @value)
+(for_statement . (variable_declaration (simple_identifier) @bind .) . (_) @elements)
 (catch_block . (simple_identifier) @bind . (_) @typed)
 (_ . "enum" (type_identifier) @typed (_ (enum_entry . (_) @bind)))
 (if_expression

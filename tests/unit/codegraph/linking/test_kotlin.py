@@ -114,6 +114,7 @@ def build_function_program(body: str, head: str = IMPORTS) -> Program:
         (IMPORTS, "it2.log()", f"{TOOLS_FILE}:T.log"),
         (IMPORTS, "(it2 joins it2).run()", f"{ITEM_FILE}:Item.run"),
         (IMPORTS, "it2 joins it2", f"{TOOLS_FILE}:Item.joins"),
+        (IMPORTS, "val made: Item = Item(\"a\", null)", f"{ITEM_FILE}:Item"),
         (IMPORTS, "Registry.register(object : Listener { })", f"{SHOP_FILE}:Registry.register"),
         (IMPORTS, "Mode.OPEN.enter()", f"{SHOP_FILE}:Mode.enter"),
         (IMPORTS, "Mode.valueOf(\"OPEN\").enter()", f"{SHOP_FILE}:Mode.enter"),
