@@ -102,6 +102,7 @@ _MEMBER_OPERATORS = (b".", b"->", b"::")
 _MAX_RECEIVER_BYTES = 40
 _get_line = attrgetter("line")
 _PARAMETER_TYPES = frozenset({"parameter", "formal_parameter", "spread_parameter"})
+_UNIFORM_TYPE_GRAMMARS = frozenset({"kotlin", "swift"})  # a supertype is a node like any other type
 _LABELLED_FUNCTIONS = frozenset({"function_declaration", "protocol_function_declaration", "init_declaration"})
 _EXPRESSION_KINDS = frozenset({"call", "new", "read"})
 _MENTION_KINDS = frozenset({"read", "type"})
@@ -337,7 +338,8 @@ class _FactReader:
             name = text.removesuffix("[]").removesuffix("()")
             if name and (scope := self._scopes.find_scope(node.start_byte)) != MODULE_SCOPE:
                 self._bases[Base(scope, name, self._source.find_line(offset), relation.removeprefix("."))] = None
-                self._base_names.add((node.start_byte, name))
+                if self._language.grammar in _UNIFORM_TYPE_GRAMMARS:
+                    self._base_names.add((node.start_byte, name))
 
     # Details of declarations
 
