@@ -26,18 +26,31 @@ CONSTRUCTOR_NAME: Final = "<init>"
 REQUIRED_MARK: Final = "@"
 """Start of a name that is the path of a module: ``@a/b`` for ``require("a.b")``."""
 
+RECEIVER_NAME: Final = "this"
+"""Name of a binding whose members are visible by their bare names: the receiver of an extension function or a closure."""
+
+RECEIVER_STEP: Final = "<receiver>"
+ARGUMENT_STEP: Final = "<argument>"
+CLOSURE_STEPS: Final = frozenset({RECEIVER_STEP, ARGUMENT_STEP})
+"""Steps from a function to the receiver and the first argument of the closure that it takes last."""
+
+IMPLIED_OWNER: Final = "<implied>"
+"""Start of a chain for a member of the type that the context expects: ``.red`` in Swift."""
+
 TEST_MODIFIER: Final = "#test"
 """Modifier of a definition that is a test, with everything in it: ``#[cfg(test)] mod tests`` in Rust."""
 
 CALLBACK_MODIFIER: Final = "#callback"
 """Modifier of a function that an interface asks for: it can be implemented but not called, as ``@callback`` in Elixir."""
+
 ANONYMOUS_MODIFIER: Final = "#anonymous"
 """Modifier of an anonymous class; also of a method in an object that is no declaration, whose owner is the supertype."""
 
 OBJECT_RELATION: Final = "object"
 """Relation of an object to its declared type, see `Base`."""
+
 EXTENSION_MODIFIER: Final = "#extension"
-"""Modifier of a method whose receiver is declared around it: a member of an extension block in C#."""
+"""Modifier of a function that is called on a receiver without being its member: an extension function, a member of a block."""
 
 ReferenceKind = Literal["call", "new", "type", "decorator", "read"]
 """Use of a name: called, instantiated, named as a type, applied as a decorator, or read as a value."""
@@ -51,10 +64,11 @@ class Definition(NamedTuple):
         parent: Scope of the declaration.
         owner: Qualifier of its name besides its parent: the type of a Go receiver, ``Foo`` of a C++ ``Foo::bar``.
         returns: Return type as written; or ``=`` and the chain of the returned value.
-        modifiers: Words such as ``property``, ``static``, ``abstract``, ``default``, and the constants of this module.
-            Where overloads are selected by arity, also the number of parameters: ``/2``; at least two ``/2+``; one to three
-            ``/1-3``. Where type parameters distinguish types, also their number: `` `1``.
-        parameters: Types of a method's parameters as written, joined by ``, ``; only where they distinguish methods.
+        modifiers: Words such as ``property``, ``static``, ``abstract``, ``default``, and the constants of this module. Where
+            overloads are selected by arity, also the number of parameters: ``/2``; at least two ``/2+``; one to three ``/1-3``.
+            Where type parameters distinguish types, also their number: `` `1``.
+        parameters: Types of a method's parameters as written, joined by ``, ``; only where they distinguish methods, or
+            where the last one is the type of a closure.
         name_line: Line of its name; annotations may be above it.
     """
 

@@ -8,11 +8,12 @@ from coderag.codegraph.linking.declaration_spaces import to_type_space, to_value
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.resolution import Resolution
 from coderag.codegraph.linking.rules.base import LanguageRules
-from coderag.schema.facts import Reference
+from coderag.schema.facts import CLOSURE_STEPS, IMPLIED_OWNER, Reference
 
 _TYPE_REFERENCE_KINDS: Final = frozenset({"new", "type"})
 _FIRST_NAME: Final = re.compile(r"[^.(\[{]+")
 _DOTTED_NAME: Final = re.compile(r"[\w$]+(?:\.[\w$]+)+(?:/\d*)?")
+_VALUE_STEPS: Final = frozenset({"{}", "[]"})
 _STEP: Final = re.compile(r"[^.(\[{]+|\(\)|\[\]|\{\}")
 
 
@@ -39,7 +40,7 @@ class ChainEvaluator:
         is_value_name = rules.separates_values and reference.kind != "type"
         resolve = self._resolver.resolve_dotted_name if is_type_name else self.evaluate
         first_name = _FIRST_NAME.match(chain)
-        if first_name is None or first_name[0] in local_names.line_dependent_names:
+        if first_name is None or local_names.is_line_dependent(scope, first_name[0]):
             return self._select_space(resolve(file, scope, chain, reference.line), reference, rules)
         scope = local_names.find_outermost_scope(scope, first_name[0])
         key = scope, chain, is_type_name, is_value_name
@@ -49,7 +50,7 @@ class ChainEvaluator:
             )
         return local_names.chain_memo[key]
 
-    def find_receiver(self, reference: Reference) -> Referent | None:
+    def find_used_receiver(self, reference: Reference) -> Referent | None:
         """Return the function or type that has the last names of a chain as members which no declaration tells.
 
         Args:
@@ -109,19 +110,24 @@ class ChainEvaluator:
                 referent = to_value_space(self._resolver, referent)
             if step == "()":
                 referent = self._evaluate_call(referent, owner)
-            elif step == "{}":
-                referent = self._instantiate(referent)
-            elif step == "[]":
-                referent = self._evaluate_element(referent)
+            elif step in _VALUE_STEPS:
+                referent = self._instantiate(referent) if step == "{}" else self._evaluate_element(referent)
+            elif step in CLOSURE_STEPS:
+                referent = rules.find_closure_value(self._resolver, referent, step)
             elif step in rules.self_names and self._resolver.is_type(referent):  # Outer.this
                 referent = referent.replace_kind("instance").replace_resolver("self", RESOLVER_PRECISION["self"])
             else:
                 if rules.separates_modules and owner is not None and owner.kind == "module":
                     referent = self._prefer_module(referent, owner.file, name, step)
-                owner, name, referent = referent, step, self._resolver.find_member(referent, step)
-                if rules.has_extension_methods and (referent is None or referent.kind == "external"):
-                    referent = rules.find_extension_method(self._resolver, file, owner, step) or referent
+                owner, name, referent = referent, step, self._find_member_or_extension(file, referent, step)
         return referent
+
+    def _find_member_or_extension(self, file: int, owner: Referent, name: str) -> Referent | None:
+        rules = self._resolver.get_rules(file)
+        member = self._resolver.find_member(owner, name)
+        if rules.has_extension_methods and (member is None or member.kind == "external"):
+            return rules.find_extension_method(self._resolver, file, owner, name) or member
+        return member
 
     def _prefer_module(self, referent: Referent, file: int, name: str, step: str) -> Referent:
         """Return the module of a name if the referent is a function before a step: a function has no members."""
@@ -136,6 +142,8 @@ class ChainEvaluator:
     ) -> tuple[Referent | None, Sequence[str]]:
         """Return the referent of the leading steps of a chain, and the remaining steps."""
         rules = self._resolver.get_rules(file)
+        if steps[0] == IMPLIED_OWNER:
+            return rules.find_implied_member(self._resolver, file, steps[1] if len(steps) > 1 else ""), steps[2:]
         if steps[0] in rules.super_names and len(steps) > 1:
             return self._resolver.resolve_super(file, scope), steps[2 if steps[1] == "()" else 1 :]
         if rules.requires_declared_types and "{}" in steps and "()" not in (type_steps := steps[: steps.index("{}")]):
@@ -177,11 +185,17 @@ class ChainEvaluator:
 
     def _resolve_first_name(self, file: int, scope: int, name: str, line: int) -> Referent | None:
         rules = self._resolver.get_rules(file)
+        if (
+            rules.has_receiver_functions
+            and name in rules.self_names
+            and (receiver := self._resolver.find_receiver(file, scope, line)) is not None
+        ):
+            return receiver
         if name in rules.self_names and (own_type := self._resolver.find_enclosing_type(file, scope)) is not None:
             return own_type.replace_kind("instance").replace_resolver("self", RESOLVER_PRECISION["self"])
         if name in rules.self_type_names and (own_type := self._resolver.find_enclosing_type(file, scope)) is not None:
             return own_type.replace_resolver("self", RESOLVER_PRECISION["self"])
-        if self._resolver.is_evaluating or name in self._resolver.local_names.line_dependent_names:
+        if self._resolver.is_evaluating or self._resolver.local_names.is_line_dependent(scope, name):
             return self._resolver.resolve_name(file, scope, name, line)
         name_memo = self._resolver.local_names.name_memo
         if (scope, name) not in name_memo:

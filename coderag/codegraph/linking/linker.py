@@ -1,6 +1,6 @@
 """Linking of one file: the edges that start in it."""
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -63,6 +63,7 @@ class Linker:
         self._own_names: Set[str] = frozenset()
         self._visible_names: Set[str] = frozenset()  # that the file declares or imports
         self._declared_names: Set[str] = frozenset()
+        self._spell: Callable[[str], Iterable[str]] = tuple
 
     def link(self, file: int) -> LinkedFile:
         """Return the edges that start in a file."""
@@ -73,7 +74,9 @@ class Linker:
             self._own_names = {binding.name for binding in body.bindings}.union(
                 rules.self_names, rules.self_type_names, rules.super_names, rules.factory_methods
             )
-            self._declared_names = self._program.find_declared_names(rules.languages, FULLY_LINKED_LANGUAGES)
+            self._spell = rules.iterate_spellings
+            languages = (*rules.languages, *rules.interoperable_languages)
+            self._declared_names = self._program.find_declared_names(languages, FULLY_LINKED_LANGUAGES)
             self._resolver.local_names = LocalNames(file, body.bindings, self._program.read_interface(file), rules)
             facts = self._program.read_interface(file).facts
             self._visible_names = self._own_names.union(
@@ -217,7 +220,9 @@ class Linker:
             is_unnamed = _is_unnamed_member(definition)  # then the owner is the supertype
             is_function = definition.kind == "function" and definition.parent != MODULE and not is_unnamed
             is_member = is_function and rules.is_type_like(definitions[definition.parent])
-            if not (definition.kind == "method" or is_unnamed or is_member) or not rules.can_override(definition):
+            is_field = definition.kind == "field" and rules.overrides_fields
+            is_overriding_kind = definition.kind == "method" or is_unnamed or is_member or is_field
+            if not is_overriding_kind or not rules.can_override(definition):
                 continue
             owner = (file, definition.parent) if is_member else self._find_owner(file, definition)
             if owner is None:
@@ -225,7 +230,7 @@ class Linker:
             for ancestor in self._resolver.find_ancestors(*owner)[0 if is_unnamed else 1 :]:
                 if ancestor.kind == "definition":
                     overridden = self._resolver.get_rules(ancestor.file).find_overridden_member(
-                        self._resolver, ancestor.file, ancestor.index, definition
+                        self._resolver, ancestor, definition
                     )
                     if overridden is not None and overridden.kind == "definition":
                         yield self._build_link(
@@ -265,7 +270,7 @@ class Linker:
         for reference in references:
             referent = self._resolver.resolve_reference(reference)
             if referent is None or referent.kind in ("external", "supplier"):
-                receiver = self._resolver.find_receiver(reference) if reference.kind != "type" else None
+                receiver = self._resolver.find_used_receiver(reference) if reference.kind != "type" else None
                 if receiver is not None:
                     yield from self._link_receiver(file, reference, receiver)
                 if referent is None:  # a decorator may have made the receiver an instance of any type
@@ -275,7 +280,7 @@ class Linker:
             elif referent.kind == "module" and self._resolver.get_rules(referent.file).is_component(referent.file):
                 yield self._build_link("references", reference.scope, referent, reference.line, file)
             elif referent.kind == "instance" and reference.kind == "call":
-                method = self._resolver.find_member(referent, self._resolver.get_rules(file).call_method)
+                method = self._resolver.find_member(referent, self._resolver.get_rules(referent.file).call_method)
                 if method is not None and method.kind == "definition":
                     yield self._build_link("calls", reference.scope, method, reference.line, file)
 
@@ -294,6 +299,10 @@ class Linker:
         names = owner.split(".") if owner else []
         if not self._declared_names.isdisjoint(names):
             return True
+        for spelling in self._spell(name):
+            if spelling in self._declared_names:
+                return True
+            self._program.record_key(f"unknown:{spelling}")
         self._program.record_key(f"unknown:{name}")
         if names and names[0] not in self._visible_names:
             self._program.record_key(f"unknown:{names[0]}")
@@ -339,7 +348,7 @@ class Linker:
             return referent
         value = self._resolver.infer_value(referent)
         if value is not None and value.kind == "instance" and use != "new":
-            value = self._resolver.find_member(value, rules.call_method)
+            value = self._resolver.find_member(value, self._resolver.get_rules(value.file).call_method)
         if value is not None and value.kind == "definition":
             return value
         return self._find_same_named_type(referent) if use == "new" else None
@@ -371,7 +380,8 @@ class Linker:
         owner, _, name = reference.chain.rpartition(".")
         rules = self._resolver.get_rules(file)
         name, _, argument_count = name.partition("/")
-        if reference.kind != "call" or not owner or not name.isidentifier():
+        is_named = name.isidentifier() and not argument_count.endswith((")", "]"))  # not the result of another call
+        if reference.kind != "call" or not owner or not is_named:
             return
         is_own_call = owner in rules.self_names and not rules.requires_declared_types
         descendant_methods = self._find_descendant_methods(file, reference.scope, name) if is_own_call else []

@@ -1,13 +1,17 @@
 """Local names of the file that is being linked, and the memo of their referents."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from coderag.codegraph.linking.overloads import strip_arity
 from coderag.codegraph.linking.program import MODULE, FileInterface, group_bindings
 from coderag.codegraph.linking.query_memo import MemoTable
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, TYPE_KINDS, Referent
 from coderag.codegraph.linking.rules.traits import LanguageTraits
-from coderag.schema.facts import Binding
+from coderag.schema.facts import RECEIVER_NAME, Binding
+
+NO_LIMIT: Final = (-2, 0)
+"""The `LocalNames.receiver_limit` without effect."""
 
 
 class LocalNames:
@@ -25,6 +29,7 @@ class LocalNames:
         memo: Inferred values of local names.
         name_memo: Referents of first names of chains, by scope.
         step_memo: Referents of the further steps of chains, by the referent that they start at.
+        receiver_limit: While a receiver is inferred, its scope and position among those of the scope: later ones are inside it.
         chain_memo: Referents of chains, by scope, and whether the reference is limited to types or values.
     """
 
@@ -37,6 +42,7 @@ class LocalNames:
         self.line_dependent_names = interface.redeclared_names | redeclared
         if rules.has_ordered_locals:
             self.line_dependent_names |= interface.by_name.keys()
+        self.receiver_limit = NO_LIMIT
         self.memo: MemoTable = {}
         self.name_memo: dict[tuple[int, str], Referent | None] = {}
         self.step_memo: dict[tuple[Referent, tuple[str, ...]], Referent | None] = {}
@@ -47,7 +53,22 @@ class LocalNames:
         self._receiver_names = frozenset({*rules.self_names, *rules.self_type_names, *rules.super_names})
         self._inner_names = {name for _, name in self.bindings}
         self._inner_names.update(*(names for scope, names in interface.names_by_scope.items() if scope != MODULE))
+        self._closure_scopes = {
+            scope
+            for (scope, name), same_name in self.bindings.items()
+            if name == RECEIVER_NAME and any(binding.last_line for binding in same_name)
+        }
         self._enclosing_open_scopes = self._find_open_scopes(interface, rules)
+
+    def is_line_dependent(self, scope: int, name: str) -> bool:
+        """Return whether the referent of a name in a scope depends on the line of use."""
+        if name in self.line_dependent_names:
+            return True
+        if not self._closure_scopes:
+            return False
+        while scope != MODULE and scope not in self._closure_scopes:
+            scope = self._definitions[scope].parent
+        return scope in self._closure_scopes
 
     def find_outermost_scope(self, scope: int, name: str) -> int:
         """Return the outermost enclosing scope in which a name certainly has the same referent as in a scope."""
@@ -81,6 +102,7 @@ class LocalNames:
             is_open = has_members and (
                 definition.kind in TYPE_KINDS or (bool(definition.owner) and definition.kind in CALLABLE_KINDS)
             )
+            is_open = is_open or (scope, RECEIVER_NAME) in self.bindings
             if is_open or scope in interface.star_scopes:
                 open_scopes.append(scope)
             else:

@@ -1,7 +1,7 @@
 """Member lookup in types, modules, packages and values."""
 
 from coderag.codegraph.linking.overloads import select_primary
-from coderag.codegraph.linking.referents import CALLABLE_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
+from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.codegraph.linking.resolution import Resolution
 from coderag.codegraph.linking.type_expressions import split_tuple
 from coderag.schema.facts import ANONYMOUS_MODIFIER, CONSTRUCTOR_NAME
@@ -119,14 +119,19 @@ class MemberLookup:
         interface = self._program.read_interface(file)
         if name.startswith(CONSTRUCTOR_NAME):
             name = name.replace(CONSTRUCTOR_NAME, interface.definitions[index].name)
-        if indices := self._resolver.find_scope_declarations(file, index, name):
-            return Referent("definition", file, select_primary(interface.definitions, indices), "", "scope")
-        for other_file, other_index in self._resolver.get_rules(file).find_out_of_line_members(
-            self._resolver, file, index, name
-        ):
-            return Referent("definition", other_file, other_index, "", "scope")
+        rules = self._resolver.get_rules(file)
+        indices = self._resolver.find_scope_declarations(file, index, name)
+        primary = select_primary(interface.definitions, indices) if indices else -1
+        is_called_value = "/" in name and bool(indices) and interface.definitions[primary].kind in DATA_KINDS
+        if indices and not is_called_value:
+            return Referent("definition", file, primary, "", "scope")
+        members = rules.find_out_of_line_members(self._resolver, file, index, name)
+        if is_called_value:  # a function of the name has precedence, wherever it is declared
+            members = [member for member in members if self._program.get_definition(*member).kind in CALLABLE_KINDS]
+        for member in members or ([(file, primary)] if indices else ()):
+            return Referent("definition", *member, "", "scope")
         if bindings := interface.bindings.get((index, name)):
             return self._resolver.memoize(
                 ("bound", file, index, name), lambda: self._resolver.infer_first_binding(file, bindings)
             )
-        return self._resolver.get_rules(file).find_implicit_member(self._resolver, file, index, name)
+        return rules.find_implicit_member(self._resolver, file, index, name)

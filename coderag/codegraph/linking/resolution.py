@@ -43,6 +43,10 @@ class Resolution(ResolutionQueries, Protocol):
         """Return the referent of a bare name in a scope."""
         ...
 
+    def find_receiver(self, file: int, scope: int, line: int) -> Referent | None:
+        """Return the receiver of the innermost closure or extension function around a line; None if it is unknown."""
+        ...
+
     def resolve_global_name(self, file: int, name: str, line: int, *, values: bool) -> Referent | None:
         """Return the referent of a name at the top level of a file."""
         ...

@@ -45,6 +45,7 @@ class Resolver:
         self._memo_table: MemoTable = {}
         scope_lookup = ScopeLookup(self)
         self.resolve_name = scope_lookup.resolve_name
+        self.find_receiver = scope_lookup.find_receiver
         self.resolve_global_name = scope_lookup.resolve_global_name
         self.resolve_in_scope = scope_lookup.resolve_in_scope
         self.resolve_star_imports = scope_lookup.resolve_star_imports
@@ -71,7 +72,7 @@ class Resolver:
         self.resolve_alias = type_inference.resolve_alias
         chain_evaluator = ChainEvaluator(self)
         self.resolve_reference = chain_evaluator.resolve_reference
-        self.find_receiver = chain_evaluator.find_receiver
+        self.find_used_receiver = chain_evaluator.find_used_receiver
         self.evaluate = chain_evaluator.evaluate
 
     def release(self) -> None:

@@ -1,14 +1,16 @@
 """Resolution of bare names: enclosing scopes, their imports, and the file's package."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from coderag.codegraph.linking.local_names import NO_LIMIT
 from coderag.codegraph.linking.overloads import select_last_above, select_overloads, select_primary, strip_arity
 from coderag.codegraph.linking.program import MODULE
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.codegraph.linking.resolution import Resolution
 from coderag.codegraph.linking.rules.base import LanguageRules
-from coderag.schema.facts import Binding, Definition, Import
+from coderag.schema.facts import RECEIVER_NAME, Binding, Definition, Import
 
 _POSSIBLE_SHADOWING_FACTOR: Final = 0.85
 """Confidence factor of a name from an outer scope that a member of an external type may shadow."""
@@ -33,18 +35,16 @@ class ScopeLookup:
         """
         rules = self._resolver.get_rules(file)
         interface = self._program.read_interface(file)
-        can_call_values = rules.overloads_by_arity and not rules.separates_methods  # a delegate can be called
-        value_name = strip_arity(name) if can_call_values else name
         external_member: Referent | None = None  # member that an external type may declare
         is_direct = True  # whether no function lies between
         while scope != MODULE:
             kind = interface.definitions[scope].kind
             if not _is_hidden(kind, rules, is_direct=is_direct):
-                if (binding := self._find_local_binding(file, scope, value_name, line)) is not None:
-                    return self._resolver.infer_binding(file, binding, is_local=True)
+                if (binding := self._select_local_binding(file, scope, name, line)) is not None:
+                    return self._infer_local(file, binding)
                 referent = self.resolve_in_scope(file, scope, name, line)
-                if referent is None and rules.has_implicit_receiver:
-                    referent = self._resolve_implicit_member(file, scope, name)
+                if referent is None:
+                    referent = self._resolve_implicitly(file, scope, name, line)
                     if referent is not None and referent.kind == "external":
                         external_member, referent = external_member or referent, None
                 if referent is not None:
@@ -56,12 +56,93 @@ class ScopeLookup:
                 return referent
             is_direct = is_direct and kind not in CALLABLE_KINDS
             scope = interface.definitions[scope].parent
-        if (binding := self._find_local_binding(file, scope, value_name, line)) is not None:
-            return self._resolver.infer_binding(file, binding, is_local=True)
-        referent = self.resolve_global_name(file, name, line, values=True)
+        referent = self._resolve_at_top(file, name, line)
         if referent is None or referent.kind == "external":
             return referent or external_member
         return _lower_confidence(external_member, referent)
+
+    def _resolve_at_top(self, file: int, name: str, line: int) -> Referent | None:
+        """Return the referent of a name in code outside of any declaration."""
+        if (binding := self._select_local_binding(file, MODULE, name, line)) is not None:
+            return self._infer_local(file, binding)
+        rules = self._resolver.get_rules(file)
+        referent = self._resolve_receiver_member(file, MODULE, name, line) if rules.has_receiver_functions else None
+        if referent is None or referent.kind == "external":
+            return self.resolve_global_name(file, name, line, values=True) or referent
+        return referent
+
+    def _resolve_implicitly(self, file: int, scope: int, name: str, line: int) -> Referent | None:
+        """Return the member of a receiver, or of the type around a scope, that a bare name refers to."""
+        rules = self._resolver.get_rules(file)
+        referent = self._resolve_receiver_member(file, scope, name, line) if rules.has_receiver_functions else None
+        if referent is None and rules.has_implicit_receiver:
+            referent = self._resolve_implicit_member(file, scope, name)
+        if referent is not None and referent.kind != "external":
+            return referent
+        if rules.has_receiver_functions and self._program.get_definition(file, scope).kind in TYPE_KINDS:
+            own_instance = Referent("instance", file, scope)
+            return rules.find_extension_method(self._resolver, file, own_instance, name) or referent
+        return referent
+
+    def _select_local_binding(self, file: int, scope: int, name: str, line: int) -> Binding | None:
+        """Return the binding of a local name that a use at a line refers to; for a call, one that may be called."""
+        rules = self._resolver.get_rules(file)
+        can_call_values = rules.overloads_by_arity and not rules.separates_methods  # a delegate can be called
+        value_name = strip_arity(name) if can_call_values else name
+        binding = self._find_local_binding(file, scope, value_name, line)
+        if binding is None or value_name == name or not rules.has_receiver_functions:
+            return binding
+        return None if self._is_uncallable(self._infer_local(file, binding)) else binding
+
+    def find_receiver(self, file: int, scope: int, line: int) -> Referent | None:
+        """Return the receiver of the innermost closure or extension function around a line; None if it is unknown."""
+        definitions = self._program.read_interface(file).definitions
+        while scope == MODULE or definitions[scope].kind not in TYPE_KINDS:
+            for receiver in self._iterate_receivers(file, scope, line):
+                return receiver
+            if scope == MODULE:
+                break
+            scope = definitions[scope].parent
+        return None
+
+    def _iterate_receivers(self, file: int, scope: int, line: int) -> Iterator[Referent]:
+        """Yield the receivers that a scope has at a line, innermost first."""
+        local_names = self._resolver.local_names
+        bindings = local_names.bindings.get((scope, RECEIVER_NAME), ()) if file == local_names.file else ()
+        outer_limit = local_names.receiver_limit
+        limit = outer_limit[1] if outer_limit[0] == scope else len(bindings)
+        positions = [
+            position
+            for position, binding in enumerate(bindings[:limit])
+            if not binding.last_line or binding.first_line <= line <= binding.last_line
+        ]
+        for position in reversed(positions):
+            local_names.receiver_limit = scope, position
+            try:
+                receiver = self._resolver.infer_binding(file, bindings[position], is_local=True)
+            finally:
+                local_names.receiver_limit = outer_limit
+            if receiver is not None:
+                yield receiver
+
+    def _infer_local(self, file: int, binding: Binding) -> Referent | None:
+        """Return the value of a local name, which all closures around it may have part in."""
+        local_names = self._resolver.local_names
+        outer_limit, local_names.receiver_limit = local_names.receiver_limit, NO_LIMIT
+        try:
+            return self._resolver.infer_binding(file, binding, is_local=True)
+        finally:
+            local_names.receiver_limit = outer_limit
+
+    def _resolve_receiver_member(self, file: int, scope: int, name: str, line: int) -> Referent | None:
+        """Return the member or extension of a receiver that a bare name refers to."""
+        for receiver in self._iterate_receivers(file, scope, line):
+            member = self._resolver.find_member(receiver, name)
+            if member is None or member.kind == "external":
+                member = self._resolver.get_rules(file).find_extension_method(self._resolver, file, receiver, name)
+            if member is not None:
+                return member
+        return None
 
     def _find_local_binding(self, file: int, scope: int, name: str, line: int) -> Binding | None:
         """Return the binding of a local name that applies at a line: the last one above it, else the first."""
@@ -73,7 +154,20 @@ class ScopeLookup:
             binding for binding in bindings if not binding.last_line or binding.first_line <= line <= binding.last_line
         ]
         preceding = [binding for binding in in_block if binding.line <= line]
+        if self._resolver.get_rules(file).declares_before_use:
+            if preceding and preceding[-1].line == line and _is_in_own_value(preceding[-1]):
+                preceding.pop()
+            return preceding[-1] if preceding else None
         return preceding[-1] if preceding else next(iter(in_block), None)
+
+    def _is_uncallable(self, value: Referent | None) -> bool:
+        """Return whether a value cannot be called: then a call of its name is a call of a function of that name."""
+        if value is None or value.kind not in ("instance", "elements"):
+            return False
+        if value.kind == "elements":
+            return True
+        call_method = self._resolver.get_rules(value.file).call_method
+        return self._resolver.find_member(value, call_method) is None
 
     def resolve_global_name(self, file: int, name: str, line: int, *, values: bool) -> Referent | None:
         """Return the referent of a name at the top level of a file.
@@ -156,13 +250,9 @@ class ScopeLookup:
             imports = [import_ for import_ in imports if not import_.exported]
         indices = self.find_scope_declarations(file, scope, name)
         if indices and (indices := _select_visible(indices, interface.definitions, imports, rules, line)):
-            return Referent(
-                "definition",
-                file,
-                select_primary(interface.definitions, indices),
-                "",
-                "scope",
-                RESOLVER_PRECISION["scope"],
+            primary = select_primary(interface.definitions, indices)
+            return self._prefer_function(file, scope, primary, name).replace_resolver(
+                "scope", RESOLVER_PRECISION["scope"]
             )
         if imports:
             if (referent := self._resolve_imports(file, imports, name)) is not None:
@@ -176,13 +266,23 @@ class ScopeLookup:
             return None if is_object_entry else self._resolver.infer_binding(file, bindings[0])
         return None
 
+    def _prefer_function(self, file: int, scope: int, index: int, name: str) -> Referent:
+        """Return a definition of a scope; for a called field, the function of its name that is declared elsewhere."""
+        definition = self._program.get_definition(file, index)
+        if "/" in name and scope != MODULE and definition.kind in DATA_KINDS:
+            member = self._resolver.find_own_member(file, scope, name)
+            if member is not None and member.kind == "definition":
+                return member
+        return Referent("definition", file, index)
+
     def _resolve_imports(self, file: int, imports: Sequence[Import], name: str) -> Referent | None:
         """Return the first known referent of several imports of a name; a module comes last where it may share its name."""
         rules = self._resolver.get_rules(file)
         module: Referent | None = None
+        arity = name[len(strip_arity(name)) :]
         for import_ in imports:
             referent = rules.resolve_import(
-                self._resolver, file, import_._replace(name=name) if "/" in name else import_
+                self._resolver, file, import_._replace(name=f"{import_.name}{arity}") if arity else import_
             )
             if referent is None:
                 continue
@@ -269,6 +369,11 @@ def _is_below(definition: Definition, line: int) -> bool:
     # A variable is not visible in its value.
     first_line = definition.end_line + 1 if definition.kind in DATA_KINDS else definition.start_line
     return first_line > line and "local" in definition.modifiers.split()
+
+
+def _is_in_own_value(binding: Binding) -> bool:
+    """Return whether a name stands in its own value, where it means something else: ``val module = module { ... }``."""
+    return re.split(r"[.(\[{/]", binding.value, maxsplit=1)[0] == binding.name
 
 
 def _is_hidden(kind: str, rules: "LanguageRules", *, is_direct: bool) -> bool:

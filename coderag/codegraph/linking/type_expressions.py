@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 _TYPE_MODIFIERS = re.compile(
     r"^(?:\?\s*(?:extends|super)\s+|[&*?~]|\.\.\.|<-"
-    r"|(?:'\w+|mut|const|dyn|impl|ref|readonly|out|in|final|struct|enum|unsafe|async|chan)\s+)+"
+    r"|(?:'\w+|mut|const|dyn|impl|ref|readonly|out|in|final|struct|enum|unsafe|async|chan|some|any|inout)\s+|@\w+\s+)+"
 )
 _QUALIFIED_NAME = re.compile(r"(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
 _OPENING_BRACKETS, _CLOSING_BRACKETS = "[<(", "]>)"
@@ -58,6 +58,8 @@ def _parse_alternative(text: str, depth: int) -> TypeExpression | None:
     if name_match is None:
         return _parse_parenthesized(text, depth)
     name, arguments_text = re.sub(r"::|\\", ".", name_match[0]), text[name_match.end() :].strip().rstrip("?!")
+    if arguments_text.startswith(".("):  # a function type with a receiver
+        return None
     if arguments_text[:1] not in ("[", "<") or arguments_text[-1:] not in ("]", ">"):
         return TypeExpression(name)
     arguments = (
@@ -70,8 +72,10 @@ def _parse_alternative(text: str, depth: int) -> TypeExpression | None:
 def _find_element_type(text: str) -> str | None:
     """Return the element type of an array, a slice or a Go map; None for any other type."""
     if text.startswith("[") and "]" in text:  # []T, [n]T, [T], [T; n]
+        if text.endswith(("]", "]?", "]!")) and ": " in (pair := text[1 : text.rindex("]")]):  # a dictionary in Swift
+            return list(_split_outside_brackets(pair, ":"))[-1]
         content, _, element_text = text[1:].partition("]")
-        return element_text or content.partition(";")[0]
+        return element_text.strip("?!") or content.partition(";")[0]
     if text.startswith("map["):
         return text.partition("]")[2]
     array = text.rstrip("?!").rstrip()
@@ -80,7 +84,8 @@ def _find_element_type(text: str) -> str | None:
 
 def _parse_parenthesized(text: str, depth: int) -> TypeExpression | None:
     """Return a tuple type, or the single type in parentheses."""
-    content = text[1:-1] if text.startswith("(") and text.endswith(")") else ""
+    is_function = "->" in text
+    content = text[1:-1] if text.startswith("(") and text.endswith(")") and not is_function else ""
     if len(list(_split_outside_brackets(content, ","))) > 1:
         return TypeExpression(text)
     return next(iter(_parse_alternatives(content, depth - 1)), None) if content else None

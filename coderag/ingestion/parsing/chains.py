@@ -10,6 +10,7 @@ from typing import Final
 
 from tree_sitter import Node
 
+from coderag.ingestion.parsing.chain_suffixes import SUFFIX_SHAPES, SuffixParser
 from coderag.ingestion.parsing.languages import read_toml
 from coderag.ingestion.parsing.source_text import SourceText
 from coderag.ingestion.parsing.trees import load_grammar
@@ -17,7 +18,7 @@ from coderag.schema.facts import CONSTRUCTOR_NAME, REQUIRED_MARK
 
 _MAX_STEPS = 24  # longer chains are generated code, or fluent interfaces whose first steps are read anyway
 _MAX_CHAIN_CHARS = 200
-COUNTED_SHAPES: Final = frozenset({"counted", "constructor"})
+COUNTED_SHAPES: Final = frozenset({"counted", "constructor", "trailing", "infix"})
 """Shapes of calls that include their arguments in one node."""
 
 NodeShape = tuple[str, ...]
@@ -36,7 +37,12 @@ child). ``uncounted`` is a method reference, ``Foo::bar``. ``generic`` is a name
 ``placeholder`` is the parameter of a function written as the argument of a call, with the fields of the called member and
 its object.
 ``type_applied`` is a value with type arguments, which is an element only as the receiver of a member.
-``optional`` is optional chaining (``?.``) with the member in its second child; ``bound`` has the field of its name."""
+``optional`` is optional chaining (``?.``) with the member in its second child; ``bound`` has the field of its name.
+
+For languages whose calls and members are suffixes: ``trailing`` is a counted call or a subscript, with closures after the
+arguments. ``suffixed`` is a value with member suffixes, and the members that stand for the value itself. ``infix`` is a call
+between its operands, ``path`` a dotted name without its type arguments. ``receiver`` is ``this``, or that of a named type.
+``reference`` is a callable reference. ``implied`` is a prefix, or a member of the type that the context expects."""
 
 NODE_SHAPES: Final[Mapping[str, Mapping[str, NodeShape]]] = {
     name: {kind: tuple(shape) for kind, shape in table.items()} for name, table in read_toml("chains.toml").items()
@@ -88,6 +94,7 @@ class ChainParser:
         self._shapes = NODE_SHAPES.get(grammar_name, {})
         self._field_ids = _load_field_ids(grammar_name)
         self._has_placeholders = any(shape[0] == "placeholder" for shape in self._shapes.values())
+        self._suffixes = SuffixParser(source, self._parse_node)
         self._cache: dict[tuple[bytes, int], Chain] = {}  # by text and kind: expressions repeat often
 
     def parse(self, node: Node) -> Chain:
@@ -149,13 +156,15 @@ class ChainParser:
             node.type == "metavariable" and self._source.read_node(node) == _DEFINING_CRATE
         )
 
-    def _parse_node(self, node: Node, depth: int) -> Chain:  # noqa: PLR0911  # one case for each shape
+    def _parse_node(self, node: Node, depth: int) -> Chain:  # noqa: C901, PLR0911  # one case for each shape
         shape = self._shapes.get(node.type)
         if shape is None or not depth:
             return _NO_CHAIN
         kind = shape[0]
         if kind == "name":
             return self._source.read_node(node), node.start_byte
+        if kind == "bound":
+            return self._parse_member(node, shape, depth)
         if kind == "member":
             return self._match_plain_chain(node, depth) or self._parse_member(node, shape, depth)
         if kind in _STEP_SUFFIXES:
@@ -168,6 +177,8 @@ class ChainParser:
             return self._parse_counted_call(node, shape, depth)
         if kind in ("bound", "placeholder"):
             return (self._parse_member if kind == "bound" else self._parse_placeholder)(node, shape, depth)
+        if kind in SUFFIX_SHAPES:
+            return self._suffixes.parse(node, shape, depth)
         if kind == "generic":
             name, arguments = node.named_children[0], node.named_children[-1]
             return f"{self._source.read_node(name)}`{max(1, len(arguments.named_children))}", name.start_byte

@@ -7,8 +7,8 @@ from coderag.ingestion.parsing.chains import ChainParser
 from coderag.ingestion.parsing.declaration_records import CLASS_LIKE, DATA
 from coderag.ingestion.parsing.fact_scopes import ScopeTable
 from coderag.ingestion.parsing.source_text import MAX_TYPE_CHARS, Captures, SourceText
-from coderag.ingestion.parsing.text_ranges import TextRanges
-from coderag.schema.facts import MODULE_SCOPE, Binding
+from coderag.ingestion.parsing.text_ranges import TextRange, TextRanges
+from coderag.schema.facts import MODULE_SCOPE, RECEIVER_NAME, Binding
 
 _CHAIN_HEAD = re.compile(r"[^.(\[{|/]*")
 _PLAIN_TYPE = re.compile(r"[\w.$]+")
@@ -58,7 +58,7 @@ class BindingReader:
                 continue
             if container:
                 value = f"{container}.{self._source.read_unquoted(captures, 'key') or name}"
-            block = None if member else blocks.find_innermost(start)
+            block = None if member else self._find_block(captures, blocks, start)
             line = self._source.find_line(since[0].start_byte if since else start)
             if block is not None:
                 self.local[Binding(scope, name, type_text, value, line, block.first_line, block.last_line)] = None
@@ -76,6 +76,13 @@ class BindingReader:
         for binding in bindings:
             is_local = binding.scope != MODULE_SCOPE and self._scopes.kinds[binding.scope] not in _VISIBLE_KINDS
             (self.local if is_local else self.visible)[binding] = None
+
+    def _find_block(self, captures: Captures, blocks: TextRanges, start: int) -> TextRange | None:
+        """Return the range in which a name is visible; None if it is visible in all of its scope."""
+        if "within" not in captures:
+            return blocks.find_innermost(start)
+        first, last = captures["within"][0].start_byte, captures["within"][0].end_byte
+        return TextRange(first, last, self._source.find_line(first), self._source.find_line(last))
 
     def read_item(self, captures: Captures) -> None:
         """Read a field that is named by its position."""
@@ -189,6 +196,8 @@ def _expand_chain(chain: str, scope: int, local_bindings: Mapping[tuple[int, str
         if len(candidates) != 1:
             break
         binding, rest = candidates[0], chain[len(head) :]
+        if head == RECEIVER_NAME and binding.last_line:
+            break  # the receiver of a closure, not that of the function
         if binding.type and _PLAIN_TYPE.fullmatch(binding.type):
             return f"{binding.type}{{}}{rest}"
         if not binding.value or "|" in binding.value or _get_first_name(binding.value) == head:

@@ -55,6 +55,18 @@ class ImportReader:
                 alias = ""
         self.imports[Import(module, name, alias, scope, line, "import.exported" in captures)] = None
 
+    def read_path(self, captures: Captures) -> None:
+        """Read an import by its whole path, followed by a wildcard or an alias."""
+        node = captures["import.path"][0]
+        path = self._source.read_node(node).replace("`", "").replace(" ", "")
+        siblings = {} if node.parent is None else {sibling.type: sibling for sibling in node.parent.named_children}
+        is_wildcard, alias = "wildcard_import" in siblings, siblings.get("import_alias")
+        module, _, name = (path, "", "*") if is_wildcard else path.rpartition(".")
+        local_name = self._source.read_node(alias.named_children[0]) if alias is not None else ""
+        scope, line = self._find_scope(node), self._source.find_line(node.start_byte)
+        self.imported_names.add((scope, local_name or name, line))
+        self.imports[Import(module, name, local_name, scope, line)] = None
+
     def read_tree(self, captures: Captures) -> None:
         """Read a tree of paths."""
         for node in captures["import.tree"]:

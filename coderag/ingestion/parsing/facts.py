@@ -16,6 +16,8 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     The imported module as written; absent for a file's own exports. Further captures: ``@import.name``, the imported name;
     ``@import.alias``, its local name; ``@import.all``, a wildcard; ``@import.default``, the local name of the default export;
     ``@import.namespace``, the local name of the module itself; ``@import.exported``, any node that marks a re-export.
+``@import.path``
+    An imported name with its module: ``a.b.Name``. A wildcard or an alias may be its sibling.
 ``@import.tree``, ``@import.selectors``, ``@import.submodule``
     A tree of paths, an import whose last part selects names, see import_trees.py; the name of a module that is another file.
 ``@base.object``
@@ -26,9 +28,16 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     an element of; ``@entered``, its context manager; ``@made``, the instantiated type; ``@value.0``, ``@value.1`` ..., the
     tuple that it is the given item of; ``@typed.elements``, the type of its elements; ``@whole`` or ``@typed.whole``, a value,
     or its type, of which it is the member ``@key`` (default: the member of the same name). Without any of them, the name
-    only shadows outer ones. ``@from`` is where the binding takes effect, if that is not at the name.
+    only shadows outer ones. ``@from`` is where the binding takes effect, if that is not at the name; ``@within`` is where it
+    is visible, if that is not the block around the name.
 ``@bind.entry``
     A member of the value of the enclosing variable.
+``@bind.receiver``
+    A function in which the members of a receiver, whose type is ``@typed``, are visible.
+``@closure.call``
+    A call with a ``@closure``, see fact_closures.py.
+``@closure.parameter``
+    The type of a parameter that may be a closure; the last one of a function counts.
 ``@block``, ``@function``
     A block that limits the scope of names bound in it; the body of a function that may be anonymous, whose return values do
     not belong to the enclosing declaration.
@@ -36,19 +45,23 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     The return type of the enclosing function; one of several return types, in order; a returned value.
 ``@parameter``
     The type of a parameter of the enclosing method.
-``@extension``
-    A method of an extension block, which extends the type ``@receiver``.
 ``@modifier``, ``@modifier.each``
-    A word, or the chain of a decorator, that modifies the declaration around or below it; each name that it declares.
+    A word, or the chain of a decorator, that modifies the declaration around or below it, or the one that is ``@modified``;
+    each name that it declares.
+``@implied``
+    The name of a member of ``@implied.owner``, a value or a type before which it is not repeated: ``colour == .red``.
 ``@test``, ``@test.inside``
     An attribute that marks the declaration below, or everything in the enclosing one, as test code.
+``@extension``, ``@extension.member``
+    Marks the enclosing function as an extension of a type; a method of a block that extends the type ``@receiver``.
 ``@arity``
     The parameter list of the enclosing function, in languages that distinguish overloads by their number of parameters.
 ``@type_parameters``
     The type parameter list of the enclosing declaration, in languages that distinguish types of the same name by its length.
 ``@anonymous``
     The supertype of an anonymous class or object, next to its body: ``new Runnable() { ... }``; or of ``@anonymous.body``. It
-    is the base of the class that is declared there, or else the owner of the methods in it.
+    is the base of the class that is declared there, or else the owner of the methods in it. In Kotlin the enclosing
+    declaration implements it.
 ``@package``, ``@package.nested``
     The package or namespace of the file; one of several clauses, whose packages lie in one another and are all visible.
 ``@form``, ``@form.piped`` and the like
@@ -58,17 +71,19 @@ A capture whose name begins with ``_`` is for predicates of the query.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 
 from tree_sitter import Node
 
+from coderag.ingestion.parsing.chain_suffixes import is_continued_call
 from coderag.ingestion.parsing.chains import COUNTED_SHAPES, ChainParser
-from coderag.ingestion.parsing.declaration_records import DATA
+from coderag.ingestion.parsing.declaration_records import CLASS_LIKE, DATA
 from coderag.ingestion.parsing.declarations import Syntax
 from coderag.ingestion.parsing.fact_bindings import BindingReader, collect_first_names, is_bound_at
+from coderag.ingestion.parsing.fact_closures import ClosureReader
 from coderag.ingestion.parsing.fact_imports import ImportReader
 from coderag.ingestion.parsing.fact_scopes import ScopeTable
 from coderag.ingestion.parsing.forms import FormReader
@@ -80,8 +95,10 @@ from coderag.ingestion.parsing.text_ranges import TextRange, TextRanges
 from coderag.schema.facts import (
     ANONYMOUS_MODIFIER,
     EXTENSION_MODIFIER,
+    IMPLIED_OWNER,
     MODULE_SCOPE,
     OBJECT_RELATION,
+    RECEIVER_NAME,
     TEST_MODIFIER,
     Base,
     FileFacts,
@@ -97,6 +114,8 @@ _MEMBER_OPERATORS = (b".", b"->", b"::")
 _MAX_RECEIVER_BYTES = 40
 _get_line = attrgetter("line")
 _PARAMETER_TYPES = frozenset({"parameter", "formal_parameter", "spread_parameter"})
+_UNIFORM_TYPE_GRAMMARS = frozenset({"kotlin", "swift"})  # a supertype is a node like any other type
+_LABELLED_FUNCTIONS = frozenset({"function_declaration", "protocol_function_declaration", "init_declaration"})
 _EXPRESSION_KINDS = frozenset({"call", "new", "read"})
 _ANONYMOUS_OWNERS = frozenset({"function", "method", "impl"})
 _MENTION_KINDS = frozenset({"read", "type"})
@@ -162,8 +181,10 @@ class _FactReader:
         self._imports = ImportReader(self._source, self._scopes, language.grammar)
         self._bindings = BindingReader(self._source, self._scopes, self._chains)
         self._forms = FormReader(self._source, self._scopes, self._chains)
+        self._closures = ClosureReader(self._source, self._scopes, self._chains, self._bindings, language.grammar)
         self._package = ""
         self._bases: dict[Base, None] = {}
+        self._base_names: set[tuple[int, str]] = set()  # start and text
         self._uses: list[_NameUse] = []
         self._types_end = 0  # end of the last type read
         self._blocks: list[TextRange] = []
@@ -183,6 +204,7 @@ class _FactReader:
         self._uses += self._forms.collect_uses()
         self._imports.imports.update(self._forms.imports)
         self._bases.update(self._forms.bases)
+        self._closures.settle()
         blocks, self._function_ranges = TextRanges(self._blocks), TextRanges(self._functions)
         for captures in self._pending_bindings:
             self._bindings.read(captures, blocks)
@@ -193,7 +215,7 @@ class _FactReader:
         self._bindings.settle(self._imports.imported_names)
         references = self._list_references()
         heads = collect_first_names({item.chain for item in references})
-        heads |= collect_first_names({item.value for item in self._bindings.local})
+        heads |= collect_first_names({item.value for item in self._bindings.local}) | {RECEIVER_NAME}
         return FileFacts(
             self._language.name,
             self._package,
@@ -210,6 +232,7 @@ class _FactReader:
         imports, bindings = self._imports, self._bindings
         return {
             **{f"import.{part}": imports.read for part in ("module", "name", "alias", "all", "default", "namespace")},
+            "import.path": imports.read_path,
             "import.tree": imports.read_tree,
             "import.selectors": imports.read_selectors,
             "import.submodule": imports.read_submodule,
@@ -217,12 +240,16 @@ class _FactReader:
             "decorator": self._read_decorator,
             "call.tokens": partial(self._read_tokens, "call"),
             "read.tokens": partial(self._read_tokens, "read"),
+            "implied": self._read_implied,
             **{
                 f"base{relation}": partial(self._read_base, relation)
                 for relation in ("", ".inherits", ".implements", ".anonymous")
             },
             "base.object": self._read_object_type,
             **dict.fromkeys(("bind", "bind.member", "bind.type"), self._pending_bindings.append),
+            "bind.receiver": self._closures.read_receiver,
+            "closure.call": self._closures.read_call,
+            "closure.parameter": self._closures.read_parameter,
             "bind.item": bindings.read_item,
             "bind.entry": bindings.read_entry,
             **dict.fromkeys(("block", "function"), self._read_range),
@@ -234,6 +261,7 @@ class _FactReader:
             "return": partial(self._defer, self._read_returned_value),
             "modifier": self._read_modifier,
             "modifier.each": self._read_modifier_of_names,
+            "extension.member": self._read_extension_member,
             "test": self._read_test,
             "test.inside": self._read_test_inside,
             "arity": self._read_arity,
@@ -261,6 +289,8 @@ class _FactReader:
         for (kind, start, text, offset), innermost_scope, line in zip(self._uses, scopes, lines, strict=True):
             if (kind == "read" and offset in called) or (kind == "type" and (start, text) in instantiated):
                 continue
+            if kind == "type" and (start, text) in self._base_names:
+                continue  # a supertype is no further reference
             scope = self._scopes.find_decorated_scope(start) if kind == "decorator" else innermost_scope
             for chain in text.split("|") if "|" in text else (text,):
                 if kind in _MENTION_KINDS:
@@ -278,8 +308,10 @@ class _FactReader:
             text, offset = parse(node)
             if not text:
                 continue
-            if kind == "call" and text.endswith("()") and self._chains.get_shape(node) in COUNTED_SHAPES:
-                text = text[:-2]  # the call, not its result
+            if kind == "call" and self._chains.get_shape(node) in COUNTED_SHAPES:
+                if text.endswith("[]") or is_continued_call(node):
+                    continue  # a subscript, which looks like a call
+                text = text.removesuffix("()")  # the call, not its result
             self._uses.append((kind, node.start_byte, text, offset))
 
     def _read_decorator(self, captures: Captures) -> None:
@@ -301,6 +333,13 @@ class _FactReader:
             text, offset = self._chains.parse_macro_tokens(node)
             if text:
                 self._uses.append((kind, node.start_byte, text, offset))
+
+    def _read_implied(self, captures: Captures) -> None:
+        owner = self._chains.parse(captures["implied.owner"][0])[0]
+        for node in captures["implied"]:
+            if owner and "|" not in owner and not owner.startswith(("?", IMPLIED_OWNER)):
+                start = node.start_byte
+                self._uses.append(("read", start, f"{owner}.{self._source.read_node(node)}", start))
 
     def _to_file_chain(self, kind: ReferenceKind, chain: str, scope: int) -> str:
         """Rewrite a chain that leaves a module inside the file as seen from the file's own module."""
@@ -342,6 +381,8 @@ class _FactReader:
                 continue
             if relation != ".anonymous":
                 self._bases[Base(scope, name, self._source.find_line(offset), relation.removeprefix("."))] = None
+                if self._language.grammar in _UNIFORM_TYPE_GRAMMARS:
+                    self._base_names.add((node.start_byte, name))
             elif self._scopes.kinds[scope] in _ANONYMOUS_OWNERS:
                 self._bases[Base(scope, name, self._source.find_line(offset))] = None
 
@@ -389,10 +430,10 @@ class _FactReader:
             item, items = self._source.read_type(node), parameters[scope]
             parameters[scope] = f"{items}, {item}" if items else item
 
-    def _read_extension(self, captures: Captures) -> None:
+    def _read_extension_member(self, captures: Captures) -> None:
         """Read a method of an extension block as an extension method, whose receiver is not one of its own parameters."""
         receiver = self._source.read_type(captures["receiver"][0])
-        for node in captures["extension"]:
+        for node in captures["extension.member"]:
             words = {self._source.read_node(child) for child in node.children if child.type == "modifier"}
             scope = self._scopes.find_scope_starting_at(node.start_byte)
             if "static" not in words and scope != MODULE_SCOPE:
@@ -411,8 +452,18 @@ class _FactReader:
                 returns[scope] = "=" + "|".join(filter(None, chains))
 
     def _read_modifier(self, captures: Captures) -> None:
+        declarations = captures.get("modified", ())
         for node in captures["modifier"]:
-            self._add_modifier(self._scopes.find_decorated_scope(node.start_byte), self._source.read_node(node))
+            scope = (
+                self._scopes.find_scope_starting_at(declarations[0].start_byte)
+                if declarations
+                else self._scopes.find_decorated_scope(node.start_byte)
+            )
+            self._add_modifier(scope, self._source.read_node(node))
+
+    def _read_extension(self, captures: Captures) -> None:
+        for _, scope in self._pair_with_scopes(captures["extension"]):
+            self._add_modifier(scope, EXTENSION_MODIFIER)
 
     def _read_modifier_of_names(self, captures: Captures) -> None:
         for node in captures["modifier.each"]:
@@ -437,6 +488,8 @@ class _FactReader:
     def _read_arity(self, captures: Captures) -> None:
         for node, scope in self._pair_with_scopes(captures["arity"]):
             self._add_modifier(scope, _format_arity(node))
+            if labels := _format_labels(node):
+                self._add_modifier(scope, labels)
 
     def _read_type_parameters(self, captures: Captures) -> None:
         for node, scope in self._pair_with_scopes(captures["type_parameters"]):
@@ -449,6 +502,9 @@ class _FactReader:
     def _read_anonymous(self, captures: Captures) -> None:
         bodies = captures.get("anonymous.body", ())
         for node in captures["anonymous"]:
+            if bodies and self._language.grammar in _UNIFORM_TYPE_GRAMMARS:
+                self._read_anonymous_object(node, bodies)
+                continue
             body = next(iter(bodies), node.parent.named_children[-1] if node.parent is not None else node)
             supertype, offset = self._chains.parse(node)
             declared = self._scopes.find_scope_starting_at(body.start_byte)
@@ -467,6 +523,19 @@ class _FactReader:
         """Return whether the innermost declaration around a node is a variable: then it owns the members in it."""
         scope = self._scopes.find_scope(node.start_byte)
         return scope != MODULE_SCOPE and self._scopes.kinds[scope] in ("variable", "constant")
+
+    def _read_anonymous_object(self, supertype: Node, bodies: Sequence[Node]) -> None:
+        """Read an object with one of its supertypes: the enclosing declaration implements it."""
+        text, offset = self._chains.parse(supertype)
+        owners = self._scopes.owners
+        for body in bodies:
+            scope = self._scopes.find_scope(body.start_byte)
+            is_type = scope == MODULE_SCOPE or self._scopes.kinds[scope] in CLASS_LIKE
+            if text and not is_type and supertype.parent == body.parent:
+                self._bases[Base(scope, text, self._source.find_line(offset))] = None
+            for member in self._scopes.list_outermost_scopes(body):
+                owners[member] = f"{owners[member]}|{text}".strip("|")
+                self._add_modifier(member, ANONYMOUS_MODIFIER)
 
     def _read_package(self, captures: Captures) -> None:
         self._package = self._package or _SEPARATOR.sub(".", self._source.read_node(captures["package"][0]))
@@ -494,13 +563,31 @@ def _format_arity(parameters: Node) -> str:
     """Format the number of arguments of a parameter list, see `coderag.schema.facts.Definition.modifiers`."""
     minimum = maximum = 0
     is_open = parameters.child_by_field_name("type") is not None  # ``params`` in C#
-    for parameter in parameters.named_children:
+    for parameter in parameters.children:
+        if parameter.type == "=":  # a default value behind its parameter
+            minimum -= 1
+        elif parameter.type == "parameter_modifiers" and b"vararg" in (parameter.text or b""):
+            is_open, minimum = True, minimum - 1
         if parameter.is_extra or parameter.type not in _PARAMETER_TYPES:
             continue
         words = {child.type for child in parameter.children}
         if parameter.type == "spread_parameter":
             return f"/{minimum}+"
         minimum, maximum = minimum + ("=" not in words), maximum + 1
+        if "..." in words:
+            is_open, minimum = True, minimum - 1
     if is_open:
         return f"/{minimum}+"
     return f"/{minimum}" if minimum == maximum else f"/{minimum}-{maximum}"
+
+
+def _format_labels(function: Node) -> str:
+    """Format the argument labels of a Swift function: ``(_:at:)``; empty for any other parameter list."""
+    if function.type not in _LABELLED_FUNCTIONS:
+        return ""
+    labels = (
+        parameter.child_by_field_name("external_name") or parameter.child_by_field_name("name")
+        for parameter in function.children
+        if parameter.type == "parameter"
+    )
+    return "(" + "".join(f"{(label.text or b'').decode()}:" for label in labels if label is not None) + ")"

@@ -176,8 +176,51 @@ _CSHARP = {
         "global using Shop;\nnamespace Shop.Store;\npublic class Item {}\n",
     ],
 }
+_KOTLIN = {
+    "src/shop/Main.kt": [
+        "package shop\nimport shop.store.*\n"
+        "class Main : Base() { fun run(item: Item) { item.label(); item.shout(); stop() } }\n",
+        "package shop\nimport shop.store.Item.Companion.make\nclass Main { fun run() { make().apply { label() } } }\n",
+    ],
+    "src/shop/Base.kt": [
+        "package shop\nopen class Base { fun stop() { edit { label() } } }\n",
+        "package shop.store\nopen class Base\nfun edit(block: Item.() -> Unit) {}\n",
+    ],
+    "src/shop/store/Item.kt": [
+        "package shop.store\nclass Item : Named { override fun label() {} companion object { fun make() = Item() } }\n",
+        "package shop.store\nclass Item : Base()\nfun Item.label() {}\n",
+    ],
+    "src/shop/store/Named.java": [
+        "package shop.store;\ninterface Named { void label(); }\n",
+        "package shop.store;\nclass Named { void run() { new Item().label(); MoreKt.shout(null); } }\n",
+    ],
+    "lib/shop/store/More.kt": [
+        "package shop.store\nfun Item.shout() = label()\n",
+        "package shop\nfun shop.store.Item.shout() {}\nfun edit(block: shop.store.Item.() -> Unit) {}\n",
+    ],
+}
+_SWIFT = {
+    "Sources/Shop/Main.swift": [
+        "import Store\nclass Main: Base { func run(item: Item) { item.label(); item.shout(); stop() } }\n",
+        "class Main { func run() { Item().label() } }\n",
+    ],
+    "Sources/Shop/Base.swift": [
+        "class Base { func stop() { help() } }\nfunc help() {}\n",
+        "class Base: Named { func label() { Main().run() } }\nprivate func help() {}\n",
+    ],
+    "Sources/Store/Item.swift": [
+        "struct Item { let kind: Kind = .big }\nenum Kind { case big }\n",
+        "struct Item: Named { func label() {} }\n",
+    ],
+    "Sources/Store/More.swift": [
+        "extension Item { func label() { shout() } func shout() {} }\nprotocol Named { func label() }\n",
+        "extension Item: Named {}\nextension Named { func label() {} }\nprotocol Named {}\n",
+    ],
+    "Item.swift": ["struct Item { func shout() {} }\n"],
+}
 _FAMILIES = {
-    "python": _PYTHON, "typescript": _TYPESCRIPT, "go": _GO, "rust": _RUST, "java": _JAVA, "csharp": _CSHARP, "others": _OTHERS,
+    "python": _PYTHON, "typescript": _TYPESCRIPT, "go": _GO, "rust": _RUST, "java": _JAVA, "csharp": _CSHARP,
+    "kotlin": _KOTLIN, "swift": _SWIFT, "others": _OTHERS,
 }  # fmt: skip
 
 

@@ -70,6 +70,18 @@ class LanguageRules(LanguageTraits):
         """Return the function that a file may call as a method of a receiver, though its type does not declare it."""
         return None
 
+    def find_implied_member(self, resolver: ResolutionQueries, file: int, name: str) -> Referent | None:
+        """Return the member of the type that the context expects, if its name alone is evidence enough."""
+        return None
+
+    def find_closure_value(self, resolver: ResolutionQueries, function: Referent, step: str) -> Referent | None:
+        """Return the receiver or the first argument of the closure that a function takes last.
+
+        Args:
+            step: `coderag.schema.facts.RECEIVER_STEP` or ``ARGUMENT_STEP``.
+        """
+        return None
+
     def find_implicit_member(self, resolver: ResolutionQueries, file: int, index: int, name: str) -> Referent | None:
         """Return an own member that the language gives to a type without a declaration."""
         return None
@@ -78,20 +90,24 @@ class LanguageRules(LanguageTraits):
         """Return a member of a standard collection that returns an element, or a collection of the same elements."""
         return None
 
+    def find_overridden_member(
+        self, resolver: ResolutionQueries, ancestor: Referent, definition: Definition
+    ) -> Referent | None:
+        """Return the own member of an ancestor that a member may override."""
+        return resolver.find_own_member(ancestor.file, ancestor.index, format_call_name(definition))
+
     def can_override(self, definition: Definition) -> bool:
         """Return whether a method can override another one of its name."""
         return True
-
-    def find_overridden_member(
-        self, resolver: ResolutionQueries, file: int, index: int, definition: Definition
-    ) -> Referent | None:
-        """Return the own member of a type that a member of a subtype overrides."""
-        return resolver.find_own_member(file, index, format_call_name(definition))
 
     def find_out_of_line_bases(
         self, resolver: ResolutionQueries, file: int, index: int
     ) -> Iterable[tuple[Referent, int, str]]:
         """Return the bases that a type gets outside its declaration, see `Resolver.resolve_bases`."""
+        return ()
+
+    def iterate_spellings(self, name: str) -> Iterable[str]:
+        """Yield the further names by which another language may declare what a file calls by a name."""
         return ()
 
     def is_module_declaration(self, import_: Import) -> bool:

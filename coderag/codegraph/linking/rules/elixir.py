@@ -82,11 +82,12 @@ class ElixirRules(LanguageRules):
                         yield behaviour, base.line, relation
 
     def find_overridden_member(
-        self, resolver: ResolutionQueries, file: int, index: int, definition: Definition
+        self, resolver: ResolutionQueries, ancestor: Referent, definition: Definition
     ) -> Referent | None:
         """Return the callback of a behaviour, or the function of a protocol."""
+        file, index = ancestor.file, ancestor.index
         if self.program.get_definition(file, index).kind == "interface":
-            return super().find_overridden_member(resolver, file, index, definition)
+            return super().find_overridden_member(resolver, ancestor, definition)
         interface = self.program.read_interface(file)
         for candidate in interface.children.get(index, {}).get(definition.name, ()):
             callback = interface.definitions[candidate]

@@ -1,13 +1,19 @@
 """Java: packages by declaration, whatever the folders; the files of a package see each other's names."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import ClassVar, Final
 
-from coderag.codegraph.linking.program import MODULE
+from coderag.codegraph.linking.program import Program
 from coderag.codegraph.linking.queries import ResolutionQueries
 from coderag.codegraph.linking.referents import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.rules.base import LanguageRules
+from coderag.codegraph.linking.rules.jvm_packages import (
+    JVM_LANGUAGES,
+    JvmPackages,
+    find_property_name,
+    iterate_accessors,
+)
 from coderag.codegraph.linking.rules.proximity import select_nearest
 from coderag.codegraph.linking.rules.standard_names import read_names
 from coderag.schema.facts import Definition, Import
@@ -20,6 +26,7 @@ class JavaRules(LanguageRules):
     """Rules of Java."""
 
     languages = ("java",)
+    interoperable_languages = ("kotlin",)
     self_names = ("this",)
     super_names = ("super",)
     overloads_by_arity = True
@@ -33,10 +40,13 @@ class JavaRules(LanguageRules):
         _ELEMENT_METHODS | _COLLECTION_METHODS | read_names("java", "common_methods")
     )
 
+    def __init__(self, program: Program) -> None:
+        super().__init__(program)
+        self._packages = JvmPackages(program)
+
     def resolve_module(self, file: int, module: str) -> Referent | None:
         """Return the package of a name, or the type of a qualified name, whatever the folder."""
-        self.program.record_key(f"namespace:java:{module}")
-        if module in self._packages:
+        if self._packages.has_package(module):
             return Referent("package", file, name=module)
         package, _, name = module.rpartition(".")
         if package:
@@ -64,8 +74,7 @@ class JavaRules(LanguageRules):
         referent = self._find_top_level(file, package, name)
         if referent is not None:
             return referent.replace_resolver("package", RESOLVER_PRECISION["package"])
-        self.program.record_key(f"namespace:java:{name}")
-        return Referent("package", file, name=name) if name in self._packages else None
+        return Referent("package", file, name=name) if self._packages.has_package(name) else None
 
     def resolve_import(self, resolver: ResolutionQueries, file: int, import_: Import) -> Referent | None:
         """Return the referent of an import: a type, or a static member, which may be a method."""
@@ -74,7 +83,7 @@ class JavaRules(LanguageRules):
             return referent
         if referent.kind == "package":
             return self._find_in_package(file, referent.name, import_.name)
-        if referent.kind != "definition":
+        if referent.kind not in ("definition", "module"):
             return Referent("external", name=f"{import_.module}.{import_.name}")
         return resolver.find_member(referent, import_.name) or (
             None if "/" in import_.name else resolver.find_member(referent, f"{import_.name}/")
@@ -90,21 +99,31 @@ class JavaRules(LanguageRules):
         return [(owner_type.file, owner_type.index)] if owner_type is not None and owner_type.kind == "instance" else ()
 
     def find_implicit_member(self, resolver: ResolutionQueries, file: int, index: int, name: str) -> Referent | None:
-        """Return an accessor of a record, or a method that every enum has."""
+        """Return an accessor of a record, a method that every enum has, or the accessor of a property in Kotlin."""
         interface = self.program.read_interface(file)
         if name in ("values/0", "valueOf/1") and interface.definitions[index].kind == "enum":
             return Referent("supplier", file, index, "elements" if name == "values/0" else "")
+        children = interface.children.get(index, {})
+        if "/" not in name and self._packages.is_mixed:
+            accessors = (children.get(accessor) for accessor in iterate_accessors(name))
+            indices = next(filter(None, accessors), ())
+            return Referent("definition", file, indices[0]) if indices else None
         component = name.removesuffix("/0")
-        if (
-            component == name
-            or (index, component) not in interface.bindings
-            or component in interface.children.get(index, {})
-        ):
+        if component == name or (index, component) not in interface.bindings or component in children:
             return None
         referent = resolver.find_own_member(file, index, component)
         if referent is None or referent.kind not in ("instance", "elements"):
             return referent
         return Referent("supplier", referent.file, referent.index, "elements" if referent.kind == "elements" else "")
+
+    def is_property(self, definition: Definition) -> bool:
+        """Return whether a method is used like a field: an accessor, in Kotlin."""
+        return self._packages.is_mixed and bool(find_property_name(definition.name))
+
+    def iterate_spellings(self, name: str) -> Iterator[str]:
+        """Yield the Kotlin property of an accessor."""
+        if self._packages.is_mixed and (property_name := find_property_name(name)):
+            yield property_name
 
     def find_collection_member(self, owner: Referent, name: str) -> Referent | None:
         """Return a method of a standard collection that returns an element, or a collection of the same elements."""
@@ -134,45 +153,18 @@ class JavaRules(LanguageRules):
         if (referent := self._find_top_level(file, package, name)) is not None:
             return referent
         nested_package = f"{package}.{name}"
-        self.program.record_key(f"namespace:java:{nested_package}")
-        if nested_package in self._packages:
+        if self._packages.has_package(nested_package):
             return Referent("package", self._any_file, name=nested_package)
         return Referent("external", name=nested_package) if file >= 0 else None
 
     def _find_top_level(self, file: int, package: str, name: str) -> Referent | None:
         """Return the type of a package; if several modules declare it, the one nearest to a file."""
-        self.program.record_key(f"name:java:{name}")
-        declarations = self._get_types(package, name)
+        declarations = self._packages.find_types(package, name)
         if not declarations:
-            return None
+            facade = self._packages.find_facade(package, name)
+            return None if facade is None else Referent("module", facade)
         return Referent("definition", *select_nearest(self.program, file, declarations))
-
-    def _get_types(self, package: str, name: str) -> Sequence[tuple[int, int]]:
-        """Return the top-level types of a package with a name."""
-        key = package, name
-        if key not in self._types_by_name:
-            files = dict.fromkeys(file for file, _ in self.program.find_declarations(name, self.languages))
-            self._types_by_name[key] = [
-                (file, indices[0])
-                for file in files
-                if self.program.rows[file].package == package
-                and (indices := self.program.peek(file).children.get(MODULE, {}).get(name))
-            ]
-        return self._types_by_name[key]
-
-    @cached_property
-    def _types_by_name(self) -> dict[tuple[str, str], list[tuple[int, int]]]:
-        return {}
 
     @cached_property
     def _any_file(self) -> int:
-        return next(file for file, row in enumerate(self.program.rows) if row.language in self.languages)
-
-    @cached_property
-    def _packages(self) -> frozenset[str]:
-        """Declared packages and their enclosing packages."""
-        packages: set[str] = set()
-        for package in {row.package for row in self.program.rows if row.language in self.languages}:
-            parts = package.split(".")
-            packages.update(".".join(parts[:length]) for length in range(1, len(parts) + 1))
-        return frozenset(packages - {""})
+        return next(file for file, row in enumerate(self.program.rows) if row.language in JVM_LANGUAGES)

@@ -7,11 +7,13 @@ from coderag.codegraph.linking.rules.ecmascript import EcmaScriptRules
 from coderag.codegraph.linking.rules.elixir import ElixirRules
 from coderag.codegraph.linking.rules.go import GoRules
 from coderag.codegraph.linking.rules.java import JavaRules
+from coderag.codegraph.linking.rules.kotlin import KotlinRules
 from coderag.codegraph.linking.rules.lua import LuaRules
 from coderag.codegraph.linking.rules.plain import PlainRules
 from coderag.codegraph.linking.rules.python import PythonRules
 from coderag.codegraph.linking.rules.rust import RustRules
 from coderag.codegraph.linking.rules.scala import ScalaRules
+from coderag.codegraph.linking.rules.swift import SwiftRules
 
 _RULE_CLASSES: tuple[type[LanguageRules], ...] = (
     PythonRules,
@@ -23,6 +25,8 @@ _RULE_CLASSES: tuple[type[LanguageRules], ...] = (
     ElixirRules,
     ScalaRules,
     LuaRules,
+    KotlinRules,
+    SwiftRules,
 )
 
 FULLY_LINKED_LANGUAGES = frozenset(language for rules in _RULE_CLASSES for language in rules.languages)

@@ -11,6 +11,7 @@ class LanguageTraits:
 
     Attributes:
         languages: Names of the languages with these rules.
+        interoperable_languages: Fully linked languages whose declarations these languages use.
         self_names: Names of the receiver in a method; ``self_type_names``, of its type; ``super_names``, of the base type.
         factory_methods: Names of undeclared methods of every type that create an instance.
         constructor_names: Names of the methods that an instantiation runs.
@@ -31,6 +32,7 @@ class LanguageTraits:
         hidden_kinds: Kinds of declarations that a bare name never refers to.
         has_block_scope: Whether a block may redeclare a name.
         has_ordered_locals: Whether a local declaration is visible below it only.
+        declares_before_use: Whether a local name is visible only below its declaration.
         has_super_constructor_call: Whether a call of the base type's name alone is a constructor call: ``super(1)``.
         reexports_bind_names: Whether a re-exported name is visible in the file, too.
         separates_modules: Whether a module and another declaration may share one name; the module is the one with members.
@@ -39,11 +41,15 @@ class LanguageTraits:
         call_method: Name of the method that a call of a value runs.
         separates_values: Whether a type and a value may share one name; the value is the one that is called or has members.
         calling_members: Members of a function that call it; empty where functions have no members.
+        has_receiver_functions: Whether functions may have a receiver whose members are visible by their bare names, see
+            `coderag.schema.facts.RECEIVER_NAME`; extensions of it are visible, too.
+        overrides_fields: Whether a field can override another one.
         common_methods: Names so common that a single declaration is no evidence for a call.
         unique_method_confidence: Confidence that a call on an unknown receiver refers to the only visible method of its name.
     """
 
     languages: ClassVar[tuple[str, ...]] = ()
+    interoperable_languages: ClassVar[tuple[str, ...]] = ()
     self_names: ClassVar[Collection[str]] = ("self", "this")
     self_type_names: ClassVar[Collection[str]] = ()
     factory_methods: ClassVar[Collection[str]] = ("new",)
@@ -67,13 +73,16 @@ class LanguageTraits:
     hidden_kinds: ClassVar[Collection[str]] = frozenset()
     has_block_scope: ClassVar[bool] = False
     has_ordered_locals: ClassVar[bool] = False
+    declares_before_use: ClassVar[bool] = False
     has_super_constructor_call: ClassVar[bool] = False
     reexports_bind_names: ClassVar[bool] = True
     separates_modules: ClassVar[bool] = False
     separates_values: ClassVar[bool] = False
     has_companions: ClassVar[bool] = False
     has_argument_lists: ClassVar[bool] = False
-    call_method: ClassVar[str] = "__call__"
     calling_members: ClassVar[Collection[str]] = ()
+    has_receiver_functions: ClassVar[bool] = False
+    overrides_fields: ClassVar[bool] = False
+    call_method: ClassVar[str] = "__call__"
     common_methods: ClassVar[Collection[str]] = frozenset()
     unique_method_confidence: ClassVar[float] = RESOLVER_PRECISION["unique"]

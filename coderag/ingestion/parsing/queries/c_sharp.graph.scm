@@ -34,7 +34,7 @@
 ((class_declaration
   name: (identifier) @_block
   (parameter_list . (parameter type: (_) @receiver))
-  body: (_ (method_declaration) @extension)) (#eq? @_block "___"))
+  body: (_ (method_declaration) @extension.member)) (#eq? @_block "___"))
 ((class_declaration name: (identifier) @_block) @block (#eq? @_block "___"))
 ((modifier) @modifier (#any-of? @modifier "static" "abstract" "override" "private" "partial" "new"))
 (_ name: (identifier) (type_parameter_list) @type_parameters)

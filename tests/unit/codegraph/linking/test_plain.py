@@ -112,28 +112,6 @@ def test_malformed_composer_autoload_is_ignored(autoload: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("suffix", "caller_text", "callee_text"),
-    [
-        ("kt", "class One {\n    fun go() { Two(); shared() }\n}\n", "class Two\nfun shared() {}\n"),
-        ("swift", "class One { func go() { Two(); shared() } }\n", "class Two {}\nfunc shared() {}\n"),
-        ("dart", "class One { void go() { Two(); shared(); } }\n", "class Two {}\nvoid shared() {}\n"),
-    ],
-)
-def test_folder_packages_are_linked(suffix: str, caller_text: str, callee_text: str) -> None:
-    if suffix == "dart":
-        assert (
-            link({f"x/one.{suffix}": caller_text, f"x/two.{suffix}": callee_text}) == []
-        )  # Dart files have no declarations yet
-        return
-    program = {f"x/one.{suffix}": caller_text, f"x/two.{suffix}": callee_text}
-    expected = {(f"x/one.{suffix}:One.go", f"x/two.{suffix}:{name}") for name in ("Two", "shared")}
-    assert _collect_uses(program) == expected
-    assert _collect_uses({f"x/one.{suffix}": caller_text, f"y/two.{suffix}": callee_text}) == set()
-    ambiguous = {**program, f"x/three.{suffix}": callee_text}
-    assert _collect_uses(ambiguous) == set(), "two declarations of one name are ambiguous"
-
-
 def test_lua_and_shell_resolve_own_and_loaded_files() -> None:
     program = {
         "m.lua": "local u = require('util')\nlocal function f() g() end\nfunction g() f() end\n",

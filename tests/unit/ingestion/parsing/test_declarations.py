@@ -298,6 +298,7 @@ def test_declaration_excludes_trailing_space():
         ("kotlin", "class A\n@Inject\ninternal constructor(val b: Int) : C() {\n    fun f() = 1\n}\n",
          ["A", "A.b", "A.f"]),
         ("kotlin", '@JvmName("shout")\nfun String.cry() = 1\n', ["String.cry"]),
+        ("kotlin", "class A(b: B) : C(), B by b {\n    val d = 1\n    fun f() = d\n}\n", ["A", "A.d", "A.f"]),
         ("swift", "class A {\n    #if os(Linux)\n    func f() {}\n    #else\n    func g() {}\n    #endif\n}\n",
          ["A", "A.f", "A.g"]),
         ("swift", "struct A {\n    @Option() var b: Int\n    func f() throws(E) {}\n}\n", ["A", "A.b", "A.f"]),

@@ -71,6 +71,27 @@ _SAMPLES = {
     "luau": "local a = require('b.c')\nlocal M = setmetatable({ d = 1, e = function() end }, { __index = a })\n"
     "local E = class('E', a)\nfunction M.f(x, ...) local y = a.g(x):h()[1]; for k, v in pairs(y) do k.i(v) end; return M end\n"
     "function M:j() self:f(require('q').r, a['s'].t) ; return setmetatable({}, M) end\nM.u = M.f\nreturn M\n",
+    "kotlin": '@file:JvmName("X")\npackage a.b\nimport c.D as E\nimport f.*\n'
+    "class A<T : D>(private val x: Map<String, E>, n: Int = 1) : B<T>(n), I by x {\n"
+    "  val size: Int\n    get() = x.size\n  val q by lazy { G(1) }\n"
+    "  override fun <R> f(vararg p: D?, c: E.() -> Unit): R? where R : D {\n"
+    "    p[0]?.go(1) { it.run() }!!.x.y()\n    x.apply { g() }.let { h -> h to this@A }\n"
+    "    when (val w = p.first()) { is D -> w.go(); else -> super<B>.f() }\n"
+    "    for ((k, v) in x) if (k is D && v != null) k.go()\n"
+    "    return object : J(), K { override fun z() = ::f }\n  }\n"
+    "  enum class M { N { override fun o() {} }, O; open fun o() {} }\n"
+    "  companion object P : Q { const val R = 1 }\n}\n"
+    "fun D.ext(): E = this.y\nval D.prop: E get() = y\ntypealias S = D.(E) -> Unit\n",
+    "swift": "import A\n@testable import class B.C\nprotocol P: Q where Self: R { associatedtype T: U\n"
+    "  func f(_ x: T, at y: Int...) -> Self?\n  init(z: Int) }\n"
+    "final class A<K: P>: B, P {\n  @W var m: [String: C] = [:], n = D()\n  static let s = A(z: 1)\n"
+    '  var k: C { m["a"]!.go(1) { $0.run() } }\n'
+    "  private func g(q: C? = nil) throws -> C {\n    guard let v = q as? E, case .r(let w) = v.x else { throw F() }\n"
+    "    if let u = self.m { u.h() }\n    for i in n.list { i.go() }\n    let t: M = .c(1)\n"
+    "    switch t { case .c(let o): o.p(); case .d: break }\n    run(#selector(g), \\A.k, "
+    "{ (e: C) -> Void in e.go() }, A.self)\n"
+    "    return try await (q ?? v).self.y() }\n}\n"
+    "extension O.I: P {}\nenum M { case c(Int), d; indirect case e }\ntypealias X = (C) -> Void\n",
     "ruby": "require 'a'\nmodule M\n  class A < B\n    def f; self.g(1).h; @x.y; C::D.new; end\n  end\nend\n",
     "php": "<?php\nnamespace A;\nuse B\\C;\nclass D extends C { function f() { $this->g(); parent::h(); E::i(); } }\n",
     "cpp": '#include "a.h"\nclass A : public B { void f(); };\nvoid A::f() { x->y(); z.w(); B::g(); }\n',
