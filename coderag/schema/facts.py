@@ -26,6 +26,9 @@ CONSTRUCTOR_NAME: Final = "<init>"
 TEST_MODIFIER: Final = "#test"
 """Modifier of a definition that is a test, with everything in it: ``#[cfg(test)] mod tests`` in Rust."""
 
+PROTOTYPE_MODIFIER: Final = "#prototype"
+"""Modifier of a declaration that another one defines: a function without its body, an ``extern`` variable in C."""
+
 ReferenceKind = Literal["call", "new", "type", "decorator", "read"]
 """Use of a name: called, instantiated, named as a type, applied as a decorator, or read as a value."""
 
@@ -38,9 +41,9 @@ class Definition(NamedTuple):
         parent: Scope of the declaration.
         owner: Qualifier of its name besides its parent: the type of a Go receiver, ``Foo`` of a C++ ``Foo::bar``.
         returns: Return type as written; or ``=`` and the chain of the returned value.
-        modifiers: Words such as ``property``, ``static``, ``abstract``, ``default``, or `TEST_MODIFIER`. Where overloads are
-            selected by arity, also the number of parameters: ``/2``; at least two ``/2+``; one to three ``/1-3``. Where type
-            parameters distinguish types, also their number: `` `1``.
+        modifiers: Words such as ``property``, ``static``, ``abstract``, ``default``, `TEST_MODIFIER` or
+            `PROTOTYPE_MODIFIER`. Where overloads are selected by arity, also the number of parameters: ``/2``; at least
+            two ``/2+``; one to three ``/1-3``. Where type parameters distinguish types, also their number: `` `1``.
         parameters: Types of a method's parameters as written, joined by ``, ``; only where they distinguish methods.
         name_line: Line of its name; annotations may be above it.
     """

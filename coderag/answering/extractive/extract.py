@@ -15,6 +15,7 @@ from coderag.answering.extractive.messages import find_messages, write_messages
 from coderag.answering.extractive.not_found import unknown, unknown_names, write_not_found
 from coderag.answering.extractive.occurrences import occurrences, write_occurrences, write_said_of
 from coderag.answering.extractive.overview import write_overview
+from coderag.answering.extractive.prototypes import prefer_definitions
 from coderag.answering.extractive.usages import write_usages
 from coderag.answering.extractive.writer import Writer, code, joined, prose
 from coderag.answering.flow import find_flow
@@ -42,6 +43,7 @@ def extract(context: QueryContext, state: QueryState, results: Sequence[Snippet]
         related: Code that belongs to them.
     """
     writer, index = Writer(), Index(context)
+    results = prefer_definitions(index, results)
     shape = shape_of(state)
     if write_overview(writer, index, state, context.project):
         return writer.draft("explanation")

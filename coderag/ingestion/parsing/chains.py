@@ -4,7 +4,7 @@ Each grammar has one table in ``queries/chains.toml``; a new language needs no c
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final
 
@@ -26,7 +26,9 @@ NodeShape = tuple[str, ...]
 ``member`` has the fields of its object and name. ``call``, ``element``, ``new`` and ``inner`` have the field of the callee,
 indexed value, instantiated type or inner expression (default: the first child). ``either`` has the fields of alternatives;
 ``ends`` takes the first and last child as alternatives. ``cast`` is a value and its type (first and last child).
-``literal`` has the type of its value. ``name`` is a name, and ``text`` a name with separators.
+``literal`` has the type of its value. ``name`` is a name, and ``text`` a name with separators. ``scoped`` has the fields of a
+namespace or type and of the name in it, which may be scoped itself (C++). ``typed`` has the fields of a name and of its type
+arguments; a call of one of the names that follow returns an instance of the first argument (``static_cast<Foo>(x)``).
 
 For languages that resolve overloads by arity: ``counted`` has the fields of the arguments and of the callee, or of the
 object and the name. ``constructor`` has the fields of the arguments and of ``this`` or ``super`` (default: the last and first
@@ -123,19 +125,39 @@ class ChainParser:
         if kind in _STEP_SUFFIXES:
             inner = self._get_child(node, shape[1]) if shape[1] else next(iter(node.named_children), None)
             text, offset = _NO_CHAIN if inner is None else self._parse_node(inner, depth - 1)
+            if kind == "call" and text.endswith("{}"):
+                return text, offset  # ``make_unique<Foo>(1)``; the call of an instance is unknown
             return (f"{text}{_STEP_SUFFIXES[kind]}", offset) if text and "|" not in text else (text, offset)
         if kind == "literal":
             return f"{shape[1]}{{}}", node.end_byte
         if kind == "text":
             return self._source.read_node(node).replace("::", ".").replace(" ", ""), node.end_byte
-        if kind in ("counted", "constructor", "uncounted"):
-            return self._parse_counted_call(node, shape, depth)
-        if kind == "bound":
-            return self._parse_member(node, shape, depth)
+        if (parse := _SHAPE_PARSERS.get(kind)) is not None:
+            return parse(self, node, shape, depth)
         if kind == "generic":
             name, arguments = node.named_children[0], node.named_children[-1]
             return f"{self._source.read_node(name)}`{max(1, len(arguments.named_children))}", name.start_byte
         return self._parse_combined(node, shape, depth)
+
+    def _parse_scoped(self, node: Node, shape: NodeShape, depth: int) -> Chain:
+        """Parse ``a::b::c``, whose right part is scoped in turn; without a scope, it is a global name."""
+        scope, name = (self._get_child(node, field) for field in shape[1:])
+        text, offset = _NO_CHAIN if name is None else self._parse_node(name, depth - 1)
+        if scope is None or not text or text.endswith("{}"):
+            return text, offset
+        prefix = self._parse_node(scope, depth - 1)[0]
+        return (f"{prefix}.{text}", offset) if prefix else _NO_CHAIN
+
+    def _parse_typed(self, node: Node, shape: NodeShape, depth: int) -> Chain:
+        name, arguments = (self._get_child(node, field) for field in shape[1:3])
+        if name is None:
+            return _NO_CHAIN
+        text = self._source.read_node(name)
+        if text not in shape[3:]:
+            return text, name.start_byte
+        first = None if arguments is None else next(iter(arguments.named_children), None)
+        type_text = "" if first is None else self._parse_node(first, depth - 1)[0]
+        return (f"{type_text}{{}}", name.start_byte) if type_text else _NO_CHAIN
 
     def _parse_combined(self, node: Node, shape: NodeShape, depth: int) -> Chain:
         """Combine the chains of two operands."""
@@ -217,3 +239,11 @@ class ChainParser:
     def _get_child(self, node: Node, field: str) -> Node | None:
         number = self._field_ids.get(field)
         return None if number is None else node.child_by_field_id(number)
+
+
+_SHAPE_PARSERS: Final[Mapping[str, Callable[[ChainParser, Node, NodeShape, int], Chain]]] = {
+    **dict.fromkeys(("counted", "constructor", "uncounted"), ChainParser._parse_counted_call),
+    "bound": ChainParser._parse_member,
+    "scoped": ChainParser._parse_scoped,
+    "typed": ChainParser._parse_typed,
+}

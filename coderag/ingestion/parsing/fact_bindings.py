@@ -15,7 +15,7 @@ _PLAIN_TYPE = re.compile(r"[\w.$]+")
 _SELF_TYPES = frozenset({"cls", "Self", "static"})
 _METATYPE = re.compile(r"(?i)\btype(?:of)?\b")
 _MAX_LOCAL_STEPS = 3
-_INFERRED_TYPES = frozenset({"var"})  # keywords for an inferred type
+_INFERRED_TYPES = frozenset({"auto", "var"})  # keywords for an inferred type
 _VISIBLE_KINDS = CLASS_LIKE | {"namespace", "type_alias"}
 _VALUE_STEPS = {"value": "", "elements": "[]", "entered": ".__enter__()", "made": "{}"} | {
     f"value.{n}": f".{n}" for n in range(4)

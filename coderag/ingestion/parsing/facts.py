@@ -43,6 +43,11 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     The supertype of an anonymous class, next to its body: ``new Runnable() { ... }``.
 ``@package``
     The package or namespace of the file.
+``@prototype``
+    A declaration that another one defines: an ``extern`` variable, a typedef of a struct by its own name. In the grammars of
+    `_PROTOTYPE_GRAMMARS`, a function without a body is one as well.
+``@text``
+    Text that the grammar does not parse: each name in it is called or read.
 
 A capture whose name begins with ``_`` is for predicates of the query.
 """
@@ -56,6 +61,7 @@ from operator import attrgetter
 from tree_sitter import Node
 
 from coderag.ingestion.parsing.chains import COUNTED_SHAPES, ChainParser
+from coderag.ingestion.parsing.declaration_records import Declaration
 from coderag.ingestion.parsing.declarations import Syntax
 from coderag.ingestion.parsing.fact_bindings import BindingReader, collect_first_names, is_bound_at
 from coderag.ingestion.parsing.fact_imports import ImportReader
@@ -65,7 +71,16 @@ from coderag.ingestion.parsing.languages import LANGUAGES, Language
 from coderag.ingestion.parsing.source_text import MAX_TYPE_CHARS, Captures, SourceText
 from coderag.ingestion.parsing.stage_clock import stages
 from coderag.ingestion.parsing.text_ranges import TextRange, TextRanges
-from coderag.schema.facts import MODULE_SCOPE, TEST_MODIFIER, Base, FileFacts, Import, Reference, ReferenceKind
+from coderag.schema.facts import (
+    MODULE_SCOPE,
+    PROTOTYPE_MODIFIER,
+    TEST_MODIFIER,
+    Base,
+    FileFacts,
+    Import,
+    Reference,
+    ReferenceKind,
+)
 
 _TYPE_NAME = re.compile(r"(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
 _SEPARATOR = re.compile(r"::|\\")
@@ -76,6 +91,11 @@ _get_line = attrgetter("line")
 _PARAMETER_TYPES = frozenset({"parameter", "formal_parameter", "spread_parameter"})
 _EXPRESSION_KINDS = frozenset({"call", "new", "read"})
 _MENTION_KINDS = frozenset({"read", "type"})
+_TEXT_NAME = re.compile(
+    rb"""(?x) "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' | //.* | (?s:/\*.*?\*/)  # literals and comments are skipped
+    | (?P<member>(?:\.|->|::|\#\#)\s*)? \b(?P<name>[A-Za-z_]\w*)\b (?P<joined>\s*\#\#)? (?P<call>\s*\()?"""
+)
+_PROTOTYPE_GRAMMARS = frozenset({"c", "cpp"})  # grammars in which a function without a body is defined elsewhere
 _SUPER_PATH_GRAMMARS = frozenset({"rust"})  # grammars in whose paths ``super`` is the enclosing module
 
 _NameUse = tuple[ReferenceKind, int, str, int]
@@ -145,6 +165,14 @@ class _FactReader:
         self._functions: list[TextRange] = []
         self._function_ranges = TextRanges(())
         self._pending_bindings: list[Captures] = []  # read after all blocks and functions
+        self._prototypes = [
+            scope
+            for declaration in syntax.declarations
+            if language.grammar in _PROTOTYPE_GRAMMARS
+            and declaration.kind in ("function", "method")
+            and declaration.body is None
+            for scope in [self._scopes.get_scope(declaration)]
+        ]
         self._pending_returns: list[tuple[Callable[[Captures], None], Captures]] = []
 
     def read(self) -> FileFacts:
@@ -155,6 +183,8 @@ class _FactReader:
                 if capture in readers:
                     readers[capture](captures)
                     break
+        for scope in self._prototypes:
+            self._add_modifier(scope, PROTOTYPE_MODIFIER)
         blocks, self._function_ranges = TextRanges(self._blocks), TextRanges(self._functions)
         for captures in self._pending_bindings:
             self._bindings.read(captures, blocks)
@@ -203,6 +233,8 @@ class _FactReader:
             "type_parameters": self._read_type_parameters,
             "anonymous": self._read_anonymous,
             "package": self._read_package,
+            "prototype": self._read_prototype,
+            "text": self._read_text,
         }
 
     # References
@@ -310,7 +342,9 @@ class _FactReader:
         for node in captures["returns"]:
             declaration = self._scopes.find_declaration(node.start_byte)
             bodies = [(body.start_byte, body.end_byte) for body in captures.get("function", ())]
-            if declaration is not None and (not bodies or declaration.body in bodies):
+            if declaration is None or _is_in_body(declaration, node):
+                continue
+            if not bodies or declaration.body in bodies:
                 self._scopes.returns[self._scopes.get_scope(declaration)] = self._source.read_type(node)
 
     def _read_returned_item(self, captures: Captures) -> None:
@@ -374,10 +408,28 @@ class _FactReader:
     def _read_package(self, captures: Captures) -> None:
         self._package = self._package or _SEPARATOR.sub(".", self._source.read_node(captures["package"][0]))
 
+    def _read_prototype(self, captures: Captures) -> None:
+        scope = self._scopes.find_scope_starting_at(captures["prototype"][0].start_byte)
+        self._add_modifier(scope, PROTOTYPE_MODIFIER)
+
+    def _read_text(self, captures: Captures) -> None:
+        """Read the calls and names in unparsed text; names that are members or parts of names are unknown."""
+        for node in captures["text"]:
+            for match in _TEXT_NAME.finditer(self._source.data, node.start_byte, node.end_byte):
+                if match["name"] and not match["member"] and not match["joined"]:
+                    kind: ReferenceKind = "call" if match["call"] else "read"
+                    start = match.start("name")
+                    self._uses.append((kind, start, match["name"].decode(), start))
+
     def _pair_with_scopes(self, nodes: list[Node]) -> list[tuple[Node, int]]:
         """Return the nodes that are in a declaration, each with its scope."""
         scoped = [(node, self._scopes.find_scope(node.start_byte)) for node in nodes]
         return [(node, scope) for node, scope in scoped if scope != MODULE_SCOPE]
+
+
+def _is_in_body(declaration: Declaration, node: Node) -> bool:
+    """Return whether a node is in the body of a declaration."""
+    return declaration.body is not None and declaration.body[0] <= node.start_byte < declaration.body[1]
 
 
 def _format_receiver(match: re.Match[bytes]) -> bytes:
