@@ -10,6 +10,9 @@ _TYPE_MODIFIERS = re.compile(
     r"|(?:'\w+|mut|const|dyn|impl|ref|readonly|out|in|final|struct|enum|unsafe|async|chan)\s+)+"
 )
 _QUALIFIED_NAME = re.compile(r"(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
+_MEMBER_OF_GENERIC = re.compile(
+    r"(?s)^<[^<>]*(?:<[^<>]*(?:<[^<>]*>[^<>]*)*>[^<>]*)*>::(.+)"
+)  # C++: ``List<Foo>::Node``
 _OPENING_BRACKETS, _CLOSING_BRACKETS = "[<(", "]>)"
 _MAX_DEPTH = 6
 _NULL_TYPES = frozenset({"None", "null", "undefined", "void", "never", "nil"})
@@ -58,6 +61,8 @@ def _parse_alternative(text: str, depth: int) -> TypeExpression | None:
     if name_match is None:
         return _parse_parenthesized(text, depth)
     name, arguments_text = re.sub(r"::|\\", ".", name_match[0]), text[name_match.end() :].strip().rstrip("?!")
+    if arguments_text.startswith("<") and (member := _MEMBER_OF_GENERIC.search(arguments_text)) is not None:
+        return _parse_alternative(f"{name}.{member[1]}", depth - 1) if depth else None
     if arguments_text[:1] not in ("[", "<") or arguments_text[-1:] not in ("]", ">"):
         return TypeExpression(name)
     arguments = (

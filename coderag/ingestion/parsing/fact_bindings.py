@@ -52,7 +52,10 @@ class BindingReader:
         since = captures.get("from")
         for node in captures[kind]:
             start, name = node.start_byte, self._source.read_node(node)
-            scope = self._scopes.find_binding_scope(start, name, member=member)
+            if kind == "bind.type":  # in C++ above the declaration
+                scope = self._scopes.find_decorated_scope(start)
+            else:
+                scope = self._scopes.find_binding_scope(start, name, member=member)
             is_visible = kind == "bind.type" or scope == MODULE_SCOPE or self._scopes.kinds[scope] in _VISIBLE_KINDS
             if member and not is_visible:
                 continue

@@ -13,6 +13,8 @@ from coderag.schema.facts import PROTOTYPE_MODIFIER, Definition
 
 _KEYWORDS: Final = read_names("c_family", "keywords")
 _RECORD_KINDS: Final = frozenset({"struct", "union", "class"})
+_MACRO_KINDS: Final = frozenset({"macro", "constant"})
+_STANDARD_NAMESPACES: Final = frozenset({"std"})  # a repository only specialises what it declares there
 _FUNCTION_KINDS: Final = frozenset({"function", "method"})
 _AMBIGUITY_FACTOR: Final = 0.8
 """Confidence factor of the nearest of several definitions of a prototype, such as those for other platforms."""
@@ -76,18 +78,21 @@ class DeclarationIndex:
         prototype = self._build(file, index)
         if prototype is None:
             return None
+        name = self._program.get_definition(file, index).name
         candidates = [
             other
-            for other in self.find(self._program.get_definition(file, index).name)
+            for other in self.find(name)
             if not other.is_prototype
             and other.namespace == prototype.namespace
             and _can_define(other.kind, prototype.kind)
         ]
+        if not candidates and prototype.kind in _FUNCTION_KINDS:  # ``METHOD(f);`` in a class reads as one
+            candidates = [other for other in self.find(name) if other.kind == "macro"]
         visible = self._includes.find_visible_files(file)
         for group in (
             [other for other in candidates if other.file == file],
             [other for other in candidates if other.file in visible],
-            [other for other in candidates if not other.is_internal],
+            [other for other in candidates if not (other.is_internal or other.kind == "macro")],
         ):
             if group:
                 return self._select(file, group)
@@ -106,6 +111,8 @@ class DeclarationIndex:
         """Return a declaration; None if it is the member of a type, or local."""
         definitions = self._program.peek(file).definitions
         definition = definitions[index]
+        if definition.kind in _MACRO_KINDS:  # whatever is around it
+            return GlobalDeclaration(file, index, definition.kind, "", is_prototype=False, is_internal=False)
         namespaces: list[str] = []
         if definition.owner:
             namespaces.append(definition.owner.replace("::", "."))
@@ -118,7 +125,8 @@ class DeclarationIndex:
                 return None
             scope = outer.parent
         namespace = ".".join(reversed(namespaces))
-        if definition.kind == "namespace" or (definition.owner and namespace not in self._namespaces):
+        is_member = bool(definition.owner) and namespace not in self._namespaces
+        if definition.kind == "namespace" or is_member or namespace.partition(".")[0] in _STANDARD_NAMESPACES:
             return None
         words = definition.modifiers.split()
         return GlobalDeclaration(

@@ -99,14 +99,25 @@ class CFamilyRules(LanguageRules):
         return None
 
     def _get_namespaces(self, file: int) -> Sequence[str]:
-        """Return the namespaces that a file declares and their enclosing ones, longest first, the global one last."""
+        """Return the namespaces that a file declares and their enclosing ones, longest first, then the global one.
+
+        Namespaces that visible files use as a whole come last.
+        """
         return self.program.memoize("namespaces around", file, lambda: self._collect_namespaces(file))
 
     def _collect_namespaces(self, file: int) -> Sequence[str]:
         definitions = self.program.read_interface(file).definitions
         names = {definition.qualified_name for definition in definitions if definition.kind == "namespace"}
         outer_names = {outer for name in names for outer in list_outer_namespaces(name)}
-        return [*sorted(outer_names, key=lambda name: (-name.count("."), name)), ""]
+        own_names = [*sorted(outer_names, key=lambda name: (-name.count("."), name)), ""]
+        used_names = {
+            import_.module.replace("::", ".")
+            for visible_file in self._includes.find_visible_files(file)
+            for import_ in self.program.read_interface(visible_file).star_imports
+            if import_.scope == MODULE
+        }
+        used = (f"{outer}.{name}".lstrip(".") for name in sorted(used_names) for outer in own_names)
+        return [*dict.fromkeys([*own_names, *filter(self._declarations.is_namespace, used)])]
 
     # Declarations
 
@@ -143,8 +154,10 @@ class CFamilyRules(LanguageRules):
         ]
         if len({declaration.file for declaration in definitions}) != 1 or name in _STANDARD_FUNCTIONS:
             return None
-        is_near = self._includes.get_folder(definitions[-1].file) in self._includes.find_visible_folders(file)
-        confidence = RESOLVER_PRECISION["unique"] if is_near else _CANDIDATE_CONFIDENCE
+        confidence = _CANDIDATE_CONFIDENCE
+        if self._includes.get_folder(definitions[-1].file) in self._includes.find_visible_folders(file):
+            is_type = definitions[-1].kind in TYPE_KINDS  # the file may declare it without its body: ``class Foo;``
+            confidence = RESOLVER_PRECISION["star" if is_type else "unique"]
         return Referent("definition", definitions[-1].file, definitions[-1].index, "", "unique", confidence)
 
     def _is_shared(self, declaration: GlobalDeclaration) -> bool:

@@ -36,8 +36,8 @@
 ] value: (_) @value))
 (field_declaration type: (_) @typed declarator: [
   (field_identifier) @bind.member
-  (_ declarator: (field_identifier) @bind.member)
-  (_ declarator: (_ declarator: (field_identifier) @bind.member))
+  (_ !parameters declarator: (field_identifier) @bind.member)
+  (_ !parameters declarator: (_ !parameters declarator: (field_identifier) @bind.member))
 ])
 (initializer_pair designator: (field_designator (field_identifier) @bind.entry) value: [
   (identifier) @value

@@ -78,3 +78,7 @@
 
 ; Where local names are known.
 [(lambda_expression) (for_range_loop)] @block
+
+; A field before a macro: `int count_ GUARDED_BY(mutex_);`.
+(field_declaration type: (_) @typed (ERROR (identifier) @bind.member))
+(field_declaration type: (_) @typed declarator: (pointer_declarator (ERROR (identifier) @bind.member)))
