@@ -46,6 +46,8 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
 ``@prototype``
     A declaration that another one defines: an ``extern`` variable, a typedef of a struct by its own name. In the grammars of
     `_PROTOTYPE_GRAMMARS`, a function without a body is one as well.
+``@defined``
+    A part of a function without a body that no other declaration defines: ``= 0`` in C++.
 ``@text``
     Text that the grammar does not parse: each name in it is called or read.
 
@@ -165,14 +167,14 @@ class _FactReader:
         self._functions: list[TextRange] = []
         self._function_ranges = TextRanges(())
         self._pending_bindings: list[Captures] = []  # read after all blocks and functions
-        self._prototypes = [
-            scope
+        self._prototypes = {
+            self._scopes.get_scope(declaration)
             for declaration in syntax.declarations
             if language.grammar in _PROTOTYPE_GRAMMARS
             and declaration.kind in ("function", "method")
             and declaration.body is None
-            for scope in [self._scopes.get_scope(declaration)]
-        ]
+        }
+        self._name_starts = {declaration.name_start for declaration in syntax.declarations}
         self._pending_returns: list[tuple[Callable[[Captures], None], Captures]] = []
 
     def read(self) -> FileFacts:
@@ -234,6 +236,7 @@ class _FactReader:
             "anonymous": self._read_anonymous,
             "package": self._read_package,
             "prototype": self._read_prototype,
+            "defined": self._read_defined,
             "text": self._read_text,
         }
 
@@ -299,9 +302,9 @@ class _FactReader:
     def _read_type(self, captures: Captures) -> None:
         for node in captures["type"]:
             end = node.end_byte
-            if end <= self._types_end:  # part of a type already read
-                continue
             start = node.start_byte
+            if end <= self._types_end or start in self._name_starts:  # part of a type already read, or a declared name
+                continue
             is_counted = self._chains.get_shape(node) == "generic"  # then its arguments are separate types
             self._types_end = node.named_children[0].end_byte if is_counted else end
             self._uses += [("type", start, chain, start) for chain in self._list_type_names(node)]
@@ -411,6 +414,9 @@ class _FactReader:
     def _read_prototype(self, captures: Captures) -> None:
         scope = self._scopes.find_scope_starting_at(captures["prototype"][0].start_byte)
         self._add_modifier(scope, PROTOTYPE_MODIFIER)
+
+    def _read_defined(self, captures: Captures) -> None:
+        self._prototypes.discard(self._scopes.find_scope(captures["defined"][0].start_byte))
 
     def _read_text(self, captures: Captures) -> None:
         """Read the calls and names in unparsed text; names that are members or parts of names are unknown."""

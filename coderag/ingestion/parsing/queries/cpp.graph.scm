@@ -36,6 +36,8 @@
 ["virtual" (virtual_specifier)] @modifier
 (field_declaration (storage_class_specifier) @modifier declarator: (function_declarator))
 (enum_specifier ["class" "struct"] @modifier)
+(field_declaration declarator: (function_declarator) default_value: (_) @defined)
+[(default_method_clause) (delete_method_clause)] @defined
 ((function_definition !type declarator: (_ declarator: (identifier) @_macro)) @test
   (#match? @_macro "^(TYPED_)?TEST(_[FP])?$"))
 
