@@ -48,6 +48,8 @@ _NO_CHAIN: Chain = ("", 0)
 _PLAIN_CHAIN = re.compile(rb"[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)+")
 _CHAIN_TOKENS = frozenset({"identifier", "self", "super", "crate", "type_identifier", "primitive_type"})
 _CALLEE_SHAPE_PARTS = 3
+_COMPOUND_NAMES = frozenset({"generic", "inner", "scoped"})  # shapes of members with type arguments or qualifiers
+_MAX_NAME_DEPTH = 4
 _TYPE_ARGUMENTS = re.compile(r"`\d+$")
 _STEP_SUFFIXES: Final = {"call": "()", "element": "[]", "new": "{}", "inner": "", "macro": "!"}
 
@@ -230,7 +232,10 @@ class ChainParser:
         name = self._get_child(node, shape[-1])
         if name is None:
             return _NO_CHAIN
-        text = self._parse_node(name, 1)[0] if self.get_shape(name) == "generic" else self._source.read_node(name)
+        is_compound = self.get_shape(name) in _COMPOUND_NAMES
+        text = self._parse_node(name, _MAX_NAME_DEPTH)[0] if is_compound else self._source.read_node(name)
+        if not text:
+            return _NO_CHAIN
         if owner is None and shape[0] != "bound":  # a Java method called without a receiver
             return text, name.start_byte
         prefix = self._parse_node(owner, depth - 1)[0] if owner is not None else ""

@@ -1,5 +1,6 @@
 """Includes of C-like files: the file of each, and everything that a file sees through them."""
 
+import re
 from collections.abc import Sequence, Set
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -9,6 +10,7 @@ from coderag.codegraph.linking.import_paths import ImportResolver
 from coderag.codegraph.linking.program import Program
 from coderag.codegraph.linking.rules.standard_names import read_names
 
+_LEADING_DOTS: Final = re.compile(r"^(?:\.\.?/)+")
 C_FAMILY: Final = ("c", "cpp")
 """Languages that share headers and whose names refer to one another."""
 
@@ -37,6 +39,8 @@ class Includes:
         if header in _STANDARD_HEADERS:
             return None
         files = self._resolver.resolve(file, header, by_name=True)
+        if not files and header.startswith("."):  # relative to a folder of the build, not to the file
+            files = self._resolver.resolve(file, _LEADING_DOTS.sub("", header), by_name=True)
         return files[0] if len(files) == 1 else None
 
     def find_visible_files(self, file: int) -> Set[int]:

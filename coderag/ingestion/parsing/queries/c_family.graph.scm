@@ -1,5 +1,5 @@
-; What the code graph needs of C, C++ and CUDA alike; the captures are explained in facts.py. The wildcards stand for the
-; pointers, arrays and references of a declarator.
+; What the code graph needs of C, C++ and CUDA; the captures are explained in facts.py. Wildcards stand for the pointers and
+; arrays of a declarator.
 
 (call_expression function: (_) @call)
 (compound_literal_expression type: (_) @new)
@@ -13,6 +13,8 @@
 (function_definition (storage_class_specifier) @modifier)
 
 ; Types.
+(_ type: (type_identifier) @type)
+(_ type: (_ name: (_) !body) @type)
 (function_definition type: (_) @returns)
 (declaration type: (_) @returns)
 (type_definition type: (_ name: (_) !body) @returns)

@@ -4,7 +4,7 @@
 (new_expression type: (_) @new)
 (declaration
   type: [(type_identifier) (qualified_identifier) (template_type)] @new
-  declarator: [(identifier) (_ value: [(argument_list) (initializer_list)])])
+  declarator: [(identifier) (_ declarator: (identifier) value: [(argument_list) (initializer_list)])])
 (compound_statement (declaration
   type: [(type_identifier) (qualified_identifier) (template_type)] @new
   declarator: (function_declarator declarator: (identifier))))
@@ -19,14 +19,6 @@
 (using_declaration (qualified_identifier name: (identifier) @import.alias) @import.name)
 
 ; Types.
-(_ type: [
-  (type_identifier)
-  (qualified_identifier)
-  (template_type)
-  (struct_specifier !body)
-  (union_specifier !body)
-  (enum_specifier !body)
-] @type)
 (base_class_clause [(qualified_identifier) (template_type)] @type)
 (trailing_return_type (type_descriptor type: (_) @returns))
 (field_declaration type: (_) @returns declarator: [(function_declarator) (_ (function_declarator))])

@@ -152,7 +152,7 @@ def test_includes_lead_to_files_by_path_folder_and_unique_suffix() -> None:
     program = {
         "include/lib/a.h": "void a(void);\n",
         "src/b.h": "void b(void);\n",
-        "src/c.c": '#include "b.h"\n#include <lib/a.h>\n#include "string.h"\n#include "gone.h"\n',
+        "src/c.c": '#include "b.h"\n#include <lib/a.h>\n#include "../lib/a.h"\n#include "string.h"\n#include "gone.h"\n',
         "compat/string.h": "void s(void);\n",
     }
     assert triples(program, "imports") == {

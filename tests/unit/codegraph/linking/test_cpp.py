@@ -19,7 +19,7 @@ class Shape {
   class Visitor { public: void see(); };
   void accept(Visitor* visitor);
 };
-template <typename T> class Cell { public: T* get(); class Handle { public: void turn(); }; };
+template <typename T> class Cell { public: T* get(); template <typename U> U as(); class Handle { public: void turn(); }; };
 typedef Cell<Shape> Cells;
 class Circle final : public Shape {
  public:
@@ -94,6 +94,8 @@ def collect_targets(program: Program, *relations: str, source: str = "app/main.c
         ("Shape::parse(0)->twice();", f"{H}.Shape.twice"),
         ("Cell<Shape>::Handle h; h.turn();", f"{H}.Cell.Handle.turn"),
         ("Cell<Shape> cell; cell.get();", f"{H}.Cell.get"),
+        ("Cell<Shape> cell; cell.as<int>();", f"{H}.Cell.as"),
+        ("Cell<Shape> cell; cell.template as<int>();", f"{H}.Cell.as"),
         ("shapes::make(1);", f"{CC}.make"),
         ("::shapes::draw(*s);", f"{CC}.draw"),
     ],
