@@ -149,7 +149,8 @@ class Hierarchy:
         """Return the referent of a name inside a type, a namespace or a module."""
         if owner.kind == "definition" and (definition := self._resolver.get_definition(owner)).kind == "type_alias":
             aliased_type = self._resolver.resolve_alias(owner, definition)
-            owner = owner if aliased_type is None else aliased_type.replace_kind("definition")
+            if aliased_type is not None and aliased_type.kind == "instance":
+                owner = aliased_type.replace_kind("definition")
         if owner.kind != "definition" or self._resolver.get_definition(owner).kind == "namespace":
             return self._resolver.find_member(owner, name)
         if nested_indices := self._resolver.find_scope_declarations(owner.file, owner.index, name):

@@ -19,6 +19,7 @@ _COLLECTION_METHODS: Final = read_names("c_family", "collection_methods")
 _POINTER_METHODS: Final = read_names("c_family", "pointer_methods")
 _STANDARD_FUNCTIONS: Final = read_names("c_family", "functions")
 _SHARED_KINDS: Final = frozenset({"macro", "constant", *TYPE_KINDS})
+_MAX_NEARBY_FILES: Final = 64  # beyond these, the directly included files alone have candidates
 _CANDIDATE_CONFIDENCE: Final = 0.8 * MIN_RESOLVED_CONFIDENCE
 
 
@@ -60,8 +61,9 @@ class CFamilyRules(LanguageRules):
         return name
 
     def find_visible_files(self, file: int) -> Sequence[int]:
-        """Return the files that a file includes, directly or not."""
-        return sorted(self._includes.find_visible_files(file) - {file})
+        """Return the files that a file includes, directly or not; none if there are very many."""
+        files = self._includes.find_visible_files(file) - {file}
+        return sorted(files) if len(files) <= _MAX_NEARBY_FILES else ()
 
     def find_package_member(self, resolver: ResolutionQueries, package: str, name: str) -> Referent | None:
         """Return the declaration of a namespace by a name, or a namespace inside it.

@@ -185,6 +185,13 @@ def test_method_of_a_standard_type_is_no_candidate() -> None:
     assert [edge for edge in link(program) if edge.source == "a.cc:f"] == []
 
 
+def test_nested_type_of_an_alias_of_a_standard_type_is_unknown() -> None:
+    program = {
+        "a.cc": "struct iterator { void go(); };\nusing Rows = std::vector<int>;\nvoid f(Rows::iterator it) { it.go(); }\n"
+    }
+    assert collect_targets(program, "calls", source="a.cc:f") == set()
+
+
 def test_template_parameter_is_no_type_of_its_name() -> None:
     program = {
         "a.h": "struct Key {};\ntemplate <typename Key> struct List { Key* head; };\nstruct Pair { Key* first; };\n",
