@@ -212,12 +212,14 @@ def test_fixture_members_are_visible_in_its_tests() -> None:
         **LIBRARY,
         "lib/shapes_check.cc": '#include "shapes.h"\nusing namespace shapes;\n'
         "class DrawFixture : public testing::Test { protected: void prepare() {} Circle circle_; };\n"
-        "TEST_F(DrawFixture, Grows) { prepare(); circle_.grow(1); }\nTEST(Draw, Draws) { draw(Circle(1)); }\n",
+        "TEST_F(DrawFixture, Grows) { prepare(); circle_.grow(1); draw(circle_); }\n"
+        "TEST_F(DrawFixture, draw) {}\nTEST(Draw, Draws) { draw(Circle(1)); }\n",
     }
     grows, draws = "lib/shapes_check.cc:DrawFixture.Grows", "lib/shapes_check.cc:Draw.Draws"
     assert collect_targets(program, "calls", source=grows) == {
         "lib/shapes_check.cc:DrawFixture.prepare",
         f"{CC}.Circle.grow",
+        f"{CC}.draw",
     }
     assert collect_targets(program, "tests", source=draws) == {f"{CC}.draw", f"{H}.Circle"}
 
