@@ -233,12 +233,7 @@ class ChainEvaluator:
         if holder.kind == "definition":
             return self._apply_type_arguments(holder)
         if holder.kind == "instance":
-            aliased_type = self._resolver.resolve_alias(holder, self._resolver.get_definition(holder))
-            if aliased_type is not None and aliased_type.kind == "elements":
-                return self._evaluate_element(aliased_type)
-            return self._resolver.infer_method_call(holder, "__getitem__") or self._evaluate_next(
-                self._resolver.infer_method_call(holder, "__iter__")
-            )
+            return self._evaluate_instance_element(holder)
         return holder if holder.kind == "external" else None
 
     def _apply_type_arguments(self, holder: Referent) -> Referent | None:
@@ -246,6 +241,18 @@ class ChainEvaluator:
         if self._resolver.get_definition(holder).kind in CALLABLE_KINDS:
             return holder
         return self._resolver.infer_call(holder) if self._resolver.get_rules(holder.file).has_companions else None
+
+    def _evaluate_instance_element(self, holder: Referent) -> Referent | None:
+        """Return the element of an instance: of an alias of a collection, a pointer, or a type with methods for it."""
+        aliased_type = self._resolver.resolve_alias(holder, self._resolver.get_definition(holder))
+        if aliased_type is not None and aliased_type.kind == "elements":
+            return self._evaluate_element(aliased_type)
+        if self._resolver.get_rules(holder.file).indexes_pointers:
+            is_container = any(self._resolver.find_member(holder, name) is not None for name in ("operator[]", "begin"))
+            return self._resolver.infer_method_call(holder, "operator[]") if is_container else holder
+        return self._resolver.infer_method_call(holder, "__getitem__") or self._evaluate_next(
+            self._resolver.infer_method_call(holder, "__iter__")
+        )
 
     def _evaluate_next(self, iterator: Referent | None) -> Referent | None:
         if iterator is None:

@@ -168,6 +168,10 @@ class Hierarchy:
 
     def _resolve_nested_name(self, owner: Referent, name: str, *, allow_inherited: bool) -> Referent | None:
         """Return the referent of a name inside a type, a namespace or a module."""
+        if owner.kind == "definition" and (definition := self._resolver.get_definition(owner)).kind == "type_alias":
+            aliased_type = self._resolver.resolve_alias(owner, definition)
+            if aliased_type is not None and aliased_type.kind == "instance":
+                owner = aliased_type.replace_kind("definition")
         if owner.kind != "definition" or self._resolver.get_definition(owner).kind == "namespace":
             return self._resolver.find_member(owner, name)
         if nested_indices := self._resolver.find_scope_declarations(owner.file, owner.index, name):
@@ -215,10 +219,7 @@ class Hierarchy:
                         binding for binding in interface.bindings.get((scope, name), ()) if not binding.type
                     ):
                         return self._resolver.infer_binding(file, parameter) or Referent("external", name=name)
-            if (
-                inherits
-                and (referent := self._find_inherited_type(Referent("definition", file, scope), name)) is not None
-            ):
+            if inherits and (referent := self._find_type_around(file, scope, name)) is not None:
                 return referent
             if (
                 scope in interface.star_scopes
@@ -227,6 +228,15 @@ class Hierarchy:
                 return referent
             scope = interface.definitions[scope].parent
         return self._resolver.resolve_global_name(file, name, line, values=False)
+
+    def _find_type_around(self, file: int, scope: int, name: str) -> Referent | None:
+        """Return the nested type that a type, or the type of an out-of-line method, has or inherits by a name."""
+        definition = self._program.read_interface(file).definitions[scope]
+        if not definition.owner or definition.kind not in CALLABLE_KINDS:
+            return self._find_inherited_type(Referent("definition", file, scope), name)
+        owners = self._resolver.get_rules(file).find_owner_types(self._resolver, file, definition)
+        inherited = (self._find_inherited_type(Referent("definition", *owner), name) for owner in owners)
+        return next((referent for referent in inherited if referent is not None), None)
 
     def _is_lexical_scope(self, file: int, scope: int) -> bool:
         """Return whether the declarations of a scope are visible in it by their bare names."""

@@ -12,7 +12,7 @@ from coderag.codegraph.linking.program import MODULE, Dependencies, Program
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.codegraph.linking.resolver import Resolver
 from coderag.codegraph.linking.rules.rules_table import FULLY_LINKED_LANGUAGES
-from coderag.schema.facts import ANONYMOUS_MODIFIER, OBJECT_RELATION, Definition, Import, Reference
+from coderag.schema.facts import ANONYMOUS_MODIFIER, OBJECT_RELATION, PROTOTYPE_MODIFIER, Definition, Import, Reference
 from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, MODULE_RESOLVER, EdgeRelation
 
 _MAX_CANDIDATES: Final = 5
@@ -216,6 +216,7 @@ class Linker:
 
     def _link_overrides(self, file: int, definitions: Sequence[Definition]) -> Iterator[Link]:
         rules = self._resolver.get_rules(file)
+        prototypes = self._find_defined_prototypes(file)
         for scope, definition in enumerate(definitions):
             is_unnamed = _is_unnamed_member(definition)  # then the owner is the supertype
             is_function = definition.kind == "function" and definition.parent != MODULE and not is_unnamed
@@ -224,6 +225,8 @@ class Linker:
             is_overriding_kind = definition.kind == "method" or is_unnamed or is_member or is_field
             if not is_overriding_kind or not rules.can_override(definition):
                 continue
+            if scope in prototypes:
+                continue  # its definition has the edge
             owner = (file, definition.parent) if is_member else self._find_owner(file, definition)
             if owner is None:
                 continue
@@ -232,11 +235,13 @@ class Linker:
                     overridden = self._resolver.get_rules(ancestor.file).find_overridden_member(
                         self._resolver, ancestor, definition
                     )
-                    if overridden is not None and overridden.kind == "definition":
+                    if overridden is not None and self._is_overridable(overridden):
                         yield self._build_link(
                             "overrides",
                             scope,
-                            overridden.replace_resolver("inherited", RESOLVER_PRECISION["inherited"]),
+                            self._follow_prototype(overridden).replace_resolver(
+                                "inherited", RESOLVER_PRECISION["inherited"]
+                            ),
                             definition.name_line,
                             file,
                         )
@@ -251,6 +256,11 @@ class Linker:
                         definition.name_line,
                         file,
                     )
+
+    def _is_overridable(self, member: Referent) -> bool:
+        return member.kind == "definition" and self._resolver.get_rules(member.file).is_overridable(
+            self._resolver.get_definition(member)
+        )
 
     def _find_owner(self, file: int, definition: Definition) -> tuple[int, int] | None:
         """Return the type that has a method, or the object of a declared type."""
@@ -267,7 +277,10 @@ class Linker:
     # References
 
     def _link_references(self, file: int, references: Sequence[Reference]) -> Iterator[Link]:
+        prototypes = self._find_defined_prototypes(file)
         for reference in references:
+            if reference.scope in prototypes:
+                continue  # its definition has the same references
             referent = self._resolver.resolve_reference(reference)
             if referent is None or referent.kind in ("external", "supplier"):
                 receiver = self._resolver.find_used_receiver(reference) if reference.kind != "type" else None
@@ -283,6 +296,8 @@ class Linker:
                 method = self._resolver.find_member(referent, self._resolver.get_rules(referent.file).call_method)
                 if method is not None and method.kind == "definition":
                     yield self._build_link("calls", reference.scope, method, reference.line, file)
+                else:
+                    yield from self._link_slot_values(file, reference)
 
     def _can_be_declared(self, chain_text: str) -> bool:
         """Return whether a chain may have a referent in the repository, or a receiver.
@@ -324,6 +339,7 @@ class Linker:
             yield self._build_link("references", reference.scope, receiver, reference.line, file)
 
     def _link_reference(self, file: int, reference: Reference, referent: Referent) -> Iterator[Link]:
+        referent = self._follow_prototype(referent)
         if (referent.file, referent.index) == (file, reference.scope) and reference.kind != "call":
             return
         if reference.kind == "read" and referent.resolver == "value" and "." not in reference.chain:
@@ -333,10 +349,29 @@ class Linker:
         if callee is None:
             yield self._build_link("references", reference.scope, referent, reference.line, file)
         else:
+            callee = self._follow_prototype(callee)
             is_instantiated = self._resolver.is_type(callee)
             yield self._build_link(
                 "instantiates" if is_instantiated else "calls", reference.scope, callee, reference.line, file
             )
+
+    def _find_defined_prototypes(self, file: int) -> Set[int]:
+        """Return the declarations of a file that only announce another one."""
+        rules = self._resolver.get_rules(file)
+        return {
+            scope
+            for scope, definition in enumerate(self._program.read_interface(file).definitions)
+            if PROTOTYPE_MODIFIER in definition.modifiers
+            and rules.find_definition(self._resolver, file, scope) is not None
+        }
+
+    def _follow_prototype(self, referent: Referent) -> Referent:
+        """Return the definition of a declaration that only announces it; else the declaration."""
+        rules = self._resolver.get_rules(referent.file)
+        definition = rules.find_definition(self._resolver, referent.file, referent.index)
+        if definition is None:
+            return referent
+        return definition.replace_resolver(referent.resolver, referent.confidence)
 
     def _find_callee(self, referent: Referent, use: str) -> Referent | None:
         """Return the type or function that a call of a definition runs: itself, or the value of a variable."""
@@ -385,15 +420,34 @@ class Linker:
             return
         is_own_call = owner in rules.self_names and not rules.requires_declared_types
         descendant_methods = self._find_descendant_methods(file, reference.scope, name) if is_own_call else []
-        if not descendant_methods and name in rules.common_methods:
+        candidates = descendant_methods or self._find_slot_values(file, reference)
+        if not candidates and name in rules.common_methods:
             return
-        candidates = descendant_methods or [
-            Referent("definition", nearby_file, index)
+        candidates = candidates or [
+            self._follow_prototype(Referent("definition", nearby_file, index))
             for nearby_file in self._get_nearby_files(file)
             for index in self._program.read_interface(nearby_file).methods.get(name, ())
             if not argument_count
             or can_take_arguments(self._program.get_definition(nearby_file, index), int(argument_count))
         ]
+        yield from self._build_candidate_links(file, reference, list(dict.fromkeys(candidates)))
+
+    def _link_slot_values(self, file: int, reference: Reference) -> Iterator[Link]:
+        """Yield candidates of a call of a field: the functions that initialisers put there."""
+        yield from self._build_candidate_links(file, reference, self._find_slot_values(file, reference))
+
+    def _find_slot_values(self, file: int, reference: Reference) -> list[Referent]:
+        owner, _, name = reference.chain.rpartition(".")
+        if not owner:
+            return []
+        receiver = self._resolver.evaluate(file, reference.scope, owner, reference.line)
+        value = None if receiver is None else self._resolver.infer_value(receiver)
+        owner_type = value if value is not None and value.kind == "instance" else None
+        functions = self._resolver.get_rules(file).find_slot_values(self._resolver, owner_type, name)
+        return list(dict.fromkeys(map(self._follow_prototype, functions)))
+
+    def _build_candidate_links(self, file: int, reference: Reference, candidates: Sequence[Referent]) -> Iterator[Link]:
+        rules = self._resolver.get_rules(file)
         if not 1 <= len(candidates) <= _MAX_CANDIDATES:
             return
         attribution = (

@@ -10,7 +10,7 @@ from coderag.codegraph.linking.program import MODULE
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.codegraph.linking.resolution import Resolution
 from coderag.codegraph.linking.rules.base import LanguageRules
-from coderag.schema.facts import RECEIVER_NAME, Binding, Definition, Import
+from coderag.schema.facts import RECEIVER_NAME, TEST_MODIFIER, Binding, Definition, Import
 
 _POSSIBLE_SHADOWING_FACTOR: Final = 0.85
 """Confidence factor of a name from an outer scope that a member of an external type may shadow."""
@@ -193,6 +193,8 @@ class ScopeLookup:
         if definition.kind not in CALLABLE_KINDS or not definition.owner:
             return None
         indices = self.find_scope_declarations(file, definition.parent, name, owner=definition.owner)
+        definitions = self._program.read_interface(file).definitions
+        indices = [index for index in indices if TEST_MODIFIER not in definitions[index].modifiers]  # of a C++ fixture
         if len(indices) == 1:
             return Referent("definition", file, indices[0], "", "scope", RESOLVER_PRECISION["scope"])
         for owner_file, owner in self._resolver.get_rules(file).find_owner_types(self._resolver, file, definition):

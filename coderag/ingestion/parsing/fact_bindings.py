@@ -15,7 +15,7 @@ _PLAIN_TYPE = re.compile(r"[\w.$]+")
 _SELF_TYPES = frozenset({"cls", "Self", "static"})
 _METATYPE = re.compile(r"(?i)\btype(?:of)?\b")
 _MAX_LOCAL_STEPS = 3
-_INFERRED_TYPES = frozenset({"var"})  # keywords for an inferred type
+_INFERRED_TYPES = frozenset({"auto", "var"})  # keywords for an inferred type
 _VISIBLE_KINDS = CLASS_LIKE | {"namespace", "type_alias"}
 _VALUE_STEPS = {"value": "", "elements": "[]", "entered": ".__enter__()", "made": "{}"} | {
     f"value.{n}": f".{n}" for n in range(4)
@@ -52,7 +52,10 @@ class BindingReader:
         since = captures.get("from")
         for node in captures[kind]:
             start, name = node.start_byte, self._source.read_node(node)
-            scope = self._scopes.find_binding_scope(start, name, member=member)
+            if kind == "bind.type":  # in C++ above the declaration
+                scope = self._scopes.find_decorated_scope(start)
+            else:
+                scope = self._scopes.find_binding_scope(start, name, member=member)
             is_visible = kind == "bind.type" or scope == MODULE_SCOPE or self._scopes.kinds[scope] in _VISIBLE_KINDS
             if member and not is_visible:
                 continue

@@ -66,6 +66,13 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     The package or namespace of the file; one of several clauses, whose packages lie in one another and are all visible.
 ``@form``, ``@form.piped`` and the like
     A construct of Elixir, see forms.py.
+``@prototype``
+    A declaration that another one defines: an ``extern`` variable, a typedef of a struct by its own name. In the grammars of
+    `_PROTOTYPE_GRAMMARS`, a function without a body is one as well.
+``@defined``
+    A part of a function without a body that no other declaration defines: ``= 0`` in C++.
+``@text``
+    Text that the grammar does not parse: each name in it is called or read.
 
 A capture whose name begins with ``_`` is for predicates of the query.
 """
@@ -80,7 +87,7 @@ from tree_sitter import Node
 
 from coderag.ingestion.parsing.chain_suffixes import is_continued_call
 from coderag.ingestion.parsing.chains import COUNTED_SHAPES, ChainParser
-from coderag.ingestion.parsing.declaration_records import CLASS_LIKE, DATA
+from coderag.ingestion.parsing.declaration_records import CLASS_LIKE, DATA, Declaration
 from coderag.ingestion.parsing.declarations import Syntax
 from coderag.ingestion.parsing.fact_bindings import BindingReader, collect_first_names, is_bound_at
 from coderag.ingestion.parsing.fact_closures import ClosureReader
@@ -98,6 +105,7 @@ from coderag.schema.facts import (
     IMPLIED_OWNER,
     MODULE_SCOPE,
     OBJECT_RELATION,
+    PROTOTYPE_MODIFIER,
     RECEIVER_NAME,
     TEST_MODIFIER,
     Base,
@@ -119,6 +127,11 @@ _LABELLED_FUNCTIONS = frozenset({"function_declaration", "protocol_function_decl
 _EXPRESSION_KINDS = frozenset({"call", "new", "read"})
 _ANONYMOUS_OWNERS = frozenset({"function", "method", "impl"})
 _MENTION_KINDS = frozenset({"read", "type"})
+_TEXT_NAME = re.compile(
+    rb"""(?x) "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' | //.* | (?s:/\*.*?\*/)  # literals and comments are skipped
+    | (?P<member>(?:\.|->|::|\#\#)\s*)? \b(?P<name>[A-Za-z_]\w*)\b (?P<joined>\s*\#\#)? (?P<call>\s*\()?"""
+)
+_PROTOTYPE_GRAMMARS = frozenset({"c", "cpp"})  # grammars in which a function without a body is defined elsewhere
 _SUPER_PATH_GRAMMARS = frozenset({"rust"})  # grammars in whose paths ``super`` is the enclosing module
 
 _NameUse = tuple[ReferenceKind, int, str, int]
@@ -191,6 +204,14 @@ class _FactReader:
         self._functions: list[TextRange] = []
         self._function_ranges = TextRanges(())
         self._pending_bindings: list[Captures] = []  # read after all blocks and functions
+        self._prototypes = {
+            self._scopes.get_scope(declaration)
+            for declaration in syntax.declarations
+            if language.grammar in _PROTOTYPE_GRAMMARS
+            and declaration.kind in ("function", "method")
+            and declaration.body is None
+        }
+        self._name_starts = {declaration.name_start for declaration in syntax.declarations}
         self._pending_returns: list[tuple[Callable[[Captures], None], Captures]] = []
 
     def read(self) -> FileFacts:
@@ -205,6 +226,8 @@ class _FactReader:
         self._imports.imports.update(self._forms.imports)
         self._bases.update(self._forms.bases)
         self._closures.settle()
+        for scope in self._prototypes:
+            self._add_modifier(scope, PROTOTYPE_MODIFIER)
         blocks, self._function_ranges = TextRanges(self._blocks), TextRanges(self._functions)
         for captures in self._pending_bindings:
             self._bindings.read(captures, blocks)
@@ -270,6 +293,9 @@ class _FactReader:
             "package": self._read_package,
             "package.nested": self._read_nested_package,
             **self._forms.build_dispatch_table(),
+            "prototype": self._read_prototype,
+            "defined": self._read_defined,
+            "text": self._read_text,
         }
 
     # References
@@ -353,9 +379,9 @@ class _FactReader:
     def _read_type(self, captures: Captures) -> None:
         for node in captures["type"]:
             end = node.end_byte
-            if end <= self._types_end:  # part of a type already read
-                continue
             start = node.start_byte
+            if end <= self._types_end or start in self._name_starts:  # part of a type already read, or a declared name
+                continue
             is_counted = self._chains.get_shape(node) == "generic"  # then its arguments are separate types
             self._types_end = node.named_children[0].end_byte if is_counted else end
             self._uses += [("type", start, chain, start) for chain in self._list_type_names(node)]
@@ -414,7 +440,9 @@ class _FactReader:
         for node in captures["returns"]:
             declaration = self._scopes.find_declaration(node.start_byte)
             bodies = [(body.start_byte, body.end_byte) for body in captures.get("function", ())]
-            if declaration is not None and (not bodies or declaration.body in bodies):
+            if declaration is None or _is_in_body(declaration, node):
+                continue
+            if not bodies or declaration.body in bodies:
                 self._scopes.returns[self._scopes.get_scope(declaration)] = self._source.read_type(node)
 
     def _read_returned_item(self, captures: Captures) -> None:
@@ -548,10 +576,31 @@ class _FactReader:
             self._imports.imports[Import(self._package, "*", "", MODULE_SCOPE, line)] = None
         self._package = f"{self._package}.{self._source.read_node(node)}".lstrip(".")
 
+    def _read_prototype(self, captures: Captures) -> None:
+        scope = self._scopes.find_scope_starting_at(captures["prototype"][0].start_byte)
+        self._add_modifier(scope, PROTOTYPE_MODIFIER)
+
+    def _read_defined(self, captures: Captures) -> None:
+        self._prototypes.discard(self._scopes.find_scope(captures["defined"][0].start_byte))
+
+    def _read_text(self, captures: Captures) -> None:
+        """Read the calls and names in unparsed text; names that are members or parts of names are unknown."""
+        for node in captures["text"]:
+            for match in _TEXT_NAME.finditer(self._source.data, node.start_byte, node.end_byte):
+                if match["name"] and not match["member"] and not match["joined"]:
+                    kind: ReferenceKind = "call" if match["call"] else "read"
+                    start = match.start("name")
+                    self._uses.append((kind, start, match["name"].decode(), start))
+
     def _pair_with_scopes(self, nodes: list[Node]) -> list[tuple[Node, int]]:
         """Return the nodes that are in a declaration, each with its scope."""
         scoped = [(node, self._scopes.find_scope(node.start_byte)) for node in nodes]
         return [(node, scope) for node, scope in scoped if scope != MODULE_SCOPE]
+
+
+def _is_in_body(declaration: Declaration, node: Node) -> bool:
+    """Return whether a node is in the body of a declaration."""
+    return declaration.body is not None and declaration.body[0] <= node.start_byte < declaration.body[1]
 
 
 def _format_receiver(match: re.Match[bytes]) -> bytes:

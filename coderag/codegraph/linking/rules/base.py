@@ -96,6 +96,18 @@ class LanguageRules(LanguageTraits):
         """Return the own member of an ancestor that a member may override."""
         return resolver.find_own_member(ancestor.file, ancestor.index, format_call_name(definition))
 
+    def find_definition(self, resolver: ResolutionQueries, file: int, index: int) -> Referent | None:
+        """Return the definition of a declaration that only announces it; None for any other declaration."""
+        return None
+
+    def find_slot_values(self, resolver: ResolutionQueries, owner: Referent | None, name: str) -> Sequence[Referent]:
+        """Return the functions that a field of a type may hold; `owner` is None if the type is unknown."""
+        return ()
+
+    def is_overridable(self, definition: Definition) -> bool:
+        """Return whether a method can be overridden."""
+        return True
+
     def can_override(self, definition: Definition) -> bool:
         """Return whether a method can override another one of its name."""
         return True

@@ -2,6 +2,7 @@
 
 from coderag.codegraph.linking.program import Program
 from coderag.codegraph.linking.rules.base import LanguageRules
+from coderag.codegraph.linking.rules.c_family import CFamilyRules
 from coderag.codegraph.linking.rules.csharp import CSharpRules
 from coderag.codegraph.linking.rules.ecmascript import EcmaScriptRules
 from coderag.codegraph.linking.rules.elixir import ElixirRules
@@ -27,6 +28,7 @@ _RULE_CLASSES: tuple[type[LanguageRules], ...] = (
     LuaRules,
     KotlinRules,
     SwiftRules,
+    CFamilyRules,
 )
 
 FULLY_LINKED_LANGUAGES = frozenset(language for rules in _RULE_CLASSES for language in rules.languages)

@@ -44,6 +44,7 @@ class LanguageTraits:
         has_receiver_functions: Whether functions may have a receiver whose members are visible by their bare names, see
             `coderag.schema.facts.RECEIVER_NAME`; extensions of it are visible, too.
         overrides_fields: Whether a field can override another one.
+        indexes_pointers: Whether a variable of a type may be an array or pointer, whose elements have that type (C).
         common_methods: Names so common that a single declaration is no evidence for a call.
         unique_method_confidence: Confidence that a call on an unknown receiver refers to the only visible method of its name.
     """
@@ -84,5 +85,6 @@ class LanguageTraits:
     has_receiver_functions: ClassVar[bool] = False
     overrides_fields: ClassVar[bool] = False
     call_method: ClassVar[str] = "__call__"
+    indexes_pointers: ClassVar[bool] = False
     common_methods: ClassVar[Collection[str]] = frozenset()
     unique_method_confidence: ClassVar[float] = RESOLVER_PRECISION["unique"]

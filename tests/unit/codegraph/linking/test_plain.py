@@ -10,57 +10,6 @@ def _collect_uses(program: Program) -> set[tuple[str, str]]:
     return {(source, target) for source, _, target in triples(program, "calls", "instantiates", least=0.6)}
 
 
-_C = {
-    "src/list.h": "int list_len(struct list *l);\nstruct list { int n; };\n#define MAX(a, b) a\n",
-    "src/list.c": '#include "list.h"\n#include <stdio.h>\nstatic int helper(void) { return 1; }\n'
-    'int list_len(struct list *l) { printf("x"); return helper() + MAX(1, 2); }\n',
-    "src/main.c": '#include "list.h"\nint main(void) { return list_len(0) + helper() + other(); }\n',
-    "other/other.c": "int other(void) { return 0; }\nint helper(void) { return 2; }\n",
-}
-
-
-def test_c_calls_resolve_through_headers_to_sources() -> None:
-    assert _collect_uses(_C) == {
-        ("src/list.c:list_len", "src/list.c:helper"),
-        ("src/list.c:list_len", "src/list.h:MAX"),
-        ("src/main.c:main", "src/list.c:list_len"),
-        ("src/main.c:main", "src/list.c:helper"),
-    }
-
-
-def test_c_includes_link_files_or_external_packages() -> None:
-    assert triples(_C, "imports") == {
-        ("src/list.c", "imports", "src/list.h"),
-        ("src/list.c", "imports", "stdio.h"),
-        ("src/main.c", "imports", "src/list.h"),
-    }
-
-
-def test_c_function_without_include_is_unresolved() -> None:
-    program = {"a.c": "int f(void) { return g(); }\n", "b.c": "int g(void) { return 1; }\n", "c.h": "int g(void);\n"}
-    assert _collect_uses(program) == set()
-
-
-def test_out_of_line_cpp_methods_belong_to_their_class() -> None:
-    program = {
-        "box.h": "namespace ns {\nclass Base { public: virtual void shut(); };\nclass Box : public Base {\n public:\n"
-        "  void unfold();\n  int size() const { return n; }\n  void shut() override;\n  int n;\n};\nvoid free_fn();\n"
-        "}\n",
-        "box.cpp": '#include "box.h"\nnamespace ns {\nvoid Box::unfold() { size(); this->shut(); free_fn(); }\n'
-        "void Box::shut() { Base::shut(); }\nvoid free_fn() {}\n}\n",
-        "main.cc": '#include "box.h"\nint main() { ns::free_fn(); new Box(); unknown(); }\n',
-    }
-    assert triples(program, "calls", "inherits", "overrides", "instantiates", least=0.6) >= {
-        ("box.h:ns.Box", "inherits", "box.h:ns.Base"),
-        ("box.cpp:ns.Box.unfold", "calls", "box.h:ns.Box.size"),
-        ("box.cpp:ns.Box.unfold", "calls", "box.cpp:ns.free_fn"),
-        ("box.cpp:ns.Box.shut", "calls", "box.h:ns.Base.shut"),
-        ("box.cpp:ns.Box.shut", "overrides", "box.h:ns.Base.shut"),
-        ("main.cc:main", "calls", "box.cpp:ns.free_fn"),
-        ("main.cc:main", "instantiates", "box.h:ns.Box"),
-    }
-
-
 def test_ruby_resolves_requires_and_own_methods() -> None:
     program = {
         "lib/cart.rb": "require_relative 'item'\nrequire 'json'\nmodule Shop\n  class Cart < Base\n    def total\n"
