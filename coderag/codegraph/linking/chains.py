@@ -151,6 +151,7 @@ class ChainEvaluator:
             return bool(returned) and (method.index, returned) in self._program.read_interface(method.file).bindings
         return (
             returned.removeprefix("=") in rules.self_names
+            or returned.removeprefix("=").removesuffix("{}") in rules.self_type_names
             if returned.startswith("=")
             else returned in rules.self_type_names
         )

@@ -36,6 +36,8 @@ class Hierarchy:
                 return Referent("definition", file, scope)
             for owner_file, owner in self._resolver.get_rules(file).find_owner_types(self._resolver, file, definition):
                 return Referent("definition", owner_file, owner)
+            if definition.owner and definition.kind in CALLABLE_KINDS:
+                return None  # of a type outside the repository
             if definition.kind == "impl":
                 return Referent("definition", file, scope)
             scope = definition.parent
@@ -78,7 +80,8 @@ class Hierarchy:
                         self._resolver, current.file, current.index
                     ),
                 ]
-                pending += [base for declaration in declarations for base, _, _ in self.resolve_bases(*declaration)]
+                bases = [base for declaration in declarations for base, _, _ in self.resolve_bases(*declaration)]
+                pending += self._resolver.get_rules(current.file).order_bases(bases)
         return list(ancestors.values())
 
     def find_descendants(self, file: int, index: int) -> Sequence[Referent]:

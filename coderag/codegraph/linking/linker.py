@@ -193,7 +193,7 @@ class Linker:
             for ancestor in self._resolver.find_ancestors(*owner)[0 if is_unnamed else 1 :]:
                 if ancestor.kind == "definition":
                     overridden = self._resolver.find_own_member(
-                        ancestor.file, ancestor.index, format_call_name(definition)
+                        ancestor.file, ancestor.index, format_call_name(definition, rules)
                     )
                     if overridden is not None and overridden.kind == "definition":
                         yield self._build_link(
@@ -291,7 +291,7 @@ class Linker:
         name, _, argument_count = name.partition("/")
         if reference.kind != "call" or not owner or not name.isidentifier():
             return
-        is_own_call = owner in rules.self_names and not rules.requires_declared_types
+        is_own_call = owner in rules.self_names and rules.calls_members_of_subtypes
         descendant_methods = self._find_descendant_methods(file, reference.scope, name) if is_own_call else []
         if not descendant_methods and name in rules.common_methods:
             return

@@ -70,10 +70,12 @@ def count_type_parameters(definition: Definition) -> int:
     return int(match[1]) if match else 0
 
 
-def format_call_name(definition: Definition) -> str:
-    """Return a method's name with its minimum number of parameters, as in a call; the bare name if that is unknown."""
+def format_call_name(definition: Definition, rules: LanguageTraits) -> str:
+    """Return a method's name with its minimum number of parameters, as in a call, if that is known."""
     arity = _ARITY.search(definition.modifiers)
-    return f"{definition.name}/{arity[1]}" if arity else definition.name
+    if arity is None:
+        return f"{definition.name}/" if rules.separates_methods else definition.name
+    return f"{definition.name}/{arity[1]}"
 
 
 def _is_constructor(definitions: Sequence[Definition], index: int) -> bool:

@@ -11,7 +11,7 @@ from typing import Final
 from tree_sitter import Node
 
 from coderag.ingestion.parsing.languages import read_toml
-from coderag.ingestion.parsing.source_text import SourceText
+from coderag.ingestion.parsing.source_text import SourceText, join_name_parts
 from coderag.ingestion.parsing.trees import load_grammar
 from coderag.schema.facts import CONSTRUCTOR_NAME
 
@@ -26,7 +26,8 @@ NodeShape = tuple[str, ...]
 ``member`` has the fields of its object and name. ``call``, ``element``, ``new`` and ``inner`` have the field of the callee,
 indexed value, instantiated type or inner expression (default: the first child). ``either`` has the fields of alternatives;
 ``ends`` takes the first and last child as alternatives. ``cast`` is a value and its type (first and last child).
-``literal`` has the type of its value. ``name`` is a name, and ``text`` a name with separators.
+``literal`` has the type of its value. ``name`` is a name, and ``text`` a name with separators. ``path`` is a member with the
+first and the last child: a class constant or static property in PHP.
 
 For languages that resolve overloads by arity: ``counted`` has the fields of the arguments and of the callee, or of the
 object and the name. ``constructor`` has the fields of the arguments and of ``this`` or ``super`` (default: the last and first
@@ -46,6 +47,7 @@ _NO_CHAIN: Chain = ("", 0)
 _PLAIN_CHAIN = re.compile(rb"[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)+")
 _CHAIN_TOKENS = frozenset({"identifier", "self", "super", "crate", "type_identifier", "primitive_type"})
 _CALLEE_SHAPE_PARTS = 3
+_PLACEHOLDER = "variadic_placeholder"  # ``strlen(...)`` in PHP, a reference to the function
 _TYPE_ARGUMENTS = re.compile(r"`\d+$")
 _STEP_SUFFIXES: Final = {"call": "()", "element": "[]", "new": "{}", "inner": "", "macro": "!"}
 
@@ -127,7 +129,7 @@ class ChainParser:
         if kind == "literal":
             return f"{shape[1]}{{}}", node.end_byte
         if kind == "text":
-            return self._source.read_node(node).replace("::", ".").replace(" ", ""), node.end_byte
+            return join_name_parts(self._source.read_node(node).replace(" ", "")), node.end_byte
         if kind in ("counted", "constructor", "uncounted"):
             return self._parse_counted_call(node, shape, depth)
         if kind == "bound":
@@ -137,8 +139,19 @@ class ChainParser:
             return f"{self._source.read_node(name)}`{max(1, len(arguments.named_children))}", name.start_byte
         return self._parse_combined(node, shape, depth)
 
+    def _parse_path(self, node: Node, depth: int) -> Chain:
+        """Parse ``Foo::BAR`` or ``Foo::$bar``; ``Foo::class`` is the type itself."""
+        owner, name = node.named_children[0], node.named_children[-1]
+        text, offset = self._parse_node(owner, depth - 1)
+        member = self._source.read_node(name).removeprefix("$")
+        if member == "class" or owner == name:
+            return text, offset
+        return f"{text if text and '|' not in text else '?'}.{member}", name.start_byte
+
     def _parse_combined(self, node: Node, shape: NodeShape, depth: int) -> Chain:
         """Combine the chains of two operands."""
+        if shape[0] == "path":
+            return self._parse_path(node, depth)
         if shape[0] == "either":
             sides = [self._get_child(node, field) for field in shape[1:]]
             texts = [text for side in sides if side is not None and (text := self._parse_node(side, depth - 1)[0])]
@@ -183,6 +196,7 @@ class ChainParser:
             )
         arguments = self._get_child(node, shape[1]) if len(shape) > 1 else node.named_children[-1]
         count = 0 if arguments is None else self._count_arguments(arguments)
+        is_reference = count == 1 and arguments is not None and arguments.named_children[0].type == _PLACEHOLDER
         if len(shape) > _CALLEE_SHAPE_PARTS:
             text, offset = self._parse_member(node, shape[1:], depth)
         else:
@@ -192,6 +206,8 @@ class ChainParser:
             return text, offset
         if shape[0] == "constructor":
             return f"{text}.{CONSTRUCTOR_NAME}/{count}()", offset
+        if is_reference:
+            return f"{text}/", offset
         if text[-1] in ")]}":  # the callee is itself the value of an expression
             return f"{text}()", offset
         return f"{_TYPE_ARGUMENTS.sub('', text) if '`' in text else text}/{count}()", offset

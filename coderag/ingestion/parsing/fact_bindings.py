@@ -49,7 +49,7 @@ class BindingReader:
         type_text = self._read_type(captures)
         value = "" if type_text else self._read_value(captures)
         container = self._read_container(captures)
-        since = captures.get("from")
+        since, limits = captures.get("from"), captures.get("within")
         for node in captures[kind]:
             start, name = node.start_byte, self._source.read_node(node)
             scope = self._scopes.find_binding_scope(start, name, member=member)
@@ -60,7 +60,10 @@ class BindingReader:
                 value = f"{container}.{self._source.read_unquoted(captures, 'key') or name}"
             block = None if member else blocks.find_innermost(start)
             line = self._source.find_line(since[0].start_byte if since else start)
-            if block is not None:
+            if limits:
+                first, last = (self._source.find_line(offset) for offset in (limits[0].start_byte, limits[0].end_byte))
+                self.local[Binding(scope, name, type_text, value, first, first, last)] = None
+            elif block is not None:
                 self.local[Binding(scope, name, type_text, value, line, block.first_line, block.last_line)] = None
             elif not is_visible:
                 self.local[Binding(scope, name, type_text, value, line)] = None

@@ -5,6 +5,8 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
 ``@call``, ``@new``, ``@read``, ``@decorator``
     A callee (without its arguments), an instantiated type, a name that is mentioned as a value, a decorator. Each is read as a
     chain, see `coderag.ingestion.parsing.chains`.
+``@read.callable``, ``@read.owner``
+    The name of a function in a string or symbol, see callable_names.py; the value that it is a member of.
 ``@type``
     A type as written: each name in it is a reference.
 ``@base``, ``@base.inherits``, ``@base.implements``
@@ -21,7 +23,8 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     an element of; ``@entered``, its context manager; ``@made``, the instantiated type; ``@value.0``, ``@value.1`` ..., the
     tuple that it is the given item of; ``@typed.elements``, the type of its elements; ``@whole`` or ``@typed.whole``, a value,
     or its type, of which it is the member ``@key`` (default: the member of the same name). Without any of them, the name
-    only shadows outer ones. ``@from`` is where the binding takes effect, if that is not at the name.
+    only shadows outer ones. ``@from`` is where the binding takes effect, if that is not at the name; ``@within``, the node that
+    limits it.
 ``@bind.entry``
     A member of the value of the enclosing variable.
 ``@block``, ``@function``
@@ -41,6 +44,8 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     The type parameter list of the enclosing declaration, in languages that distinguish types of the same name by its length.
 ``@anonymous``
     The supertype of an anonymous class, next to its body: ``new Runnable() { ... }``.
+``@documentation``
+    A comment with types of the declaration or variable below it, see doc_types.py.
 ``@package``
     The package or namespace of the file.
 
@@ -55,20 +60,21 @@ from operator import attrgetter
 
 from tree_sitter import Node
 
+from coderag.ingestion.parsing.callable_names import format_callable
 from coderag.ingestion.parsing.chains import COUNTED_SHAPES, ChainParser
 from coderag.ingestion.parsing.declarations import Syntax
+from coderag.ingestion.parsing.doc_types import DocTypeReader
 from coderag.ingestion.parsing.fact_bindings import BindingReader, collect_first_names, is_bound_at
 from coderag.ingestion.parsing.fact_imports import ImportReader
 from coderag.ingestion.parsing.fact_scopes import ScopeTable
 from coderag.ingestion.parsing.import_trees import resolve_relative_path
 from coderag.ingestion.parsing.languages import LANGUAGES, Language
-from coderag.ingestion.parsing.source_text import MAX_TYPE_CHARS, Captures, SourceText
+from coderag.ingestion.parsing.source_text import MAX_TYPE_CHARS, Captures, SourceText, join_name_parts
 from coderag.ingestion.parsing.stage_clock import stages
 from coderag.ingestion.parsing.text_ranges import TextRange, TextRanges
 from coderag.schema.facts import MODULE_SCOPE, TEST_MODIFIER, Base, FileFacts, Import, Reference, ReferenceKind
 
-_TYPE_NAME = re.compile(r"(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
-_SEPARATOR = re.compile(r"::|\\")
+_TYPE_NAME = re.compile(r"\\?(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
 _RECEIVER = re.compile(rb"(?s).*?(?:(?:(?<![\w.>:)\]])[$@]?([A-Za-z_]\w*))?(\s*(?:\??\.|->|::)\s*))?\Z")
 _MEMBER_OPERATORS = (b".", b"->", b"::")
 _MAX_RECEIVER_BYTES = 40
@@ -146,6 +152,7 @@ class _FactReader:
         self._function_ranges = TextRanges(())
         self._pending_bindings: list[Captures] = []  # read after all blocks and functions
         self._pending_returns: list[tuple[Callable[[Captures], None], Captures]] = []
+        self._documentation: list[Captures] = []
 
     def read(self) -> FileFacts:
         """Read the facts."""
@@ -161,6 +168,10 @@ class _FactReader:
         for read, captures in self._pending_returns:
             read(captures)
         self._pending_returns.clear()  # bound methods: they would form a reference cycle
+        if self._documentation:
+            doc_types = DocTypeReader(self._source, self._scopes, self._bindings)
+            for captures in self._documentation:
+                self._uses += doc_types.read(captures["documentation"][0])
         self._bindings.settle(self._imports.imported_names)
         references = self._list_references()
         heads = collect_first_names({item.chain for item in references})
@@ -184,6 +195,8 @@ class _FactReader:
             "import.tree": imports.read_tree,
             "import.submodule": imports.read_submodule,
             **{kind: partial(self._read_use, kind) for kind in ("call", "new", "read")},
+            "read.callable": self._read_callable,
+            "documentation": self._documentation.append,
             "decorator": self._read_decorator,
             "call.tokens": self._read_tokens,
             **{f"base{relation}": partial(self._read_base, relation) for relation in ("", ".inherits", ".implements")},
@@ -240,7 +253,18 @@ class _FactReader:
                 continue
             if kind == "call" and text.endswith("()") and self._chains.get_shape(node) in COUNTED_SHAPES:
                 text = text[:-2]  # the call, not its result
-            self._uses.append((kind, node.start_byte, text, offset))
+            is_reference = kind == "call" and text.endswith("/")
+            self._uses.append(("read" if is_reference else kind, node.start_byte, text, offset))
+
+    def _read_callable(self, captures: Captures) -> None:
+        """Read the name of a function in a string or symbol."""
+        for node in captures["read.callable"]:
+            text, offset = self._source.read_node(node), node.start_byte
+            owner = self._chains.parse(captures["read.owner"][0])[0] if "read.owner" in captures else ""
+            if chain := format_callable(
+                text, owner, has_owner="read.owner" in captures, grammar=self._language.grammar
+            ):
+                self._uses.append(("read", offset, chain, offset))
 
     def _read_decorator(self, captures: Captures) -> None:
         for node in captures["decorator"]:
@@ -280,7 +304,7 @@ class _FactReader:
             return [text]
         if self._chains.get_shape(node) == "generic":
             return [self._chains.parse(node)[0]]
-        return [_SEPARATOR.sub(".", name) for name in _TYPE_NAME.findall(text)]
+        return [join_name_parts(name) for name in _TYPE_NAME.findall(text)]
 
     def _read_base(self, relation: str, captures: Captures) -> None:
         for node in captures[f"base{relation}"]:
@@ -372,7 +396,7 @@ class _FactReader:
                 self._scopes.owners[scope] = self._chains.parse(node)[0]
 
     def _read_package(self, captures: Captures) -> None:
-        self._package = self._package or _SEPARATOR.sub(".", self._source.read_node(captures["package"][0]))
+        self._package = self._package or join_name_parts(self._source.read_node(captures["package"][0]))
 
     def _pair_with_scopes(self, nodes: list[Node]) -> list[tuple[Node, int]]:
         """Return the nodes that are in a declaration, each with its scope."""

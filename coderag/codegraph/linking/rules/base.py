@@ -87,6 +87,10 @@ class LanguageRules(LanguageTraits):
         """Return the bases that a type gets outside its declaration, see `Resolver.resolve_bases`."""
         return ()
 
+    def order_bases(self, bases: Sequence[Referent]) -> Sequence[Referent]:
+        """Return the bases of a type in the order of member lookup."""
+        return bases
+
     def is_module_declaration(self, import_: Import) -> bool:
         """Return whether an import declares a child module."""
         return False

@@ -4,9 +4,8 @@ A name is resolved in its file, in files that it imports by path, and in files t
 source, or the files of a folder that is a package. A method is also resolved by the declared type of its receiver.
 """
 
-import posixpath
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from coderag.codegraph.linking.import_paths import ImportResolver
@@ -38,8 +37,6 @@ class PlainRules(LanguageRules):
         for part in _iterate_name_parts(module):
             self.program.record_key(f"module:{part}")
         language = self.program.rows[file].language
-        if language == "php" and (autoloaded_file := self._find_autoloaded_file(module)) is not None:
-            return Referent("module", autoloaded_file)
         files = self._import_resolver.resolve(file, module, by_name=language in _HEADER_LANGUAGES)
         if len(files) == 1:
             return Referent("module", files[0])
@@ -140,29 +137,6 @@ class PlainRules(LanguageRules):
                 for declared_name, index in self.program.peek(other_file).top_level.items():
                     declarations.setdefault(declared_name, []).append((other_file, index))
         return self._declarations_by_folder[key].get(name, ())
-
-    def _find_autoloaded_file(self, name: str) -> int | None:
-        """Return the file of a PHP class by its longest namespace with a folder in ``composer.json``."""
-        for namespace, folder in self._namespace_folders:
-            if name.startswith(namespace):
-                path = posixpath.normpath(posixpath.join(folder, name[len(namespace) :].replace("\\", "/") + ".php"))
-                if path in self.program.file_by_path:
-                    return self.program.file_by_path[path]
-        return None
-
-    @cached_property
-    def _namespace_folders(self) -> list[tuple[str, str]]:
-        """PHP namespaces and their folders, longest namespace first."""
-        namespace_folders = []
-        for path, settings in self.program.settings.items():
-            for section in ("autoload", "autoload-dev"):
-                prefixes = settings.get(section, {}).get("psr-4")
-                for namespace, folders in prefixes.items() if isinstance(prefixes, Mapping) else ():
-                    names = folders if isinstance(folders, list) else [folders]
-                    namespace_folders += [
-                        (namespace, posixpath.join(posixpath.dirname(path), str(name))) for name in names
-                    ]
-        return sorted(namespace_folders, key=lambda entry: (-len(entry[0]), entry))
 
     @cached_property
     def _import_resolver(self) -> ImportResolver:

@@ -6,6 +6,7 @@ from coderag.codegraph.linking.rules.csharp import CSharpRules
 from coderag.codegraph.linking.rules.ecmascript import EcmaScriptRules
 from coderag.codegraph.linking.rules.go import GoRules
 from coderag.codegraph.linking.rules.java import JavaRules
+from coderag.codegraph.linking.rules.php import PhpRules
 from coderag.codegraph.linking.rules.plain import PlainRules
 from coderag.codegraph.linking.rules.python import PythonRules
 from coderag.codegraph.linking.rules.rust import RustRules
@@ -17,6 +18,7 @@ _RULE_CLASSES: tuple[type[LanguageRules], ...] = (
     JavaRules,
     EcmaScriptRules,
     CSharpRules,
+    PhpRules,
 )
 
 FULLY_LINKED_LANGUAGES = frozenset(language for rules in _RULE_CLASSES for language in rules.languages)

@@ -34,6 +34,7 @@ class LanguageTraits:
         reexports_bind_names: Whether a re-exported name is visible in the file, too.
         separates_modules: Whether a module and another declaration may share one name; the module is the one with members.
         separates_values: Whether a type and a value may share one name; the value is the one that is called or has members.
+        calls_members_of_subtypes: Whether a method may call undeclared methods that subtypes, the users of a mixin, declare.
         common_methods: Names so common that a single declaration is no evidence for a call.
         unique_method_confidence: Confidence that a call on an unknown receiver refers to the only visible method of its name.
     """
@@ -65,5 +66,6 @@ class LanguageTraits:
     reexports_bind_names: ClassVar[bool] = True
     separates_modules: ClassVar[bool] = False
     separates_values: ClassVar[bool] = False
+    calls_members_of_subtypes: ClassVar[bool] = True
     common_methods: ClassVar[Collection[str]] = frozenset()
     unique_method_confidence: ClassVar[float] = RESOLVER_PRECISION["unique"]

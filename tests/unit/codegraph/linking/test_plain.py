@@ -82,36 +82,6 @@ def test_ruby_resolves_requires_and_own_methods() -> None:
     }
 
 
-_PHP = {
-    "composer.json": '{"autoload": {"psr-4": {"App\\\\": "src/", "App\\\\Deep\\\\": ["none/", "lib"]}},'
-    ' "autoload-dev": {"psr-4": []}}',
-    "src/A.php": "<?php\nnamespace App;\nuse App\\Sub\\B;\nuse App\\Deep\\C;\nuse App\\Gone;\nclass A extends B {\n"
-    "  function run() { B::make(); new C(); new D(); parent::go(); $this->own(); new Gone(); }\n  function own() {}\n"
-    "}\n",
-    "src/D.php": "<?php\nnamespace App;\nclass D {}",
-    "src/Sub/B.php": "<?php\nnamespace App\\Sub;\nclass B { function go() {} static function make() {} }\n",
-    "lib/C.php": "<?php\nnamespace App\\Deep;\nclass C {}\n",
-    "far/Gone.php": "<?php\nclass Gone {}\n",
-}
-
-
-def test_php_classes_resolve_by_composer_autoload() -> None:
-    assert _collect_uses(_PHP) == {
-        ("src/A.php:A.run", "src/Sub/B.php:B.make"),
-        ("src/A.php:A.run", "src/Sub/B.php:B.go"),
-        ("src/A.php:A.run", "lib/C.php:C"),
-        ("src/A.php:A.run", "src/D.php:D"),
-        ("src/A.php:A.run", "src/A.php:A.own"),
-    }
-
-
-@pytest.mark.parametrize("autoload", ['{"psr-4": {"App\\\\": [1, null]}}', '{"psr-4": "x"}', "3", "{}"])
-def test_malformed_composer_autoload_is_ignored(autoload: str) -> None:
-    assert ("src/A.php:A.run", "src/A.php:A.own") in _collect_uses(
-        {**_PHP, "composer.json": f'{{"autoload": {autoload}}}'}
-    )
-
-
 @pytest.mark.parametrize(
     ("suffix", "caller_text", "callee_text"),
     [

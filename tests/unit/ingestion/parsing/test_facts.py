@@ -50,7 +50,11 @@ _SAMPLES = {
     "  record R(D D1, int N = 1);\n  static void Ext(this D d) {}\n"
     "  public static D operator +(A<T> a, D b) => a.X;\n}\n",
     "ruby": "require 'a'\nmodule M\n  class A < B\n    def f; self.g(1).h; @x.y; C::D.new; end\n  end\nend\n",
-    "php": "<?php\nnamespace A;\nuse B\\C;\nclass D extends C { function f() { $this->g(); parent::h(); E::i(); } }\n",
+    "php": "<?php\nnamespace A;\nuse B\\{C, E as F};\n/** @property E[] $x */\nclass D extends C {\n"
+    "  function __construct(private ?F $p, \\G ...$r) { $this->g()?->k; parent::h(); "
+    "E::i(...)[0]->j(); new class extends C {}; }\n"
+    "  /** @return array<int, E> */\n  function f() { foreach ($this->x as $k => $v) { $v->n(F::O, [$this, 'f']); } "
+    "if ($v instanceof F) { return $v ?? F::class; } array_map(fn($a) => $a, $v); }\n}\n",
     "cpp": '#include "a.h"\nclass A : public B { void f(); };\nvoid A::f() { x->y(); z.w(); B::g(); }\n',
 }
 
