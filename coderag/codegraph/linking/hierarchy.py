@@ -30,9 +30,10 @@ class Hierarchy:
     def find_enclosing_type(self, file: int, scope: int) -> Referent | None:
         """Return the type whose method encloses a scope."""
         definitions = self._program.read_interface(file).definitions
+        type_kinds = self._resolver.get_rules(file).type_kinds
         while scope != MODULE:
             definition = definitions[scope]
-            if definition.kind in TYPE_KINDS and definition.kind != "impl":
+            if definition.kind in type_kinds and definition.kind != "impl":
                 return Referent("definition", file, scope)
             for owner_file, owner in self._resolver.get_rules(file).find_owner_types(self._resolver, file, definition):
                 return Referent("definition", owner_file, owner)
@@ -150,11 +151,15 @@ class Hierarchy:
 
     def _resolve_nested_name(self, owner: Referent, name: str, *, allow_inherited: bool) -> Referent | None:
         """Return the referent of a name inside a type, a namespace or a module."""
-        if owner.kind != "definition" or self._resolver.get_definition(owner).kind == "namespace":
+        is_type = self._resolver.is_type(owner)
+        if owner.kind != "definition" or (not is_type and self._resolver.get_definition(owner).kind == "namespace"):
             return self._resolver.find_member(owner, name)
         if nested_indices := self._resolver.find_scope_declarations(owner.file, owner.index, name):
             return Referent("definition", owner.file, nested_indices[0])
-        inherits = allow_inherited and self._resolver.get_rules(owner.file).inherits_nested_types
+        rules = self._resolver.get_rules(owner.file)
+        if (referent := rules.find_scope_member(self._resolver, owner.file, owner.index, name)) is not None:
+            return referent
+        inherits = allow_inherited and rules.inherits_nested_types
         return self._find_inherited_type(owner, name) if inherits else None
 
     def _follow_alias(self, referent: Referent | None) -> Referent | None:
@@ -197,6 +202,8 @@ class Hierarchy:
                         binding for binding in interface.bindings.get((scope, name), ()) if not binding.type
                     ):
                         return self._resolver.infer_binding(file, parameter) or Referent("external", name=name)
+            if (referent := rules.find_scope_member(self._resolver, file, scope, name)) is not None:
+                return referent
             if (
                 inherits
                 and (referent := self._find_inherited_type(Referent("definition", file, scope), name)) is not None

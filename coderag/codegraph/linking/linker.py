@@ -217,7 +217,10 @@ class Linker:
 
     def _find_owner(self, file: int, definition: Definition) -> tuple[int, int] | None:
         parent = definition.parent
-        if parent != MODULE and self._program.get_definition(file, parent).kind in TYPE_KINDS:
+        if (
+            parent != MODULE
+            and self._program.get_definition(file, parent).kind in self._resolver.get_rules(file).type_kinds
+        ):
             return file, parent
         return next(iter(self._resolver.get_rules(file).find_owner_types(self._resolver, file, definition)), None)
 
@@ -230,19 +233,32 @@ class Linker:
                 yield from self._link_candidates(file, reference)
             elif referent.kind == "definition":
                 yield from self._link_reference(file, reference, referent)
+            elif referent.kind == "supplier" and reference.kind == "call":
+                yield from self._link_undeclared_factory(file, reference, referent)
             elif referent.kind == "instance" and reference.kind == "call":
                 method = self._resolver.find_member(referent, "__call__")
                 if method is not None and method.kind == "definition":
                     yield self._build_link("calls", reference.scope, method, reference.line, file)
+
+    def _link_undeclared_factory(self, file: int, reference: Reference, method: Referent) -> Iterator[Link]:
+        """Yield the instantiation by a method that every type has: ``Foo.new`` in Ruby."""
+        rules = self._resolver.get_rules(file)
+        if rules.has_object_scope and reference.chain.rpartition(".")[2] in rules.factory_methods:
+            yield self._build_link("instantiates", reference.scope, method, reference.line, file)
 
     def _can_be_declared(self, chain_text: str) -> bool:
         """Return whether a chain may have a referent in the repository: whether a declaration has its last name.
 
         Fully linked languages do not refer to one another.
         """
-        name = strip_arity(chain_text[chain_text.rfind(".") + 1 :]).rstrip("!")  # Rust's macros
+        written_name = strip_arity(chain_text[chain_text.rfind(".") + 1 :])
+        name = written_name.rstrip("!")  # Rust's macros
         if name in self._declared_names or name in self._own_names or not name.isidentifier():
             return True
+        if written_name in self._declared_names:
+            return True
+        if name != written_name:
+            self._program.record_key(f"unknown:{written_name}")
         self._program.record_key(f"unknown:{name}")
         return False
 
@@ -265,6 +281,8 @@ class Linker:
         kind = self._program.get_definition(referent.file, referent.index).kind
         if kind in TYPE_KINDS or kind in CALLABLE_KINDS:
             return referent
+        if self._resolver.get_rules(referent.file).has_object_scope:
+            return None  # a call of an attribute reads it
         value = self._resolver.infer_value(referent)
         if value is not None and value.kind == "instance" and use != "new":
             value = self._resolver.find_member(value, "__call__")
@@ -289,11 +307,12 @@ class Linker:
         owner, _, name = reference.chain.rpartition(".")
         rules = self._resolver.get_rules(file)
         name, _, argument_count = name.partition("/")
-        if reference.kind != "call" or not owner or not name.isidentifier():
+        is_bare = rules.has_object_scope and not owner
+        if reference.kind != "call" or not (owner or is_bare) or not name.rstrip("?!").isidentifier():
             return
-        is_own_call = owner in rules.self_names and rules.calls_members_of_subtypes
+        is_own_call = (is_bare or owner in rules.self_names) and rules.calls_members_of_subtypes
         descendant_methods = self._find_descendant_methods(file, reference.scope, name) if is_own_call else []
-        if not descendant_methods and name in rules.common_methods:
+        if not descendant_methods and (is_bare or name in rules.common_methods):
             return
         candidates = descendant_methods or [
             Referent("definition", nearby_file, index)

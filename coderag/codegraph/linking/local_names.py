@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from coderag.codegraph.linking.overloads import strip_arity
+from coderag.codegraph.linking.overloads import is_method_name, strip_arity
 from coderag.codegraph.linking.program import MODULE, FileInterface, group_bindings
 from coderag.codegraph.linking.query_memo import MemoTable
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, TYPE_KINDS, Referent
@@ -42,14 +42,26 @@ class LocalNames:
         self._definitions = interface.definitions
         self._names_by_scope = interface.names_by_scope
         self._hides_class_scope = rules.hides_class_scope
+        self._has_object_scope = rules.has_object_scope
         self._receiver_names = frozenset({*rules.self_names, *rules.self_type_names, *rules.super_names})
         self._inner_names = {name for _, name in self.bindings}
         self._inner_names.update(*(names for scope, names in interface.names_by_scope.items() if scope != MODULE))
         self._enclosing_open_scopes = self._find_open_scopes(interface, rules)
 
+    def find_binding(self, file: int, scope: int, name: str, line: int) -> Binding | None:
+        """Return the binding of a local name that applies at a line: the last one above it, else the first."""
+        bindings = self.bindings.get((scope, name)) if file == self.file else None
+        if not bindings:
+            return None
+        in_block = [
+            binding for binding in bindings if not binding.last_line or binding.first_line <= line <= binding.last_line
+        ]
+        preceding = [binding for binding in in_block if binding.line <= line]
+        return preceding[-1] if preceding else next(iter(in_block), None)
+
     def find_outermost_scope(self, scope: int, name: str) -> int:
         """Return the outermost enclosing scope in which a name certainly has the same referent as in a scope."""
-        if name in self._receiver_names:
+        if name in self._receiver_names or (self._has_object_scope and is_method_name(name)):
             return scope
         bare_name = strip_arity(name)
         if name not in self._inner_names and bare_name not in self._inner_names:
@@ -77,7 +89,7 @@ class LocalNames:
         open_scopes = []
         for scope, definition in enumerate(interface.definitions):
             is_open = has_members and (
-                definition.kind in TYPE_KINDS or (bool(definition.owner) and definition.kind in CALLABLE_KINDS)
+                definition.kind in rules.type_kinds or (bool(definition.owner) and definition.kind in CALLABLE_KINDS)
             )
             if is_open or scope in interface.star_scopes:
                 open_scopes.append(scope)

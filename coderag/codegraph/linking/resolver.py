@@ -15,7 +15,7 @@ from coderag.codegraph.linking.local_names import LocalNames
 from coderag.codegraph.linking.members import MemberLookup
 from coderag.codegraph.linking.program import FileInterface, Program
 from coderag.codegraph.linking.query_memo import MemoTable, QueryMemo
-from coderag.codegraph.linking.referents import TYPE_KINDS, Referent
+from coderag.codegraph.linking.referents import Referent
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.scopes import ScopeLookup
 from coderag.codegraph.linking.type_inference import TypeInference
@@ -87,7 +87,8 @@ class Resolver:
         """Return whether a referent is a type itself."""
         return (
             referent.kind == "definition"
-            and self.program.get_definition(referent.file, referent.index).kind in TYPE_KINDS
+            and self.program.get_definition(referent.file, referent.index).kind
+            in self.get_rules(referent.file).type_kinds
         )
 
     @property

@@ -77,6 +77,8 @@ class TypeInference:
             and self._resolver.get_definition(referent).kind in DATA_KINDS
         ):
             return self.infer_value(referent) or referent  # the value of the other variable
+        if referent is not None and self._resolver.get_rules(file).has_object_scope:
+            return self.infer_value(referent)  # the result of a call without parentheses
         return referent
 
     def infer_call(self, function: Referent) -> Referent | None:  # noqa: PLR0911  # one case a kind

@@ -2,6 +2,7 @@
 
 from coderag.ingestion.parsing.source_text import join_name_parts
 
+_MAX_CHARS = 190
 _GLOBAL_NAMESPACE = "\\"
 _OWN_OBJECT = "@."  # in Ruby an instance of the enclosing type, wherever the symbol is
 
@@ -14,7 +15,7 @@ def format_callable(name: str, owner: str, *, has_owner: bool, grammar: str) -> 
         owner: Chain of the value that it is a member of.
         has_owner: Whether there is such a value. Without one, a PHP name is global, and a Ruby name is an own method.
     """
-    if has_owner and (not owner or "|" in owner):
+    if (has_owner and (not owner or "|" in owner)) or len(owner) + len(name) > _MAX_CHARS:
         return ""
     if grammar == "ruby":
         return f"{owner}.{name.lstrip(':')}" if has_owner else f"{_OWN_OBJECT}{name.lstrip(':')}"

@@ -17,7 +17,7 @@ from coderag.schema.facts import CONSTRUCTOR_NAME
 
 _MAX_STEPS = 24  # longer chains are generated code, or fluent interfaces whose first steps are read anyway
 _MAX_CHAIN_CHARS = 200
-COUNTED_SHAPES: Final = frozenset({"counted", "constructor"})
+COUNTED_SHAPES: Final = frozenset({"counted", "constructor", "invocation"})
 """Shapes of calls that include their arguments in one node."""
 
 NodeShape = tuple[str, ...]
@@ -26,7 +26,8 @@ NodeShape = tuple[str, ...]
 ``member`` has the fields of its object and name. ``call``, ``element``, ``new`` and ``inner`` have the field of the callee,
 indexed value, instantiated type or inner expression (default: the first child). ``either`` has the fields of alternatives;
 ``ends`` takes the first and last child as alternatives. ``cast`` is a value and its type (first and last child).
-``literal`` has the type of its value. ``name`` is a name, and ``text`` a name with separators. ``path`` is a member with the
+``literal`` has the type of its value. ``name`` is a name, and ``text`` a name with separators. ``invocation`` is a call
+with the fields of its object and name. ``path`` is a member with the
 first and the last child: a class constant or static property in PHP.
 
 For languages that resolve overloads by arity: ``counted`` has the fields of the arguments and of the callee, or of the
@@ -139,7 +140,7 @@ class ChainParser:
             return f"{self._source.read_node(name)}`{max(1, len(arguments.named_children))}", name.start_byte
         return self._parse_combined(node, shape, depth)
 
-    def _parse_path(self, node: Node, depth: int) -> Chain:
+    def _parse_path(self, node: Node, _shape: NodeShape, depth: int) -> Chain:
         """Parse ``Foo::BAR`` or ``Foo::$bar``; ``Foo::class`` is the type itself."""
         owner, name = node.named_children[0], node.named_children[-1]
         text, offset = self._parse_node(owner, depth - 1)
@@ -148,10 +149,19 @@ class ChainParser:
             return text, offset
         return f"{text if text and '|' not in text else '?'}.{member}", name.start_byte
 
+    def _parse_invocation(self, node: Node, shape: NodeShape, depth: int) -> Chain:
+        """Parse a Ruby call; ``foo.class`` is the type itself."""
+        name = self._get_child(node, shape[-1])
+        if name is None or name.type == "super":
+            return _NO_CHAIN
+        text, offset = self._parse_member(node, shape, depth)
+        return (text if text.endswith(".class") else f"{text}()"), offset
+
     def _parse_combined(self, node: Node, shape: NodeShape, depth: int) -> Chain:
         """Combine the chains of two operands."""
-        if shape[0] == "path":
-            return self._parse_path(node, depth)
+        if shape[0] in ("path", "invocation"):
+            parse = self._parse_path if shape[0] == "path" else self._parse_invocation
+            return parse(node, shape, depth)
         if shape[0] == "either":
             sides = [self._get_child(node, field) for field in shape[1:]]
             texts = [text for side in sides if side is not None and (text := self._parse_node(side, depth - 1)[0])]

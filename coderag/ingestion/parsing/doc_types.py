@@ -48,7 +48,7 @@ class DocTypeReader:
         declared = self._scopes.find_scope_starting_at(below.start_byte)
         for match in _TAG.finditer(text):
             type_text = match["type"].replace("&", "|")
-            if len(type_text) > MAX_TYPE_CHARS:
+            if len(type_text) >= MAX_TYPE_CHARS:
                 continue
             self._apply(match["tag"], type_text, match["name"] or "", declared, below)
             offset = comment.start_byte + len(text[: match.start()].encode())

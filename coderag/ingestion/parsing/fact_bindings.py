@@ -51,7 +51,7 @@ class BindingReader:
         container = self._read_container(captures)
         since, limits = captures.get("from"), captures.get("within")
         for node in captures[kind]:
-            start, name = node.start_byte, self._source.read_node(node)
+            start, name = node.start_byte, self._source.read_node(node).removeprefix(":")
             scope = self._scopes.find_binding_scope(start, name, member=member)
             is_visible = kind == "bind.type" or scope == MODULE_SCOPE or self._scopes.kinds[scope] in _VISIBLE_KINDS
             if member and not is_visible:
@@ -68,11 +68,17 @@ class BindingReader:
             elif not is_visible:
                 self.local[Binding(scope, name, type_text, value, line)] = None
             else:
-                binding = Binding(scope, name, type_text, value, line)
-                self.visible[binding] = None
-                self._value_scopes[binding] = (
-                    self._scopes.find_binding_scope(start, name, member=False) if member else scope
-                )
+                for visible_name in self._list_field_names(scope, name):
+                    binding = Binding(scope, visible_name, type_text, value, line)
+                    self.visible[binding] = None
+                    self._value_scopes[binding] = (
+                        self._scopes.find_binding_scope(start, name, member=False) if member else scope
+                    )
+
+    def _list_field_names(self, scope: int, name: str) -> list[str]:
+        """Return the names of a field: in Ruby ``@a``, and ``a`` if the type declares that attribute."""
+        attribute = name.lstrip("@")
+        return [name, attribute] if attribute != name and (scope, attribute) in self._scopes.fields else [name]
 
     def read_item(self, captures: Captures) -> None:
         """Read a field that is named by its position."""
@@ -121,6 +127,11 @@ class BindingReader:
             and key[1] not in _SELF_TYPES
             and not any(_METATYPE.search(binding.type) for binding in candidates if binding.type)
         }
+
+    def group_variables(self) -> dict[tuple[int, str], list[Binding]]:
+        """Return all bindings by scope and name, without those of declared fields."""
+        bindings = (binding for group in (self.visible, self.local) for binding in group)
+        return _group_by_name(item for item in bindings if (item.scope, item.name) not in self._scopes.fields)
 
     def _read_type(self, captures: Captures) -> str:
         text = self._source.read_type(captures["typed"][0]) if "typed" in captures else ""

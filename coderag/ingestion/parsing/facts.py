@@ -5,6 +5,8 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
 ``@call``, ``@new``, ``@read``, ``@decorator``
     A callee (without its arguments), an instantiated type, a name that is mentioned as a value, a decorator. Each is read as a
     chain, see `coderag.ingestion.parsing.chains`.
+``@call.bare``, ``@call.super``, ``@call.setter``
+    A call without receiver or parentheses, see implicit_calls.py.
 ``@read.callable``, ``@read.owner``
     The name of a function in a string or symbol, see callable_names.py; the value that it is a member of.
 ``@type``
@@ -14,7 +16,8 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
 ``@import.module``
     The imported module as written; absent for a file's own exports. Further captures: ``@import.name``, the imported name;
     ``@import.alias``, its local name; ``@import.all``, a wildcard; ``@import.default``, the local name of the default export;
-    ``@import.namespace``, the local name of the module itself; ``@import.exported``, any node that marks a re-export.
+    ``@import.namespace``, the local name of the module itself; ``@import.exported``, any node that marks a re-export;
+    ``@import.relative``, one that marks a path relative to the file.
 ``@import.tree``, ``@import.submodule``
     A tree of paths, see import_trees.py; the name of a module that is another file.
 ``@bind``, ``@bind.member``, ``@bind.type``
@@ -34,8 +37,9 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     The return type of the enclosing function; one of several return types, in order; a returned value.
 ``@parameter``
     The type of a parameter of the enclosing method.
-``@modifier``
-    A word, or the chain of a decorator, that modifies the declaration around or below it.
+``@modifier``, ``@modifier.static``
+    A word, or the chain of a decorator, that modifies the declaration around or below it; a node in a method of the type
+    itself.
 ``@test``, ``@test.inside``
     An attribute that marks the declaration below, or everything in the enclosing one, as test code.
 ``@arity``
@@ -67,6 +71,7 @@ from coderag.ingestion.parsing.doc_types import DocTypeReader
 from coderag.ingestion.parsing.fact_bindings import BindingReader, collect_first_names, is_bound_at
 from coderag.ingestion.parsing.fact_imports import ImportReader
 from coderag.ingestion.parsing.fact_scopes import ScopeTable
+from coderag.ingestion.parsing.implicit_calls import ImplicitCallReader
 from coderag.ingestion.parsing.import_trees import resolve_relative_path
 from coderag.ingestion.parsing.languages import LANGUAGES, Language
 from coderag.ingestion.parsing.source_text import MAX_TYPE_CHARS, Captures, SourceText, join_name_parts
@@ -81,6 +86,7 @@ _MAX_RECEIVER_BYTES = 40
 _get_line = attrgetter("line")
 _PARAMETER_TYPES = frozenset({"parameter", "formal_parameter", "spread_parameter"})
 _EXPRESSION_KINDS = frozenset({"call", "new", "read"})
+_FACTORY = ".new"  # of every Ruby class
 _MENTION_KINDS = frozenset({"read", "type"})
 _SUPER_PATH_GRAMMARS = frozenset({"rust"})  # grammars in whose paths ``super`` is the enclosing module
 
@@ -143,6 +149,7 @@ class _FactReader:
         self._chains = ChainParser(self._source, language.grammar)
         self._imports = ImportReader(self._source, self._scopes, language.grammar)
         self._bindings = BindingReader(self._source, self._scopes, self._chains)
+        self._implicit_calls = ImplicitCallReader(self._source, self._scopes, self._bindings)
         self._package = ""
         self._bases: dict[Base, None] = {}
         self._uses: list[_NameUse] = []
@@ -196,6 +203,9 @@ class _FactReader:
             "import.submodule": imports.read_submodule,
             **{kind: partial(self._read_use, kind) for kind in ("call", "new", "read")},
             "read.callable": self._read_callable,
+            "call.bare": self._implicit_calls.read_bare,
+            "call.setter": self._implicit_calls.read_setter,
+            "call.super": self._implicit_calls.read_super,
             "documentation": self._documentation.append,
             "decorator": self._read_decorator,
             "call.tokens": self._read_tokens,
@@ -210,6 +220,7 @@ class _FactReader:
             "parameter": self._read_parameter,
             "return": partial(self._defer, self._read_returned_value),
             "modifier": self._read_modifier,
+            "modifier.static": self._read_static,
             "test": self._read_test,
             "test.inside": self._read_test_inside,
             "arity": self._read_arity,
@@ -227,7 +238,9 @@ class _FactReader:
         """
         references: dict[Reference, None] = {}
         called = {offset for kind, _, _, offset in self._uses if kind == "call"}
+        self._uses += self._implicit_calls.list_uses(called)
         instantiated = {(start, text) for kind, start, text, _ in self._uses if kind == "new"}
+        instantiated |= {(start, text[: -len(_FACTORY)]) for _, start, text, _ in self._uses if text.endswith(_FACTORY)}
         mentioned: set[tuple[int, str, str]] = set()
         variables = self._bindings.find_variables()
         scopes = self._scopes.find_scopes([start for _, start, _, _ in self._uses])
@@ -253,6 +266,8 @@ class _FactReader:
                 continue
             if kind == "call" and text.endswith("()") and self._chains.get_shape(node) in COUNTED_SHAPES:
                 text = text[:-2]  # the call, not its result
+            if self._implicit_calls.is_setter(node):
+                text += "="
             is_reference = kind == "call" and text.endswith("/")
             self._uses.append(("read" if is_reference else kind, node.start_byte, text, offset))
 
@@ -364,6 +379,10 @@ class _FactReader:
     def _read_modifier(self, captures: Captures) -> None:
         for node in captures["modifier"]:
             self._add_modifier(self._scopes.find_decorated_scope(node.start_byte), self._source.read_node(node))
+
+    def _read_static(self, captures: Captures) -> None:
+        for node in captures["modifier.static"]:
+            self._add_modifier(self._scopes.find_scope(node.start_byte), "static")
 
     def _read_test(self, captures: Captures) -> None:
         sibling: Node | None = captures["test"][0]

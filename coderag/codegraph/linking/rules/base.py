@@ -87,6 +87,20 @@ class LanguageRules(LanguageTraits):
         """Return the bases that a type gets outside its declaration, see `Resolver.resolve_bases`."""
         return ()
 
+    def find_scope_member(self, resolver: ResolutionQueries, file: int, scope: int, name: str) -> Referent | None:
+        """Return the declaration of a name in another part of a scope's type."""
+        return None
+
+    def select_declarations(
+        self, definitions: Sequence[Definition], indices: Sequence[int], name: str
+    ) -> Sequence[int]:
+        """Return those of several definitions in one scope that a name may refer to."""
+        return indices
+
+    def is_type_level(self, file: int, scope: int) -> bool:
+        """Return whether the receiver in a scope is the type itself, not an instance."""
+        return False
+
     def order_bases(self, bases: Sequence[Referent]) -> Sequence[Referent]:
         """Return the bases of a type in the order of member lookup."""
         return bases

@@ -9,6 +9,7 @@ from coderag.codegraph.linking.rules.java import JavaRules
 from coderag.codegraph.linking.rules.php import PhpRules
 from coderag.codegraph.linking.rules.plain import PlainRules
 from coderag.codegraph.linking.rules.python import PythonRules
+from coderag.codegraph.linking.rules.ruby import RubyRules
 from coderag.codegraph.linking.rules.rust import RustRules
 
 _RULE_CLASSES: tuple[type[LanguageRules], ...] = (
@@ -19,6 +20,7 @@ _RULE_CLASSES: tuple[type[LanguageRules], ...] = (
     EcmaScriptRules,
     CSharpRules,
     PhpRules,
+    RubyRules,
 )
 
 FULLY_LINKED_LANGUAGES = frozenset(language for rules in _RULE_CLASSES for language in rules.languages)

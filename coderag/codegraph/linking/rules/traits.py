@@ -1,9 +1,9 @@
 """Traits of a language that name resolution depends on; the defaults hold for most languages."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import ClassVar
 
-from coderag.codegraph.linking.referents import RESOLVER_PRECISION
+from coderag.codegraph.linking.referents import RESOLVER_PRECISION, TYPE_KINDS
 
 
 class LanguageTraits:
@@ -11,7 +11,9 @@ class LanguageTraits:
 
     Attributes:
         languages: Names of the languages with these rules.
-        self_names: Names of the receiver in a method; ``self_type_names``, of its type; ``super_names``, of the base type.
+        type_kinds: Kinds of declarations that have members and bases.
+        self_names: Names of the receiver in a method, the first one also of the type itself in its own methods;
+            ``self_type_names``, of its type; ``super_names``, of the base type.
         factory_methods: Names of undeclared methods of every type that create an instance.
         constructor_names: Names of the methods that an instantiation runs.
         builtins: Predeclared names.
@@ -20,6 +22,8 @@ class LanguageTraits:
         metatypes: Types whose values are types.
         has_implicit_receiver: Whether a bare name in a method may be a member of its type.
         hides_class_scope: Whether names in a type's body are invisible in its methods (Python).
+        has_object_scope: Whether a bare lower-case name is a local variable or a method of the receiver, whatever the outer
+            scopes declare; methods of the type itself are then apart from those of its instances (Ruby).
         requires_qualified_members: Whether names in a type's body are visible only as its members (Rust).
         overloads_by_arity: Whether the number of arguments selects an overload, see `coderag.schema.facts`.
         separates_methods: Whether a field and a method may share one name.
@@ -40,7 +44,8 @@ class LanguageTraits:
     """
 
     languages: ClassVar[tuple[str, ...]] = ()
-    self_names: ClassVar[Collection[str]] = ("self", "this")
+    type_kinds: ClassVar[Collection[str]] = TYPE_KINDS
+    self_names: ClassVar[Sequence[str]] = ("self", "this")
     self_type_names: ClassVar[Collection[str]] = ()
     factory_methods: ClassVar[Collection[str]] = ("new",)
     super_names: ClassVar[Collection[str]] = ("super", "base")
@@ -52,6 +57,7 @@ class LanguageTraits:
     metatypes: ClassVar[Collection[str]] = frozenset()
     has_implicit_receiver: ClassVar[bool] = True
     hides_class_scope: ClassVar[bool] = False
+    has_object_scope: ClassVar[bool] = False
     requires_qualified_members: ClassVar[bool] = False
     overloads_by_arity: ClassVar[bool] = False
     separates_methods: ClassVar[bool] = False

@@ -49,7 +49,10 @@ _SAMPLES = {
     "foreach (var d in ds) d?.Go(n)!.X[0].Y(); if (d is E { X: var q } e) e.Q(); return await Z<D>(x => x.W()); }\n"
     "  record R(D D1, int N = 1);\n  static void Ext(this D d) {}\n"
     "  public static D operator +(A<T> a, D b) => a.X;\n}\n",
-    "ruby": "require 'a'\nmodule M\n  class A < B\n    def f; self.g(1).h; @x.y; C::D.new; end\n  end\nend\n",
+    "ruby": "require 'a'\nrequire_relative 'b'\nmodule M\n  class A < B\n    include C, D::E\n    attr_accessor :x\n"
+    "    validate :f, if: :q?\n    def f(a, b = 1, *c, d: 2, &e)\n      self.g(1).h; @x ||= C::D.new; super; i, j = k\n"
+    "      l.map { |m| m.n }.each(&method(:o)); self.x = p\n    rescue F => r then r.s\n    end\n"
+    "    class << self\n      def t; new.u; end\n    end\n    let(:v) { w }\n    alias y f\n  end\nend\n",
     "php": "<?php\nnamespace A;\nuse B\\{C, E as F};\n/** @property E[] $x */\nclass D extends C {\n"
     "  function __construct(private ?F $p, \\G ...$r) { $this->g()?->k; parent::h(); "
     "E::i(...)[0]->j(); new class extends C {}; }\n"

@@ -1,0 +1,75 @@
+; What the code graph needs; the captures are explained in facts.py.
+
+(call) @call
+(assignment left: (call) @call.setter)
+(left_assignment_list (call) @call.setter)
+(identifier) @call.bare
+(super) @call.super
+
+; Imports.
+((call !receiver method: (identifier) @_require arguments: (_ . (string (string_content) @import.module)))
+  (#any-of? @_require "require" "load"))
+((call !receiver method: (identifier) @_require arguments: (_ . (string (string_content) @import.module))) @import.relative
+  (#eq? @_require "require_relative"))
+((call !receiver method: (identifier) @_require arguments: (_ (simple_symbol) . (string (string_content) @import.module)))
+  (#eq? @_require "autoload"))
+(program (call !receiver method: (identifier) @_mix arguments: (_ [(constant) (scope_resolution)] @import.module)) @import.all
+  (#eq? @_mix "include"))
+
+; Types: every constant is a reference.
+[(constant) (scope_resolution)] @type
+(superclass [(constant) (scope_resolution)] @base.inherits)
+(superclass (element_reference object: (_) @base.inherits))
+((assignment right: (_ receiver: (constant) @_class arguments: (_ . [(constant) (scope_resolution)] @base.inherits)))
+  (#eq? @_class "Class"))
+(_ name: [(constant) (scope_resolution)] body: (_ (call !receiver
+    method: (identifier) @_mix arguments: (_ [(constant) (scope_resolution)] @base.implements)))
+  (#any-of? @_mix "include" "extend" "prepend"))
+(singleton_class body: (_ (call !receiver
+    method: (identifier) @_mix arguments: (_ [(constant) (scope_resolution)] @base.implements)))
+  (#eq? @_mix "include"))
+
+; Methods of the type itself.
+(singleton_method "def" @modifier.static)
+(singleton_class body: (_ (method "def" @modifier.static)))
+(singleton_class body: (_ (call arguments: (_ (method "def" @modifier.static)))))
+((call method: (identifier) @_block block: (_ body: (_ (method "def" @modifier.static)))) (#eq? @_block "class_methods"))
+
+; Returned values.
+(method body: (body_statement (_) @return .))
+(singleton_method body: (body_statement (_) @return .))
+(method body: [(call) (identifier) (instance_variable)] @return)
+(singleton_method body: [(call) (identifier) (instance_variable)] @return)
+(return (argument_list . (_) @return .))
+
+; Names for values.
+[(block) (do_block) (lambda)] @block
+(_ parameters: (_ (identifier) @bind))
+(optional_parameter name: (_) @bind value: (_) @value)
+(keyword_parameter name: (_) @bind)
+[(splat_parameter name: (_) @bind) (hash_splat_parameter name: (_) @bind) (block_parameter name: (_) @bind)]
+(destructured_parameter (identifier) @bind)
+(assignment left: [(identifier) (constant)] @bind right: (_) @value)
+(operator_assignment left: (identifier) @bind right: (_) @value)
+(assignment left: [(instance_variable) (class_variable)] @bind.member right: (_) @value)
+(operator_assignment left: [(instance_variable) (class_variable)] @bind.member right: (_) @value)
+(left_assignment_list (identifier) @bind)
+(left_assignment_list (_ (identifier) @bind))
+(rescue exceptions: (_ . (_) @made .) variable: (_ (identifier) @bind))
+(exception_variable (identifier) @bind)
+(for pattern: (identifier) @bind)
+((call method: (identifier) @_let arguments: (_ . (simple_symbol) @bind) block: (_ body: (_ (_) @value .)))
+  (#any-of? @_let "let" "let!" "subject"))
+
+; Methods named by symbols: callbacks of the class, dynamic calls, aliases.
+(_ name: [(constant) (scope_resolution)] body: (_ (call !receiver
+    method: (identifier) @_macro arguments: (_ (simple_symbol) @read.callable)))
+  (#not-match? @_macro "^(?:attr|[cm]attr|thread_|class_attribute|private|public|protected|module_function|define|delegate|undef|let|subject)"))
+(_ name: [(constant) (scope_resolution)] body: (_ (call !receiver
+    method: (_) arguments: (_ (pair key: (_) @_option value: (simple_symbol) @read.callable))))
+  (#match? @_option "^:?(?:if|unless|with|to)$"))
+((call receiver: (_) @read.owner method: (identifier) @_dynamic arguments: (_ . (simple_symbol) @read.callable))
+  (#any-of? @_dynamic "send" "public_send" "__send__" "method" "instance_method" "public_method" "try" "respond_to?"))
+((call !receiver method: (identifier) @_dynamic arguments: (_ . (simple_symbol) @read.callable))
+  (#any-of? @_dynamic "send" "public_send" "__send__" "method" "instance_method" "public_method" "respond_to?"))
+(alias alias: (identifier) @read.callable)
