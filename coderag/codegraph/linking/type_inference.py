@@ -21,6 +21,8 @@ class TypeInference:
 
     def infer_value(self, referent: Referent) -> Referent | None:
         """Return the value of a variable, field or property; any other referent is returned as it is."""
+        if referent.kind == "supplier" and self._resolver.get_rules(referent.file).has_object_scope:
+            return self.infer_call(referent)  # a call without parentheses
         if referent.kind != "definition":
             return referent
         definition = self._resolver.get_definition(referent)

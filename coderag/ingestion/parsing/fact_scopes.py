@@ -5,13 +5,11 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from coderag.ingestion.parsing.declaration_records import CLASS_LIKE, DATA, Declaration
+from coderag.ingestion.parsing.declaration_records import CLASS_LIKE, DATA, TYPES, Declaration
 from coderag.ingestion.parsing.declarations import Syntax
 from coderag.ingestion.parsing.source_text import SourceText
 from coderag.ingestion.parsing.text_ranges import IntervalIndex
 from coderag.schema.facts import MODULE_SCOPE, Definition
-
-_VARIABLE_LIMITS = CLASS_LIKE | {"namespace"}
 
 
 class ScopeTable:
@@ -121,7 +119,7 @@ class ScopeTable:
     def list_variable_scopes(self, scope: int) -> list[int]:
         """Return a scope and its enclosing scopes whose variables may be visible in it: up to a type, or the file."""
         scopes = [scope]
-        while scope != MODULE_SCOPE and self.kinds[scope] not in _VARIABLE_LIMITS:
+        while scope != MODULE_SCOPE and self.kinds[scope] not in TYPES:
             scope = self.parents[scope]
             scopes.append(scope)
         return scopes

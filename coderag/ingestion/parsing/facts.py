@@ -7,8 +7,9 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     chain, see `coderag.ingestion.parsing.chains`.
 ``@call.bare``, ``@call.super``, ``@call.setter``
     A call without receiver or parentheses, see implicit_calls.py.
-``@read.callable``, ``@read.owner``
-    The name of a function in a string or symbol, see callable_names.py; the value that it is a member of.
+``@read.callable``, ``@read.owner``, ``@read.callback``
+    The name of a function in a string or symbol, see callable_names.py; the value that it is a member of. A callback counts
+    in the body of a type only.
 ``@type``
     A type as written: each name in it is a reference.
 ``@base``, ``@base.inherits``, ``@base.implements``
@@ -66,6 +67,7 @@ from tree_sitter import Node
 
 from coderag.ingestion.parsing.callable_names import format_callable
 from coderag.ingestion.parsing.chains import COUNTED_SHAPES, ChainParser
+from coderag.ingestion.parsing.declaration_records import TYPES
 from coderag.ingestion.parsing.declarations import Syntax
 from coderag.ingestion.parsing.doc_types import DocTypeReader
 from coderag.ingestion.parsing.fact_bindings import BindingReader, collect_first_names, is_bound_at
@@ -203,6 +205,7 @@ class _FactReader:
             "import.submodule": imports.read_submodule,
             **{kind: partial(self._read_use, kind) for kind in ("call", "new", "read")},
             "read.callable": self._read_callable,
+            "read.callback": self._read_callback,
             "call.bare": self._implicit_calls.read_bare,
             "call.setter": self._implicit_calls.read_setter,
             "call.super": self._implicit_calls.read_super,
@@ -280,6 +283,13 @@ class _FactReader:
                 text, owner, has_owner="read.owner" in captures, grammar=self._language.grammar
             ):
                 self._uses.append(("read", offset, chain, offset))
+
+    def _read_callback(self, captures: Captures) -> None:
+        """Read the name of a method in a symbol that a type's body passes to a function."""
+        for node in captures["read.callback"]:
+            scope = self._scopes.find_scope(node.start_byte)
+            if scope != MODULE_SCOPE and self._scopes.kinds[scope] in TYPES:
+                self._read_callable({"read.callable": [node]})
 
     def _read_decorator(self, captures: Captures) -> None:
         for node in captures["decorator"]:

@@ -18,6 +18,8 @@ from coderag.schema.facts import Definition
 _MODULE_KIND = "namespace"
 _FACTORY = "new"
 _IDENTITY_METHODS = frozenset({"freeze", "dup", "clone", "itself", "tap"})
+_RECORD_METHODS = read_names("ruby", "record_methods")
+_RECORD_COLLECTIONS = read_names("ruby", "record_collections")
 _SUFFIX = ".rb"
 
 
@@ -90,7 +92,10 @@ class RubyRules(LanguageRules):
             return self._find_required_function(file, name)
         if name in self.builtins:
             return None
-        declarations = self._find_constants(file, name) or self._find_included(file, name)
+        visible_files = {file, *self.find_visible_files(file)}
+        declarations = self._find_constants(file, name)
+        if not visible_files.intersection(declaration[0] for declaration in declarations):
+            declarations = self._find_included(file, name) or declarations
         if not declarations:
             return Referent("external", name=name)
         declaration = self._select_part(file, declarations)
@@ -161,9 +166,17 @@ class RubyRules(LanguageRules):
         if name == _FACTORY + TYPE_LEVEL_SUFFIX:
             is_class = self.program.get_definition(file, index).kind == "class"
             return Referent("supplier", file, index) if is_class else None
+        kind = self._get_record_kind(name) if name.endswith(TYPE_LEVEL_SUFFIX) else None
+        if kind is not None and self._is_inherited_externally(resolver, file, index, name):
+            return Referent("supplier", file, index, kind, "return", RESOLVER_PRECISION["union"])
         if name == "class":
             return Referent("definition", file, index)
         return Referent("supplier", file, index) if name in _IDENTITY_METHODS else None
+
+    def find_collection_member(self, owner: Referent, name: str) -> Referent | None:
+        """Return a method of a collection of records that returns a record, or a collection of the same records."""
+        kind = self._get_record_kind(name)
+        return None if kind is None else Referent("supplier", owner.file, owner.index, kind, "return", owner.confidence)
 
     def order_bases(self, bases: Sequence[Referent]) -> Sequence[Referent]:
         """Return the bases of a type in the order of method lookup: mixins first, the last one before the others."""
@@ -173,6 +186,22 @@ class RubyRules(LanguageRules):
     def is_property(self, definition: Definition) -> bool:
         """Return whether a method is used like a field: a call needs no parentheses."""
         return True
+
+    def _get_record_kind(self, name: str) -> str | None:
+        """Return ``elements`` for a method that returns records, an empty string for one record, None for any other."""
+        bare_name = name.removesuffix(TYPE_LEVEL_SUFFIX)
+        if bare_name in _RECORD_METHODS:
+            return ""
+        return "elements" if bare_name in _RECORD_COLLECTIONS else None
+
+    def _is_inherited_externally(self, resolver: ResolutionQueries, file: int, index: int, name: str) -> bool:
+        """Return whether a class has a member only from a base outside the repository, such as that of all records."""
+        ancestors = resolver.find_ancestors(file, index)
+        return any(ancestor.kind == "external" for ancestor in ancestors) and not any(
+            resolver.find_scope_declarations(ancestor.file, ancestor.index, name)
+            for ancestor in ancestors
+            if ancestor.kind == "definition"
+        )
 
     def _is_module(self, referent: Referent) -> bool:
         return self.program.get_definition(referent.file, referent.index).kind == _MODULE_KIND

@@ -43,6 +43,9 @@
 (return (argument_list . (_) @return .))
 
 ; Names for values.
+((call receiver: (_) @elements method: (identifier) @_each block: (_ parameters: (_ . (identifier) @bind)))
+  (#any-of? @_each "each" "each_with_index" "map" "flat_map" "select" "reject" "find" "detect" "any?" "all?" "none?" "sum"
+    "filter_map" "sort_by" "group_by" "partition" "find_each" "each_with_object" "min_by" "max_by" "to_h" "index_by"))
 [(block) (do_block) (lambda)] @block
 (_ parameters: (_ (identifier) @bind))
 (optional_parameter name: (_) @bind value: (_) @value)
@@ -62,14 +65,14 @@
   (#any-of? @_let "let" "let!" "subject"))
 
 ; Methods named by symbols: callbacks of the class, dynamic calls, aliases.
-(_ name: [(constant) (scope_resolution)] body: (_ (call !receiver
-    method: (identifier) @_macro arguments: (_ (simple_symbol) @read.callable)))
-  (#not-match? @_macro "^(?:attr|[cm]attr|thread_|class_attribute|private|public|protected|module_function|define|delegate|undef|let|subject)"))
-(_ name: [(constant) (scope_resolution)] body: (_ (call !receiver
-    method: (_) arguments: (_ (pair key: (_) @_option value: (simple_symbol) @read.callable))))
+((call !receiver method: (identifier) @_macro arguments: (_ (simple_symbol) @read.callback))
+  (#not-match? @_macro "^(?:attr|[cm]attr|thread_|class_attribute|private|public|protected|module_function|define|delegate|alias_method|undef|let|subject)"))
+((call !receiver method: (_) arguments: (_ (pair key: (_) @_option value: (simple_symbol) @read.callback)))
   (#match? @_option "^:?(?:if|unless|with|to)$"))
 ((call receiver: (_) @read.owner method: (identifier) @_dynamic arguments: (_ . (simple_symbol) @read.callable))
   (#any-of? @_dynamic "send" "public_send" "__send__" "method" "instance_method" "public_method" "try" "respond_to?"))
 ((call !receiver method: (identifier) @_dynamic arguments: (_ . (simple_symbol) @read.callable))
   (#any-of? @_dynamic "send" "public_send" "__send__" "method" "instance_method" "public_method" "respond_to?"))
 (alias alias: (identifier) @read.callable)
+((call !receiver method: (identifier) @_alias arguments: (_ (simple_symbol) . (simple_symbol) @read.callable))
+  (#eq? @_alias "alias_method"))

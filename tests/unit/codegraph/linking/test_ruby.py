@@ -208,6 +208,39 @@ def test_constants_and_symbols_are_references(body: str, members: str, targets: 
     assert collect_targets(build_program(body, members), "references") == targets
 
 
+def test_callbacks_in_blocks_of_a_type_are_references() -> None:
+    program = {
+        "a.rb": "module Audits\n  included do\n    after_commit :write\n  end\n  def write\n    log(:write)\n  end\nend\n"
+    }
+    assert [(edge.source, edge.relation, edge.target, edge.line) for edge in link(program)] == [
+        ("a.rb:Audits", "references", "a.rb:Audits.write", 3)
+    ]
+
+
+def test_records_of_an_external_base_are_found_by_the_class() -> None:
+    program = {
+        "app/user.rb": "class User < ApplicationRecord\n  def go; end\n  def self.run\n    User.find(1).go\n"
+        "    where(a: 1).order(:b).first.go\n    all.each { |user| user.go }\n    create!.go\n  end\nend\n",
+        "app/plain.rb": "class Plain\n  def go; end\n  def self.run; Plain.find(1).go; end\nend\n"
+        "class Own < ApplicationRecord\n  def go; end\n  def self.find(x) = 3\n  def self.run; find(1).go; end\nend\n",
+    }
+    edges = [edge for edge in link(program) if edge.relation == "calls" and edge.target.endswith("go")]
+    assert {(edge.target, edge.line) for edge in edges if edge.confidence >= 0.5} == {
+        ("app/user.rb:User.go", line) for line in (4, 5, 6, 7)
+    }
+
+
+def test_included_constants_come_before_those_of_unrelated_scripts() -> None:
+    program = {
+        **LIBRARY,
+        "bench/cart.rb": "class Cart\nend\n",
+        "test/helper.rb": "include Shop\n",
+        "test/cart_test.rb": "require_relative 'helper'\nCart.new(1).close\n",
+    }
+    targets = {target for source, _, target in triples(program, "calls", "instantiates") if source.startswith("test/")}
+    assert targets == {"lib/shop/cart.rb:Shop.Cart", "lib/shop/base.rb:Shop.Base.close"}
+
+
 def test_delegation_refers_to_its_target() -> None:
     program = {"a.rb": "class A\n  attr_reader :owner\n  delegate :name, to: :owner\n  private :owner\nend\n"}
     assert triples(program, "references") == {("a.rb:A", "references", "a.rb:A.owner")}
