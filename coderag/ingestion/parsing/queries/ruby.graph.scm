@@ -1,4 +1,5 @@
-; What the code graph needs; the captures are explained in facts.py.
+; What the code graph needs; the captures are explained in facts.py. A method that is the first child, `. method:`, has no
+; receiver; the query compiles faster than with `!receiver`.
 
 (call) @call
 (assignment left: (call) @call.setter)
@@ -7,13 +8,13 @@
 (super) @call.super
 
 ; Imports.
-((call !receiver method: (identifier) @_require arguments: (_ . (string (string_content) @import.module)))
+((_ . method: (identifier) @_require arguments: (_ . (string (string_content) @import.module)))
   (#any-of? @_require "require" "load"))
-((call !receiver method: (identifier) @_require arguments: (_ . (string (string_content) @import.module))) @import.relative
+((_ . method: (identifier) @_require arguments: (_ . (string (string_content) @import.module))) @import.relative
   (#eq? @_require "require_relative"))
-((call !receiver method: (identifier) @_require arguments: (_ (simple_symbol) . (string (string_content) @import.module)))
+((_ . method: (identifier) @_require arguments: (_ (simple_symbol) . (string (string_content) @import.module)))
   (#eq? @_require "autoload"))
-(program (call !receiver method: (identifier) @_mix arguments: (_ [(constant) (scope_resolution)] @import.module)) @import.all
+(program (_ . method: (identifier) @_mix arguments: (_ [(constant) (scope_resolution)] @import.module)) @import.all
   (#eq? @_mix "include"))
 
 ; Types: every constant is a reference.
@@ -22,18 +23,18 @@
 (superclass (element_reference object: (_) @base.inherits))
 ((assignment right: (_ receiver: (constant) @_class arguments: (_ . [(constant) (scope_resolution)] @base.inherits)))
   (#eq? @_class "Class"))
-(_ name: [(constant) (scope_resolution)] body: (_ (call !receiver
-    method: (identifier) @_mix arguments: (_ [(constant) (scope_resolution)] @base.implements)))
+(_ name: [(constant) (scope_resolution)] body: (_ (_
+    . method: (identifier) @_mix arguments: (_ [(constant) (scope_resolution)] @base.implements)))
   (#any-of? @_mix "include" "extend" "prepend"))
-(singleton_class body: (_ (call !receiver
-    method: (identifier) @_mix arguments: (_ [(constant) (scope_resolution)] @base.implements)))
+(singleton_class body: (_ (_
+    . method: (identifier) @_mix arguments: (_ [(constant) (scope_resolution)] @base.implements)))
   (#eq? @_mix "include"))
 
 ; Methods of the type itself.
 (singleton_method "def" @modifier.static)
 (singleton_class body: (_ (method "def" @modifier.static)))
-(singleton_class body: (_ (call arguments: (_ (method "def" @modifier.static)))))
-((call method: (identifier) @_block block: (_ body: (_ (method "def" @modifier.static)))) (#eq? @_block "class_methods"))
+(singleton_class body: (_ (_ arguments: (_ (method "def" @modifier.static)))))
+((_ method: (identifier) @_block block: (_ body: (_ (method "def" @modifier.static)))) (#eq? @_block "class_methods"))
 
 ; Returned values.
 (method body: (body_statement (_) @return .))
@@ -43,7 +44,7 @@
 (return (argument_list . (_) @return .))
 
 ; Names for values.
-((call receiver: (_) @elements method: (identifier) @_each block: (_ parameters: (_ . (identifier) @bind)))
+((_ receiver: (_) @elements method: (identifier) @_each block: (_ parameters: (_ . (identifier) @bind)))
   (#any-of? @_each "each" "each_with_index" "map" "flat_map" "select" "reject" "find" "detect" "any?" "all?" "none?" "sum"
     "filter_map" "sort_by" "group_by" "partition" "find_each" "each_with_object" "min_by" "max_by" "to_h" "index_by"))
 [(block) (do_block) (lambda)] @block
@@ -61,18 +62,18 @@
 (rescue exceptions: (_ . (_) @made .) variable: (_ (identifier) @bind))
 (exception_variable (identifier) @bind)
 (for pattern: (identifier) @bind)
-((call method: (identifier) @_let arguments: (_ . (simple_symbol) @bind) block: (_ body: (_ (_) @value .)))
+((_ method: (identifier) @_let arguments: (_ . (simple_symbol) @bind) block: (_ body: (_ (_) @value .)))
   (#any-of? @_let "let" "let!" "subject"))
 
 ; Methods named by symbols: callbacks of the class, dynamic calls, aliases.
-((call !receiver method: (identifier) @_macro arguments: (_ (simple_symbol) @read.callback))
+((_ . method: (identifier) @_macro arguments: (_ (simple_symbol) @read.callback))
   (#not-match? @_macro "^(?:attr|[cm]attr|thread_|class_attribute|private|public|protected|module_function|define|delegate|alias_method|undef|let|subject)"))
-((call !receiver method: (_) arguments: (_ (pair key: (_) @_option value: (simple_symbol) @read.callback)))
+((_ . method: (_) arguments: (_ (pair key: (_) @_option value: (simple_symbol) @read.callback)))
   (#match? @_option "^:?(?:if|unless|with|to)$"))
-((call receiver: (_) @read.owner method: (identifier) @_dynamic arguments: (_ . (simple_symbol) @read.callable))
+((_ receiver: (_) @read.owner method: (identifier) @_dynamic arguments: (_ . (simple_symbol) @read.callable))
   (#any-of? @_dynamic "send" "public_send" "__send__" "method" "instance_method" "public_method" "try" "respond_to?"))
-((call !receiver method: (identifier) @_dynamic arguments: (_ . (simple_symbol) @read.callable))
+((_ . method: (identifier) @_dynamic arguments: (_ . (simple_symbol) @read.callable))
   (#any-of? @_dynamic "send" "public_send" "__send__" "method" "instance_method" "public_method" "respond_to?"))
 (alias alias: (identifier) @read.callable)
-((call !receiver method: (identifier) @_alias arguments: (_ (simple_symbol) . (simple_symbol) @read.callable))
+((_ . method: (identifier) @_alias arguments: (_ (simple_symbol) . (simple_symbol) @read.callable))
   (#eq? @_alias "alias_method"))
