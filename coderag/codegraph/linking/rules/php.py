@@ -126,7 +126,8 @@ class PhpRules(LanguageRules):
         self.program.record_key(f"name:php:{bare_name}")
         declarations = self._get_declarations(namespace, bare_name, bool(is_called))
         if declarations:
-            return Referent("definition", *self._select_declaration(file, namespace, bare_name, declarations))
+            declaration = self._select_declaration(file, namespace, bare_name, declarations)
+            return Referent("definition", *declaration, "", "package")
         nested_namespace = f"{namespace}.{bare_name}".lstrip(".")
         self.program.record_key(f"namespace:php:{nested_namespace}")
         if is_called or nested_namespace not in self._namespaces:

@@ -52,10 +52,9 @@ class RubyRules(LanguageRules):
             folder = posixpath.dirname(self.program.rows[file].path)
             target = self.program.file_by_path.get(posixpath.normpath(posixpath.join(folder, path)) + _SUFFIX)
             return None if target is None else Referent("module", target)
-        numbers, resolver = self._load_paths
-        files = resolver.resolve(numbers.index(file), path) if file in self._ruby_files else []
+        files = self._load_paths.resolve(self._positions[file], path)
         if len(files) == 1:
-            return Referent("module", numbers[files[0]])
+            return Referent("module", self._files[files[0]])
         if files:
             return None
         constants = self._find_constants(file, module.replace("::", ".")) if module[:1].isupper() else ()
@@ -280,11 +279,14 @@ class RubyRules(LanguageRules):
         return {}
 
     @cached_property
-    def _ruby_files(self) -> frozenset[int]:
-        return frozenset(file for file, row in enumerate(self.program.rows) if row.language in self.languages)
+    def _files(self) -> list[int]:
+        return [file for file, row in enumerate(self.program.rows) if row.language in self.languages]
 
     @cached_property
-    def _load_paths(self) -> tuple[list[int], ImportResolver]:
-        """Numbers of the Ruby files, and the resolver of paths among them."""
-        numbers = sorted(self._ruby_files)
-        return numbers, ImportResolver([self.program.rows[file].path for file in numbers])
+    def _positions(self) -> dict[int, int]:
+        """Position of each Ruby file among them."""
+        return {file: position for position, file in enumerate(self._files)}
+
+    @cached_property
+    def _load_paths(self) -> ImportResolver:
+        return ImportResolver([self.program.rows[file].path for file in self._files])

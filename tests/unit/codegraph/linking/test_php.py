@@ -162,6 +162,20 @@ def test_own_methods_and_functions_are_callables() -> None:
     }
 
 
+def test_templates_and_methods_named_by_keywords_are_linked() -> None:
+    program = {
+        "lib/mail.php": "<?php\nnamespace App;\nclass Mail {\n  static function for($x): self { return new self(); }\n"
+        "  function list() {}\n}\nfunction fmt_date($x) {}\n",
+        "views/a.phtml": "<p><?= \\App\\fmt_date($x) ?></p>\n<?php foreach ($all as $x): ?>\n"
+        "<?= \\App\\Mail::for($x)->list() ?>\n<?php endforeach ?>\n",
+    }
+    assert {edge for edge in triples(program, "calls") if edge[0] == "views/a.phtml"} == {
+        ("views/a.phtml", "calls", "lib/mail.php:fmt_date"),
+        ("views/a.phtml", "calls", "lib/mail.php:Mail.for"),
+        ("views/a.phtml", "calls", "lib/mail.php:Mail.list"),
+    }
+
+
 def test_hierarchy_has_traits_interfaces_and_overrides() -> None:
     edges = triples({STORE_FILE: STORE}, "inherits", "implements", "overrides")
     names = {(source.partition(":")[2], relation, target.partition(":")[2]) for source, relation, target in edges}
