@@ -164,7 +164,8 @@ class ChainEvaluator:
         if name in rules.self_names and (own_type := self._resolver.find_enclosing_type(file, scope)) is not None:
             is_type_level = rules.is_type_level(file, scope) and name == rules.self_names[0]
             receiver = own_type if is_type_level else own_type.replace_kind("instance")
-            return receiver.replace_resolver("self", RESOLVER_PRECISION["self"])
+            resolver_name = "string" if name.endswith("?") else "self"
+            return receiver.replace_resolver(resolver_name, RESOLVER_PRECISION[resolver_name])
         if name in rules.self_type_names and (own_type := self._resolver.find_enclosing_type(file, scope)) is not None:
             return own_type.replace_resolver("self", RESOLVER_PRECISION["self"])
         if self._resolver.is_evaluating or name in self._resolver.local_names.line_dependent_names:

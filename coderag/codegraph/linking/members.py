@@ -33,7 +33,10 @@ class MemberLookup:
             return referent and referent.replace_resolver("import", owner.confidence)
         if owner.kind == "package":
             rules = self._resolver.get_rules(owner.file) if owner.file >= 0 else None
-            return rules.find_package_member(self._resolver, owner.name, name) if rules else None
+            referent = rules.find_package_member(self._resolver, owner.name, name) if rules else None
+            if referent is not None and owner.resolver == "string":
+                return referent.replace_resolver("string", RESOLVER_PRECISION["string"])
+            return referent
         if owner.kind == "elements":
             referent = (
                 self._resolver.get_rules(owner.file).find_collection_member(owner, name) if owner.index >= 0 else None

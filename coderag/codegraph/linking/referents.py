@@ -33,7 +33,7 @@ class Referent(NamedTuple):
         file, index: Of the definition or type; ``index`` is its position in the file's definitions.
         name: Dotted name of a package or of an external referent.
         resolver: Step that resolved it: ``scope``, ``import``, ``package``, ``self``, ``inherited``, ``annotation``,
-            ``constructor``, ``value``, ``return``, ``methods``, ``unique``, ``block``.
+            ``constructor``, ``value``, ``return``, ``methods``, ``unique``, ``block``, ``string``.
         confidence: From 0 to 1.
     """
 
@@ -60,6 +60,7 @@ RESOLVER_PRECISION: Final = {
     "package": 0.93,
     "self": 0.97,
     "block": 0.93,
+    "string": 0.65,
     "inherited": 0.97,
     "annotation": 0.93,
     "constructor": 0.96,

@@ -4,6 +4,8 @@ from coderag.ingestion.parsing.source_text import join_name_parts
 
 _MAX_CHARS = 190
 _GLOBAL_NAMESPACE = "\\"
+_POSSIBLE_GLOBAL = "\\?."
+_POSSIBLE_OWN = "@?."
 _OWN_OBJECT = "@."  # in Ruby an instance of the enclosing type, wherever the symbol is
 
 
@@ -25,3 +27,10 @@ def format_callable(name: str, owner: str, *, has_owner: bool, grammar: str) -> 
         else join_name_parts(f"{_GLOBAL_NAMESPACE}{name.removeprefix(_GLOBAL_NAMESPACE)}")
     )
     return f"{chain}/"
+
+
+def format_possible_callable(name: str, grammar: str) -> str:
+    """Return the chain of a function that a string or symbol may name."""
+    if grammar == "ruby":
+        return f"{_POSSIBLE_OWN}{name.lstrip(':')}"[:_MAX_CHARS]
+    return f"{_POSSIBLE_GLOBAL}{join_name_parts(name.removeprefix(_GLOBAL_NAMESPACE))}"[:_MAX_CHARS] + "/"

@@ -7,9 +7,9 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     chain, see `coderag.ingestion.parsing.chains`.
 ``@call.bare``, ``@call.super``, ``@call.setter``
     A call without receiver or parentheses, see implicit_calls.py.
-``@read.callable``, ``@read.owner``, ``@read.callback``
+``@read.callable``, ``@read.owner``, ``@read.callback``, ``@read.named``
     The name of a function in a string or symbol, see callable_names.py; the value that it is a member of. A callback counts
-    in the body of a type only.
+    in the body of a type only; ``@read.named`` may be the name of a function.
 ``@type``
     A type as written: each name in it is a reference.
 ``@base``, ``@base.inherits``, ``@base.implements``
@@ -65,7 +65,7 @@ from operator import attrgetter
 
 from tree_sitter import Node
 
-from coderag.ingestion.parsing.callable_names import format_callable
+from coderag.ingestion.parsing.callable_names import format_callable, format_possible_callable
 from coderag.ingestion.parsing.chains import COUNTED_SHAPES, ChainParser
 from coderag.ingestion.parsing.declaration_records import TYPES
 from coderag.ingestion.parsing.declarations import Syntax
@@ -162,6 +162,7 @@ class _FactReader:
         self._pending_bindings: list[Captures] = []  # read after all blocks and functions
         self._pending_returns: list[tuple[Callable[[Captures], None], Captures]] = []
         self._documentation: list[Captures] = []
+        self._possible_callables: dict[int, str] = {}  # chains by offset
 
     def read(self) -> FileFacts:
         """Read the facts."""
@@ -181,6 +182,9 @@ class _FactReader:
             doc_types = DocTypeReader(self._source, self._scopes, self._bindings)
             for captures in self._documentation:
                 self._uses += doc_types.read(captures["documentation"][0])
+        certain = {start for kind, start, _, _ in self._uses if kind == "read"} if self._possible_callables else set()
+        possible = ((offset, chain) for offset, chain in self._possible_callables.items() if offset not in certain)
+        self._uses += [("read", offset, chain, offset) for offset, chain in possible]
         self._bindings.settle(self._imports.imported_names)
         references = self._list_references()
         heads = collect_first_names({item.chain for item in references})
@@ -206,6 +210,7 @@ class _FactReader:
             **{kind: partial(self._read_use, kind) for kind in ("call", "new", "read")},
             "read.callable": self._read_callable,
             "read.callback": self._read_callback,
+            "read.named": self._read_named,
             "call.bare": self._implicit_calls.read_bare,
             "call.setter": self._implicit_calls.read_setter,
             "call.super": self._implicit_calls.read_super,
@@ -290,6 +295,15 @@ class _FactReader:
             scope = self._scopes.find_scope(node.start_byte)
             if scope != MODULE_SCOPE and self._scopes.kinds[scope] in TYPES:
                 self._read_callable({"read.callable": [node]})
+
+    def _read_named(self, captures: Captures) -> None:
+        """Read a string or symbol that may name a function; a symbol only in a table of constants."""
+        for node in captures["read.named"]:
+            scope = self._scopes.find_scope(node.start_byte)
+            is_symbol = node.type == "simple_symbol"
+            if not is_symbol or (scope != MODULE_SCOPE and self._scopes.kinds[scope] == "constant"):
+                chain = format_possible_callable(self._source.read_node(node), self._language.grammar)
+                self._possible_callables[node.start_byte] = chain
 
     def _read_decorator(self, captures: Captures) -> None:
         for node in captures["decorator"]:

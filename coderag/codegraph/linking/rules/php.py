@@ -15,6 +15,7 @@ from coderag.codegraph.linking.rules.standard_names import read_names
 from coderag.schema.facts import Definition, Import
 
 _ROOT: Final = "\\"  # first part of a name that starts at the global namespace
+_POSSIBLE_ROOT: Final = "\\?"  # the same for a string that may be the name of a function
 _OWN_NAMESPACE: Final = "namespace"  # first part of a name that starts at the file's namespace
 _FILE_SUFFIXES: Final = (".php", ".inc", ".phtml", ".phpt", ".html", ".tpl")
 _ENUM_METHODS: Final = {"cases": "elements", "from": "", "tryFrom": ""}
@@ -70,8 +71,9 @@ class PhpRules(LanguageRules):
 
     def resolve_in_package(self, resolver: ResolutionQueries, file: int, name: str) -> Referent | None:
         """Return a declaration of a file's namespaces; a function or constant may be global, a class may not."""
-        if name == _ROOT:
-            return Referent("package", file)
+        if name in (_ROOT, _POSSIBLE_ROOT):
+            is_possible = name == _POSSIBLE_ROOT
+            return Referent("package", file, resolver="string" if is_possible else "package")
         if name.startswith("$"):
             return None
         namespaces = self._get_own_namespaces(file)

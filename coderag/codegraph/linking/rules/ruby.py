@@ -32,7 +32,7 @@ class RubyRules(LanguageRules):
 
     languages = ("ruby",)
     type_kinds = TYPE_KINDS | {_MODULE_KIND}
-    self_names = ("self", "@")
+    self_names = ("self", "@", "@?")
     super_names = ("super",)
     constructor_names = ("initialize",)
     has_object_scope = True

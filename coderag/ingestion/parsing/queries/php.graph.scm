@@ -102,3 +102,11 @@
   name: (_) @_takes arguments: (_ (_ [(string (string_content) @read.callable) (encapsed_string . (string_content) @read.callable .)]))
   (#match? @_takes "(?i)call|map|each|sort|register|hook|filter|action|listen|handler|bind|subscribe|middleware|^on|attach|defer|schedule|pipe|then")
   (#match? @read.callable "^\\\\?[A-Za-z_][\\w\\\\]*(::\\w+)?$"))
+
+; Strings that may name a function: in a table, an assignment or any other call.
+(array_element_initializer (string (string_content) @read.named) .
+  (#match? @read.named "^\\\\?[A-Za-z]\\w*(?:[_\\\\]|[a-z][A-Z])[\\w\\\\]*$"))
+(argument (string (string_content) @read.named)
+  (#match? @read.named "^\\\\?[A-Za-z]\\w*(?:[_\\\\]|[a-z][A-Z])[\\w\\\\]*$"))
+(assignment_expression right: (string (string_content) @read.named)
+  (#match? @read.named "^\\\\?[A-Za-z]\\w*(?:[_\\\\]|[a-z][A-Z])[\\w\\\\]*$"))

@@ -75,5 +75,7 @@
 ((_ . method: (identifier) @_dynamic arguments: (_ . (simple_symbol) @read.callable))
   (#any-of? @_dynamic "send" "public_send" "__send__" "method" "instance_method" "public_method" "respond_to?"))
 (alias alias: (identifier) @read.callable)
+(pair value: (simple_symbol) @read.named)
+(array (simple_symbol) @read.named)
 ((_ . method: (identifier) @_alias arguments: (_ (simple_symbol) . (simple_symbol) @read.callable))
   (#eq? @_alias "alias_method"))

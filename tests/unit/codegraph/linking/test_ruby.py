@@ -241,6 +241,18 @@ def test_included_constants_come_before_those_of_unrelated_scripts() -> None:
     assert targets == {"lib/shop/cart.rb:Shop.Cart", "lib/shop/base.rb:Shop.Base.close"}
 
 
+def test_symbols_in_tables_are_less_certain_references() -> None:
+    program = {
+        "a.rb": "module Hooks\n  HANDLERS = { open: :on_open, all: [:on_close] }.freeze\n  def self.on_open; end\n"
+        "  def self.on_close; end\n  def self.run; { open: :on_open }; end\nend\n"
+    }
+    edges = {(edge.source, edge.target, edge.resolver) for edge in link(program)}
+    assert edges == {
+        ("a.rb:Hooks.HANDLERS", "a.rb:Hooks.on_open", "string"),
+        ("a.rb:Hooks.HANDLERS", "a.rb:Hooks.on_close", "string"),
+    }
+
+
 def test_delegation_refers_to_its_target() -> None:
     program = {"a.rb": "class A\n  attr_reader :owner\n  delegate :name, to: :owner\n  private :owner\nend\n"}
     assert triples(program, "references") == {("a.rb:A", "references", "a.rb:A.owner")}
