@@ -270,7 +270,8 @@ class Linker:
         parent = definition.parent
         if parent != MODULE:
             kind = self._program.get_definition(file, parent).kind
-            if kind in TYPE_KINDS or (kind in DATA_KINDS and parent in self._program.read_interface(file).bases):
+            is_object = kind in DATA_KINDS and parent in self._program.read_interface(file).bases
+            if kind in self._resolver.get_rules(file).type_kinds or is_object:
                 return file, parent
         return next(iter(self._resolver.get_rules(file).find_owner_types(self._resolver, file, definition)), None)
 
@@ -283,11 +284,7 @@ class Linker:
                 continue  # its definition has the same references
             referent = self._resolver.resolve_reference(reference)
             if referent is None or referent.kind in ("external", "supplier"):
-                receiver = self._resolver.find_used_receiver(reference) if reference.kind != "type" else None
-                if receiver is not None:
-                    yield from self._link_receiver(file, reference, receiver)
-                if referent is None:  # a decorator may have made the receiver an instance of any type
-                    yield from self._link_candidates(file, reference)
+                yield from self._link_unresolved(file, reference, referent)
             elif referent.kind == "definition":
                 yield from self._link_reference(file, reference, referent)
             elif referent.kind == "module" and self._resolver.get_rules(referent.file).is_component(referent.file):
@@ -299,6 +296,24 @@ class Linker:
                 else:
                     yield from self._link_slot_values(file, reference)
 
+    def _link_unresolved(self, file: int, reference: Reference, referent: Referent | None) -> Iterator[Link]:
+        """Yield the edges of a reference to nothing in the repository: to what its receiver is, or to candidates."""
+        if referent is not None and self._is_undeclared_factory(file, reference, referent):
+            yield self._build_link("instantiates", reference.scope, referent, reference.line, file)
+            return
+        receiver = self._resolver.find_used_receiver(reference) if reference.kind != "type" else None
+        if receiver is not None:
+            yield from self._link_receiver(file, reference, receiver)
+        if referent is None:  # a decorator may have made the receiver an instance of any type
+            yield from self._link_candidates(file, reference)
+
+    def _is_undeclared_factory(self, file: int, reference: Reference, referent: Referent) -> bool:
+        """Return whether a call is of a method that every type has and that makes an instance: ``Foo.new`` in Ruby."""
+        if referent.kind != "supplier" or reference.kind != "call":
+            return False
+        rules = self._resolver.get_rules(file)
+        return rules.has_object_scope and reference.chain.rpartition(".")[2] in rules.factory_methods
+
     def _can_be_declared(self, chain_text: str) -> bool:
         """Return whether a chain may have a referent in the repository, or a receiver.
 
@@ -309,8 +324,10 @@ class Linker:
         name = last_name.rstrip("!")  # Rust's macros
         if name in self._declared_names or name in self._own_names or not name.isidentifier():
             return True
-        if last_name != name and last_name in self._declared_names:  # functions of Elixir
-            return True
+        if last_name != name:  # functions of Elixir and Ruby
+            if last_name in self._declared_names:
+                return True
+            self._program.record_key(f"unknown:{last_name}")
         names = owner.split(".") if owner else []
         if not self._declared_names.isdisjoint(names):
             return True
@@ -381,6 +398,8 @@ class Linker:
             return rules.find_applied_member(self._resolver, referent) or self._find_companion_class(referent)
         if kind in TYPE_KINDS or kind in CALLABLE_KINDS:
             return referent
+        if self._resolver.get_rules(referent.file).has_object_scope:
+            return None  # a call of an attribute reads it
         value = self._resolver.infer_value(referent)
         if value is not None and value.kind == "instance" and use != "new":
             value = self._resolver.find_member(value, self._resolver.get_rules(value.file).call_method)
@@ -415,13 +434,16 @@ class Linker:
         owner, _, name = reference.chain.rpartition(".")
         rules = self._resolver.get_rules(file)
         name, _, argument_count = name.partition("/")
-        is_named = name.isidentifier() and not argument_count.endswith((")", "]"))  # not the result of another call
-        if reference.kind != "call" or not owner or not is_named:
+        is_named = name.rstrip("?!").isidentifier() and not argument_count.endswith(
+            (")", "]")
+        )  # no other call's result
+        is_bare = rules.has_object_scope and not owner
+        if reference.kind != "call" or not (owner or is_bare) or not is_named:
             return
-        is_own_call = owner in rules.self_names and not rules.requires_declared_types
+        is_own_call = (is_bare or owner in rules.self_names) and rules.calls_members_of_subtypes
         descendant_methods = self._find_descendant_methods(file, reference.scope, name) if is_own_call else []
         candidates = descendant_methods or self._find_slot_values(file, reference)
-        if not candidates and name in rules.common_methods:
+        if not candidates and (is_bare or name in rules.common_methods):
             return
         candidates = candidates or [
             self._follow_prototype(Referent("definition", nearby_file, index))

@@ -9,7 +9,7 @@ _TYPE_MODIFIERS = re.compile(
     r"^(?:\?\s*(?:extends|super)\s+|[&*?~]|\.\.\.|<-"
     r"|(?:'\w+|mut|const|dyn|impl|ref|readonly|out|in|final|struct|enum|unsafe|async|chan|some|any|inout)\s+|@\w+\s+)+"
 )
-_QUALIFIED_NAME = re.compile(r"(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
+_QUALIFIED_NAME = re.compile(r"\\?(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
 _MEMBER_OF_GENERIC = re.compile(
     r"(?s)^<[^<>]*(?:<[^<>]*(?:<[^<>]*>[^<>]*)*>[^<>]*)*>::(.+)"
 )  # C++: ``List<Foo>::Node``
@@ -60,7 +60,10 @@ def _parse_alternative(text: str, depth: int) -> TypeExpression | None:  # noqa:
     name_match = _QUALIFIED_NAME.match(text)
     if name_match is None:
         return _parse_parenthesized(text, depth)
-    name, arguments_text = re.sub(r"::|\\", ".", name_match[0]), text[name_match.end() :].strip().rstrip("?!")
+    written_name = name_match[0]
+    name = re.sub(r"::|\\", ".", written_name.removeprefix("\\"))
+    name = f"\\.{name}" if written_name.startswith("\\") else name  # from the global namespace, in PHP
+    arguments_text = text[name_match.end() :].strip().rstrip("?!")
     if arguments_text.startswith(".("):  # a function type with a receiver
         return None
     if arguments_text.startswith("<") and (member := _MEMBER_OF_GENERIC.search(arguments_text)) is not None:

@@ -12,13 +12,13 @@ from tree_sitter import Node
 
 from coderag.ingestion.parsing.chain_suffixes import SUFFIX_SHAPES, SuffixParser
 from coderag.ingestion.parsing.languages import read_toml
-from coderag.ingestion.parsing.source_text import SourceText
+from coderag.ingestion.parsing.source_text import SourceText, join_name_parts
 from coderag.ingestion.parsing.trees import load_grammar
 from coderag.schema.facts import CONSTRUCTOR_NAME, REQUIRED_MARK
 
 _MAX_STEPS = 24  # longer chains are generated code, or fluent interfaces whose first steps are read anyway
 _MAX_CHAIN_CHARS = 200
-COUNTED_SHAPES: Final = frozenset({"counted", "constructor", "trailing", "infix"})
+COUNTED_SHAPES: Final = frozenset({"counted", "constructor", "invocation", "trailing", "infix"})
 """Shapes of calls that include their arguments in one node."""
 
 NodeShape = tuple[str, ...]
@@ -30,7 +30,8 @@ indexed value, instantiated type or inner expression (default: the first child);
 ``cast`` is a value and its type (first and last child). ``literal`` has the type of its value. ``name`` is a name, and
 ``text`` a name with separators. ``scoped`` has the fields of a namespace or type and of the name in it, which may be scoped
 itself (C++). ``typed`` has the fields of a name and of its type arguments; a call of one of the names that follow returns an
-instance of the first argument (``static_cast<Foo>(x)``).
+instance of the first argument (``static_cast<Foo>(x)``). ``invocation`` is a call with the fields of its object and name.
+``static`` is a member with the first and the last child: a class constant or static property in PHP.
 
 For languages that resolve overloads by arity: ``counted`` has the fields of the arguments and of the callee, or of the
 object and the name. ``constructor`` has the fields of the arguments and of ``this`` or ``super`` (default: the last and first
@@ -65,6 +66,7 @@ _CALLEE_SHAPE_PARTS = 3
 _KEY_FIELD = 2  # position in the shape of an element
 _COMPOUND_NAMES = frozenset({"generic", "inner", "scoped"})  # shapes of members with type arguments or qualifiers
 _MAX_NAME_DEPTH = 4
+_PLACEHOLDER = "variadic_placeholder"  # ``strlen(...)`` in PHP, a reference to the function
 _TYPE_ARGUMENTS = re.compile(r"`\d+$")
 _STEP_SUFFIXES: Final = {
     "call": "()",
@@ -175,7 +177,7 @@ class ChainParser:
         if kind == "literal":
             return f"{shape[1]}{{}}", node.end_byte
         if kind == "text":
-            return self._source.read_node(node).replace("::", ".").replace(" ", ""), node.end_byte
+            return join_name_parts(self._source.read_node(node).replace(" ", "")), node.end_byte
         if (parse := _SHAPE_PARSERS.get(kind)) is not None:
             return parse(self, node, shape, depth)
         if kind in SUFFIX_SHAPES:
@@ -233,6 +235,23 @@ class ChainParser:
         type_text = "" if first is None else self._parse_node(first, depth - 1)[0]
         return (f"{type_text}{{}}", name.start_byte) if type_text else _NO_CHAIN
 
+    def _parse_static(self, node: Node, _shape: NodeShape, depth: int) -> Chain:
+        """Parse ``Foo::BAR`` or ``Foo::$bar``; ``Foo::class`` is the type itself."""
+        owner, name = node.named_children[0], node.named_children[-1]
+        text, offset = self._parse_node(owner, depth - 1)
+        member = self._source.read_node(name).removeprefix("$")
+        if member == "class" or owner == name:
+            return text, offset
+        return f"{text if text and '|' not in text else '?'}.{member}", name.start_byte
+
+    def _parse_invocation(self, node: Node, shape: NodeShape, depth: int) -> Chain:
+        """Parse a Ruby call; ``foo.class`` is the type itself."""
+        name = self._get_child(node, shape[-1])
+        if name is None or name.type == "super":
+            return _NO_CHAIN
+        text, offset = self._parse_member(node, shape, depth)
+        return (text if not text or text.endswith(".class") else f"{text}()"), offset
+
     def _parse_combined(self, node: Node, shape: NodeShape, depth: int) -> Chain:
         """Combine the chains of two operands."""
         if shape[0] == "either":
@@ -281,6 +300,7 @@ class ChainParser:
             )
         arguments = self._get_child(node, shape[1]) if len(shape) > 1 else node.named_children[-1]
         count = 0 if arguments is None else self._count_arguments(arguments)
+        is_reference = count == 1 and arguments is not None and arguments.named_children[0].type == _PLACEHOLDER
         if len(shape) > _CALLEE_SHAPE_PARTS:
             text, offset = self._parse_member(node, shape[1:], depth)
         else:
@@ -290,6 +310,8 @@ class ChainParser:
             return text, offset
         if shape[0] == "constructor":
             return f"{text}.{CONSTRUCTOR_NAME}/{count}()", offset
+        if is_reference:
+            return f"{text}/", offset
         if text[-1] in ")]}":  # the callee is itself the value of an expression
             return f"{text}()", offset
         return f"{_TYPE_ARGUMENTS.sub('', text) if '`' in text else text}/{count}()", offset
@@ -328,4 +350,6 @@ _SHAPE_PARSERS: Final[Mapping[str, Callable[[ChainParser, Node, NodeShape, int],
     "placeholder": ChainParser._parse_placeholder,
     "scoped": ChainParser._parse_scoped,
     "typed": ChainParser._parse_typed,
+    "static": ChainParser._parse_static,
+    "invocation": ChainParser._parse_invocation,
 }

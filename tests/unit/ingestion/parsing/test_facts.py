@@ -92,8 +92,6 @@ _SAMPLES = {
     "{ (e: C) -> Void in e.go() }, A.self)\n"
     "    return try await (q ?? v).self.y() }\n}\n"
     "extension O.I: P {}\nenum M { case c(Int), d; indirect case e }\ntypealias X = (C) -> Void\n",
-    "ruby": "require 'a'\nmodule M\n  class A < B\n    def f; self.g(1).h; @x.y; C::D.new; end\n  end\nend\n",
-    "php": "<?php\nnamespace A;\nuse B\\C;\nclass D extends C { function f() { $this->g(); parent::h(); E::i(); } }\n",
     "c": '#include "a.h"\nstruct s { int (*f)(int); struct t *n; };\nextern int x;\nint g(struct s *p, int n);\n'
     "#define M(a) (g(a, x) + a->n)\nstatic struct s k = { .f = g, &x };\n"
     "int h(struct s *p) { struct s q = *p, *r = p; for (int i = 0; i < n; i++) p[i].n->f(M(r)); "
@@ -105,6 +103,15 @@ _SAMPLES = {
     "  if (auto* d = dynamic_cast<D*>(&c)) d->h<int>(&A::f, [this](auto x) { return x.y; });\n"
     "  auto p = std::make_unique<C>(1);\n  C q(2), r{3};\n  return p->k() + this->c_.n::m::z();\n}\n}\n"
     "TEST_F(S, T) { x->y(); z.w(); }\n",
+    "ruby": "require 'a'\nrequire_relative 'b'\nmodule M\n  class A < B\n    include C, D::E\n    attr_accessor :x\n"
+    "    validate :f, if: :q?\n    def f(a, b = 1, *c, d: 2, &e)\n      self.g(1).h; @x ||= C::D.new; super; i, j = k\n"
+    "      l.map { |m| m.n }.each(&method(:o)); self.x = p\n    rescue F => r then r.s\n    end\n"
+    "    class << self\n      def t; new.u; end\n    end\n    let(:v) { w }\n    alias y f\n  end\nend\n",
+    "php": "<?php\nnamespace A;\nuse B\\{C, E as F};\n/** @property E[] $x */\nclass D extends C {\n"
+    "  function __construct(private ?F $p, \\G ...$r) { $this->g()?->k; parent::h(); "
+    "E::i(...)[0]->j(); new class extends C {}; }\n"
+    "  /** @return array<int, E> */\n  function f() { foreach ($this->x as $k => $v) { $v->n(F::O, [$this, 'f']); } "
+    "if ($v instanceof F) { return $v ?? F::class; } array_map(fn($a) => $a, $v); }\n}\n",
 }
 
 
