@@ -1,7 +1,7 @@
 """Rules of languages without rules of their own: simple and conservative.
 
-A name is resolved in its file, in files that it imports by path, and in the source of a header. A method is also resolved by the
-declared type of its receiver.
+A name is resolved in its file, in files that it imports by path, and in the source of a header. A method is also resolved by
+the declared type of its receiver.
 """
 
 from collections import defaultdict
