@@ -41,7 +41,7 @@ class LocalNames:
             name for (_, name), same_name in self.bindings.items() if len(same_name) > 1 or same_name[0].last_line
         }
         self.line_dependent_names = interface.redeclared_names | redeclared
-        if rules.has_ordered_locals:
+        if rules.has_ordered_file_scope:
             self.line_dependent_names |= interface.by_name.keys()
         self.receiver_limit = NO_LIMIT
         self.memo: MemoTable = {}

@@ -174,7 +174,7 @@ class ScopeLookup:
         Args:
             values: Whether the values of variables count, too.
         """
-        has_order = self._resolver.get_rules(file).has_ordered_locals
+        has_order = self._resolver.get_rules(file).has_ordered_file_scope
         if has_order or name in self._program.read_interface(file).redeclared_names:
             return self._resolve_global_name(file, name, line, values=values)
         return self._resolver.memoize(
@@ -263,7 +263,7 @@ class ScopeLookup:
                 return referent.replace_resolver("import", RESOLVER_PRECISION["import"])
             return Referent("external", name=f"{imports[0].module}.{imports[0].name}".rstrip("."))
         bindings = interface.bindings.get((scope, name)) if values else None
-        if bindings and line and rules.has_ordered_locals:
+        if bindings and line and rules.has_ordered_file_scope:
             bindings = [binding for binding in bindings if binding.line < line]
         if bindings:
             is_object_entry = scope != MODULE and interface.definitions[scope].kind in DATA_KINDS
@@ -357,7 +357,7 @@ def _select_visible(
         for index in indices
         if definitions[index].kind not in rules.hidden_kinds and definitions[index].start_line not in import_lines
     ]
-    if line and rules.has_ordered_locals:
+    if line and rules.has_ordered_file_scope:
         visible = [index for index in visible if not _is_below(definitions[index], line)]
     if line and (imports or len(visible) > 1):  # ``exports.get = ...`` declares no variable ``get``
         visible = [index for index in visible if "exports" not in definitions[index].modifiers.split()] or (

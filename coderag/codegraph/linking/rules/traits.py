@@ -35,8 +35,8 @@ class LanguageTraits:
         requires_declared_types: Whether every type must be declared or imported by its name; any other type is external.
         hidden_kinds: Kinds of declarations that a bare name never refers to.
         has_block_scope: Whether a block may redeclare a name.
-        has_ordered_locals: Whether a local declaration is visible below it only.
-        declares_before_use: Whether a local name is visible only below its declaration.
+        has_ordered_file_scope: Whether a local declaration of a file is visible below it only.
+        declares_before_use: Whether a local name of a function is visible below its declaration only.
         has_super_constructor_call: Whether a call of the base type's name alone is a constructor call: ``super(1)``.
         reexports_bind_names: Whether a re-exported name is visible in the file, too.
         separates_modules: Whether a module and another declaration may share one name; the module is the one with members.
@@ -80,7 +80,7 @@ class LanguageTraits:
     requires_declared_types: ClassVar[bool] = False
     hidden_kinds: ClassVar[Collection[str]] = frozenset()
     has_block_scope: ClassVar[bool] = False
-    has_ordered_locals: ClassVar[bool] = False
+    has_ordered_file_scope: ClassVar[bool] = False
     declares_before_use: ClassVar[bool] = False
     has_super_constructor_call: ClassVar[bool] = False
     reexports_bind_names: ClassVar[bool] = True
