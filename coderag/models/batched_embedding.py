@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from threading import Event
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +58,13 @@ class RequestStoppedError(Exception):
 
 
 class BatchedEmbedding(ABC):
-    """Embeds texts in batches."""
+    """Embeds texts in batches.
+
+    Attributes:
+        has_vocabulary: Whether a text of unknown words alone has a vector of zeros; from other models zeros are an error.
+    """
+
+    has_vocabulary: ClassVar[bool] = False
 
     def __init__(self, identity: ModelIdentity, limits: RequestLimits) -> None:
         self._identity = identity
@@ -94,8 +100,8 @@ class BatchedEmbedding(ABC):
     @property
     def dimension(self) -> int:
         """Number of components of a vector; requested from the model unless it has embedded something."""
-        if not self._dimension and not self._check_vectors(self._embed_batch([PROBE_TEXT], Event()), 1).any():
-            raise self._build_unusable_error("a vector of zeros")
+        if not self._dimension:
+            self._refuse_zeros(self._check_vectors(self._embed_batch([PROBE_TEXT], Event()), 1))
         return self._dimension
 
     def embed_requests(self, texts: Sequence[str]) -> Iterator[tuple[Positions, FloatArray]]:
@@ -127,10 +133,14 @@ class BatchedEmbedding(ABC):
         """
         if not query.strip():
             return np.zeros(self.dimension, np.float32)
-        vector = self._check_vectors([self._embed_query(query)], 1).reshape(-1)
-        if not vector.any():
+        vectors = self._check_vectors([self._embed_query(query)], 1)
+        self._refuse_zeros(vectors)
+        return vectors.reshape(-1)
+
+    def _refuse_zeros(self, vectors: FloatArray) -> None:
+        """Raise if a vector of zeros is no valid one."""
+        if not self.has_vocabulary and not vectors.any():
             raise self._build_unusable_error("a vector of zeros")
-        return vector
 
     def _run_requests(self, texts: Sequence[str]) -> Iterator[tuple[Positions, Vectors]]:
         """Yield the positions and vectors of each request."""

@@ -32,6 +32,8 @@ class LocalEmbedding(BatchedEmbedding):
         prefixes: Prefixes that the loaded model adds itself.
     """
 
+    has_vocabulary = True
+
     def __init__(
         self,
         load: Callable[[], "BaseEmbedding"],

@@ -12,9 +12,10 @@ from coderag.interfaces.cli.commands.eval.tuning import parse_duration
 from coderag.interfaces.cli.main import app
 from evals.golden import load_golden
 
-ANIMALS = [
-    f"{first}{second}" for first in ("bad", "cam", "dol", "fer", "gir") for second in ("mora", "lupi", "tesk", "vund")
-]
+ANIMALS = (
+    "badger camel dolphin ferret giraffe heron iguana jackal kangaroo lemur moose newt otter panda quail rabbit seal tapir "
+    "vulture zebra"
+).split()
 CODE = "def price(item):\n    return item.cost\n\n\ndef parse(text):\n    return float(text)\n"
 TESTS = "from shop import price\n\n\ndef test_goods_cost_what_they_say():\n    assert price(goods()) == 1\n"
 
@@ -48,7 +49,7 @@ def zoo(tmp_path_factory) -> Path:
     """A repository whose settings switch off what would find its files, and a golden set about it."""
     root = tmp_path_factory.mktemp("zoo")
     for number, animal in enumerate(ANIMALS):
-        text = f'def f{number}(cage):\n    """Feed the {animal} once a day."""\n    return cage.open("{animal}")\n'
+        text = f'def feed_{animal}(cage):\n    """Feed the {animal} once a day."""\n    return cage.open("{animal}")\n'
         (root / f"k{number}.py").write_text(text, encoding="utf-8")
     asked = [
         {"question": f"what feeds the {animal}", "answers": [{"path": f"k{number}.py", "start_line": 1, "end_line": 3}]}

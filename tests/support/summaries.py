@@ -75,6 +75,7 @@ def write_files(root: Path, files: dict[str, str] = FILES) -> Path:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text, encoding="utf-8")
     (root / ".coderag.yaml").write_text("ingestion: {chunk: {min_tokens: 0}, workers: 0}\n", encoding="utf-8")
+    (root / "limits.yaml").write_text("checkout: {basket: {max_items: 0}, retries: 0}\n", encoding="utf-8")
     return root
 
 

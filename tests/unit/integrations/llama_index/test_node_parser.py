@@ -57,7 +57,7 @@ def test_ids_are_stable_and_depend_on_repository_path_and_place():
 
 
 def test_parts_of_a_line_have_distinct_ids():
-    nodes = CodeNodeParser()([document("a" * 40_000, "line.txt")])
+    nodes = CodeNodeParser()([document("a word " * 6_000, "line.txt")])
     assert len(nodes) > 5
     assert len({node.node_id for node in nodes}) == len(nodes)
 

@@ -38,8 +38,16 @@ def test_code_comes_before_comments_and_source_before_tests() -> None:
         ("app/start.lua", 1, "comment"),
         ("README.md", 3, "text"),
     ]
-    assert (mentions.total, mentions.unlinked, mentions.tier) == (6, 4, "simple")
-    assert mentions.reason == "Lua: names are linked only within a file and along its imports."
+    assert (mentions.total, mentions.unlinked, mentions.tier) == (6, 4, "full")
+    assert mentions.reason.startswith("Lua: a use has no edge where the code does not tell the type of a value")
+
+
+def test_a_language_without_rules_of_its_own_has_the_simple_tier() -> None:
+    mentions = find(
+        {"a.zig": "pub fn greet() void {}\n", "b.zig": "fn run(m: anytype) void {\n    m.greet();\n}\n"}, "greet"
+    )
+    assert (places(mentions), mentions.tier) == ([("b.zig", 2, "code")], "simple")
+    assert mentions.reason == "Zig: names are linked only within a file and along its imports."
 
 
 def test_each_line_has_its_enclosing_declaration() -> None:
@@ -171,7 +179,8 @@ def test_a_word_that_nothing_declares_is_found_as_it_is_written() -> None:
 
 def test_a_long_line_is_shown_around_the_name() -> None:
     mentions = find(
-        {"a.lua": "function target() end\n", "b.lua": f"x = '{'a ' * 900}' .. target() .. '{'b ' * 900}'\n"}, "target"
+        {"a.lua": "function target() end\n", "b.lua": f"x = '{'alpha ' * 300}' .. target() .. '{'beta ' * 300}'\n"},
+        "target",
     )
     assert "target()" in mentions.lines[0].text
     assert len(mentions.lines[0].text) < 500
