@@ -1,5 +1,6 @@
 """Error reports of failed commands: one line on standard error, and an exit code."""
 
+import errno
 import json
 import sys
 import traceback
@@ -42,6 +43,20 @@ class ErrorReport:
     candidates: Sequence[Mapping[str, object]] = ()
 
 
+def _find_reached_limit(error: Exception) -> str:
+    """Return the limit of the process that an error is about; empty if it is about none."""
+    if (
+        isinstance(error, MemoryError)
+        or "can't start new thread" in str(error)
+        or "failed to map segment" in str(error)
+    ):
+        return "not enough memory"
+    number = getattr(error, "errno", None)
+    if number in (errno.EMFILE, errno.ENFILE):
+        return "too many open files"
+    return "not enough memory" if number in (errno.ENOMEM, errno.EAGAIN) else ""
+
+
 def describe_error(error: Exception) -> ErrorReport | None:
     """Return the report of an error that ended a command; None if there is nothing to report."""
     name = type(error).__name__
@@ -61,6 +76,9 @@ def describe_error(error: Exception) -> ErrorReport | None:
         context = getattr(error, "ctx", None)
         hint = f"See '{context.command_path} --help'." if context is not None else ""
         return ErrorReport("UsageError", str(format_message()), hint, USAGE_ERROR)
+    if limit := _find_reached_limit(error):
+        hint = "Raise the limits of this shell (ulimit -a), or set `ingestion.workers` to 0."
+        return ErrorReport(name, f"{limit}: {error}", hint, find_error_row(CodeRAGError("")).exit_code, retryable=True)
     return ErrorReport(
         name, f"internal error: {name}: {error}", "Run it with --debug for the traceback.", INTERNAL_ERROR
     )
