@@ -8,7 +8,6 @@ import pytest
 from mcp import Client
 from typer.testing import CliRunner
 
-import coderag.system.git as system_git
 from coderag.interfaces.cli.main import app
 from coderag.interfaces.mcp.server import make_server
 from coderag.workspace.workspace import Workspace, WorkspaceOptions
@@ -86,11 +85,14 @@ def test_the_trap_works(root, canary) -> None:
 
 
 def test_every_call_of_git_was_tried(root, monkeypatch) -> None:
-    calls = []
+    calls: list[list[str]] = []
     run = subprocess.run
-    monkeypatch.setattr(
-        system_git.subprocess, "run", lambda line, **options: calls.append(line) or run(line, **options)
-    )
+
+    def record(line, **options):
+        calls.append(line)
+        return run(line, **options)
+
+    monkeypatch.setattr("coderag.system.git.subprocess.run", record)
     for name in ("status", "doctor", "search", "mine"):
         CliRunner().invoke(app, COMMANDS[name], catch_exceptions=False)
     assert {"config", "ls-files", "ls-tree", "rev-list", "log", "diff-tree", "rev-parse"} <= {

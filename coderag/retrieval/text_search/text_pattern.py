@@ -137,8 +137,8 @@ def _compile_pattern(
 
 
 def _make_pattern_error(pattern: str, reason: str, hint: str = "") -> InvalidQueryError:
-    shown = pattern if len(pattern) <= _MAX_SHOWN_CHARS else f"{pattern[:_MAX_SHOWN_CHARS]}…"
-    return InvalidQueryError(f"invalid regular expression {shown!r}: {reason}", hint=hint)
+    excerpt = pattern if len(pattern) <= _MAX_SHOWN_CHARS else f"{pattern[:_MAX_SHOWN_CHARS]}…"
+    return InvalidQueryError(f"invalid regular expression {excerpt!r}: {reason}", hint=hint)
 
 
 def find_matches(pattern: TextPattern, text: str, seconds: float) -> Iterator[tuple[int, int]]:

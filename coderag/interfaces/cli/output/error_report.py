@@ -57,6 +57,16 @@ def _find_reached_limit(error: Exception) -> str:
     return "not enough memory" if number in (errno.ENOMEM, errno.EAGAIN) else ""
 
 
+def _describe_unexpected(error: Exception) -> ErrorReport:
+    name = type(error).__name__
+    if limit := _find_reached_limit(error):
+        hint = "Raise the limits of this shell (ulimit -a), or set `ingestion.workers` to 0."
+        return ErrorReport(name, f"{limit}: {error}", hint, find_error_row(CodeRAGError("")).exit_code, retryable=True)
+    return ErrorReport(
+        name, f"internal error: {name}: {error}", "Run it with --debug for the traceback.", INTERNAL_ERROR
+    )
+
+
 def describe_error(error: Exception) -> ErrorReport | None:
     """Return the report of an error that ended a command; None if there is nothing to report."""
     name = type(error).__name__
@@ -76,12 +86,7 @@ def describe_error(error: Exception) -> ErrorReport | None:
         context = getattr(error, "ctx", None)
         hint = f"See '{context.command_path} --help'." if context is not None else ""
         return ErrorReport("UsageError", str(format_message()), hint, USAGE_ERROR)
-    if limit := _find_reached_limit(error):
-        hint = "Raise the limits of this shell (ulimit -a), or set `ingestion.workers` to 0."
-        return ErrorReport(name, f"{limit}: {error}", hint, find_error_row(CodeRAGError("")).exit_code, retryable=True)
-    return ErrorReport(
-        name, f"internal error: {name}: {error}", "Run it with --debug for the traceback.", INTERNAL_ERROR
-    )
+    return _describe_unexpected(error)
 
 
 def is_interrupt(error: BaseException | None) -> bool:
