@@ -90,13 +90,13 @@ def _split_lines(data: bytes) -> list[str]:
 def _find_changed_ranges(old_lines: list[str], new_lines: list[str]) -> Iterator[tuple[int, int]]:
     """Yield the changed ranges of the current lines, 1-based."""
     for old, new in _find_differing_slices(old_lines, new_lines):
-        if max(old.stop - old.start, new.stop - new.start) > _MAX_MATCHED_LINES:
-            edits = [("replace", 0, 0, 0, new.stop - new.start)]
+        edits: list[tuple[str, int, int]]
+        if max(len(old), len(new)) > _MAX_MATCHED_LINES:
+            edits = [("replace", 0, len(new))]
         else:
-            edits = difflib.SequenceMatcher(
-                None, old_lines[old.start : old.stop], new_lines[new.start : new.stop]
-            ).get_opcodes()
-        for kind, _, _, start, end in edits:
+            matcher = difflib.SequenceMatcher(None, old_lines[old.start : old.stop], new_lines[new.start : new.stop])
+            edits = [(kind, start, end) for kind, _, _, start, end in matcher.get_opcodes()]
+        for kind, start, end in edits:
             if kind != "equal":
                 first, last = new.start + start + 1, new.start + end
                 yield (first, last) if last >= first else (max(1, last), max(1, last))
