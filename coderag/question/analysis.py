@@ -26,6 +26,9 @@ _MAX_TERMS = 400
 _ABOUT_DOCUMENTS = re.compile(r"\b(?:docs?|documentation|documented|says?)\b", re.IGNORECASE)
 _CERTAIN, _LIKELY, _DEFAULT = 1.0, 0.9, 0.5
 
+_MAX_SYMBOL_QUERY_CHARS = 500
+"""The pattern of a name takes a time that is quadratic in its length."""
+
 
 def analyze(query: str, project: str = "") -> Analysis:
     """Return what a question asks for.
@@ -41,7 +44,7 @@ def analyze(query: str, project: str = "") -> Analysis:
     if is_report(query):
         return _report(query, project)
     entities = find_entities(query)
-    symbol_query = bool(SYMBOL_QUERY.match(query.strip()))
+    symbol_query = len(query) <= _MAX_SYMBOL_QUERY_CHARS and bool(SYMBOL_QUERY.match(query.strip()))
     is_place = any(entity["kind"] in ("location", "snippet") for entity in entities)
     literal = "" if is_place else parse_literal_query(query)
     intent, confidence, name, other = _intent(query.strip(), entities, symbol_query=symbol_query)

@@ -23,6 +23,9 @@ _CODE_LINE = re.compile(
     r"[;{}]\s*$|^\s*(?:def|class|func|fn|function|if|for|return|import|public|private|const|let|var)\b.*[({:=;]"
 )
 
+_LONG_RUN = re.compile(r"\S{400}(?=\S)")
+"""What is longer than a path; looking for one in it takes a time that is quadratic in its length."""
+
 _ABBREVIATIONS = frozenset({"e.g", "i.e", "etc", "vs"})
 
 
@@ -46,8 +49,9 @@ def _places(query: str) -> Iterator[tuple[str, str]]:
     if not fenced and looks_like_code(query):
         fenced = [query]
     yield from (("snippet", code) for code in fenced)
-    yield from (("location", match[0]) for match in _LOCATION.finditer(query))
-    yield from (("path", match[1]) for match in _PATH.finditer(query))
+    bounded = _LONG_RUN.sub(r"\g<0> ", query)
+    yield from (("location", match[0]) for match in _LOCATION.finditer(bounded))
+    yield from (("path", match[1]) for match in _PATH.finditer(bounded))
 
 
 def _quoted(query: str) -> Iterator[tuple[str, str]]:

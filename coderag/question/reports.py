@@ -50,8 +50,8 @@ _FEWEST_OUTSIDE = 10  # words around code; fewer are "code like this"
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)|<img\b[^>]*>")
-_LINK = re.compile(r"\[([^\]\n]*)\]\(([^)\s]*)\)")
+_IMAGE = re.compile(r"!\[[^\]\[]*\]\([^)\[]*\)|<img\b[^<>]*>")
+_LINK = re.compile(r"\[([^\]\[\n]*)\]\(([^)\s\[]*)\)")
 _URL = re.compile(r"\b(?:https?|file|ssh)://[^\s<>\"')\]]+")
 _SOURCE_URL = re.compile(r"/(?:blob|tree|src|raw)/[^/\s]+/([^\s#?)\]]+\.\w+)(?:#L(\d+))?")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
@@ -88,11 +88,15 @@ _MESSAGE = re.compile(
 _MARKER = re.compile(r"^[\s~^│|_=+>-]*$|^Traceback \(most recent|^During handling of|^The above exception")
 
 
+_MAX_LINE_CHARS = 500
+"""Characters that decide what a line is; patterns take a time that is quadratic in them."""
+
+
 def is_report(text: str) -> bool:
     """Whether a text tells about a problem (at length, with a title, code or a trace, or by its message) rather than asks."""
     lines = text.strip().splitlines()
     if len(lines) < 2:  # one line is a question, however long, if it is no message
-        return bool(_MESSAGE.match(text))
+        return bool(_MESSAGE.match(text[:_MAX_LINE_CHARS]))
     if read_traces(lines).frames:
         return True
     words = len(_WORD.findall(text))
@@ -118,7 +122,9 @@ def _is_only_code(lines: Sequence[str]) -> bool:
 def take_apart(text: str) -> Report:
     """Return the parts of a report."""
     places = [
-        Place(match[1], int(match[2] or 0)) for url in _URL.finditer(text) if (match := _SOURCE_URL.search(url[0]))
+        Place(match[1], int(match[2] or 0))
+        for url in _URL.finditer(text)
+        if (match := _SOURCE_URL.search(url[0][:_MAX_LINE_CHARS]))
     ]
     plain = _URL.sub(" ", _LINK.sub(r"\1 ", _IMAGE.sub(" ", _COMMENT.sub(" ", text))))
     lines = plain.strip().splitlines()
@@ -126,7 +132,7 @@ def take_apart(text: str) -> Report:
     reader = _Reader(trace.lines)
     ordered: list[Part] = []
     for number, line in enumerate(lines):
-        kind = reader.kind(number, line)
+        kind = reader.kind(number, line[:_MAX_LINE_CHARS])
         if kind is None:
             continue
         if ordered and ordered[-1].kind == kind:

@@ -49,7 +49,7 @@ _LINE: Final = re.compile(
     re.VERBOSE,
 )
 _STRUCTURE: Final = re.compile(
-    r"""[\s{}\[\](),]* | \[[^\]]*\] | \[\[[^\]]*\]\] | ---.* | \.\.\. | [\w-]+(?:\s+(?:"[^"]*"|[\w-]+))*\s*=?\s*[{(\[]""",
+    r"""[\s{}\[\](),]* | \[[^\]]*\] | \[\[[^\]]*\]\] | ---.* | \.\.\. | [\w-]+(?:\s+(?:"[^"]*"|[\w-]+))*\s*+=?\s*+[{(\[]""",
     re.VERBOSE,
 )
 _COMMENT: Final = re.compile(r"(\s*(?:\#+|//(?=\s|$)|;+|--|REM\b|<!--)\s*)(.*)", re.IGNORECASE)
@@ -61,7 +61,7 @@ _OPENING_QUOTE: Final = re.compile(r"\"\"\"|'''|[\"'`]")
 _INDENTED_TEXT: Final = re.compile(r"\S.*")
 _LOGIN_WORD: Final = re.compile(r"\b(password|account|macdef)(\s+)(\S+)")
 _JSON_STRING: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")(\s*:)?|(?<![\w"])(-?\d[\w.+-]*|true|false)\b')
-_XML_VALUE: Final = re.compile(r"(?<=>)(\s*)([^<>\s][^<>]*?)(\s*)(?=<)|(=\s*)(\"[^\"]*\"|'[^']*')")
+_XML_VALUE: Final = re.compile(r"(?<=>)(\s*+)([^<>\s](?:[^<>]*[^<>\s])?)(\s*+)(?=<)|(=\s*)(\"[^\"]*\"|'[^']*')")
 
 
 def is_secret_file(path: str) -> bool:

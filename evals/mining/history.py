@@ -10,8 +10,10 @@ from coderag.errors import InvalidQueryError
 from coderag.ingestion.files.encodings import decode
 from coderag.ingestion.files.git_repository import find_repository, run_git
 
-_FIELD, _END = "\x1f", "\x1e"
-_FORMAT = "%H%x1f%P%x1f%cs%x1f%an <%ae>%x1f%B%x1e"
+_FORMAT = "%H%x00%P%x00%cs%x00%an <%ae>%x00%B"
+"""Fields end with NUL, the one character that no message and no name contains: any other would let a message forge fields."""
+
+_OBJECT_IDS: Final = re.compile(r"(?:[0-9a-f]{40,64}(?: |\Z))*")
 _PLAIN: Final = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.]+)?|\d+[ .](?:day|week|month|year)s?(?:[ .]ago)?|yesterday")
@@ -81,13 +83,11 @@ class History:
             InvalidQueryError: `since` is neither a known revision nor a date.
         """
         printed = run_git(
-            self.root, "log", f"--format={_FORMAT}", "--no-show-signature", *self._parse_range(since), "--"
+            self.root, "log", "-z", f"--format={_FORMAT}", "--no-show-signature", *self._parse_range(since), "--"
         )
-        text = (printed or b"").decode("utf-8", "replace")
-        for entry in text.split(_END):
-            fields = entry.strip("\n").split(_FIELD)
-            if len(fields) == 5:
-                revision, parents, date, author, message = fields
+        fields = (printed or b"").decode("utf-8", "replace").split("\0")
+        for revision, parents, date, author, message in zip(*[iter(fields)] * 5, strict=False):
+            if revision and _OBJECT_IDS.fullmatch(f"{revision} {parents}".strip()):  # never an option of a git command
                 yield Commit(revision, tuple(parents.split()), date, author, message.strip())
 
     def read_changes(self, commit: Commit) -> Mapping[str, list[Hunk]] | None:

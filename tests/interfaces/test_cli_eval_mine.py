@@ -12,10 +12,10 @@ from coderag.interfaces.cli.commands.eval.tuning import parse_duration
 from coderag.interfaces.cli.main import app
 from evals.golden import load_golden
 
-ANIMALS = (
-    "badger camel dolphin ferret giraffe heron iguana jackal kangaroo lemur moose newt otter panda quail rabbit seal tapir "
-    "vulture zebra"
-).split()
+ANIMALS = [
+    "badger", "camel", "dolphin", "ferret", "giraffe", "heron", "iguana", "jackal", "kangaroo", "lemur", "moose", "newt",
+    "otter", "panda", "quail", "rabbit", "seal", "tapir", "vulture", "zebra",
+]  # fmt: skip
 CODE = "def price(item):\n    return item.cost\n\n\ndef parse(text):\n    return float(text)\n"
 TESTS = "from shop import price\n\n\ndef test_goods_cost_what_they_say():\n    assert price(goods()) == 1\n"
 

@@ -158,7 +158,7 @@ def test_an_answer_without_results_has_no_title(screen) -> None:
 
 
 def test_an_export_cannot_command_the_terminal(screen) -> None:
-    assert "a\\x7f" in screen("graph", "export", "--to", "json")[1]
+    assert "a\\u007f" in screen("graph", "export", "--to", "json")[1]
 
 
 def test_a_broken_pipe_of_the_screen_is_quiet(screen, monkeypatch) -> None:

@@ -19,6 +19,7 @@ from coderag.errors import (
     StorageFullError,
     UnknownNameError,
 )
+from coderag.interfaces.cli.output.error_report import describe_error
 from coderag.interfaces.error_table import ERROR_TABLE, OTHER_CODES, find_error_row, list_exit_codes
 
 
@@ -157,3 +158,20 @@ def test_a_query_that_looks_like_an_option_is_told_how_to_be_typed(coderag, comm
 
 def test_with_json_wrong_usage_is_json_too(coderag) -> None:
     assert json.loads(coderag("search", "--json").stderr)["error"]["type"] == "UsageError"
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (MemoryError("no array"), "not enough memory: no array"),
+        (OSError(24, "Too many open files", "a.scm"), "too many open files: [Errno 24] Too many open files: 'a.scm'"),
+        (RuntimeError("can't start new thread"), "not enough memory: can't start new thread"),
+        (ImportError("lance.so: failed to map segment from shared object"), "not enough memory: lance.so"),
+    ],
+)
+def test_a_limit_of_the_process_is_no_internal_error(error, message) -> None:
+    report = describe_error(error)
+    assert report is not None
+    assert report.message.startswith(message)
+    assert report.exit_code == 1
+    assert "ulimit" in report.hint

@@ -202,7 +202,7 @@ class TextSearch:
         Raises:
             InvalidQueryError: The text is empty or too long, the pattern is invalid, or nothing indexed has a
                 filter's value.
-            RetrievalError: The search timed out.
+            RetrievalError: The search timed out or ran out of memory.
         """
         if not text.strip("\r\n"):
             raise InvalidQueryError("the search text is empty")
@@ -300,7 +300,7 @@ def _iter_spans(
     """Yield the first matches in a file's text.
 
     Raises:
-        RetrievalError: The search timed out.
+        RetrievalError: The search timed out or ran out of memory.
     """
     seconds = seconds_left()
     try:
@@ -310,6 +310,9 @@ def _iter_spans(
     except TimeoutError as error:
         hint = "Simplify the pattern (no nested repetition), add a literal word, or limit the files with --path."
         raise RetrievalError(f"the search timed out in {path}", hint=hint) from error
+    except (MemoryError, RecursionError) as error:
+        hint = "Simplify the pattern: no recursion such as (?R), and no nested repetition."
+        raise RetrievalError(f"the search ran out of memory in {path}", hint=hint) from error
 
 
 def _iter_matches(matching_files: Sequence[_FileMatches], limit: int, context_lines: int) -> Iterator[TextMatch]:

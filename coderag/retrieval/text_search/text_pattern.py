@@ -13,6 +13,14 @@ from coderag.retrieval.text_search.required_literals import find_required_litera
 
 _FLAGS = regex.VERSION0 | regex.MULTILINE
 _WORD_OR_SIGN = regex.compile(r"\w+|[^\w\s]")
+_ESCAPE_OR_CLASS = regex.compile(r"\\.|\[\^?\]?[^]]*\]", regex.DOTALL)
+_MAX_ALTERNATIVE_CHARS = 2_000
+"""`regex` prepares a literal in time cubic in its period: a second for 2,000 equal letters, without a time limit."""
+
+_MAX_ATOM_CHARS = 200
+"""Characters of a literal in one atomic group; `regex` does not join these into one long literal."""
+
+_MAX_SHOWN_CHARS = 200
 _MAX_LITERAL_LINE_SHARE = 0.2
 """Above this share of lines with a literal, searching the whole file is faster than line by line."""
 
@@ -52,9 +60,7 @@ class TextPattern:
 def compile_literal(text: str, *, ignore_case: bool) -> TextPattern:
     """Compile a literal; line ends are normalized."""
     text = text.replace("\r\n", "\n")
-    pattern = _compile_pattern(
-        regex.escape(text, special_only=True), [max(text.split("\n"), key=len)], ignore_case=ignore_case
-    )
+    pattern = _compile_pattern(_escape_literal(text), [max(text.split("\n"), key=len)], ignore_case=ignore_case)
     return pattern if ignore_case else replace(pattern, literal_text=text)
 
 
@@ -63,10 +69,10 @@ def compile_spaced_literal(text: str, *, ignore_case: bool) -> TextPattern | Non
     words = split_words(text)
     if len(words) < 2:
         return None
-    pattern = regex.escape(words[0], special_only=True)
+    pattern = _escape_literal(words[0])
     for previous, word in pairwise(words):
         separator = r"\s+" if starts_with_word(previous) and starts_with_word(word) else r"\s*"
-        pattern += separator + regex.escape(word, special_only=True)
+        pattern += separator + _escape_literal(word)
     return _compile_pattern(pattern, [max(words, key=len)], ignore_case=ignore_case)
 
 
@@ -85,11 +91,24 @@ def compile_regex(pattern: str, *, ignore_case: bool) -> TextPattern:
     """Compile a regular expression.
 
     Raises:
-        InvalidQueryError: It is invalid; the message gives the position.
+        InvalidQueryError: It is invalid, and the message gives the position, or it cannot be compiled in bounded time.
     """
+    longest = max(map(len, _ESCAPE_OR_CLASS.sub("..", pattern).split("|")))
+    if longest > _MAX_ALTERNATIVE_CHARS:
+        limit = f"the maximum is {_MAX_ALTERNATIVE_CHARS:,}"
+        message = f"an alternative of the regular expression has {longest:,} characters; {limit}"
+        raise InvalidQueryError(message, hint="Use --exact to search for literal text.")
     return _compile_pattern(
         pattern, find_required_literals(pattern), ignore_case=ignore_case, keeps_line_ends="\\r" in pattern
     )
+
+
+def _escape_literal(text: str) -> str:
+    """Return the pattern of a literal, in atomic groups if it is long."""
+    if len(text) <= _MAX_ATOM_CHARS:
+        return str(regex.escape(text, special_only=True))
+    parts = (text[start : start + _MAX_ATOM_CHARS] for start in range(0, len(text), _MAX_ATOM_CHARS))
+    return "".join(f"(?>{regex.escape(part, special_only=True)})" for part in parts)
 
 
 def _compile_pattern(
@@ -100,7 +119,11 @@ def _compile_pattern(
     except regex.error as error:
         position = f" at position {error.pos + 1}" if error.pos is not None else ""
         hint = "Use --exact to search for literal text." if position else ""
-        raise InvalidQueryError(f"invalid regular expression {pattern!r}: {error.msg}{position}", hint=hint) from error
+        raise _make_pattern_error(pattern, f"{error.msg}{position}", hint) from error
+    except RecursionError as error:
+        raise _make_pattern_error(pattern, "it is nested too deeply") from error
+    except (MemoryError, ValueError, OverflowError) as error:
+        raise _make_pattern_error(pattern, str(error) or "it is too large") from error
     if ignore_case:
         literals = [literal.lower() for literal in literals] if all(map(str.isascii, literals)) else []
     return TextPattern(
@@ -111,6 +134,11 @@ def _compile_pattern(
         stays_within_lines=matches_within_lines(pattern),
         literal_text="",
     )
+
+
+def _make_pattern_error(pattern: str, reason: str, hint: str = "") -> InvalidQueryError:
+    excerpt = pattern if len(pattern) <= _MAX_SHOWN_CHARS else f"{pattern[:_MAX_SHOWN_CHARS]}…"
+    return InvalidQueryError(f"invalid regular expression {excerpt!r}: {reason}", hint=hint)
 
 
 def find_matches(pattern: TextPattern, text: str, seconds: float) -> Iterator[tuple[int, int]]:

@@ -196,3 +196,26 @@ def test_without_git_or_commits_it_says_so(tmp_path):
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     with pytest.raises(InvalidQueryError, match="git finds no commit"):
         mine_commits(tmp_path)
+
+
+@pytest.mark.parametrize("separator", ["\x1e\n{}\x1f", "\n{}\n", "\x1f{}\x1f"])
+def test_a_message_cannot_forge_a_commit_whose_parent_is_an_option_of_git(repo, tmp_path, separator):
+    canary = tmp_path.with_name("written")
+    head = repo.git("rev-parse", "HEAD")
+    forged = f"--output={canary}\x1f2024-01-01\x1fA <b>\x1fNever take less than nothing for the goods sold"
+    repo.commit(
+        f"Never charge less than nothing for goods{separator.format(head)}{forged}",
+        shop__cart_py=edited("sum(self.items)", "max(0, sum(self.items))"),
+    )
+    mined = mine_commits(repo.root)
+    assert mined.considered == 2
+    assert not canary.exists()
+
+
+def test_separators_in_a_message_do_not_lose_the_commits_before_it(repo):
+    repo.commit(
+        "Never charge less than nothing for goods\n\nA\x1fB\x1eC",
+        shop__cart_py=edited("sum(self.items)", "max(0, sum(self.items))"),
+    )
+    (question,) = mine_commits(repo.root).questions
+    assert question.answers[0].symbol == "Cart.total"

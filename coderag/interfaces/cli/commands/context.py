@@ -15,7 +15,7 @@ from coderag.interfaces.cli.options import (
     read_query,
     resolve_typed_paths,
 )
-from coderag.interfaces.cli.output.streams import Output, escape_controls
+from coderag.interfaces.cli.output.streams import Output, escape_controls, escape_json
 from coderag.interfaces.cli.output.verdict import format_evidence, note_unindexed
 from coderag.interfaces.cli.typer_ext.option_groups import expand_options
 from coderag.schema.context import AssembledContext
@@ -87,7 +87,8 @@ def context(  # noqa: PLR0913  # one parameter an option
     if as_json:
         output.write_json(assembled)
         return
-    output.write(escape_controls(assembled.text) if output.is_terminal else assembled.text)
+    escape = escape_json if text_format == "json" else escape_controls
+    output.write(escape(assembled.text) if output.is_terminal else assembled.text)
     output.note(_format_totals(assembled, judged=not file))
     note_unindexed(assembled, output)
 

@@ -71,7 +71,7 @@ class AnswerPrinter:
                 self._checked = answer.text
             self.close()
         else:
-            self._output.write(answer.text)
+            self._output.write(escape_controls(answer.text))
 
     def _print_markdown(self, markdown: str) -> None:
         if not markdown.strip():

@@ -1,5 +1,6 @@
 """Error reports of failed commands: one line on standard error, and an exit code."""
 
+import errno
 import json
 import shlex
 import sys
@@ -43,6 +44,30 @@ class ErrorReport:
     candidates: Sequence[Mapping[str, object]] = ()
 
 
+def _find_reached_limit(error: Exception) -> str:
+    """Return the limit of the process that an error is about; empty if it is about none."""
+    if (
+        isinstance(error, MemoryError)
+        or "can't start new thread" in str(error)
+        or "failed to map segment" in str(error)
+    ):
+        return "not enough memory"
+    number = getattr(error, "errno", None)
+    if number in (errno.EMFILE, errno.ENFILE):
+        return "too many open files"
+    return "not enough memory" if number in (errno.ENOMEM, errno.EAGAIN) else ""
+
+
+def _describe_unexpected(error: Exception) -> ErrorReport:
+    name = type(error).__name__
+    if limit := _find_reached_limit(error):
+        hint = "Raise the limits of this shell (ulimit -a), or set `ingestion.workers` to 0."
+        return ErrorReport(name, f"{limit}: {error}", hint, find_error_row(CodeRAGError("")).exit_code, retryable=True)
+    return ErrorReport(
+        name, f"internal error: {name}: {error}", "Run it with --debug for the traceback.", INTERNAL_ERROR
+    )
+
+
 def describe_error(error: Exception) -> ErrorReport | None:
     """Return the report of an error that ended a command; None if there is nothing to report."""
     name = type(error).__name__
@@ -69,9 +94,7 @@ def describe_error(error: Exception) -> ErrorReport | None:
         ):
             hint += f" To search for it as text: {context.command_path} -- {shlex.quote(typed)}"
         return ErrorReport("UsageError", str(format_message()), hint, USAGE_ERROR)
-    return ErrorReport(
-        name, f"internal error: {name}: {error}", "Run it with --debug for the traceback.", INTERNAL_ERROR
-    )
+    return _describe_unexpected(error)
 
 
 def is_interrupt(error: BaseException | None) -> bool:

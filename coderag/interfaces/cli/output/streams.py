@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 from coderag.interfaces.cli.output.output_errors import OutputError, ReaderGoneError
 
-_HARMFUL_CHARS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters except tab and newline, bidirectional marks, and lone surrogates."""
+_HARMFUL_CHARS = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
+    r"\U000e0000-\U000e007f]"
+)
+"""Control characters except tab and newline, marks of direction, other ends of lines, invisible characters, and lone
+surrogates. Joiners of letters and emoji are kept."""
 
 
 _LINE_END = re.compile(r"\r+(?=\n|\Z)")
@@ -38,13 +42,18 @@ def escape_line(text: str) -> str:
     return _escape(text).replace("\n", "\\n")
 
 
+def escape_json(text: str) -> str:
+    r"""Escape harmful characters in JSON text (``\u202e``); it stays the same value."""
+    return _HARMFUL_CHARS.sub(lambda match: json.dumps(match[0])[1:-1], text)
+
+
 def _escape(text: str) -> str:
     return _HARMFUL_CHARS.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def _dump_json(value: Mapping[str, object], indent: int | None) -> str:
     ascii_only = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
-    return json.dumps(value, default=to_plain, indent=indent, ensure_ascii=ascii_only, allow_nan=False)
+    return escape_json(json.dumps(value, default=to_plain, indent=indent, ensure_ascii=ascii_only, allow_nan=False))
 
 
 def set_encodings() -> None:

@@ -10,6 +10,7 @@ from coderag.ingestion.files.git_repository import run_git
 from coderag.ingestion.files.revisions import find_changed_since
 from coderag.ingestion.files.scanner import scan
 from coderag.system.git import is_tracked
+from tests.support.hostile_git import plant_commands, run_plainly
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the canary is a shell script")
 
@@ -24,37 +25,13 @@ def root(tmp_path, canary):
     """A repository with a commit, an edited file, and a command in each setting that can name one."""
     folder = tmp_path / "shop"
     folder.mkdir()
-    script = tmp_path / "canary.sh"
-    script.write_text(f'#!/bin/sh\necho "$0 $*" >> {canary}\ncat\n')
-    script.chmod(0o755)
-
-    def git(*arguments: str) -> None:
-        subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True)
-
-    git("init", "-q")
+    run_plainly(folder, "init", "-q")
     (folder / "a.py").write_text("a = 1\n")
     (folder / ".gitattributes").write_text("*.py filter=evil diff=evil\n")
-    git("add", ".")
-    git("commit", "-q", "-m", "one")
+    run_plainly(folder, "add", ".")
+    run_plainly(folder, "commit", "-q", "-m", "one")
     (folder / "a.py").write_text("a = 2\n")
-    hooks = tmp_path / "hooks"
-    hooks.mkdir()
-    for name in ("post-index-change", "pre-commit", "post-checkout", "reference-transaction"):
-        (hooks / name).write_text(script.read_text())
-        (hooks / name).chmod(0o755)
-    for name in (
-        "core.fsmonitor", "core.sshCommand", "core.pager", "core.editor", "core.askPass", "diff.external", "gpg.program",
-        "diff.evil.command", "diff.evil.textconv", "filter.evil.clean", "filter.evil.smudge", "filter.evil.process",
-        "credential.helper", "uploadpack.packObjectsHook", "interactive.diffFilter",
-    ):  # fmt: skip
-        git("config", name, str(script))
-    git("config", "core.hooksPath", str(hooks))
-    git("config", "remote.origin.url", f"ext::{script} %S")
-    git("config", "remote.origin.promisor", "true")
-    git("config", "remote.origin.uploadpack", str(script))
-    git("config", "extensions.partialClone", "origin")
-    git("config", "alias.ls-files", f"!{script}")
-    canary.unlink(missing_ok=True)
+    plant_commands(folder, canary)
     return folder
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from coderag.errors import InvalidQueryError, StoreError
 from coderag.interfaces.cli.confirmation import confirm
 from coderag.interfaces.cli.output.output_errors import OutputError
-from coderag.interfaces.cli.output.streams import Output, escape_controls
+from coderag.interfaces.cli.output.streams import Output, escape_controls, escape_json
 
 if TYPE_CHECKING:
     from coderag.engine.chat import ChatThreads, ThreadInfo
@@ -81,7 +81,8 @@ def export_thread(
     """
     text = threads.export(thread, export_format)
     if file is None:
-        output.write(escape_controls(text) if output.is_terminal else text)
+        escape = escape_json if export_format == "json" else escape_controls
+        output.write(escape(text) if output.is_terminal else text)
         return
     from coderag.stores.disk import write_chunks
 

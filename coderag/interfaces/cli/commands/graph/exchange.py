@@ -9,7 +9,7 @@ import typer
 from coderag.errors import StoreError
 from coderag.interfaces.cli.options import DebugOption, JsonOption, NoIndexOption, RepoOption
 from coderag.interfaces.cli.output.output_errors import OutputError
-from coderag.interfaces.cli.output.streams import Output, escape_controls
+from coderag.interfaces.cli.output.streams import Output, escape_controls, escape_json
 
 if TYPE_CHECKING:
     from coderag.codegraph.scip.importer import ScipReport
@@ -55,7 +55,7 @@ def export(
     if file is None:
         for chunk in chunks:
             if output.is_terminal:
-                sys.stdout.write(escape_controls(chunk.decode()))
+                sys.stdout.write((escape_json if to == "json" else escape_controls)(chunk.decode()))
             else:  # as bytes: system encoding and line ends must not change them
                 sys.stdout.buffer.write(chunk)
         return
