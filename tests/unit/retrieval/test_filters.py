@@ -14,7 +14,7 @@ from coderag.retrieval.filters import (
 )
 from coderag.retrieval.path_filter import build_path_matcher
 from coderag.schema.search import Filters
-from coderag.text.notebooks import to_readable_text
+from coderag.text.readable_text import to_readable_text
 from tests.support.corpora import make_corpus
 
 FILES = {
