@@ -133,7 +133,14 @@ def _to_steps(index: Index, graph_path: Sequence[GraphNeighbour]) -> Steps:
         matching_confidences = (
             call.confidence for call in calls if (call.target, call.line) == (target, neighbour.line)
         )
-        steps.append((Call(source, target, neighbour.line, next(matching_confidences, neighbour.confidence)), line))
+        steps.append(
+            (
+                Call(
+                    source, target, neighbour.evidence, neighbour.line, next(matching_confidences, neighbour.confidence)
+                ),
+                line,
+            )
+        )
     return steps
 
 
@@ -146,7 +153,7 @@ def _find_meeting(index: Index, flow_ends: Ends, first: Declared, last: Declared
     if not common:
         return None
     steps = [step for paths in callers for step in paths[common[0]]]
-    located_calls = [(call, line) for call in steps if (line := index.line(call.source.path, call.line))]
+    located_calls = [(call, line) for call in steps if (line := index.line(call.path, call.line))]
     return _build_flow(located_calls, "meeting", flow_ends) if len(located_calls) == len(steps) else None
 
 

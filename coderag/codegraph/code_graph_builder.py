@@ -15,7 +15,7 @@ from coderag.system.process_messages import HelperProcesses
 if TYPE_CHECKING:
     from coderag.codegraph.scip.imported_edges import ImportedEdges
 
-LINKING_VERSION = 7
+LINKING_VERSION = 8
 """Incremented when the same facts give other edges or dependency keys; all files are then linked again."""
 
 _IMPORTED_FILE = "scip-edges.arrow"

@@ -58,15 +58,24 @@ class DeclarationGroups:
         )
 
     def group_nodes(self, nodes: Iterable[int]) -> list[list[int]]:
-        """Return the nodes in groups of one symbol each, completed by all declarations of that symbol."""
+        """Return the nodes in groups of one symbol each, completed by all declarations of that symbol.
+
+        A prototype comes after its definition.
+        """
         groups: list[list[int]] = []
         grouped_nodes: set[int] = set()
         for node in nodes:
             if node not in grouped_nodes:
-                group = sorted({node, *self.find_group(node)})
+                group = sorted({node, *self.find_group(node)}, key=lambda other: (self._graph.prototypes[other], other))
                 groups.append(group)
                 grouped_nodes.update(group)
         return groups
+
+    def find_definition(self, node: int) -> int:
+        """Return the definition of a prototype; the node itself if it is none, or if there is no definition."""
+        if not self._graph.prototypes[node]:
+            return node
+        return next((other for other in self.find_group(node) if not self._graph.prototypes[other]), node)
 
     def find_members(self, nodes: Sequence[int]) -> list[int]:
         """Return all declarations inside some nodes, including members declared elsewhere (methods of a Go type)."""
@@ -148,7 +157,7 @@ class DeclarationGroups:
             return True
         languages = {graph.languages[node], graph.languages[other]}
         if languages <= _C_LANGUAGES:
-            return self._is_header_pair(node, other)
+            return self._is_header_pair(node, other) or self._is_prototype_pair(node, other)
         if len(languages) > 1 or _get_folder(path) != _get_folder(other_path):
             return False
         is_impl = "impl" in (graph.kinds[node], graph.kinds[other])
@@ -192,6 +201,14 @@ class DeclarationGroups:
             path.stem == other_path.stem
             or len({self._graph.paths[symbol] for symbol in self.find_namesakes(node)}) == 2
         )
+
+    def _is_prototype_pair(self, node: int, other: int) -> bool:
+        """Return whether one of two nodes is a prototype, and a single file, if any, has a definition."""
+        prototypes = self._graph.prototypes
+        if not (prototypes[node] or prototypes[other]):
+            return False
+        definitions = (symbol for symbol in self.find_namesakes(node) if not prototypes[symbol])
+        return len({self._graph.paths[symbol] for symbol in definitions}) <= 1
 
     def _find_external_members(self, node: int) -> list[int]:
         """Return the members of a type that are declared outside of it, by the prefix of their qualified names."""

@@ -17,7 +17,7 @@ from coderag.codegraph.linking.linker import Link, LinkedFile
 from coderag.codegraph.linking.overloads import count_type_parameters
 from coderag.codegraph.linking.program import MODULE, FactsRow, Program
 from coderag.codegraph.linking.referents import TYPE_KINDS
-from coderag.schema.facts import Definition
+from coderag.schema.facts import PROTOTYPE_MODIFIER, Definition
 from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, EdgeRelation, Kind, Role
 from coderag.stores.graph_tables import (
     EXTERNAL_KIND,
@@ -41,7 +41,16 @@ _ROLE_CODES: Final = {name: code for code, name in enumerate(_ROLES)}
 _RELATIONS: Final[tuple[str, ...]] = get_args(EdgeRelation)
 _RELATION_CODES: Final = {name: code for code, name in enumerate(_RELATIONS)}
 _TEXT_COLUMNS: Final = ("name", "qualified_name")
-_OWN_COLUMNS: Final = ("kind", "role", *_TEXT_COLUMNS, "start_line", "end_line", "parent", "type_parameters")
+_OWN_COLUMNS: Final = (
+    "kind",
+    "role",
+    *_TEXT_COLUMNS,
+    "start_line",
+    "end_line",
+    "parent",
+    "type_parameters",
+    "is_prototype",
+)
 """Columns that differ between the nodes of one file."""
 _CENTRAL_RELATIONS: Final = ("calls", "imports", "instantiates", "inherits", "implements")
 """Relations that count for centrality."""
@@ -251,7 +260,11 @@ class GraphTableBuilder:
         """Return the columns that nodes of one file do not share: slices of the last table and new values."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
-        old_columns = {name: self._last.nodes[name].combine_chunks() for name in _OWN_COLUMNS[2:]}
+        zeros = pa.array(np.zeros(len(self._last.nodes), np.int32))  # of a column that earlier versions lack
+        old_columns = {
+            name: self._last.nodes[name].combine_chunks() if name in self._last.nodes.column_names else zeros
+            for name in _OWN_COLUMNS[2:]
+        }
         old_columns["kind"] = pa.array(_encode_column(self._last.nodes["kind"], _KINDS.index), pa.int32())
         old_columns["role"] = pa.array(_encode_column(self._last.nodes["role"], _ROLES.index), pa.int32())
         parts: dict[str, list[pa.Array]] = {name: [] for name in _OWN_COLUMNS}
@@ -271,12 +284,14 @@ class GraphTableBuilder:
                 for name, values in self._build_linked_columns(range(file, end)).items():
                     parts[name].append(pa.array(values, pa.string() if name in _TEXT_COLUMNS else pa.int32()))
         externals = list(self._external_nodes)
-        zeros = pa.array([0] * len(externals), pa.int32())
+        external_zeros = pa.array([0] * len(externals), pa.int32())
         external_values = {"kind": [_KINDS.index(EXTERNAL_KIND)] * len(externals), "parent": [-1] * len(externals)}
         for name in _OWN_COLUMNS:
             is_text = name in _TEXT_COLUMNS
             last_part = (
-                pa.array(externals, pa.string()) if is_text else pa.array(external_values.get(name, zeros), pa.int32())
+                pa.array(externals, pa.string())
+                if is_text
+                else pa.array(external_values.get(name, external_zeros), pa.int32())
             )
             parts[name].append(last_part)
         columns = {name: pa.concat_arrays(arrays) for name, arrays in parts.items()}
@@ -306,6 +321,7 @@ class GraphTableBuilder:
             columns["end_line"] += [max(1, row.lines), *(definition.end_line for definition in definitions)]
             columns["parent"] += [-1, *(first_definition + definition.parent for definition in definitions)]
             columns["type_parameters"] += [0, *map(_count_type_parameters, definitions)]
+            columns["is_prototype"] += [0, *(int(PROTOTYPE_MODIFIER in entry.modifiers) for entry in definitions)]
         return columns
 
     # Facts

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from coderag.codegraph.linking.rules.c_family import CFamilyRules
 from coderag.codegraph.linking.rules.rules_table import BLOCK_SCOPED_LANGUAGES, FULLY_LINKED_LANGUAGES
 from coderag.schema.facts import MODULE_SCOPE, Base, Definition, FileFacts, rank_lines
 
@@ -56,7 +57,7 @@ def diff_interfaces(before: FileFacts, after: FileFacts) -> InterfaceDiff | None
     if _collect_unnamed_facts(before) != _collect_unnamed_facts(after):
         return None
     imports_differ = _list_unnamed_imports(before) != _list_unnamed_imports(after)
-    if imports_differ and before.language not in FULLY_LINKED_LANGUAGES:
+    if imports_differ and (before.language not in FULLY_LINKED_LANGUAGES or before.language in CFamilyRules.languages):
         return None  # importing a file may bring any name into scope
     named_facts = _NamedFacts(before), _NamedFacts(after)
     old, new = (entry.facts_by_name for entry in named_facts)

@@ -154,12 +154,14 @@ def _build_interface_keys(row: FactsRow) -> Iterator[str]:
     if any(import_.exported and import_.name == "*" for import_ in facts.imports):
         yield f"namespace:{facts.language}:*"
     yield from _build_declaration_keys(facts.language, facts.definitions, facts.bases)
+    yield from {f"bound:{binding.name}" for binding in facts.bindings}
     yield from _build_folder_keys(row.path, row.declares)
 
 
 def _build_diff_keys(row: FactsRow, diff: InterfaceDiff) -> Iterator[str]:
     """Yield the keys that depend on the changed names of a file."""
     yield from _build_declaration_keys(row.language, diff.definitions, diff.bases)
+    yield from (f"bound:{name}" for name in diff.names)
     yield from _build_folder_keys(row.path, diff.names)
 
 

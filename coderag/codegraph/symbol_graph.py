@@ -158,6 +158,13 @@ class SymbolGraph:
         return to_int_array(self._tables.nodes["type_parameters"])
 
     @cached_property
+    def prototypes(self) -> NDArray[np.bool_]:
+        """Array (n_nodes,): whether another declaration defines each node, such as a C function without its body."""
+        if "is_prototype" not in self._tables.nodes.column_names:  # absent in indexes of earlier versions
+            return np.zeros(self.n_nodes, bool)
+        return to_int_array(self._tables.nodes["is_prototype"]).astype(bool)
+
+    @cached_property
     def has_type_parameters(self) -> bool:
         """True if any type has a non-zero count."""
         return bool(self.type_parameters.any())

@@ -1,6 +1,7 @@
 """Node ``rerank``: ranking, choice of results and verdict."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from coderag.nodes.trace import NodeTimer
 from coderag.retrieval.filters import NO_FILTERS
@@ -26,7 +27,7 @@ def rerank(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
         kinds = (state.get("filters") or NO_FILTERS)["kinds"]
         results = narrow_to_kinds(corpus, ranking.select_results(candidate_count, top_k), kinds)
         vector = context.embedder.embed_query(analysis["text"], analysis["terms"])
-        judgement = judge(corpus, analysis, results, vector)
+        judgement = judge(Path(context.root), corpus, analysis, results, vector)
         is_last = judgement["verdict"] == "found" or state["widened"]  # else a wider search follows
         if reranker and is_last:
             results, rerank_details = rerank_results(reranker, corpus, state["query"], results, context.masked_paths)

@@ -32,6 +32,7 @@ class _ReachedChunk(NamedTuple):
     row: int
     relation: Relation
     related_to: str
+    origin_row: int
     depth: int
     line: int
 
@@ -69,7 +70,7 @@ def expand_seeds(
                 weight = RELATION_WEIGHTS[relation] * confidence * _DEPTH_DECAY ** (step - 1)
                 score = weight * (_MIN_RELEVANCE + compute_relevance(neighbour))
                 if neighbour not in reached or score > reached[neighbour].score:
-                    reached[neighbour] = _ReachedChunk(score, neighbour, relation, origin, step, line)
+                    reached[neighbour] = _ReachedChunk(score, neighbour, relation, origin, row, step, line)
         best.update(reached)
         seen.update(reached)
         nearest = sorted(reached.values(), key=lambda chunk: (-chunk.score, chunk.row))[:limit]
@@ -80,6 +81,7 @@ def expand_seeds(
             chunk_id=get_chunk_id(chunk.row),
             relation=chunk.relation,
             related_to=chunk.related_to,
+            origin=get_chunk_id(chunk.origin_row),
             depth=chunk.depth,
             score=round(chunk.score, 4),
             line=chunk.line,

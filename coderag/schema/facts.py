@@ -52,6 +52,9 @@ OBJECT_RELATION: Final = "object"
 EXTENSION_MODIFIER: Final = "#extension"
 """Modifier of a function that is called on a receiver without being its member: an extension function, a member of a block."""
 
+PROTOTYPE_MODIFIER: Final = "#prototype"
+"""Modifier of a declaration that another one defines: a function without its body, an ``extern`` variable in C."""
+
 ReferenceKind = Literal["call", "new", "type", "decorator", "read"]
 """Use of a name: called, instantiated, named as a type, applied as a decorator, or read as a value."""
 

@@ -132,11 +132,17 @@ class Candidate(TypedDict):
 
 
 class RelatedChunk(TypedDict):
-    """Chunk reached from a candidate: it is the `relation` of `related_to`."""
+    """Chunk reached from a candidate: it is the `relation` of `related_to`.
+
+    Attributes:
+        origin: Id of the chunk that it was reached from; several chunks may have the name `related_to`.
+        line: Line of evidence, in the file of the chunk or of its origin; 0 without one.
+    """
 
     chunk_id: str
     relation: str
     related_to: str
+    origin: str
     depth: int
     score: float
     line: int

@@ -40,6 +40,7 @@ def build_node_schema() -> "pa.Schema":
     packages or modules. ``role`` is the file's, or ``test`` for test code inside a source file. Lines are 1-based and
     inclusive, 0 for external nodes. ``parent`` is the row of the enclosing declaration or file, -1 for files and
     external nodes. ``type_parameters`` is their number, in languages that overload type names by arity, else 0.
+    ``is_prototype`` is 1 for a declaration that another one defines, such as a function without its body in C, else 0.
     ``centrality`` is the PageRank over calls and imports, divided by the maximum.
     """
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
@@ -57,6 +58,7 @@ def build_node_schema() -> "pa.Schema":
             ("end_line", pa.int32()),
             ("parent", pa.int32()),
             ("type_parameters", pa.int32()),
+            ("is_prototype", pa.int32()),
             ("centrality", pa.float32()),
         ]
     )

@@ -15,6 +15,7 @@ const ts = createRequire(import.meta.url)(resolve(packageFolder));
 const root = realpathSync(repository);
 const SOURCE = /(?<!\.d)\.(ts|tsx|mts|cts)$/;
 const SKIPPED = new Set(["node_modules", ".git", ".coderag"]);
+const FUNCTION_TYPES = new Set(["Function", "CallableFunction", "NewableFunction"]); // of the compiler's own library
 
 /** Return the files below a folder with an accepted path. */
 function files(folder, accepts) {
@@ -44,12 +45,22 @@ function isCall(node) {
   return forms.some((is) => is(node));
 }
 
-/** Return the called name; undefined for a call without a name, such as `f()()`. */
-function getCalledName(node) {
+/** Return the called name, `run` for `run.call(this)` and `x["run"]()`; undefined for a call without a name, such as `f()()`. */
+function getCalledName(checker, node) {
   let callee = node.expression ?? node.tag ?? node.tagName;
-  while (ts.isParenthesizedExpression(callee) || ts.isNonNullExpression(callee)) callee = callee.expression;
+  while (isWrapper(callee) || isFunctionMethod(checker, callee)) callee = callee.expression;
   if (ts.isPropertyAccessExpression(callee)) return callee.name;
+  if (ts.isElementAccessExpression(callee) && ts.isStringLiteralLike(callee.argumentExpression)) return callee.argumentExpression;
   return ts.isIdentifier(callee) || callee.kind === ts.SyntaxKind.SuperKeyword ? callee : undefined;
+}
+
+const isWrapper = (node) => ts.isParenthesizedExpression(node) || ts.isNonNullExpression(node);
+
+/** Return whether an expression is `call` or `apply` of a function, which calls that function. */
+function isFunctionMethod(checker, node) {
+  if (!ts.isPropertyAccessExpression(node) || !["call", "apply"].includes(node.name.text)) return false;
+  const declarations = checker.getSymbolAtLocation(node.name)?.declarations ?? [];
+  return declarations.length > 0 && declarations.every((declaration) => FUNCTION_TYPES.has(declaration.parent.name?.text));
 }
 
 const isFunctionLike = (node) => node && (ts.isArrowFunction(node) || ts.isFunctionExpression(node) || ts.isClassExpression(node));
@@ -117,7 +128,7 @@ function findConstructors(declaration) {
 function buildHierarchy(checker, node) {
   const declaration = toPlace(node);
   if (declaration === null) return [];
-  const names = (node.heritageClauses ?? []).flatMap((clause) => clause.types.map((type) => getCalledName(type)));
+  const names = (node.heritageClauses ?? []).flatMap((clause) => clause.types.map((type) => getCalledName(checker, type)));
   const baseDeclarations = names.map((name) => (name ? findDeclarations(checker, name) : []));
   if (baseDeclarations.some((declarations) => declarations.length === 0)) return [];
   return [{ declaration, bases: baseDeclarations.flat().map(toPlace).filter(Boolean) }];
@@ -139,7 +150,7 @@ function readProgram(fileNames, options) {
     coveredFiles.push(relative(root, path).split(sep).join("/"));
     const visit = (node) => {
       if (isCall(node)) {
-        const name = getCalledName(node);
+        const name = getCalledName(checker, node);
         if (name) sites.push(buildSite(checker, file, node, name));
         else notes["calls of no name"] += 1;
       }

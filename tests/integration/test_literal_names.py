@@ -143,3 +143,14 @@ def test_one_sign_is_refused_with_the_exact_search(rag):
 
 def test_a_context_of_a_literal_has_its_line(rag):
     assert "rejoin-delay" in rag.context("rejoin-delay").text
+
+
+@pytest.mark.parametrize("query", ["HARBOUR_DUES", "where is HARBOUR_DUES set?"])
+def test_name_that_only_a_file_over_the_limit_has_is_unknown(tmp_path, query):
+    (tmp_path / "pier.py").write_text("def moor(ship):\n    return ship\n")
+    (tmp_path / "tariffs.py").write_text("ROWS = [1]\n" * 200 + "HARBOUR_DUES = 5\n")
+    with CodeRAG(tmp_path, ingestion={"workers": 0, "max_file_bytes": 1_000}) as engine:
+        engine.index()
+        found = engine.search(query)
+        assert (found.evidence, found.not_indexed) == ("unknown", ["tariffs.py: larger than 1,000 bytes"])
+        assert engine.search("HARBOUR_FEES").evidence == "not_found"

@@ -89,6 +89,7 @@ def _row(
         "end_line": end,
         "parent": parent,
         "type_parameters": 0,
+        "is_prototype": 0,
         "centrality": 0.0,
     }
 

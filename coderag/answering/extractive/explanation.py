@@ -70,7 +70,7 @@ def _among(writer: Writer, index: Index, main: Sequence[Snippet]) -> set[str]:
         writer.heading("How they work together")
     said = set()
     for source, target, call in first.values():
-        if line := index.line(call.source.path, call.line):
+        if line := index.line(call.path, call.line):
             phrase = f"{code(source.name)} calls {code(target.name)}"
             writer.say(f"- {phrase}: {code_line(line.text)} — {writer.cite(line)}")
             said.add(phrase)

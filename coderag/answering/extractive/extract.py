@@ -14,6 +14,7 @@ from coderag.answering.extractive.not_found import unknown, unknown_names, write
 from coderag.answering.extractive.occurrences import occurrences, write_occurrences, write_said_of
 from coderag.answering.extractive.overview import write_overview
 from coderag.answering.extractive.pieces import also
+from coderag.answering.extractive.prototypes import prefer_definitions
 from coderag.answering.extractive.unused import write_unused
 from coderag.answering.extractive.usages import write_usages
 from coderag.answering.extractive.writer import Writer, code, joined, prose
@@ -43,6 +44,7 @@ def extract(context: QueryContext, state: QueryState, results: Sequence[Snippet]
         related: Code that belongs to them.
     """
     writer, index = Writer(), Index(context, state.get("filters"))
+    results = prefer_definitions(index, results)
     shape = shape_of(state)
     if write_overview(writer, index, state, context.project):
         return writer.draft("explanation")

@@ -78,13 +78,15 @@ class Call:
     """A call, or the making of an instance: where it stands, and what it leads to.
 
     Attributes:
-        source: What calls.
-        line: Number of the line, in the source's file.
+        source: What calls, or what it counts as, such as its prototype in another file.
+        path: File of the line.
+        line: Number of the line.
         confidence: 0 to 1.
     """
 
     source: Declared
     target: Declared
+    path: str
     line: int
     confidence: float
 
@@ -223,14 +225,32 @@ class Index:
                 return spelling
         return ""
 
-    def _worth(self, node: int) -> tuple[bool, int]:
-        """Return how well a node stands for its group: what is implemented for a type less than the type; then its length."""
+    def _worth(self, node: int) -> tuple[bool, bool, int]:
+        """Return how well a node stands for its group: no prototype; no implementation for a type; then its length."""
         lines = int(self._symbols.end_lines[node] - self._symbols.start_lines[node])
-        return self._symbols.kinds[node] != "impl", lines
+        return not self._symbols.prototypes[node], self._symbols.kinds[node] != "impl", lines
 
     def of_piece(self, piece: Snippet) -> Declared | None:
-        """Return the declaration that a piece shows, or its file."""
-        return self._at(piece.path, piece.start_line, piece.name)
+        """Return the declaration that a piece shows, or its file; of a prototype the definition."""
+        declared = self._at(piece.path, piece.start_line, piece.name)
+        return declared and self.declared(self.graph.declaration_groups.find_definition(declared.node))
+
+    def find_definitions_of_prototypes(self, piece: Snippet) -> list[Declared]:
+        """Return the definitions of a piece's declarations if all of them are prototypes; else an empty list."""
+        file = self._symbols.find_file(piece.path)
+        prototypes = self._symbols.prototypes
+        if file is None or piece.kind in FILE_NAMED_KINDS:
+            return []
+        starts = self._symbols.start_lines
+        inside = [
+            node
+            for node in self._symbols.get_file_nodes(file)
+            if node != file and piece.start_line <= starts[node] <= piece.end_line
+        ]
+        if not inside or not all(prototypes[node] for node in inside):
+            return []
+        definitions = [self.graph.declaration_groups.find_definition(node) for node in inside]
+        return [] if any(prototypes[node] for node in definitions) else [self.declared(node) for node in definitions]
 
     def of_neighbour(self, neighbour: GraphNeighbour) -> Declared | None:
         """Return the declaration at the other end of a relation; None for what is outside the repository."""
@@ -351,9 +371,11 @@ class Index:
             self._symbols.find_edge_positions(sorted(nodes), "in" if inwards else "out", CALLS, MIN_RESOLVED_CONFIDENCE)
         )
         made = [
-            Call(self.declared(edge.source), self.declared(edge.target), edge.line, edge.confidence) for edge in edges
+            Call(source, self.declared(edge.target), source.path, edge.line, edge.confidence)
+            for edge in edges
+            for source in [self.declared(edge.source)]
         ]
-        return sorted((call for call in made if call.target.path), key=lambda call: (call.source.path, call.line))
+        return sorted((call for call in made if call.target.path), key=lambda call: (call.path, call.line))
 
     def ties_at(self, path: str, line: int, relations: Collection[EdgeRelation]) -> list[Tie]:
         """Return what a line says: the relations of some kinds that it is the evidence of."""

@@ -78,7 +78,7 @@ def untied_calls(index: Index, declared: Sequence[Declared]) -> list[CitedLines]
     if len(alike) >= _MOST_ALIKE or any(one.kind not in CALLABLE for one in declared):
         return []
     nodes = {node for one in alike for node in index.called(one)}
-    tied = {(call.source.path, call.line) for call in index.calls(nodes, inwards=True)}
+    tied = {(call.path, call.line) for call in index.calls(nodes, inwards=True)}
     call = re.compile(rf"^(?!\s*(?:#|//|/?\*)).*?(\w*)(?:\(\))?(?:\.|->|::)\s*{re.escape(last)}\s*\(")
     found = [(line, called[1]) for line in occurrences(index, last, declared) if (called := call.search(line.text))]
     known = {value for line, value in found if (line.path, line.start_line) in tied}

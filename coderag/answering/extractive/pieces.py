@@ -20,7 +20,7 @@ from coderag.answering.extractive.writer import (
     shown_name,
     without_tags,
 )
-from coderag.schema.query import QueryState
+from coderag.schema.query import QueryState, RelatedChunk
 from coderag.schema.vocabulary import FILE_NAMED_KINDS, EdgeRelation
 from coderag.stores.snippets import Snippet
 
@@ -97,7 +97,9 @@ def whole(index: Index, piece: Snippet) -> Snippet:
     if declared is None or declared.name != piece.name or piece.end_line - piece.start_line + 1 >= _SHORT:
         return piece
     lines = index.lines_of(declared)
-    return replace(piece, start_line=lines.start_line, end_line=lines.end_line, text=lines.text) if lines else piece
+    if lines is None:
+        return piece
+    return replace(piece, path=lines.path, start_line=lines.start_line, end_line=lines.end_line, text=lines.text)
 
 
 def relations(
@@ -113,16 +115,12 @@ def relations(
         most: How many are written, at most.
         before: What has been said already.
     """
-    numbers = {(one["chunk_id"], one["related_to"]): one["line"] for one in state["related"]}
-    rows = [index.corpus.rows_by_id[one["chunk_id"]] for one in reversed(state["results"])]
-    paths = {piece.name: piece.path for piece in reversed(pieces)}
-    paths |= {index.corpus.get_value("qualified_name", row): index.corpus.get_value("path", row) for row in rows}
+    found = {(one["chunk_id"], one["related_to"]): one for one in state["related"]}
     told: dict[str, CitedLines] = {}
     for piece in sorted(pieces, key=lambda piece: piece.relation in _OF_FILES):
         if piece.relation in (None, "sibling", "contains", "contained_by"):
             continue
-        path = paths.get(piece.related_to, "") if piece.relation in _FROM_RESULT else piece.path
-        line = index.line(path, numbers.get((piece.chunk_id, piece.related_to), 0))
+        line = _evidence(index, piece, found.get((piece.chunk_id, piece.related_to)))
         phrase = _phrase(index, piece, line)
         if phrase and phrase not in before:
             told.setdefault(f"{phrase}{f': {code_line(line.text)}' if line else ''}", line or lines_of(piece))
@@ -130,6 +128,16 @@ def relations(
         writer.heading("How the pieces relate")
     for sentence, lines in list(told.items())[:most]:
         writer.say(f"- {sentence} — {writer.cite(lines)}")
+
+
+def _evidence(index: Index, piece: Snippet, related: RelatedChunk | None) -> CitedLines | None:
+    """Return the line that says how a piece belongs to a result: in the file of the piece, or of what it was reached from."""
+    if related is None:
+        return None
+    path = piece.path
+    if piece.relation in _FROM_RESULT:
+        path = index.corpus.get_value("path", index.corpus.rows_by_id[related["origin"]])
+    return index.line(path, related["line"])
 
 
 _OF_FILES: Final = frozenset({"imports", "imported_by"})

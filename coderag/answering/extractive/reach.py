@@ -113,7 +113,7 @@ def _grow(index: Index, start: Declared, worth: _Worth) -> Steps:
         chosen[call.target.node] = call
         waiting += [(after, depth + 1) for after in children.get(call.target.node, ())]
     ordered = _in_order(start.node, chosen.values())
-    return [(call, line) for call in ordered if (line := index.line(call.source.path, call.line))]
+    return [(call, line) for call in ordered if (line := index.line(call.path, call.line))]
 
 
 def _reach(index: Index, start: Declared) -> dict[int, tuple[Call, int]]:

@@ -266,7 +266,7 @@ def _evidence(index: Index, name: str, kind: str, one: GraphNeighbour) -> list[C
     """Return the lines that say it: of a caller all its calls, the first ones."""
     numbers = [one.line]
     if kind in ("called", "tested") and one.depth == 1 and (source := index.of_neighbour(one)):
-        calls = index.calls([source.node])
+        calls = [call for call in index.calls([source.node]) if call.path == one.evidence]
         last = name.rpartition(".")[2].rpartition(":")[2].removesuffix("()")
         others = [call.line for call in calls if call.target.name.rpartition(".")[2] == last]
         numbers = sorted({one.line, *others})[:_MOST_LINES]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from coderag.codegraph.linking.declaration_spaces import to_type_space, to_value_space
+from coderag.codegraph.linking.overloads import to_type_level
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.resolution import Resolution
 from coderag.codegraph.linking.rules.base import LanguageRules
@@ -145,6 +146,8 @@ class ChainEvaluator:
         if steps[0] == IMPLIED_OWNER:
             return rules.find_implied_member(self._resolver, file, steps[1] if len(steps) > 1 else ""), steps[2:]
         if steps[0] in rules.super_names and len(steps) > 1:
+            if rules.has_object_scope:
+                return self._find_overridden(file, scope, steps[1]), steps[2:]
             return self._resolver.resolve_super(file, scope), steps[2 if steps[1] == "()" else 1 :]
         if rules.requires_declared_types and "{}" in steps and "()" not in (type_steps := steps[: steps.index("{}")]):
             return self._resolver.resolve_dotted_name(file, scope, ".".join(type_steps), line), steps[len(type_steps) :]
@@ -160,8 +163,8 @@ class ChainEvaluator:
         resolver = self._resolver
         is_data = function.kind == "definition" and resolver.get_definition(function).kind in DATA_KINDS
         value = resolver.infer_value(function) if is_data else function
-        if value is None:
-            return None
+        if value is None or (is_data and resolver.get_rules(function.file).has_object_scope):
+            return value  # an attribute is read by a call
         if owner is None or not self._is_fluent(value):
             return resolver.infer_call(value)
         receiver = resolver.infer_value(owner)
@@ -179,6 +182,7 @@ class ChainEvaluator:
             return bool(returned) and (method.index, returned) in self._program.read_interface(method.file).bindings
         return (
             returned.removeprefix("=") in rules.self_names
+            or returned.removeprefix("=").removesuffix("{}") in rules.self_type_names
             if returned.startswith("=")
             else returned in rules.self_type_names
         )
@@ -192,7 +196,10 @@ class ChainEvaluator:
         ):
             return receiver
         if name in rules.self_names and (own_type := self._resolver.find_enclosing_type(file, scope)) is not None:
-            return own_type.replace_kind("instance").replace_resolver("self", RESOLVER_PRECISION["self"])
+            is_type_level = rules.is_type_level(file, scope) and name == rules.self_names[0]
+            receiver = own_type if is_type_level else own_type.replace_kind("instance")
+            resolver_name = "string" if name.endswith("?") else "self"
+            return receiver.replace_resolver(resolver_name, RESOLVER_PRECISION[resolver_name])
         if name in rules.self_type_names and (own_type := self._resolver.find_enclosing_type(file, scope)) is not None:
             return own_type.replace_resolver("self", RESOLVER_PRECISION["self"])
         if self._resolver.is_evaluating or self._resolver.local_names.is_line_dependent(scope, name):
@@ -201,6 +208,19 @@ class ChainEvaluator:
         if (scope, name) not in name_memo:
             name_memo[scope, name] = self._resolver.resolve_name(file, scope, name, line)
         return name_memo[scope, name]
+
+    def _find_overridden(self, file: int, scope: int, name: str) -> Referent | None:
+        """Return the method that ``super`` calls in a method of a name: that of the nearest ancestor."""
+        own_type = self._resolver.find_enclosing_type(file, scope)
+        if own_type is None:
+            return None
+        lookup_name = to_type_level(name) if self._resolver.get_rules(file).is_type_level(file, scope) else name
+        for ancestor in self._resolver.find_ancestors(own_type.file, own_type.index)[1:]:
+            if ancestor.kind != "definition":
+                return Referent("external", name=name)
+            if (member := self._resolver.find_own_member(ancestor.file, ancestor.index, lookup_name)) is not None:
+                return member.replace_resolver("inherited", RESOLVER_PRECISION["inherited"] * ancestor.confidence)
+        return None
 
     def _find_super_constructor(self, file: int, scope: int) -> Referent | None:
         """Return the constructor that ``super(...)`` calls; None if no ancestor declares one."""
@@ -233,12 +253,7 @@ class ChainEvaluator:
         if holder.kind == "definition":
             return self._apply_type_arguments(holder)
         if holder.kind == "instance":
-            aliased_type = self._resolver.resolve_alias(holder, self._resolver.get_definition(holder))
-            if aliased_type is not None and aliased_type.kind == "elements":
-                return self._evaluate_element(aliased_type)
-            return self._resolver.infer_method_call(holder, "__getitem__") or self._evaluate_next(
-                self._resolver.infer_method_call(holder, "__iter__")
-            )
+            return self._evaluate_instance_element(holder)
         return holder if holder.kind == "external" else None
 
     def _apply_type_arguments(self, holder: Referent) -> Referent | None:
@@ -246,6 +261,18 @@ class ChainEvaluator:
         if self._resolver.get_definition(holder).kind in CALLABLE_KINDS:
             return holder
         return self._resolver.infer_call(holder) if self._resolver.get_rules(holder.file).has_companions else None
+
+    def _evaluate_instance_element(self, holder: Referent) -> Referent | None:
+        """Return the element of an instance: of an alias of a collection, a pointer, or a type with methods for it."""
+        aliased_type = self._resolver.resolve_alias(holder, self._resolver.get_definition(holder))
+        if aliased_type is not None and aliased_type.kind == "elements":
+            return self._evaluate_element(aliased_type)
+        if self._resolver.get_rules(holder.file).indexes_pointers:
+            is_container = any(self._resolver.find_member(holder, name) is not None for name in ("operator[]", "begin"))
+            return self._resolver.infer_method_call(holder, "operator[]") if is_container else holder
+        return self._resolver.infer_method_call(holder, "__getitem__") or self._evaluate_next(
+            self._resolver.infer_method_call(holder, "__iter__")
+        )
 
     def _evaluate_next(self, iterator: Referent | None) -> Referent | None:
         if iterator is None:

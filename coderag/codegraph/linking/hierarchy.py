@@ -31,13 +31,16 @@ class Hierarchy:
     def find_enclosing_type(self, file: int, scope: int) -> Referent | None:
         """Return the type whose method encloses a scope."""
         definitions = self._program.read_interface(file).definitions
+        type_kinds = self._resolver.get_rules(file).type_kinds
         while scope != MODULE:
             definition = definitions[scope]
             rules = self._resolver.get_rules(file)
-            if (definition.kind in TYPE_KINDS and definition.kind != "impl") or rules.is_type_like(definition):
+            if (definition.kind in type_kinds and definition.kind != "impl") or rules.is_type_like(definition):
                 return Referent("definition", file, scope)
             for owner_file, owner in rules.find_owner_types(self._resolver, file, definition):
                 return Referent("definition", owner_file, owner)
+            if definition.owner and definition.kind in CALLABLE_KINDS:
+                return None  # of a type outside the repository
             if definition.kind == "impl":
                 return Referent("definition", file, scope)
             scope = definition.parent
@@ -80,7 +83,8 @@ class Hierarchy:
                         self._resolver, current.file, current.index
                     ),
                 ]
-                pending += [base for declaration in declarations for base, _, _ in self.resolve_bases(*declaration)]
+                bases = [base for declaration in declarations for base, _, _ in self.resolve_bases(*declaration)]
+                pending += self._resolver.get_rules(current.file).order_bases(bases)
         return list(ancestors.values())
 
     def find_descendants(self, file: int, index: int) -> Sequence[Referent]:
@@ -168,11 +172,21 @@ class Hierarchy:
 
     def _resolve_nested_name(self, owner: Referent, name: str, *, allow_inherited: bool) -> Referent | None:
         """Return the referent of a name inside a type, a namespace or a module."""
-        if owner.kind != "definition" or self._resolver.get_definition(owner).kind == "namespace":
+        if owner.kind == "definition" and (definition := self._resolver.get_definition(owner)).kind == "type_alias":
+            aliased_type = self._resolver.resolve_alias(owner, definition)
+            if aliased_type is not None and aliased_type.kind == "instance":
+                owner = aliased_type.replace_kind("definition")
+        is_namespace = owner.kind == "definition" and self._resolver.get_definition(owner).kind == "namespace"
+        if owner.kind != "definition" or (
+            is_namespace and "namespace" not in self._resolver.get_rules(owner.file).type_kinds
+        ):
             return self._resolver.find_member(owner, name)
         if nested_indices := self._resolver.find_scope_declarations(owner.file, owner.index, name):
             return Referent("definition", owner.file, nested_indices[0])
-        inherits = allow_inherited and self._resolver.get_rules(owner.file).inherits_nested_types
+        rules = self._resolver.get_rules(owner.file)
+        if (referent := rules.find_scope_member(self._resolver, owner.file, owner.index, name)) is not None:
+            return referent
+        inherits = allow_inherited and rules.inherits_nested_types
         return self._find_inherited_type(owner, name) if inherits else None
 
     def _follow_alias(self, referent: Referent | None) -> Referent | None:
@@ -215,10 +229,9 @@ class Hierarchy:
                         binding for binding in interface.bindings.get((scope, name), ()) if not binding.type
                     ):
                         return self._resolver.infer_binding(file, parameter) or Referent("external", name=name)
-            if (
-                inherits
-                and (referent := self._find_inherited_type(Referent("definition", file, scope), name)) is not None
-            ):
+            if (referent := rules.find_scope_member(self._resolver, file, scope, name)) is not None:
+                return referent
+            if inherits and (referent := self._find_type_around(file, scope, name)) is not None:
                 return referent
             if (
                 scope in interface.star_scopes
@@ -227,6 +240,15 @@ class Hierarchy:
                 return referent
             scope = interface.definitions[scope].parent
         return self._resolver.resolve_global_name(file, name, line, values=False)
+
+    def _find_type_around(self, file: int, scope: int, name: str) -> Referent | None:
+        """Return the nested type that a type, or the type of an out-of-line method, has or inherits by a name."""
+        definition = self._program.read_interface(file).definitions[scope]
+        if not definition.owner or definition.kind not in CALLABLE_KINDS:
+            return self._find_inherited_type(Referent("definition", file, scope), name)
+        owners = self._resolver.get_rules(file).find_owner_types(self._resolver, file, definition)
+        inherited = (self._find_inherited_type(Referent("definition", *owner), name) for owner in owners)
+        return next((referent for referent in inherited if referent is not None), None)
 
     def _is_lexical_scope(self, file: int, scope: int) -> bool:
         """Return whether the declarations of a scope are visible in it by their bare names."""

@@ -12,7 +12,7 @@ from coderag.codegraph.linking.program import MODULE, Dependencies, Program
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.codegraph.linking.resolver import Resolver
 from coderag.codegraph.linking.rules.rules_table import FULLY_LINKED_LANGUAGES
-from coderag.schema.facts import ANONYMOUS_MODIFIER, OBJECT_RELATION, Definition, Import, Reference
+from coderag.schema.facts import ANONYMOUS_MODIFIER, OBJECT_RELATION, PROTOTYPE_MODIFIER, Definition, Import, Reference
 from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, MODULE_RESOLVER, EdgeRelation
 
 _MAX_CANDIDATES: Final = 5
@@ -216,6 +216,7 @@ class Linker:
 
     def _link_overrides(self, file: int, definitions: Sequence[Definition]) -> Iterator[Link]:
         rules = self._resolver.get_rules(file)
+        prototypes = self._find_defined_prototypes(file)
         for scope, definition in enumerate(definitions):
             is_unnamed = _is_unnamed_member(definition)  # then the owner is the supertype
             is_function = definition.kind == "function" and definition.parent != MODULE and not is_unnamed
@@ -224,6 +225,8 @@ class Linker:
             is_overriding_kind = definition.kind == "method" or is_unnamed or is_member or is_field
             if not is_overriding_kind or not rules.can_override(definition):
                 continue
+            if scope in prototypes:
+                continue  # its definition has the edge
             owner = (file, definition.parent) if is_member else self._find_owner(file, definition)
             if owner is None:
                 continue
@@ -232,11 +235,13 @@ class Linker:
                     overridden = self._resolver.get_rules(ancestor.file).find_overridden_member(
                         self._resolver, ancestor, definition
                     )
-                    if overridden is not None and overridden.kind == "definition":
+                    if overridden is not None and self._is_overridable(overridden):
                         yield self._build_link(
                             "overrides",
                             scope,
-                            overridden.replace_resolver("inherited", RESOLVER_PRECISION["inherited"]),
+                            self._follow_prototype(overridden).replace_resolver(
+                                "inherited", RESOLVER_PRECISION["inherited"]
+                            ),
                             definition.name_line,
                             file,
                         )
@@ -252,6 +257,11 @@ class Linker:
                         file,
                     )
 
+    def _is_overridable(self, member: Referent) -> bool:
+        return member.kind == "definition" and self._resolver.get_rules(member.file).is_overridable(
+            self._resolver.get_definition(member)
+        )
+
     def _find_owner(self, file: int, definition: Definition) -> tuple[int, int] | None:
         """Return the type that has a method, or the object of a declared type."""
         if _is_unnamed_member(definition):
@@ -260,21 +270,21 @@ class Linker:
         parent = definition.parent
         if parent != MODULE:
             kind = self._program.get_definition(file, parent).kind
-            if kind in TYPE_KINDS or (kind in DATA_KINDS and parent in self._program.read_interface(file).bases):
+            is_object = kind in DATA_KINDS and parent in self._program.read_interface(file).bases
+            if kind in self._resolver.get_rules(file).type_kinds or is_object:
                 return file, parent
         return next(iter(self._resolver.get_rules(file).find_owner_types(self._resolver, file, definition)), None)
 
     # References
 
     def _link_references(self, file: int, references: Sequence[Reference]) -> Iterator[Link]:
+        prototypes = self._find_defined_prototypes(file)
         for reference in references:
+            if reference.scope in prototypes:
+                continue  # its definition has the same references
             referent = self._resolver.resolve_reference(reference)
             if referent is None or referent.kind in ("external", "supplier"):
-                receiver = self._resolver.find_used_receiver(reference) if reference.kind != "type" else None
-                if receiver is not None:
-                    yield from self._link_receiver(file, reference, receiver)
-                if referent is None:  # a decorator may have made the receiver an instance of any type
-                    yield from self._link_candidates(file, reference)
+                yield from self._link_unresolved(file, reference, referent)
             elif referent.kind == "definition":
                 yield from self._link_reference(file, reference, referent)
             elif referent.kind == "module" and self._resolver.get_rules(referent.file).is_component(referent.file):
@@ -283,6 +293,26 @@ class Linker:
                 method = self._resolver.find_member(referent, self._resolver.get_rules(referent.file).call_method)
                 if method is not None and method.kind == "definition":
                     yield self._build_link("calls", reference.scope, method, reference.line, file)
+                else:
+                    yield from self._link_slot_values(file, reference)
+
+    def _link_unresolved(self, file: int, reference: Reference, referent: Referent | None) -> Iterator[Link]:
+        """Yield the edges of a reference to nothing in the repository: to what its receiver is, or to candidates."""
+        if referent is not None and self._is_undeclared_factory(file, reference, referent):
+            yield self._build_link("instantiates", reference.scope, referent, reference.line, file)
+            return
+        receiver = self._resolver.find_used_receiver(reference) if reference.kind != "type" else None
+        if receiver is not None:
+            yield from self._link_receiver(file, reference, receiver)
+        if referent is None:  # a decorator may have made the receiver an instance of any type
+            yield from self._link_candidates(file, reference)
+
+    def _is_undeclared_factory(self, file: int, reference: Reference, referent: Referent) -> bool:
+        """Return whether a call is of a method that every type has and that makes an instance: ``Foo.new`` in Ruby."""
+        if referent.kind != "supplier" or reference.kind != "call":
+            return False
+        rules = self._resolver.get_rules(file)
+        return rules.has_object_scope and reference.chain.rpartition(".")[2] in rules.factory_methods
 
     def _can_be_declared(self, chain_text: str) -> bool:
         """Return whether a chain may have a referent in the repository, or a receiver.
@@ -294,8 +324,10 @@ class Linker:
         name = last_name.rstrip("!")  # Rust's macros
         if name in self._declared_names or name in self._own_names or not name.isidentifier():
             return True
-        if last_name != name and last_name in self._declared_names:  # functions of Elixir
-            return True
+        if last_name != name:  # functions of Elixir and Ruby
+            if last_name in self._declared_names:
+                return True
+            self._program.record_key(f"unknown:{last_name}")
         names = owner.split(".") if owner else []
         if not self._declared_names.isdisjoint(names):
             return True
@@ -324,6 +356,7 @@ class Linker:
             yield self._build_link("references", reference.scope, receiver, reference.line, file)
 
     def _link_reference(self, file: int, reference: Reference, referent: Referent) -> Iterator[Link]:
+        referent = self._follow_prototype(referent)
         if (referent.file, referent.index) == (file, reference.scope) and reference.kind != "call":
             return
         if reference.kind == "read" and referent.resolver == "value" and "." not in reference.chain:
@@ -333,10 +366,29 @@ class Linker:
         if callee is None:
             yield self._build_link("references", reference.scope, referent, reference.line, file)
         else:
+            callee = self._follow_prototype(callee)
             is_instantiated = self._resolver.is_type(callee)
             yield self._build_link(
                 "instantiates" if is_instantiated else "calls", reference.scope, callee, reference.line, file
             )
+
+    def _find_defined_prototypes(self, file: int) -> Set[int]:
+        """Return the declarations of a file that only announce another one."""
+        rules = self._resolver.get_rules(file)
+        return {
+            scope
+            for scope, definition in enumerate(self._program.read_interface(file).definitions)
+            if PROTOTYPE_MODIFIER in definition.modifiers
+            and rules.find_definition(self._resolver, file, scope) is not None
+        }
+
+    def _follow_prototype(self, referent: Referent) -> Referent:
+        """Return the definition of a declaration that only announces it; else the declaration."""
+        rules = self._resolver.get_rules(referent.file)
+        definition = rules.find_definition(self._resolver, referent.file, referent.index)
+        if definition is None:
+            return referent
+        return definition.replace_resolver(referent.resolver, referent.confidence)
 
     def _find_callee(self, referent: Referent, use: str) -> Referent | None:
         """Return the type or function that a call of a definition runs: itself, or the value of a variable."""
@@ -346,6 +398,8 @@ class Linker:
             return rules.find_applied_member(self._resolver, referent) or self._find_companion_class(referent)
         if kind in TYPE_KINDS or kind in CALLABLE_KINDS:
             return referent
+        if self._resolver.get_rules(referent.file).has_object_scope:
+            return None  # a call of an attribute reads it
         value = self._resolver.infer_value(referent)
         if value is not None and value.kind == "instance" and use != "new":
             value = self._resolver.find_member(value, self._resolver.get_rules(value.file).call_method)
@@ -380,20 +434,42 @@ class Linker:
         owner, _, name = reference.chain.rpartition(".")
         rules = self._resolver.get_rules(file)
         name, _, argument_count = name.partition("/")
-        is_named = name.isidentifier() and not argument_count.endswith((")", "]"))  # not the result of another call
-        if reference.kind != "call" or not owner or not is_named:
+        is_named = name.rstrip("?!").isidentifier() and not argument_count.endswith(
+            (")", "]")
+        )  # no other call's result
+        is_bare = rules.has_object_scope and not owner
+        if reference.kind != "call" or not (owner or is_bare) or not is_named:
             return
-        is_own_call = owner in rules.self_names and not rules.requires_declared_types
+        is_own_call = (is_bare or owner in rules.self_names) and rules.calls_members_of_subtypes
         descendant_methods = self._find_descendant_methods(file, reference.scope, name) if is_own_call else []
-        if not descendant_methods and name in rules.common_methods:
+        candidates = descendant_methods or self._find_slot_values(file, reference)
+        if not candidates and (is_bare or name in rules.common_methods):
             return
-        candidates = descendant_methods or [
-            Referent("definition", nearby_file, index)
+        candidates = candidates or [
+            self._follow_prototype(Referent("definition", nearby_file, index))
             for nearby_file in self._get_nearby_files(file)
             for index in self._program.read_interface(nearby_file).methods.get(name, ())
             if not argument_count
             or can_take_arguments(self._program.get_definition(nearby_file, index), int(argument_count))
         ]
+        yield from self._build_candidate_links(file, reference, list(dict.fromkeys(candidates)))
+
+    def _link_slot_values(self, file: int, reference: Reference) -> Iterator[Link]:
+        """Yield candidates of a call of a field: the functions that initialisers put there."""
+        yield from self._build_candidate_links(file, reference, self._find_slot_values(file, reference))
+
+    def _find_slot_values(self, file: int, reference: Reference) -> list[Referent]:
+        owner, _, name = reference.chain.rpartition(".")
+        if not owner:
+            return []
+        receiver = self._resolver.evaluate(file, reference.scope, owner, reference.line)
+        value = None if receiver is None else self._resolver.infer_value(receiver)
+        owner_type = value if value is not None and value.kind == "instance" else None
+        functions = self._resolver.get_rules(file).find_slot_values(self._resolver, owner_type, name)
+        return list(dict.fromkeys(map(self._follow_prototype, functions)))
+
+    def _build_candidate_links(self, file: int, reference: Reference, candidates: Sequence[Referent]) -> Iterator[Link]:
+        rules = self._resolver.get_rules(file)
         if not 1 <= len(candidates) <= _MAX_CANDIDATES:
             return
         attribution = (

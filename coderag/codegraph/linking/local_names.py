@@ -1,9 +1,10 @@
 """Local names of the file that is being linked, and the memo of their referents."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
-from coderag.codegraph.linking.overloads import strip_arity
+from coderag.codegraph.linking.overloads import is_method_name, strip_arity
 from coderag.codegraph.linking.program import MODULE, FileInterface, group_bindings
 from coderag.codegraph.linking.query_memo import MemoTable
 from coderag.codegraph.linking.referents import CALLABLE_KINDS, TYPE_KINDS, Referent
@@ -40,7 +41,7 @@ class LocalNames:
             name for (_, name), same_name in self.bindings.items() if len(same_name) > 1 or same_name[0].last_line
         }
         self.line_dependent_names = interface.redeclared_names | redeclared
-        if rules.has_ordered_locals:
+        if rules.has_ordered_file_scope:
             self.line_dependent_names |= interface.by_name.keys()
         self.receiver_limit = NO_LIMIT
         self.memo: MemoTable = {}
@@ -50,6 +51,8 @@ class LocalNames:
         self._definitions = interface.definitions
         self._names_by_scope = interface.names_by_scope
         self._hides_class_scope = rules.hides_class_scope
+        self._declares_before_use = rules.declares_before_use
+        self._has_object_scope = rules.has_object_scope
         self._receiver_names = frozenset({*rules.self_names, *rules.self_type_names, *rules.super_names})
         self._inner_names = {name for _, name in self.bindings}
         self._inner_names.update(*(names for scope, names in interface.names_by_scope.items() if scope != MODULE))
@@ -70,9 +73,24 @@ class LocalNames:
             scope = self._definitions[scope].parent
         return scope in self._closure_scopes
 
+    def find_binding(self, file: int, scope: int, name: str, line: int) -> Binding | None:
+        """Return the binding of a local name that applies at a line: the last one above it, else the first."""
+        bindings = self.bindings.get((scope, name)) if file == self.file else None
+        if not bindings:
+            return None
+        in_block = [
+            binding for binding in bindings if not binding.last_line or binding.first_line <= line <= binding.last_line
+        ]
+        preceding = [binding for binding in in_block if binding.line <= line]
+        if not self._declares_before_use:
+            return preceding[-1] if preceding else next(iter(in_block), None)
+        if preceding and preceding[-1].line == line and _is_in_own_value(preceding[-1]):
+            preceding.pop()
+        return preceding[-1] if preceding else None
+
     def find_outermost_scope(self, scope: int, name: str) -> int:
         """Return the outermost enclosing scope in which a name certainly has the same referent as in a scope."""
-        if name in self._receiver_names:
+        if name in self._receiver_names or (self._has_object_scope and is_method_name(name)):
             return scope
         bare_name = strip_arity(name)
         if name not in self._inner_names and bare_name not in self._inner_names:
@@ -100,7 +118,7 @@ class LocalNames:
         open_scopes = []
         for scope, definition in enumerate(interface.definitions):
             is_open = has_members and (
-                definition.kind in TYPE_KINDS or (bool(definition.owner) and definition.kind in CALLABLE_KINDS)
+                definition.kind in rules.type_kinds or (bool(definition.owner) and definition.kind in CALLABLE_KINDS)
             )
             is_open = is_open or (scope, RECEIVER_NAME) in self.bindings
             if is_open or scope in interface.star_scopes:
@@ -108,3 +126,8 @@ class LocalNames:
             else:
                 open_scopes.append(open_scopes[definition.parent] if definition.parent != MODULE else MODULE)
         return [*open_scopes, MODULE]
+
+
+def _is_in_own_value(binding: Binding) -> bool:
+    """Return whether a name stands in its own value, where it means something else: ``val module = module { ... }``."""
+    return re.split(r"[.(\[{/]", binding.value, maxsplit=1)[0] == binding.name

@@ -1,7 +1,7 @@
 """Member lookup in types, modules, packages and values."""
 
-from coderag.codegraph.linking.overloads import select_primary
-from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
+from coderag.codegraph.linking.overloads import select_primary, to_type_level
+from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.resolution import Resolution
 from coderag.codegraph.linking.type_expressions import split_tuple
 from coderag.schema.facts import ANONYMOUS_MODIFIER, CONSTRUCTOR_NAME
@@ -33,7 +33,10 @@ class MemberLookup:
             return referent and referent.replace_resolver("import", owner.confidence)
         if owner.kind == "package":
             rules = self._resolver.get_rules(owner.file) if owner.file >= 0 else None
-            return rules.find_package_member(self._resolver, owner.name, name) if rules else None
+            referent = rules.find_package_member(self._resolver, owner.name, name) if rules else None
+            if referent is not None and owner.resolver == "string":
+                return referent.replace_resolver("string", RESOLVER_PRECISION["string"])
+            return referent
         if owner.kind == "elements":
             referent = (
                 self._resolver.get_rules(owner.file).find_collection_member(owner, name) if owner.index >= 0 else None
@@ -42,10 +45,11 @@ class MemberLookup:
         if owner.kind == "tuple":
             return self._resolve_tuple_item(owner, name)
         kind = self._resolver.get_definition(owner).kind
-        if owner.kind == "definition" and kind == "namespace":
+        type_kinds = self._resolver.get_rules(owner.file).type_kinds
+        if owner.kind == "definition" and kind == "namespace" and kind not in type_kinds:
             key = ("inside", owner.file, owner.index, name)  # memoised because it may import from itself
             return self._resolver.memoize(key, lambda: self._find_namespace_member(owner, name))
-        return self._find_object_member(owner, name) if kind in TYPE_KINDS else self._find_value_member(owner, name)
+        return self._find_object_member(owner, name) if kind in type_kinds else self._find_value_member(owner, name)
 
     def _find_namespace_member(self, owner: Referent, name: str) -> Referent | None:
         referent = self._resolver.resolve_in_scope(owner.file, owner.index, name)
@@ -57,7 +61,8 @@ class MemberLookup:
 
     def _find_object_member(self, owner: Referent, name: str) -> Referent | None:
         """Return a member of a type or of its instance."""
-        referent = self.find_type_member(owner.file, owner.index, name)
+        is_type_level = owner.kind == "definition" and self._resolver.get_rules(owner.file).has_object_scope
+        referent = self.find_type_member(owner.file, owner.index, to_type_level(name) if is_type_level else name)
         if referent is None:
             aliased_type = self._resolver.resolve_alias(owner, self._resolver.get_definition(owner))
             return (

@@ -9,6 +9,9 @@ from coderag.codegraph.linking.rules.traits import LanguageTraits
 from coderag.schema.facts import CALLBACK_MODIFIER, Definition
 
 _FUNCTION_KINDS: Final = frozenset({"function", "method", "macro"})
+TYPE_LEVEL_SUFFIX: Final = "/self"
+"""End of the name of a member that belongs to the type itself, in languages with `LanguageTraits.has_object_scope`."""
+
 _SECONDARY_MODIFIER = re.compile(r"overload|\bset(?:ter)?\b")
 _ARITY = re.compile(r"(?:^|\s)/(\d+)(\+|-(\d+))?")
 
@@ -63,6 +66,16 @@ def can_take_arguments(definition: Definition, argument_count: int) -> bool:
     return argument_count >= min_count if arity[2] == "+" else min_count <= argument_count <= int(arity[3] or min_count)
 
 
+def to_type_level(name: str) -> str:
+    """Return the name by which a type's own method is looked up; constants have no such name."""
+    return name if name[:1].isupper() or name.endswith(TYPE_LEVEL_SUFFIX) else name + TYPE_LEVEL_SUFFIX
+
+
+def is_method_name(name: str) -> bool:
+    """Return whether a name is neither that of a constant nor of an instance variable, in Ruby."""
+    return name[0].islower() or name[0] == "_"
+
+
 def strip_arity(name: str) -> str:
     """Return a name without its numbers of arguments and type arguments."""
     return name.partition("/")[0].partition("`")[0] if "/" in name or "`" in name else name
@@ -74,10 +87,14 @@ def count_type_parameters(definition: Definition) -> int:
     return int(match[1]) if match else 0
 
 
-def format_call_name(definition: Definition) -> str:
-    """Return a method's name with its minimum number of parameters, as in a call; the bare name if that is unknown."""
+def format_call_name(definition: Definition, rules: LanguageTraits) -> str:
+    """Return a method's name as in a call: with its minimum number of parameters if that is known."""
+    if rules.has_object_scope:
+        return to_type_level(definition.name) if "static" in definition.modifiers.split() else definition.name
     arity = _ARITY.search(definition.modifiers)
-    return f"{definition.name}/{arity[1]}" if arity else definition.name
+    if arity is None:
+        return f"{definition.name}/" if rules.separates_methods else definition.name
+    return f"{definition.name}/{arity[1]}"
 
 
 def _is_constructor(definitions: Sequence[Definition], index: int) -> bool:

@@ -278,6 +278,7 @@ class Program:
                 - ``name:LANGUAGE:NAME``: declarations of a name; with ``*`` those of all languages;
                 - ``in:PATH:NAME``: declarations of a name in a folder;
                 - ``member:LANGUAGE:NAME``: out-of-line members of the types of that name;
+                - ``bound:NAME``: bindings of a name;
                 - ``base:LANGUAGE:NAME``: types with a base of that name;
                 - ``unknown:NAME``: that nothing has that name.
         """
@@ -363,6 +364,16 @@ class Program:
                 for index in self.peek(file).by_name.get(name, ())
             ]
         return self._declarations_by_name[key]
+
+    def find_bindings(self, name: str, languages: tuple[str, ...]) -> Sequence[tuple[int, Binding]]:
+        """Return the bindings of a name in files of some languages, each with its file."""
+        self.record_key(f"bound:{name}")
+        return [
+            (file, binding)
+            for file in self._find_files("declares", name, languages)
+            for binding in self.peek(file).facts.bindings
+            if binding.name == name
+        ]
 
     def format_qualified_name(self, file: int, index: int) -> str:
         """Return the dotted qualified name of a definition, with its module."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Protocol
 
 from coderag.codegraph.linking.referents import Referent
+from coderag.schema.facts import Binding
 
 
 class ResolutionQueries(Protocol):
@@ -39,6 +40,10 @@ class ResolutionQueries(Protocol):
 
     def infer_value(self, referent: Referent) -> Referent | None:
         """Return the value of a variable, field or property; any other referent is returned as it is."""
+        ...
+
+    def infer_first_binding(self, file: int, bindings: Sequence[Binding]) -> Referent | None:
+        """Return the value of a name with several bindings: the first known one, annotations before values."""
         ...
 
     def resolve_type_text(self, file: int, scope: int, text: str, line: int) -> Referent | None:

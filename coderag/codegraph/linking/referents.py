@@ -12,6 +12,10 @@ DATA_KINDS: Final = frozenset({"variable", "constant", "field"})
 ReferentKind = Literal["definition", "instance", "elements", "tuple", "module", "package", "external", "supplier"]
 
 
+_POSSIBLE_SHADOWING_FACTOR: Final = 0.85
+"""Confidence factor of a name from an outer scope that a member of an external type may shadow."""
+
+
 class Referent(NamedTuple):
     """The meaning of an expression.
 
@@ -29,7 +33,7 @@ class Referent(NamedTuple):
         file, index: Of the definition or type; ``index`` is its position in the file's definitions.
         name: Dotted name of a package or of an external referent.
         resolver: Step that resolved it: ``scope``, ``import``, ``package``, ``self``, ``inherited``, ``annotation``,
-            ``constructor``, ``value``, ``return``, ``methods``, ``unique``.
+            ``constructor``, ``value``, ``return``, ``methods``, ``unique``, ``block``, ``string``.
         confidence: From 0 to 1.
     """
 
@@ -55,6 +59,8 @@ RESOLVER_PRECISION: Final = {
     "star": 0.9,
     "package": 0.93,
     "self": 0.97,
+    "block": 0.93,
+    "string": 0.65,
     "inherited": 0.97,
     "annotation": 0.93,
     "constructor": 0.96,
@@ -68,3 +74,8 @@ RESOLVER_PRECISION: Final = {
 
 Source: measured against other tools, see ``evals/graph/README.md``.
 """
+
+
+def lower_shadowed_confidence(external_member: Referent | None, referent: Referent) -> Referent:
+    """Return a referent, with less confidence if a member of an external type may shadow it."""
+    return referent.replace_resolver(referent.resolver, _POSSIBLE_SHADOWING_FACTOR) if external_member else referent

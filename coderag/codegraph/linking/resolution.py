@@ -89,10 +89,6 @@ class Resolution(ResolutionQueries, Protocol):
         """Return the value of a binding; None if it is unknown."""
         ...
 
-    def infer_first_binding(self, file: int, bindings: Sequence[Binding]) -> Referent | None:
-        """Return the value of a name with several bindings: the first known one, annotations before values."""
-        ...
-
     def infer_call(self, function: Referent) -> Referent | None:
         """Return the result of a call."""
         ...

@@ -15,7 +15,7 @@ from coderag.codegraph.linking.local_names import LocalNames
 from coderag.codegraph.linking.members import MemberLookup
 from coderag.codegraph.linking.program import FileInterface, Program
 from coderag.codegraph.linking.query_memo import MemoTable, QueryMemo
-from coderag.codegraph.linking.referents import TYPE_KINDS, Referent
+from coderag.codegraph.linking.referents import Referent
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.scopes import ScopeLookup
 from coderag.codegraph.linking.type_inference import TypeInference
@@ -90,7 +90,8 @@ class Resolver:
         if referent.kind != "definition":
             return False
         definition = self.program.get_definition(referent.file, referent.index)
-        return definition.kind in TYPE_KINDS or self.get_rules(referent.file).is_type_like(definition)
+        rules = self.get_rules(referent.file)
+        return definition.kind in rules.type_kinds or rules.is_type_like(definition)
 
     @property
     def is_evaluating(self) -> bool:

@@ -1,19 +1,28 @@
 """Resolution of bare names: enclosing scopes, their imports, and the file's package."""
 
-import re
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from coderag.codegraph.linking.local_names import NO_LIMIT
-from coderag.codegraph.linking.overloads import select_last_above, select_overloads, select_primary, strip_arity
+from coderag.codegraph.linking.overloads import (
+    is_method_name,
+    select_last_above,
+    select_overloads,
+    select_primary,
+    strip_arity,
+)
 from coderag.codegraph.linking.program import MODULE
-from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
+from coderag.codegraph.linking.receiver_names import resolve_receiver_name
+from coderag.codegraph.linking.referents import (
+    CALLABLE_KINDS,
+    DATA_KINDS,
+    RESOLVER_PRECISION,
+    TYPE_KINDS,
+    Referent,
+    lower_shadowed_confidence,
+)
 from coderag.codegraph.linking.resolution import Resolution
 from coderag.codegraph.linking.rules.base import LanguageRules
-from coderag.schema.facts import RECEIVER_NAME, Binding, Definition, Import
-
-_POSSIBLE_SHADOWING_FACTOR: Final = 0.85
-"""Confidence factor of a name from an outer scope that a member of an external type may shadow."""
+from coderag.schema.facts import RECEIVER_NAME, TEST_MODIFIER, Binding, Definition, Import
 
 
 class ScopeLookup:
@@ -33,6 +42,12 @@ class ScopeLookup:
         Args:
             line: Line of use; of several bindings the last one above it applies.
         """
+        if self._resolver.get_rules(file).has_object_scope and is_method_name(name):
+            return resolve_receiver_name(self._resolver, file, scope, name, line)
+        return self._resolve_lexical_name(file, scope, name, line)
+
+    def _resolve_lexical_name(self, file: int, scope: int, name: str, line: int) -> Referent | None:
+        """Return the referent of a bare name that the enclosing scopes declare, import or bind."""
         rules = self._resolver.get_rules(file)
         interface = self._program.read_interface(file)
         external_member: Referent | None = None  # member that an external type may declare
@@ -48,7 +63,7 @@ class ScopeLookup:
                     if referent is not None and referent.kind == "external":
                         external_member, referent = external_member or referent, None
                 if referent is not None:
-                    return _lower_confidence(external_member, referent)
+                    return lower_shadowed_confidence(external_member, referent)
             if (
                 scope in interface.star_scopes
                 and (referent := self.resolve_star_imports(file, name, scope)) is not None
@@ -59,7 +74,7 @@ class ScopeLookup:
         referent = self._resolve_at_top(file, name, line)
         if referent is None or referent.kind == "external":
             return referent or external_member
-        return _lower_confidence(external_member, referent)
+        return lower_shadowed_confidence(external_member, referent)
 
     def _resolve_at_top(self, file: int, name: str, line: int) -> Referent | None:
         """Return the referent of a name in code outside of any declaration."""
@@ -89,7 +104,7 @@ class ScopeLookup:
         rules = self._resolver.get_rules(file)
         can_call_values = rules.overloads_by_arity and not rules.separates_methods  # a delegate can be called
         value_name = strip_arity(name) if can_call_values else name
-        binding = self._find_local_binding(file, scope, value_name, line)
+        binding = self._resolver.local_names.find_binding(file, scope, value_name, line)
         if binding is None or value_name == name or not rules.has_receiver_functions:
             return binding
         return None if self._is_uncallable(self._infer_local(file, binding)) else binding
@@ -144,22 +159,6 @@ class ScopeLookup:
                 return member
         return None
 
-    def _find_local_binding(self, file: int, scope: int, name: str, line: int) -> Binding | None:
-        """Return the binding of a local name that applies at a line: the last one above it, else the first."""
-        local_names = self._resolver.local_names
-        bindings = local_names.bindings.get((scope, name)) if file == local_names.file else None
-        if not bindings:
-            return None
-        in_block = [
-            binding for binding in bindings if not binding.last_line or binding.first_line <= line <= binding.last_line
-        ]
-        preceding = [binding for binding in in_block if binding.line <= line]
-        if self._resolver.get_rules(file).declares_before_use:
-            if preceding and preceding[-1].line == line and _is_in_own_value(preceding[-1]):
-                preceding.pop()
-            return preceding[-1] if preceding else None
-        return preceding[-1] if preceding else next(iter(in_block), None)
-
     def _is_uncallable(self, value: Referent | None) -> bool:
         """Return whether a value cannot be called: then a call of its name is a call of a function of that name."""
         if value is None or value.kind not in ("instance", "elements"):
@@ -175,7 +174,7 @@ class ScopeLookup:
         Args:
             values: Whether the values of variables count, too.
         """
-        has_order = self._resolver.get_rules(file).has_ordered_locals
+        has_order = self._resolver.get_rules(file).has_ordered_file_scope
         if has_order or name in self._program.read_interface(file).redeclared_names:
             return self._resolve_global_name(file, name, line, values=values)
         return self._resolver.memoize(
@@ -188,11 +187,13 @@ class ScopeLookup:
     def _resolve_implicit_member(self, file: int, scope: int, name: str) -> Referent | None:
         """Return the member that a bare name refers to in a scope: of that type, or of the type of that method."""
         definition = self._program.read_interface(file).definitions[scope]
-        if definition.kind in TYPE_KINDS:
+        if definition.kind in self._resolver.get_rules(file).type_kinds:
             return self._resolver.find_type_member(file, scope, name)
         if definition.kind not in CALLABLE_KINDS or not definition.owner:
             return None
         indices = self.find_scope_declarations(file, definition.parent, name, owner=definition.owner)
+        definitions = self._program.read_interface(file).definitions
+        indices = [index for index in indices if TEST_MODIFIER not in definitions[index].modifiers]  # of a C++ fixture
         if len(indices) == 1:
             return Referent("definition", file, indices[0], "", "scope", RESOLVER_PRECISION["scope"])
         for owner_file, owner in self._resolver.get_rules(file).find_owner_types(self._resolver, file, definition):
@@ -227,9 +228,12 @@ class ScopeLookup:
             indices = [index for index in owned if interface.definitions[index].parent == scope]
         else:
             indices = interface.children.get(scope, {}).get(strip_arity(name), [])
-        if not indices or not (rules := self._resolver.get_rules(file)).overloads_by_arity:
+        if not indices:
             return indices
-        return select_overloads(interface.definitions, indices, name, rules)
+        rules = self._resolver.get_rules(file)
+        if rules.overloads_by_arity:
+            return select_overloads(interface.definitions, indices, name, rules)
+        return rules.select_declarations(interface.definitions, indices, name)
 
     def resolve_in_scope(
         self, file: int, scope: int, name: str, line: int = 0, *, values: bool = True
@@ -259,7 +263,7 @@ class ScopeLookup:
                 return referent.replace_resolver("import", RESOLVER_PRECISION["import"])
             return Referent("external", name=f"{imports[0].module}.{imports[0].name}".rstrip("."))
         bindings = interface.bindings.get((scope, name)) if values else None
-        if bindings and line and rules.has_ordered_locals:
+        if bindings and line and rules.has_ordered_file_scope:
             bindings = [binding for binding in bindings if binding.line < line]
         if bindings:
             is_object_entry = scope != MODULE and interface.definitions[scope].kind in DATA_KINDS
@@ -353,7 +357,7 @@ def _select_visible(
         for index in indices
         if definitions[index].kind not in rules.hidden_kinds and definitions[index].start_line not in import_lines
     ]
-    if line and rules.has_ordered_locals:
+    if line and rules.has_ordered_file_scope:
         visible = [index for index in visible if not _is_below(definitions[index], line)]
     if line and (imports or len(visible) > 1):  # ``exports.get = ...`` declares no variable ``get``
         visible = [index for index in visible if "exports" not in definitions[index].modifiers.split()] or (
@@ -371,11 +375,6 @@ def _is_below(definition: Definition, line: int) -> bool:
     return first_line > line and "local" in definition.modifiers.split()
 
 
-def _is_in_own_value(binding: Binding) -> bool:
-    """Return whether a name stands in its own value, where it means something else: ``val module = module { ... }``."""
-    return re.split(r"[.(\[{/]", binding.value, maxsplit=1)[0] == binding.name
-
-
 def _is_hidden(kind: str, rules: "LanguageRules", *, is_direct: bool) -> bool:
     """Return whether the declarations in a scope of a kind are invisible to bare names.
 
@@ -383,8 +382,3 @@ def _is_hidden(kind: str, rules: "LanguageRules", *, is_direct: bool) -> bool:
         is_direct: Whether no function lies between the names and the scope.
     """
     return kind in TYPE_KINDS and (rules.requires_qualified_members or (rules.hides_class_scope and not is_direct))
-
-
-def _lower_confidence(external_member: Referent | None, referent: Referent) -> Referent:
-    """Return a referent, with less confidence if a member of an external type may shadow it."""
-    return referent.replace_resolver(referent.resolver, _POSSIBLE_SHADOWING_FACTOR) if external_member else referent

@@ -9,7 +9,10 @@ _TYPE_MODIFIERS = re.compile(
     r"^(?:\?\s*(?:extends|super)\s+|[&*?~]|\.\.\.|<-"
     r"|(?:'\w+|mut|const|dyn|impl|ref|readonly|out|in|final|struct|enum|unsafe|async|chan|some|any|inout)\s+|@\w+\s+)+"
 )
-_QUALIFIED_NAME = re.compile(r"(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
+_QUALIFIED_NAME = re.compile(r"\\?(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
+_MEMBER_OF_GENERIC = re.compile(
+    r"(?s)^<[^<>]*(?:<[^<>]*(?:<[^<>]*>[^<>]*)*>[^<>]*)*>::(.+)"
+)  # C++: ``List<Foo>::Node``
 _OPENING_BRACKETS, _CLOSING_BRACKETS = "[<(", "]>)"
 _MAX_DEPTH = 6
 _NULL_TYPES = frozenset({"None", "null", "undefined", "void", "never", "nil"})
@@ -47,7 +50,7 @@ def _parse_alternatives(text: str, depth: int) -> Iterator[TypeExpression]:
                 yield alternative
 
 
-def _parse_alternative(text: str, depth: int) -> TypeExpression | None:
+def _parse_alternative(text: str, depth: int) -> TypeExpression | None:  # noqa: PLR0911  # one case a form
     text = _TYPE_MODIFIERS.sub("", text.strip())
     if (element_text := _find_element_type(text)) is not None:
         return TypeExpression("", tuple(_parse_alternatives(element_text, depth - 1))[:1])
@@ -57,9 +60,14 @@ def _parse_alternative(text: str, depth: int) -> TypeExpression | None:
     name_match = _QUALIFIED_NAME.match(text)
     if name_match is None:
         return _parse_parenthesized(text, depth)
-    name, arguments_text = re.sub(r"::|\\", ".", name_match[0]), text[name_match.end() :].strip().rstrip("?!")
+    written_name = name_match[0]
+    name = re.sub(r"::|\\", ".", written_name.removeprefix("\\"))
+    name = f"\\.{name}" if written_name.startswith("\\") else name  # from the global namespace, in PHP
+    arguments_text = text[name_match.end() :].strip().rstrip("?!")
     if arguments_text.startswith(".("):  # a function type with a receiver
         return None
+    if arguments_text.startswith("<") and (member := _MEMBER_OF_GENERIC.search(arguments_text)) is not None:
+        return _parse_alternative(f"{name}.{member[1]}", depth - 1) if depth else None
     if arguments_text[:1] not in ("[", "<") or arguments_text[-1:] not in ("]", ">"):
         return TypeExpression(name)
     arguments = (

@@ -22,6 +22,8 @@ class TypeInference:
 
     def infer_value(self, referent: Referent) -> Referent | None:
         """Return the value of a variable, field or property; any other referent is returned as it is."""
+        if referent.kind == "supplier" and self._resolver.get_rules(referent.file).has_object_scope:
+            return self.infer_call(referent)  # a call without parentheses
         if referent.kind != "definition":
             return referent
         definition = self._resolver.get_definition(referent)
@@ -74,6 +76,8 @@ class TypeInference:
         referent = next(iter(internal or resolved), None)
         if referent is not None and referent.kind == "definition" and self._has_value(referent):
             return self.infer_value(referent) or referent  # the value of the other variable
+        if referent is not None and self._resolver.get_rules(file).has_object_scope:
+            return self.infer_value(referent)  # the result of a call without parentheses
         return referent
 
     def _has_value(self, referent: Referent) -> bool:

@@ -4,7 +4,7 @@ Each grammar has one table in ``queries/chains.toml``; a new language needs no c
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final
 
@@ -12,13 +12,13 @@ from tree_sitter import Node
 
 from coderag.ingestion.parsing.chain_suffixes import SUFFIX_SHAPES, SuffixParser
 from coderag.ingestion.parsing.languages import read_toml
-from coderag.ingestion.parsing.source_text import SourceText
+from coderag.ingestion.parsing.source_text import SourceText, join_name_parts
 from coderag.ingestion.parsing.trees import load_grammar
 from coderag.schema.facts import CONSTRUCTOR_NAME, REQUIRED_MARK
 
 _MAX_STEPS = 24  # longer chains are generated code, or fluent interfaces whose first steps are read anyway
 _MAX_CHAIN_CHARS = 200
-COUNTED_SHAPES: Final = frozenset({"counted", "constructor", "trailing", "infix"})
+COUNTED_SHAPES: Final = frozenset({"counted", "constructor", "invocation", "trailing", "infix"})
 """Shapes of calls that include their arguments in one node."""
 
 NodeShape = tuple[str, ...]
@@ -28,7 +28,10 @@ NodeShape = tuple[str, ...]
 indexed value, instantiated type or inner expression (default: the first child); ``element`` may have that of the key, too.
 ``either`` has the fields of alternatives; ``ends`` takes the first and last child as alternatives, ``last`` the last one.
 ``cast`` is a value and its type (first and last child). ``literal`` has the type of its value. ``name`` is a name, and
-``text`` a name with separators.
+``text`` a name with separators. ``scoped`` has the fields of a namespace or type and of the name in it, which may be scoped
+itself (C++). ``typed`` has the fields of a name and of its type arguments; a call of one of the names that follow returns an
+instance of the first argument (``static_cast<Foo>(x)``). ``invocation`` is a call with the fields of its object and name.
+``static`` is a member with the first and the last child: a class constant or static property in PHP.
 
 For languages that resolve overloads by arity: ``counted`` has the fields of the arguments and of the callee, or of the
 object and the name. ``constructor`` has the fields of the arguments and of ``this`` or ``super`` (default: the last and first
@@ -61,6 +64,9 @@ _TOKEN_OWNERS = frozenset({"macro_invocation", "macro_rule"})
 _DEFINING_CRATE = "$crate"
 _CALLEE_SHAPE_PARTS = 3
 _KEY_FIELD = 2  # position in the shape of an element
+_COMPOUND_NAMES = frozenset({"generic", "inner", "scoped"})  # shapes of members with type arguments or qualifiers
+_MAX_NAME_DEPTH = 4
+_PLACEHOLDER = "variadic_placeholder"  # ``strlen(...)`` in PHP, a reference to the function
 _TYPE_ARGUMENTS = re.compile(r"`\d+$")
 _STEP_SUFFIXES: Final = {
     "call": "()",
@@ -93,6 +99,7 @@ class ChainParser:
         self._source = source
         self._shapes = NODE_SHAPES.get(grammar_name, {})
         self._field_ids = _load_field_ids(grammar_name)
+        self._has_typed_calls = any(shape[0] == "typed" for shape in self._shapes.values())
         self._has_placeholders = any(shape[0] == "placeholder" for shape in self._shapes.values())
         self._suffixes = SuffixParser(source, self._parse_node)
         self._cache: dict[tuple[bytes, int], Chain] = {}  # by text and kind: expressions repeat often
@@ -156,15 +163,13 @@ class ChainParser:
             node.type == "metavariable" and self._source.read_node(node) == _DEFINING_CRATE
         )
 
-    def _parse_node(self, node: Node, depth: int) -> Chain:  # noqa: C901, PLR0911  # one case for each shape
+    def _parse_node(self, node: Node, depth: int) -> Chain:  # noqa: PLR0911  # one case for each shape
         shape = self._shapes.get(node.type)
         if shape is None or not depth:
             return _NO_CHAIN
         kind = shape[0]
         if kind == "name":
             return self._source.read_node(node), node.start_byte
-        if kind == "bound":
-            return self._parse_member(node, shape, depth)
         if kind == "member":
             return self._match_plain_chain(node, depth) or self._parse_member(node, shape, depth)
         if kind in _STEP_SUFFIXES:
@@ -172,11 +177,9 @@ class ChainParser:
         if kind == "literal":
             return f"{shape[1]}{{}}", node.end_byte
         if kind == "text":
-            return self._source.read_node(node).replace("::", ".").replace(" ", ""), node.end_byte
-        if kind in ("counted", "constructor", "uncounted"):
-            return self._parse_counted_call(node, shape, depth)
-        if kind in ("bound", "placeholder"):
-            return (self._parse_member if kind == "bound" else self._parse_placeholder)(node, shape, depth)
+            return join_name_parts(self._source.read_node(node).replace(" ", "")), node.end_byte
+        if (parse := _SHAPE_PARSERS.get(kind)) is not None:
+            return parse(self, node, shape, depth)
         if kind in SUFFIX_SHAPES:
             return self._suffixes.parse(node, shape, depth)
         if kind == "generic":
@@ -190,6 +193,8 @@ class ChainParser:
         text, offset = _NO_CHAIN if inner is None else self._parse_node(inner, depth - 1)
         if text == "require" and shape[0] == "required" and (module := self._parse_required(node, shape)):
             return module, node.end_byte
+        if self._has_typed_calls and shape[0] == "call" and text.endswith("{}"):
+            return text, offset  # ``make_unique<Foo>(1)``; the call of an instance is unknown
         return (f"{text}{_STEP_SUFFIXES[shape[0]]}", offset) if text and "|" not in text else (text, offset)
 
     def _parse_required(self, node: Node, shape: NodeShape) -> str:
@@ -209,6 +214,43 @@ class ChainParser:
         text = "" if receiver is None else self._parse_node(receiver, depth - 1)[0]
         is_object = text.rpartition(".")[2][:1].isupper()
         return (f"{text}[]", node.start_byte) if text and "|" not in text and not is_object else _NO_CHAIN
+
+    def _parse_scoped(self, node: Node, shape: NodeShape, depth: int) -> Chain:
+        """Parse ``a::b::c``, whose right part is scoped in turn; without a scope, it is a global name."""
+        scope, name = (self._get_child(node, field) for field in shape[1:])
+        text, offset = _NO_CHAIN if name is None else self._parse_node(name, depth - 1)
+        if scope is None or not text or text.endswith("{}"):
+            return text, offset
+        prefix = self._parse_node(scope, depth - 1)[0]
+        return (f"{prefix}.{text}", offset) if prefix else _NO_CHAIN
+
+    def _parse_typed(self, node: Node, shape: NodeShape, depth: int) -> Chain:
+        name, arguments = (self._get_child(node, field) for field in shape[1:3])
+        if name is None:
+            return _NO_CHAIN
+        text = self._source.read_node(name)
+        if text not in shape[3:]:
+            return text, name.start_byte
+        first = None if arguments is None else next(iter(arguments.named_children), None)
+        type_text = "" if first is None else self._parse_node(first, depth - 1)[0]
+        return (f"{type_text}{{}}", name.start_byte) if type_text else _NO_CHAIN
+
+    def _parse_static(self, node: Node, _shape: NodeShape, depth: int) -> Chain:
+        """Parse ``Foo::BAR`` or ``Foo::$bar``; ``Foo::class`` is the type itself."""
+        owner, name = node.named_children[0], node.named_children[-1]
+        text, offset = self._parse_node(owner, depth - 1)
+        member = self._source.read_node(name).removeprefix("$")
+        if member == "class" or owner == name:
+            return text, offset
+        return f"{text if text and '|' not in text else '?'}.{member}", name.start_byte
+
+    def _parse_invocation(self, node: Node, shape: NodeShape, depth: int) -> Chain:
+        """Parse a Ruby call; ``foo.class`` is the type itself."""
+        name = self._get_child(node, shape[-1])
+        if name is None or name.type == "super":
+            return _NO_CHAIN
+        text, offset = self._parse_member(node, shape, depth)
+        return (text if not text or text.endswith(".class") else f"{text}()"), offset
 
     def _parse_combined(self, node: Node, shape: NodeShape, depth: int) -> Chain:
         """Combine the chains of two operands."""
@@ -258,6 +300,7 @@ class ChainParser:
             )
         arguments = self._get_child(node, shape[1]) if len(shape) > 1 else node.named_children[-1]
         count = 0 if arguments is None else self._count_arguments(arguments)
+        is_reference = count == 1 and arguments is not None and arguments.named_children[0].type == _PLACEHOLDER
         if len(shape) > _CALLEE_SHAPE_PARTS:
             text, offset = self._parse_member(node, shape[1:], depth)
         else:
@@ -267,6 +310,8 @@ class ChainParser:
             return text, offset
         if shape[0] == "constructor":
             return f"{text}.{CONSTRUCTOR_NAME}/{count}()", offset
+        if is_reference:
+            return f"{text}/", offset
         if text[-1] in ")]}":  # the callee is itself the value of an expression
             return f"{text}()", offset
         return f"{_TYPE_ARGUMENTS.sub('', text) if '`' in text else text}/{count}()", offset
@@ -283,7 +328,10 @@ class ChainParser:
         name = self._get_child(node, shape[-1])
         if name is None:
             return _NO_CHAIN
-        text = self._parse_node(name, 1)[0] if self.get_shape(name) == "generic" else self._source.read_node(name)
+        is_compound = self.get_shape(name) in _COMPOUND_NAMES
+        text = self._parse_node(name, _MAX_NAME_DEPTH)[0] if is_compound else self._source.read_node(name)
+        if not text:
+            return _NO_CHAIN
         if owner is None and shape[0] != "bound":  # a Java method called without a receiver
             return text, name.start_byte
         prefix = self._parse_node(owner, depth - 1)[0] if owner is not None else ""
@@ -294,3 +342,14 @@ class ChainParser:
     def _get_child(self, node: Node, field: str) -> Node | None:
         number = self._field_ids.get(field)
         return None if number is None else node.child_by_field_id(number)
+
+
+_SHAPE_PARSERS: Final[Mapping[str, Callable[[ChainParser, Node, NodeShape, int], Chain]]] = {
+    **dict.fromkeys(("counted", "constructor", "uncounted"), ChainParser._parse_counted_call),
+    "bound": ChainParser._parse_member,
+    "placeholder": ChainParser._parse_placeholder,
+    "scoped": ChainParser._parse_scoped,
+    "typed": ChainParser._parse_typed,
+    "static": ChainParser._parse_static,
+    "invocation": ChainParser._parse_invocation,
+}

@@ -7,6 +7,10 @@ CLASS_LIKE: Final = frozenset({"class", "interface", "struct", "trait", "enum", 
 """Kinds whose functions are methods."""
 
 
+TYPES: Final = CLASS_LIKE | {"namespace"}
+"""Kinds with members."""
+
+
 CONTAINERS: Final = CLASS_LIKE | {"namespace", "key", "resource", "rule"}
 """Kinds whose members are separate chunks."""
 

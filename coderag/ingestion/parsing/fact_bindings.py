@@ -15,7 +15,7 @@ _PLAIN_TYPE = re.compile(r"[\w.$]+")
 _SELF_TYPES = frozenset({"cls", "Self", "static"})
 _METATYPE = re.compile(r"(?i)\btype(?:of)?\b")
 _MAX_LOCAL_STEPS = 3
-_INFERRED_TYPES = frozenset({"var"})  # keywords for an inferred type
+_INFERRED_TYPES = frozenset({"auto", "var"})  # keywords for an inferred type
 _VISIBLE_KINDS = CLASS_LIKE | {"namespace", "type_alias"}
 _VALUE_STEPS = {"value": "", "elements": "[]", "entered": ".__enter__()", "made": "{}"} | {
     f"value.{n}": f".{n}" for n in range(4)
@@ -49,10 +49,13 @@ class BindingReader:
         type_text = self._read_type(captures)
         value = "" if type_text else self._read_value(captures)
         container = self._read_container(captures)
-        since = captures.get("from")
+        since, limits = captures.get("from"), captures.get("within")
         for node in captures[kind]:
-            start, name = node.start_byte, self._source.read_node(node)
-            scope = self._scopes.find_binding_scope(start, name, member=member)
+            start, name = node.start_byte, self._source.read_node(node).removeprefix(":")
+            if kind == "bind.type":  # in C++ above the declaration
+                scope = self._scopes.find_decorated_scope(start)
+            else:
+                scope = self._scopes.find_binding_scope(start, name, member=member)
             is_visible = kind == "bind.type" or scope == MODULE_SCOPE or self._scopes.kinds[scope] in _VISIBLE_KINDS
             if member and not is_visible:
                 continue
@@ -60,16 +63,25 @@ class BindingReader:
                 value = f"{container}.{self._source.read_unquoted(captures, 'key') or name}"
             block = None if member else self._find_block(captures, blocks, start)
             line = self._source.find_line(since[0].start_byte if since else start)
-            if block is not None:
+            if limits:
+                first, last = (self._source.find_line(offset) for offset in (limits[0].start_byte, limits[0].end_byte))
+                self.local[Binding(scope, name, type_text, value, first, first, last)] = None
+            elif block is not None:
                 self.local[Binding(scope, name, type_text, value, line, block.first_line, block.last_line)] = None
             elif not is_visible:
                 self.local[Binding(scope, name, type_text, value, line)] = None
             else:
-                binding = Binding(scope, name, type_text, value, line)
-                self.visible[binding] = None
-                self._value_scopes[binding] = (
-                    self._scopes.find_binding_scope(start, name, member=False) if member else scope
-                )
+                for visible_name in self._list_field_names(scope, name):
+                    binding = Binding(scope, visible_name, type_text, value, line)
+                    self.visible[binding] = None
+                    self._value_scopes[binding] = (
+                        self._scopes.find_binding_scope(start, name, member=False) if member else scope
+                    )
+
+    def _list_field_names(self, scope: int, name: str) -> list[str]:
+        """Return the names of a field: in Ruby ``@a``, and ``a`` if the type declares that attribute."""
+        attribute = name.lstrip("@")
+        return [name, attribute] if attribute != name and (scope, attribute) in self._scopes.fields else [name]
 
     def add(self, bindings: Iterable[Binding]) -> None:
         """Add bindings that were read elsewhere."""
@@ -131,6 +143,11 @@ class BindingReader:
             and key[1] not in _SELF_TYPES
             and not any(_METATYPE.search(binding.type) for binding in candidates if binding.type)
         }
+
+    def group_variables(self) -> dict[tuple[int, str], list[Binding]]:
+        """Return all bindings by scope and name, without those of declared fields."""
+        bindings = (binding for group in (self.visible, self.local) for binding in group)
+        return _group_by_name(item for item in bindings if (item.scope, item.name) not in self._scopes.fields)
 
     def _read_type(self, captures: Captures) -> str:
         text = self._source.read_type(captures["typed"][0]) if "typed" in captures else ""

@@ -38,6 +38,8 @@ class ImportReader:
         anchor = next(nodes[0] for capture, nodes in captures.items() if capture.startswith("import."))
         quoted = self._source.read_unquoted
         module, name, alias = (quoted(captures, f"import.{part}") for part in ("module", "name", "alias"))
+        if "import.relative" in captures and not module.startswith("."):
+            module = f"./{module}"
         if "import.all" in captures:
             name = "*"
         elif "import.default" in captures:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from coderag.ingestion.parsing.declaration_records import CLASS_LIKE, DATA, Declaration
+from coderag.ingestion.parsing.declaration_records import CLASS_LIKE, DATA, TYPES, Declaration
 from coderag.ingestion.parsing.declarations import Syntax
 from coderag.ingestion.parsing.source_text import SourceText
 from coderag.ingestion.parsing.text_ranges import IntervalIndex
@@ -19,6 +19,7 @@ class ScopeTable:
 
     Attributes:
         names, kinds, parents: Columns of `coderag.schema.facts.Definition`, one entry for each definition.
+        fields: Scope and name of each declared field.
         owners, returns, modifiers, parameters: Further columns, filled in by the fact reader.
     """
 
@@ -38,6 +39,11 @@ class ScopeTable:
         self.returns = [""] * len(self.names)
         self.modifiers = [""] * len(self.names)
         self.parameters = [""] * len(self.names)
+        self.fields = frozenset(
+            (parent, name)
+            for parent, name, kind in zip(self.parents, self.names, self.kinds, strict=True)
+            if kind == "field"
+        )
         self._scopes = [*self._first_scopes.values(), MODULE_SCOPE]
         positions = {declaration: position for position, declaration in enumerate(syntax.declarations)}
         self._intervals = IntervalIndex(
@@ -127,6 +133,14 @@ class ScopeTable:
             for declaration in inside
             if declaration.parent is None or declaration.parent.start < body.start_byte
         ]
+
+    def list_variable_scopes(self, scope: int) -> list[int]:
+        """Return a scope and its enclosing scopes whose variables may be visible in it: up to a type, or the file."""
+        scopes = [scope]
+        while scope != MODULE_SCOPE and self.kinds[scope] not in TYPES:
+            scope = self.parents[scope]
+            scopes.append(scope)
+        return scopes
 
     def list_enclosing_modules(self, scope: int) -> list[str]:
         """Return the names of the enclosing modules of a scope in its file, outermost first."""

@@ -7,6 +7,11 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     chain, see `coderag.ingestion.parsing.chains`.
 ``@call.tokens``, ``@read.tokens``
     The last name of a callee, or of a name that is mentioned, among the tokens of a macro in Rust.
+``@call.bare``, ``@call.super``, ``@call.setter``
+    A call without receiver or parentheses, see implicit_calls.py.
+``@read.callable``, ``@read.owner``, ``@read.callback``, ``@read.named``
+    The name of a function in a string or symbol, see callable_names.py; the value that it is a member of. A callback counts
+    in the body of a type only; ``@read.named`` may be the name of a function.
 ``@type``
     A type as written: each name in it is a reference.
 ``@base``, ``@base.inherits``, ``@base.implements``, ``@base.anonymous``
@@ -15,7 +20,8 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
 ``@import.module``
     The imported module as written; absent for a file's own exports. Further captures: ``@import.name``, the imported name;
     ``@import.alias``, its local name; ``@import.all``, a wildcard; ``@import.default``, the local name of the default export;
-    ``@import.namespace``, the local name of the module itself; ``@import.exported``, any node that marks a re-export.
+    ``@import.namespace``, the local name of the module itself; ``@import.exported``, any node that marks a re-export;
+    ``@import.relative``, one that marks a path relative to the file.
 ``@import.path``
     An imported name with its module: ``a.b.Name``. A wildcard or an alias may be its sibling.
 ``@import.tree``, ``@import.selectors``, ``@import.submodule``
@@ -45,9 +51,9 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     The return type of the enclosing function; one of several return types, in order; a returned value.
 ``@parameter``
     The type of a parameter of the enclosing method.
-``@modifier``, ``@modifier.each``
+``@modifier``, ``@modifier.each``, ``@modifier.static``
     A word, or the chain of a decorator, that modifies the declaration around or below it, or the one that is ``@modified``;
-    each name that it declares.
+    each name that it declares; a node in a method of the type itself.
 ``@implied``
     The name of a member of ``@implied.owner``, a value or a type before which it is not repeated: ``colour == .red``.
 ``@test``, ``@test.inside``
@@ -62,10 +68,19 @@ Capture convention of the ``*.graph.scm`` files; each match is a fact:
     The supertype of an anonymous class or object, next to its body: ``new Runnable() { ... }``; or of ``@anonymous.body``. It
     is the base of the class that is declared there, or else the owner of the methods in it. In Kotlin the enclosing
     declaration implements it.
+``@documentation``
+    A comment with types of the declaration or variable below it, see doc_types.py.
 ``@package``, ``@package.nested``
     The package or namespace of the file; one of several clauses, whose packages lie in one another and are all visible.
 ``@form``, ``@form.piped`` and the like
     A construct of Elixir, see forms.py.
+``@prototype``
+    A declaration that another one defines: an ``extern`` variable, a typedef of a struct by its own name. In the grammars of
+    `_PROTOTYPE_GRAMMARS`, a function without a body is one as well.
+``@defined``
+    A part of a function without a body that no other declaration defines: ``= 0`` in C++.
+``@text``
+    Text that the grammar does not parse: each name in it is called or read.
 
 A capture whose name begins with ``_`` is for predicates of the query.
 """
@@ -78,18 +93,21 @@ from operator import attrgetter
 
 from tree_sitter import Node
 
+from coderag.ingestion.parsing.callable_names import format_callable, format_possible_callable
 from coderag.ingestion.parsing.chain_suffixes import is_continued_call
 from coderag.ingestion.parsing.chains import COUNTED_SHAPES, ChainParser
-from coderag.ingestion.parsing.declaration_records import CLASS_LIKE, DATA
+from coderag.ingestion.parsing.declaration_records import CLASS_LIKE, DATA, TYPES, Declaration
 from coderag.ingestion.parsing.declarations import Syntax
+from coderag.ingestion.parsing.doc_types import DocTypeReader
 from coderag.ingestion.parsing.fact_bindings import BindingReader, collect_first_names, is_bound_at
 from coderag.ingestion.parsing.fact_closures import ClosureReader
 from coderag.ingestion.parsing.fact_imports import ImportReader
 from coderag.ingestion.parsing.fact_scopes import ScopeTable
 from coderag.ingestion.parsing.forms import FormReader
+from coderag.ingestion.parsing.implicit_calls import ImplicitCallReader
 from coderag.ingestion.parsing.import_trees import resolve_relative_path
 from coderag.ingestion.parsing.languages import LANGUAGES, Language
-from coderag.ingestion.parsing.source_text import MAX_TYPE_CHARS, Captures, SourceText
+from coderag.ingestion.parsing.source_text import MAX_TYPE_CHARS, Captures, SourceText, join_name_parts
 from coderag.ingestion.parsing.stage_clock import stages
 from coderag.ingestion.parsing.text_ranges import TextRange, TextRanges
 from coderag.schema.facts import (
@@ -98,6 +116,7 @@ from coderag.schema.facts import (
     IMPLIED_OWNER,
     MODULE_SCOPE,
     OBJECT_RELATION,
+    PROTOTYPE_MODIFIER,
     RECEIVER_NAME,
     TEST_MODIFIER,
     Base,
@@ -107,8 +126,7 @@ from coderag.schema.facts import (
     ReferenceKind,
 )
 
-_TYPE_NAME = re.compile(r"(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
-_SEPARATOR = re.compile(r"::|\\")
+_TYPE_NAME = re.compile(r"\\?(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
 _RECEIVER = re.compile(rb"(?s).*?(?:(?:(?<![\w.>:)\]])[$@]?([A-Za-z_]\w*))?(\s*(?:\??\.|->|::)\s*))?\Z")
 _MEMBER_OPERATORS = (b".", b"->", b"::")
 _MAX_RECEIVER_BYTES = 40
@@ -118,7 +136,13 @@ _UNIFORM_TYPE_GRAMMARS = frozenset({"kotlin", "swift"})  # a supertype is a node
 _LABELLED_FUNCTIONS = frozenset({"function_declaration", "protocol_function_declaration", "init_declaration"})
 _EXPRESSION_KINDS = frozenset({"call", "new", "read"})
 _ANONYMOUS_OWNERS = frozenset({"function", "method", "impl"})
+_FACTORY = ".new"  # of every Ruby class
 _MENTION_KINDS = frozenset({"read", "type"})
+_TEXT_NAME = re.compile(
+    rb"""(?x) "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' | //.* | (?s:/\*.*?\*/)  # literals and comments are skipped
+    | (?P<member>(?:\.|->|::|\#\#)\s*)? \b(?P<name>[A-Za-z_]\w*)\b (?P<joined>\s*\#\#)? (?P<call>\s*\()?"""
+)
+_PROTOTYPE_GRAMMARS = frozenset({"c", "cpp"})  # grammars in which a function without a body is defined elsewhere
 _SUPER_PATH_GRAMMARS = frozenset({"rust"})  # grammars in whose paths ``super`` is the enclosing module
 
 _NameUse = tuple[ReferenceKind, int, str, int]
@@ -182,6 +206,7 @@ class _FactReader:
         self._bindings = BindingReader(self._source, self._scopes, self._chains)
         self._forms = FormReader(self._source, self._scopes, self._chains)
         self._closures = ClosureReader(self._source, self._scopes, self._chains, self._bindings, language.grammar)
+        self._implicit_calls = ImplicitCallReader(self._source, self._scopes, self._bindings)
         self._package = ""
         self._bases: dict[Base, None] = {}
         self._base_names: set[tuple[int, str]] = set()  # start and text
@@ -191,7 +216,17 @@ class _FactReader:
         self._functions: list[TextRange] = []
         self._function_ranges = TextRanges(())
         self._pending_bindings: list[Captures] = []  # read after all blocks and functions
+        self._prototypes = {
+            self._scopes.get_scope(declaration)
+            for declaration in syntax.declarations
+            if language.grammar in _PROTOTYPE_GRAMMARS
+            and declaration.kind in ("function", "method")
+            and declaration.body is None
+        }
+        self._name_starts = {declaration.name_start for declaration in syntax.declarations}
         self._pending_returns: list[tuple[Callable[[Captures], None], Captures]] = []
+        self._documentation: list[Captures] = []
+        self._possible_callables: dict[int, str] = {}  # chains by offset
 
     def read(self) -> FileFacts:
         """Read the facts."""
@@ -205,6 +240,8 @@ class _FactReader:
         self._imports.imports.update(self._forms.imports)
         self._bases.update(self._forms.bases)
         self._closures.settle()
+        for scope in self._prototypes:
+            self._add_modifier(scope, PROTOTYPE_MODIFIER)
         blocks, self._function_ranges = TextRanges(self._blocks), TextRanges(self._functions)
         for captures in self._pending_bindings:
             self._bindings.read(captures, blocks)
@@ -212,6 +249,13 @@ class _FactReader:
             read(captures)
         self._bindings.add(self._forms.bindings)
         self._pending_returns.clear()  # bound methods: they would form a reference cycle
+        if self._documentation:
+            doc_types = DocTypeReader(self._source, self._scopes, self._bindings)
+            for captures in self._documentation:
+                self._uses += doc_types.read(captures["documentation"][0])
+        certain = {start for kind, start, _, _ in self._uses if kind == "read"} if self._possible_callables else set()
+        possible = ((offset, chain) for offset, chain in self._possible_callables.items() if offset not in certain)
+        self._uses += [("read", offset, chain, offset) for offset, chain in possible]
         self._bindings.settle(self._imports.imported_names)
         references = self._list_references()
         heads = collect_first_names({item.chain for item in references})
@@ -237,6 +281,13 @@ class _FactReader:
             "import.selectors": imports.read_selectors,
             "import.submodule": imports.read_submodule,
             **{kind: partial(self._read_use, kind) for kind in ("call", "new", "read")},
+            "read.callable": self._read_callable,
+            "read.callback": self._read_callback,
+            "read.named": self._read_named,
+            "call.bare": self._implicit_calls.read_bare,
+            "call.setter": self._implicit_calls.read_setter,
+            "call.super": self._implicit_calls.read_super,
+            "documentation": self._documentation.append,
             "decorator": self._read_decorator,
             "call.tokens": partial(self._read_tokens, "call"),
             "read.tokens": partial(self._read_tokens, "read"),
@@ -262,6 +313,7 @@ class _FactReader:
             "modifier": self._read_modifier,
             "modifier.each": self._read_modifier_of_names,
             "extension.member": self._read_extension_member,
+            "modifier.static": self._read_static,
             "test": self._read_test,
             "test.inside": self._read_test_inside,
             "arity": self._read_arity,
@@ -270,6 +322,9 @@ class _FactReader:
             "package": self._read_package,
             "package.nested": self._read_nested_package,
             **self._forms.build_dispatch_table(),
+            "prototype": self._read_prototype,
+            "defined": self._read_defined,
+            "text": self._read_text,
         }
 
     # References
@@ -281,7 +336,9 @@ class _FactReader:
         """
         references: dict[Reference, None] = {}
         called = {offset for kind, _, _, offset in self._uses if kind == "call"}
+        self._uses += self._implicit_calls.list_uses(called)
         instantiated = {(start, text) for kind, start, text, _ in self._uses if kind == "new"}
+        instantiated |= {(start, text[: -len(_FACTORY)]) for _, start, text, _ in self._uses if text.endswith(_FACTORY)}
         mentioned: set[tuple[int, str, str]] = set()
         variables = self._bindings.find_variables()
         scopes = self._scopes.find_scopes([start for _, start, _, _ in self._uses])
@@ -312,7 +369,36 @@ class _FactReader:
                 if text.endswith("[]") or is_continued_call(node):
                     continue  # a subscript, which looks like a call
                 text = text.removesuffix("()")  # the call, not its result
-            self._uses.append((kind, node.start_byte, text, offset))
+            if self._implicit_calls.is_setter(node):
+                text += "="
+            is_reference = kind == "call" and text.endswith("/")
+            self._uses.append(("read" if is_reference else kind, node.start_byte, text, offset))
+
+    def _read_callable(self, captures: Captures) -> None:
+        """Read the name of a function in a string or symbol."""
+        for node in captures["read.callable"]:
+            text, offset = self._source.read_node(node), node.start_byte
+            owner = self._chains.parse(captures["read.owner"][0])[0] if "read.owner" in captures else ""
+            if chain := format_callable(
+                text, owner, has_owner="read.owner" in captures, grammar=self._language.grammar
+            ):
+                self._uses.append(("read", offset, chain, offset))
+
+    def _read_callback(self, captures: Captures) -> None:
+        """Read the name of a method in a symbol that a type's body passes to a function."""
+        for node in captures["read.callback"]:
+            scope = self._scopes.find_scope(node.start_byte)
+            if scope != MODULE_SCOPE and self._scopes.kinds[scope] in TYPES:
+                self._read_callable({"read.callable": [node]})
+
+    def _read_named(self, captures: Captures) -> None:
+        """Read a string or symbol that may name a function; a symbol only in a table of constants."""
+        for node in captures["read.named"]:
+            scope = self._scopes.find_scope(node.start_byte)
+            is_symbol = node.type == "simple_symbol"
+            if not is_symbol or (scope != MODULE_SCOPE and self._scopes.kinds[scope] == "constant"):
+                chain = format_possible_callable(self._source.read_node(node), self._language.grammar)
+                self._possible_callables[node.start_byte] = chain
 
     def _read_decorator(self, captures: Captures) -> None:
         for node in captures["decorator"]:
@@ -353,9 +439,9 @@ class _FactReader:
     def _read_type(self, captures: Captures) -> None:
         for node in captures["type"]:
             end = node.end_byte
-            if end <= self._types_end:  # part of a type already read
-                continue
             start = node.start_byte
+            if end <= self._types_end or start in self._name_starts:  # part of a type already read, or a declared name
+                continue
             is_counted = self._chains.get_shape(node) == "generic"  # then its arguments are separate types
             self._types_end = node.named_children[0].end_byte if is_counted else end
             self._uses += [("type", start, chain, start) for chain in self._list_type_names(node)]
@@ -366,7 +452,7 @@ class _FactReader:
             return [text]
         if self._chains.get_shape(node) == "generic":
             return [self._chains.parse(node)[0]]
-        return [_SEPARATOR.sub(".", name) for name in _TYPE_NAME.findall(text)]
+        return [join_name_parts(name) for name in _TYPE_NAME.findall(text)]
 
     def _read_base(self, relation: str, captures: Captures) -> None:
         for node in captures[f"base{relation}"]:
@@ -414,7 +500,9 @@ class _FactReader:
         for node in captures["returns"]:
             declaration = self._scopes.find_declaration(node.start_byte)
             bodies = [(body.start_byte, body.end_byte) for body in captures.get("function", ())]
-            if declaration is not None and (not bodies or declaration.body in bodies):
+            if declaration is None or _is_in_body(declaration, node):
+                continue
+            if not bodies or declaration.body in bodies:
                 self._scopes.returns[self._scopes.get_scope(declaration)] = self._source.read_type(node)
 
     def _read_returned_item(self, captures: Captures) -> None:
@@ -472,6 +560,10 @@ class _FactReader:
                 first = self._scopes.get_scope(declaration)
                 for scope in range(first, first + len(declaration.names)):
                     self._add_modifier(scope, self._source.read_node(node))
+
+    def _read_static(self, captures: Captures) -> None:
+        for node in captures["modifier.static"]:
+            self._add_modifier(self._scopes.find_scope(node.start_byte), "static")
 
     def _read_test(self, captures: Captures) -> None:
         sibling: Node | None = captures["test"][0]
@@ -538,7 +630,7 @@ class _FactReader:
                 self._add_modifier(member, ANONYMOUS_MODIFIER)
 
     def _read_package(self, captures: Captures) -> None:
-        self._package = self._package or _SEPARATOR.sub(".", self._source.read_node(captures["package"][0]))
+        self._package = self._package or join_name_parts(self._source.read_node(captures["package"][0]))
 
     def _read_nested_package(self, captures: Captures) -> None:
         """Read a package inside that of the previous clause, whose members stay visible."""
@@ -548,10 +640,31 @@ class _FactReader:
             self._imports.imports[Import(self._package, "*", "", MODULE_SCOPE, line)] = None
         self._package = f"{self._package}.{self._source.read_node(node)}".lstrip(".")
 
+    def _read_prototype(self, captures: Captures) -> None:
+        scope = self._scopes.find_scope_starting_at(captures["prototype"][0].start_byte)
+        self._add_modifier(scope, PROTOTYPE_MODIFIER)
+
+    def _read_defined(self, captures: Captures) -> None:
+        self._prototypes.discard(self._scopes.find_scope(captures["defined"][0].start_byte))
+
+    def _read_text(self, captures: Captures) -> None:
+        """Read the calls and names in unparsed text; names that are members or parts of names are unknown."""
+        for node in captures["text"]:
+            for match in _TEXT_NAME.finditer(self._source.data, node.start_byte, node.end_byte):
+                if match["name"] and not match["member"] and not match["joined"]:
+                    kind: ReferenceKind = "call" if match["call"] else "read"
+                    start = match.start("name")
+                    self._uses.append((kind, start, match["name"].decode(), start))
+
     def _pair_with_scopes(self, nodes: list[Node]) -> list[tuple[Node, int]]:
         """Return the nodes that are in a declaration, each with its scope."""
         scoped = [(node, self._scopes.find_scope(node.start_byte)) for node in nodes]
         return [(node, scope) for node, scope in scoped if scope != MODULE_SCOPE]
+
+
+def _is_in_body(declaration: Declaration, node: Node) -> bool:
+    """Return whether a node is in the body of a declaration."""
+    return declaration.body is not None and declaration.body[0] <= node.start_byte < declaration.body[1]
 
 
 def _format_receiver(match: re.Match[bytes]) -> bytes:

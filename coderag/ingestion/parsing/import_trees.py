@@ -1,4 +1,4 @@
-"""Imports written as trees: ``use a::{self, b::{C as D, *}};`` in Rust, ``import a.{B, C as D, *}`` in Scala."""
+"""Imports as trees of paths: ``use a::{self, b::{C as D}};`` in Rust, ``import a.{B, C as D, *}`` in Scala, groups in PHP."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -28,6 +28,9 @@ def flatten_import_tree(tree: Node, enclosing_modules: Sequence[str]) -> Iterato
         enclosing_modules: Names of the modules around it in its file. Paths that leave them are rewritten to begin at the
             file's own module: one level deep, ``super::x`` is ``self.x``.
     """
+    if tree.type == "namespace_use_declaration":
+        yield from _flatten_namespace_uses(tree)
+        return
     for path, alias, line in _walk_paths(tree, ()):
         parts = resolve_relative_path(path[:-1] if path[-1] == "self" and len(path) > 1 else path, enclosing_modules)
         if len(parts) == 1:
@@ -97,6 +100,18 @@ def _walk_paths(node: Node, prefix: tuple[str, ...]) -> Iterator[tuple[tuple[str
         yield (*prefix, *parents, "*"), "", line
     elif parts := _split_path(node):
         yield (*prefix, *parts), "", line
+
+
+def _flatten_namespace_uses(declaration: Node) -> Iterator[ImportLeaf]:
+    """Yield the imports of ``use`` in PHP: qualified names of classes, functions, constants or namespaces."""
+    body = declaration.child_by_field_name("body")
+    prefix = next((_read_text(child) for child in declaration.named_children if child.type == "namespace_name"), "")
+    for clause in (body or declaration).named_children:
+        if clause.type == "namespace_use_clause":
+            name, alias = clause.named_children[0], clause.child_by_field_name("alias")
+            path = "\\".join(filter(None, (prefix, _read_text(name).strip("\\"))))
+            local_name = path.rpartition("\\")[2] if alias is None else _read_text(alias)
+            yield ImportLeaf(path, "", local_name, clause.end_point[0] + 1)
 
 
 def _split_path(node: Node) -> tuple[str, ...]:

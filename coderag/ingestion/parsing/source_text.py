@@ -1,5 +1,6 @@
 """Text of a file by node, capture and offset."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
@@ -8,6 +9,7 @@ from tree_sitter import Node
 from coderag.ingestion.parsing.trees import find_line_starts
 
 MAX_TYPE_CHARS = 200  # characters
+_SEPARATOR = re.compile(r"::|\\")
 
 Captures = dict[str, list[Node]]
 """Nodes of a match by capture name."""
@@ -46,3 +48,11 @@ class SourceText:
         """Return a type as written, on one line without quotes; empty if it is too long."""
         text = " ".join(self.read_node(node).lstrip(":").split()).strip("\"'")
         return text if len(text) <= MAX_TYPE_CHARS else ""
+
+
+def join_name_parts(name: str) -> str:
+    """Return a qualified name with dots as separators.
+
+    In PHP a leading backslash is the global namespace, and becomes the first part of the name.
+    """
+    return f"\\.{_SEPARATOR.sub('.', name[1:])}" if name.startswith("\\") else _SEPARATOR.sub(".", name)

@@ -131,9 +131,13 @@ def _sort_internal_first(neighbours: Sequence[GraphNeighbour]) -> list[GraphNeig
 
 
 def find_declarations(graph: "CodeGraph", name: str) -> "list[GraphDeclaration]":
-    """Resolve a name to one declaration, its overloads, or a file. Raises as `find_related_parts`."""
+    """Resolve a name to one declaration, its overloads, or a file; prototypes to their definitions.
+
+    Raises as `find_related_parts`.
+    """
     symbol_ids = graph.symbol_resolver.resolve(name, _DECLARATION_KINDS, {_FILE_KIND})
-    return [graph.symbol_resolver.to_declaration(symbol_id) for symbol_id in symbol_ids]
+    definitions = dict.fromkeys(map(graph.declaration_groups.find_definition, symbol_ids))
+    return [graph.symbol_resolver.to_declaration(symbol_id) for symbol_id in definitions]
 
 
 def build_definition_parts(

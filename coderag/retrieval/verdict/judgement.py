@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from math import exp, log
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,10 +73,13 @@ def load_calibrations() -> Mapping[str, Calibration]:
     }
 
 
-def judge(corpus: Corpus, analysis: Analysis, results: Sequence[Candidate], vector: NDArray[np.float32]) -> Judgement:
+def judge(
+    root: Path, corpus: Corpus, analysis: Analysis, results: Sequence[Candidate], vector: NDArray[np.float32]
+) -> Judgement:
     """Judge how well the results answer the question.
 
     Args:
+        root: Folder of the repository, where names that the index lacks are looked up in the text that it lacks.
         corpus: The open index.
         analysis: Analysis of the question.
         results: Ranked results, best first.
@@ -98,7 +102,10 @@ def judge(corpus: Corpus, analysis: Analysis, results: Sequence[Candidate], vect
         verdict = adjust_to_literals(verdict, analysis, has_literal=has_literal)
     if verdict == "not_found" and not has_no_answer and _has_similar_name(corpus, analysis, results):
         verdict = "weak"
-    not_indexed = find_unindexed_files(corpus, analysis) if verdict != "found" else []
+    not_indexed: list[str] = []
+    if verdict != "found":
+        missing_names = () if has_literal else analysis["literals"]
+        not_indexed = find_unindexed_files(root, corpus, analysis, missing_names)
     return Judgement(
         verdict="unknown" if not_indexed else verdict,
         confidence=round(confidence, 3),

@@ -1,8 +1,10 @@
-"""Unindexed files that a question may be about; they make the verdict unknown."""
+"""Unindexed files that a question may be about, by their paths or their text; they make the verdict unknown."""
 
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 
+from coderag.retrieval.verdict.unread_text import find_files_with_names
 from coderag.schema.chunks import FileRecord
 from coderag.schema.query import Analysis
 from coderag.stores.corpus import Corpus
@@ -19,21 +21,32 @@ _IRRELEVANT_REASONS = frozenset({"binary file", "lock file", "minified file"})
 _PATH_ENTITY_KINDS = frozenset({"path", "location", "quoted", "qualified_name"})  # a qualified name may be a file name
 
 
-def find_unindexed_files(corpus: Corpus, analysis: Analysis) -> list[str]:
-    """Find unindexed files that a question names or whose paths have its words, as ``path: reason``."""
-    records = [record for record in corpus.snapshot.read_files() if record.outcome != "indexed"]
-    if not records:
-        return []
-    named_paths = _find_named_paths(analysis)
-    term_idf = {term: corpus.idf(term) for term in analysis["terms"]}
-    total_idf = sum(term_idf.values())
-    matching = [
-        record
-        for record in records
-        if _is_named(record, named_paths)
-        or (record.reason not in _IRRELEVANT_REASONS and _shares_words(record, term_idf, total_idf))
-    ]
-    return [f"{record.path}: {record.reason}" for record in matching[:MAX_LISTED_FILES]]
+def find_unindexed_files(
+    root: Path, corpus: Corpus, analysis: Analysis, missing_names: Sequence[str] = ()
+) -> list[str]:
+    """Find files, or parts of them, that the index lacks and a question may be about, as ``path: reason``.
+
+    Args:
+        root: Folder of the repository.
+        corpus: The open index.
+        analysis: Analysis of the question, which names files or has the words of their paths.
+        missing_names: Names of the question that no result has; the text of unindexed files may have them.
+    """
+    records = corpus.snapshot.read_files()
+    unindexed = [record for record in records if record.outcome != "indexed"]
+    matching: list[FileRecord] = []
+    if unindexed:
+        named_paths = _find_named_paths(analysis)
+        term_idf = {term: corpus.idf(term) for term in analysis["terms"]}
+        total_idf = sum(term_idf.values())
+        matching = [
+            record
+            for record in unindexed
+            if _is_named(record, named_paths)
+            or (record.reason not in _IRRELEVANT_REASONS and _shares_words(record, term_idf, total_idf))
+        ]
+    matching += [record for record in find_files_with_names(root, records, missing_names) if record not in matching]
+    return [f"{record.path}: {record.reason or record.note}" for record in matching[:MAX_LISTED_FILES]]
 
 
 def _find_named_paths(analysis: Analysis) -> list[str]:

@@ -600,6 +600,22 @@ def test_header_and_implementation_form_one_group(declared, implemented):
     assert list_names(build_graph(files, edges).callers("round_up")) == ["a", "b"]
 
 
+def test_prototypes_of_one_definition_form_one_group_and_come_last():
+    program = {
+        "a.h": "int round_up(int n);\n",
+        "b.h": "int round_up(int n);\n",
+        "z/money.c": "int round_up(int n) { return n; }\n",
+        "use.c": '#include "b.h"\nint use(void) { return round_up(1); }\n',
+    }
+    graph = CodeGraph(SymbolGraph(build(program)))
+    [group] = graph.declaration_groups.group_nodes(graph.symbol_resolver.resolve("round_up")[:1])
+    assert [graph.symbols.paths[node] for node in group] == ["z/money.c", "a.h", "b.h"]
+    assert [graph.declaration_groups.find_definition(node) for node in group] == [group[0]] * 3
+    assert list_names(graph.callees("use")) == list_names(graph.path("use", "round_up")) == ["round_up"]
+    assert [neighbour.path for neighbour in graph.callees("use")] == ["z/money.c"]
+    assert list_names(graph.callers("a.h::round_up")) == ["use"]
+
+
 def test_same_name_in_several_sources_stays_separate():
     files = {
         "a.c": [("run", "function", 1, 1)],

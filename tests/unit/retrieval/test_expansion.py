@@ -34,7 +34,8 @@ def test_relations_are_followed_to_the_given_depth(depth, expected):
 
 
 def test_step_names_its_origin():
-    assert [(entry["related_to"], entry["depth"]) for entry in related(CHAIN)] == [("a", 1), ("b", 2)]
+    steps = [(entry["related_to"], entry["origin"], entry["depth"]) for entry in related(CHAIN)]
+    assert steps == [("a", "id-a", 1), ("b", "id-b", 2)]
 
 
 def test_chunk_two_steps_away_counts_half():

@@ -94,7 +94,19 @@ class LanguageRules(LanguageTraits):
         self, resolver: ResolutionQueries, ancestor: Referent, definition: Definition
     ) -> Referent | None:
         """Return the own member of an ancestor that a member may override."""
-        return resolver.find_own_member(ancestor.file, ancestor.index, format_call_name(definition))
+        return resolver.find_own_member(ancestor.file, ancestor.index, format_call_name(definition, self))
+
+    def find_definition(self, resolver: ResolutionQueries, file: int, index: int) -> Referent | None:
+        """Return the definition of a declaration that only announces it; None for any other declaration."""
+        return None
+
+    def find_slot_values(self, resolver: ResolutionQueries, owner: Referent | None, name: str) -> Sequence[Referent]:
+        """Return the functions that a field of a type may hold; `owner` is None if the type is unknown."""
+        return ()
+
+    def is_overridable(self, definition: Definition) -> bool:
+        """Return whether a method can be overridden."""
+        return True
 
     def can_override(self, definition: Definition) -> bool:
         """Return whether a method can override another one of its name."""
@@ -109,6 +121,24 @@ class LanguageRules(LanguageTraits):
     def iterate_spellings(self, name: str) -> Iterable[str]:
         """Yield the further names by which another language may declare what a file calls by a name."""
         return ()
+
+    def find_scope_member(self, resolver: ResolutionQueries, file: int, scope: int, name: str) -> Referent | None:
+        """Return the declaration of a name in another part of a scope's type."""
+        return None
+
+    def select_declarations(
+        self, definitions: Sequence[Definition], indices: Sequence[int], name: str
+    ) -> Sequence[int]:
+        """Return those of several definitions in one scope that a name may refer to."""
+        return indices
+
+    def is_type_level(self, file: int, scope: int) -> bool:
+        """Return whether the receiver in a scope is the type itself, not an instance."""
+        return False
+
+    def order_bases(self, bases: Sequence[Referent]) -> Sequence[Referent]:
+        """Return the bases of a type in the order of member lookup."""
+        return bases
 
     def is_module_declaration(self, import_: Import) -> bool:
         """Return whether an import declares a child module."""

@@ -32,6 +32,7 @@ class CSharpRules(LanguageRules):
     prefers_package_to_stars = True
     inherits_nested_types = True
     requires_declared_types = True
+    calls_members_of_subtypes = False
     wrapper_types = frozenset({"Task", "ValueTask", "Nullable"})
     collection_types = read_names("csharp", "collection_types")
     common_methods: ClassVar[frozenset[str]] = (

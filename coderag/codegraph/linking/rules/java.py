@@ -34,6 +34,7 @@ class JavaRules(LanguageRules):
     prefers_package_to_stars = True
     inherits_nested_types = True
     requires_declared_types = True
+    calls_members_of_subtypes = False
     builtins = read_names("java", "builtins")
     collection_types = read_names("java", "collection_types")
     common_methods: ClassVar[frozenset[str]] = (

@@ -22,7 +22,8 @@ class LuaRules(PlainRules):
     super_names = ()
     has_implicit_receiver = False
     has_block_scope = True
-    has_ordered_locals = True
+    has_ordered_file_scope = True
+    declares_before_use = True
     unique_method_confidence = 0.4  # untyped tables have functions of any name
 
     def resolve_module(self, file: int, module: str) -> Referent | None:

@@ -1,25 +1,22 @@
 """Rules of languages without rules of their own: simple and conservative.
 
-A name is resolved in its file, in files that it imports by path, and in files that form one unit with it: a header and its
-source, or the files of a folder that is a package. A method is also resolved by the declared type of its receiver.
+A name is resolved in its file, in files that it imports by path, and in the source of a header. A method is also resolved by
+the declared type of its receiver.
 """
 
-import posixpath
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import ClassVar
 
 from coderag.codegraph.linking.import_paths import ImportResolver
-from coderag.codegraph.linking.program import Program
 from coderag.codegraph.linking.queries import ResolutionQueries
 from coderag.codegraph.linking.referents import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.rules.standard_names import read_names
 from coderag.schema.facts import Definition
 
-_HEADER_LANGUAGES = frozenset({"c", "cpp", "objective_c"})
-_FOLDER_PACKAGE_LANGUAGES = read_names("plain", "folder_package_languages")
+_HEADER_LANGUAGES = frozenset({"objective_c"})
 
 
 class PlainRules(LanguageRules):
@@ -30,17 +27,11 @@ class PlainRules(LanguageRules):
     super_names: ClassVar[tuple[str, ...]] = ("super", "parent")
     common_methods = read_names("plain", "common_methods")  # fmt: skip
 
-    def __init__(self, program: Program) -> None:
-        super().__init__(program)
-        self._declarations_by_folder: dict[tuple[str, str], dict[str, list[tuple[int, int]]]] = {}
-
     def resolve_module(self, file: int, module: str) -> Referent | None:
         """Return the file that an import names by its path, or an external referent."""
         for part in _iterate_name_parts(module):
             self.program.record_key(f"module:{part}")
         language = self.program.rows[file].language
-        if language == "php" and (autoloaded_file := self._find_autoloaded_file(module)) is not None:
-            return Referent("module", autoloaded_file)
         files = self._import_resolver.resolve(file, module, by_name=language in _HEADER_LANGUAGES)
         if len(files) == 1:
             return Referent("module", files[0])
@@ -60,16 +51,7 @@ class PlainRules(LanguageRules):
         ]
         if len(referents) == 1 or (referents and self.program.rows[file].language in _HEADER_LANGUAGES):
             return referents[-1].replace_resolver("import", RESOLVER_PRECISION["import"])
-        folder_declarations = [
-            (other_file, index)
-            for other_file, index in self._find_folder_declarations(file, name)
-            if other_file != file
-        ]
-        return (
-            Referent("definition", *folder_declarations[0], "", "package", RESOLVER_PRECISION["package"])
-            if len(folder_declarations) == 1
-            else None
-        )
+        return None
 
     def find_owner_types(
         self, resolver: ResolutionQueries, file: int, definition: Definition
@@ -127,44 +109,6 @@ class PlainRules(LanguageRules):
             self.program.record_key(f"module:{stem}")
             yield from (other_file for other_file in self._files_by_stem[stem] if other_file != file)
 
-    def _find_folder_declarations(self, file: int, name: str) -> Sequence[tuple[int, int]]:
-        """Return the declarations of a name in a file's folder, in languages where a folder is a package."""
-        row = self.program.rows[file]
-        if row.language not in _FOLDER_PACKAGE_LANGUAGES:
-            return ()
-        folder = row.path.rpartition("/")[0]
-        self.program.record_key(f"in:{folder}:{name}")
-        key = folder, row.language
-        if key not in self._declarations_by_folder:
-            declarations = self._declarations_by_folder[key] = {}
-            for other_file in self._files_by_folder[key]:
-                for declared_name, index in self.program.peek(other_file).top_level.items():
-                    declarations.setdefault(declared_name, []).append((other_file, index))
-        return self._declarations_by_folder[key].get(name, ())
-
-    def _find_autoloaded_file(self, name: str) -> int | None:
-        """Return the file of a PHP class by its longest namespace with a folder in ``composer.json``."""
-        for namespace, folder in self._namespace_folders:
-            if name.startswith(namespace):
-                path = posixpath.normpath(posixpath.join(folder, name[len(namespace) :].replace("\\", "/") + ".php"))
-                if path in self.program.file_by_path:
-                    return self.program.file_by_path[path]
-        return None
-
-    @cached_property
-    def _namespace_folders(self) -> list[tuple[str, str]]:
-        """PHP namespaces and their folders, longest namespace first."""
-        namespace_folders = []
-        for path, settings in self.program.settings.items():
-            for section in ("autoload", "autoload-dev"):
-                prefixes = settings.get(section, {}).get("psr-4")
-                for namespace, folders in prefixes.items() if isinstance(prefixes, Mapping) else ():
-                    names = folders if isinstance(folders, list) else [folders]
-                    namespace_folders += [
-                        (namespace, posixpath.join(posixpath.dirname(path), str(name))) for name in names
-                    ]
-        return sorted(namespace_folders, key=lambda entry: (-len(entry[0]), entry))
-
     @cached_property
     def _import_resolver(self) -> ImportResolver:
         return ImportResolver([row.path for row in self.program.rows])
@@ -175,14 +119,6 @@ class PlainRules(LanguageRules):
         for file, row in enumerate(self.program.rows):
             if row.language in _HEADER_LANGUAGES:
                 files[_get_stem(row.path)].append(file)
-        return files
-
-    @cached_property
-    def _files_by_folder(self) -> dict[tuple[str, str], list[int]]:
-        files: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for file, row in enumerate(self.program.rows):
-            if row.language in _FOLDER_PACKAGE_LANGUAGES:
-                files[row.path.rpartition("/")[0], row.language].append(file)
         return files
 
 

@@ -2,6 +2,7 @@
 
 from coderag.codegraph.linking.program import Program
 from coderag.codegraph.linking.rules.base import LanguageRules
+from coderag.codegraph.linking.rules.c_family import CFamilyRules
 from coderag.codegraph.linking.rules.csharp import CSharpRules
 from coderag.codegraph.linking.rules.ecmascript import EcmaScriptRules
 from coderag.codegraph.linking.rules.elixir import ElixirRules
@@ -9,8 +10,10 @@ from coderag.codegraph.linking.rules.go import GoRules
 from coderag.codegraph.linking.rules.java import JavaRules
 from coderag.codegraph.linking.rules.kotlin import KotlinRules
 from coderag.codegraph.linking.rules.lua import LuaRules
+from coderag.codegraph.linking.rules.php import PhpRules
 from coderag.codegraph.linking.rules.plain import PlainRules
 from coderag.codegraph.linking.rules.python import PythonRules
+from coderag.codegraph.linking.rules.ruby import RubyRules
 from coderag.codegraph.linking.rules.rust import RustRules
 from coderag.codegraph.linking.rules.scala import ScalaRules
 from coderag.codegraph.linking.rules.swift import SwiftRules
@@ -27,6 +30,9 @@ _RULE_CLASSES: tuple[type[LanguageRules], ...] = (
     LuaRules,
     KotlinRules,
     SwiftRules,
+    CFamilyRules,
+    PhpRules,
+    RubyRules,
 )
 
 FULLY_LINKED_LANGUAGES = frozenset(language for rules in _RULE_CLASSES for language in rules.languages)

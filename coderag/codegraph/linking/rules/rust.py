@@ -27,6 +27,7 @@ class RustRules(LanguageRules):
     has_implicit_receiver = False
     requires_qualified_members = True
     requires_declared_types = True
+    calls_members_of_subtypes = False
     separates_modules = True
     builtins = read_names("rust", "builtins")  # fmt: skip
     wrapper_types = read_names("rust", "wrapper_types")  # fmt: skip

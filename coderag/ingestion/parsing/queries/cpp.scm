@@ -26,21 +26,21 @@
   (_ declarator: [
     (_ scope: (_) @receiver name: [(identifier) (operator_name) (destructor_name)] @name)
     (_ scope: (_) @receiver name: (_ name: (identifier) @name arguments: (_)))
-    (_ name: [
+    (_ scope: (_)? @receiver name: [
       (_ scope: (_) @receiver name: [(identifier) (operator_name) (destructor_name)] @name)
-      (_ name: [
+      (_ scope: (_)? @receiver name: [
         (_ scope: (_) @receiver name: [(identifier) (operator_name) (destructor_name)] @name)
-        (_ name: (_ scope: (_) @receiver name: [(identifier) (operator_name) (destructor_name)] @name))
+        (_ scope: (_)? @receiver name: (_ scope: (_) @receiver name: [(identifier) (operator_name) (destructor_name)] @name))
       ])
     ])
   ] parameters: (_))
   (_ (_ declarator: [
     (_ scope: (_) @receiver name: [(identifier) (operator_name)] @name)
-    (_ name: [
+    (_ scope: (_)? @receiver name: [
       (_ scope: (_) @receiver name: [(identifier) (operator_name)] @name)
-      (_ name: [
+      (_ scope: (_)? @receiver name: [
         (_ scope: (_) @receiver name: [(identifier) (operator_name)] @name)
-        (_ name: (_ scope: (_) @receiver name: (identifier) @name))
+        (_ scope: (_)? @receiver name: (_ scope: (_) @receiver name: (identifier) @name))
       ])
     ])
   ] parameters: (_)))

@@ -231,7 +231,7 @@ class TestUsages:
             < draft.text.index("app/start.lua:1")
             < draft.text.index("docs/use.md:3")
         )
-        assert "Lua: names are linked only within a file and along its imports." in draft.text
+        assert "the code does not tell the type of a value" in draft.text
         assert "(comment)" in draft.text
 
     def test_tests_through_an_untyped_value_are_the_lines_that_mention_the_name(self):

@@ -92,9 +92,26 @@ _SAMPLES = {
     "{ (e: C) -> Void in e.go() }, A.self)\n"
     "    return try await (q ?? v).self.y() }\n}\n"
     "extension O.I: P {}\nenum M { case c(Int), d; indirect case e }\ntypealias X = (C) -> Void\n",
-    "ruby": "require 'a'\nmodule M\n  class A < B\n    def f; self.g(1).h; @x.y; C::D.new; end\n  end\nend\n",
-    "php": "<?php\nnamespace A;\nuse B\\C;\nclass D extends C { function f() { $this->g(); parent::h(); E::i(); } }\n",
-    "cpp": '#include "a.h"\nclass A : public B { void f(); };\nvoid A::f() { x->y(); z.w(); B::g(); }\n',
+    "c": '#include "a.h"\nstruct s { int (*f)(int); struct t *n; };\nextern int x;\nint g(struct s *p, int n);\n'
+    "#define M(a) (g(a, x) + a->n)\nstatic struct s k = { .f = g, &x };\n"
+    "int h(struct s *p) { struct s q = *p, *r = p; for (int i = 0; i < n; i++) p[i].n->f(M(r)); "
+    "return ((struct s *)p->n)->f(q.f == g ? 1 : sizeof(struct t)); }\n",
+    "cpp": '#include "a.h"\nnamespace n::m {\nusing b::C;\nusing namespace d;\nenum class K { one };\n'
+    "template <typename T> class A final : public B<T>, e::F {\n public:\n  A(C& c) : c_(c), v_{} {}\n"
+    "  virtual int f(C c = C()) const override;\n  C& c_;\n  std::vector<std::unique_ptr<C>> v_;\n};\n"
+    "template <typename T> int A<T>::f(C c) const {\n  for (auto& i : v_) i->g(K::one);\n"
+    "  if (auto* d = dynamic_cast<D*>(&c)) d->h<int>(&A::f, [this](auto x) { return x.y; });\n"
+    "  auto p = std::make_unique<C>(1);\n  C q(2), r{3};\n  return p->k() + this->c_.n::m::z();\n}\n}\n"
+    "TEST_F(S, T) { x->y(); z.w(); }\n",
+    "ruby": "require 'a'\nrequire_relative 'b'\nmodule M\n  class A < B\n    include C, D::E\n    attr_accessor :x\n"
+    "    validate :f, if: :q?\n    def f(a, b = 1, *c, d: 2, &e)\n      self.g(1).h; @x ||= C::D.new; super; i, j = k\n"
+    "      l.map { |m| m.n }.each(&method(:o)); self.x = p\n    rescue F => r then r.s\n    end\n"
+    "    class << self\n      def t; new.u; end\n    end\n    let(:v) { w }\n    alias y f\n  end\nend\n",
+    "php": "<?php\nnamespace A;\nuse B\\{C, E as F};\n/** @property E[] $x */\nclass D extends C {\n"
+    "  function __construct(private ?F $p, \\G ...$r) { $this->g()?->k; parent::h(); "
+    "E::i(...)[0]->j(); new class extends C {}; }\n"
+    "  /** @return array<int, E> */\n  function f() { foreach ($this->x as $k => $v) { $v->n(F::O, [$this, 'f']); } "
+    "if ($v instanceof F) { return $v ?? F::class; } array_map(fn($a) => $a, $v); }\n}\n",
 }
 
 
@@ -220,18 +237,16 @@ def test_the_facts_of_a_small_module() -> None:
 @pytest.mark.parametrize(
     ("call", "chain"),
     [
-        ("f();", "f"),
-        ("x.f();", "x.f"),
-        ("x->f();", "x.f"),
-        ("X::f();", "X.f"),
-        ("x.y.f();", "?.f"),
-        ("g().f();", "?.f"),
-        ("x[0].f();", "?.f"),
-        ("(x).f();", "?.f"),
+        ("f()", "f"),
+        ("x.f()", "x.f"),
+        ("x.y.f()", "?.f"),
+        ("g().f()", "?.f"),
+        ("x[0].f()", "?.f"),
+        ("(x).f()", "?.f"),
     ],
 )
 def test_simple_receivers_are_read_without_a_query(call: str, chain: str) -> None:
-    facts = _facts(f"void run() {{\n  {call}\n}}\n", "cpp")
+    facts = _facts(f"fn run() void {{\n  {call};\n}}\n", "zig")
     assert Reference(0, "call", chain, 2) in facts.references
 
 

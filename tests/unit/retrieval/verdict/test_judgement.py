@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -26,7 +28,9 @@ def checked(context):
 
 def judged(context, query, results):
     analysis = analyze(query)
-    return judge(context.corpus, analysis, results, context.embedder.embed_query(query, analysis["terms"]))
+    return judge(
+        Path(context.root), context.corpus, analysis, results, context.embedder.embed_query(query, analysis["terms"])
+    )
 
 
 def test_matching_code_is_found(context, checked):

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from coderag.question.analysis import analyze
@@ -11,7 +13,7 @@ FILES = {"shop/cart.py": "def total(cart):\n    return cart.total\n", "main.py":
 def about(query, *records):
     corpus = make_corpus(FILES)
     corpus.snapshot.read_files().extend(records)
-    return find_unindexed_files(corpus, analyze(query))
+    return find_unindexed_files(Path("absent"), corpus, analyze(query))
 
 
 def skipped(path, reason="generated file"):
@@ -55,6 +57,16 @@ def test_binary_files_are_ignored():
 
 def test_location_names_its_file():
     assert about("what does rules/tax.py:120 do", skipped("src/rules/tax.py")) == ["src/rules/tax.py: generated file"]
+
+
+@pytest.mark.parametrize("reason", ["larger than 1,000,000 bytes", "minified file", "generated file"])
+def test_name_that_only_unindexed_text_has_is_listed(tmp_path, reason):
+    (tmp_path / "seed.py").write_text("TAX_TABLE_LIMIT = 5\n")
+    corpus = make_corpus(FILES)
+    corpus.snapshot.read_files().append(FileRecord("seed.py", "skipped", reason=reason, size=20))
+    analysis = analyze("ROUNDING_LIMIT")
+    assert find_unindexed_files(tmp_path, corpus, analysis, ["ROUNDING_LIMIT", "TABLE_LIMIT"]) == []
+    assert find_unindexed_files(tmp_path, corpus, analysis, ["TAX_TABLE_LIMIT"]) == [f"seed.py: {reason}"]
 
 
 def test_list_is_limited():

@@ -36,6 +36,7 @@ from coderag.schema.mentions import (
 )
 from coderag.schema.text_matches import MAX_COUNTED_MATCHES
 from coderag.schema.vocabulary import CycleLevel
+from coderag.system.file_checks import is_existing_folder
 
 if TYPE_CHECKING:
     from coderag.schema.engine import CodeGraphQueries, Engine
@@ -203,7 +204,7 @@ def show_hotspots(kind: str | None, limit: int, view: GraphViewOptions) -> None:
 def show_outline(file: str, view: GraphViewOptions) -> None:
     """Show the declarations of a file. Raises as `run_query`, and if it is a folder."""
     file = file.replace(os.sep, "/").removeprefix("./")
-    if (find_root(view.repo) / file).is_dir():  # otherwise its path may match a declaration, or its first file
+    if is_existing_folder(find_root(view.repo) / file):  # otherwise its path may match a declaration, or its first file
         raise InvalidQueryError(
             f"{file} is a folder", hint="Name a file in it; `coderag graph imports` takes a folder."
         )
