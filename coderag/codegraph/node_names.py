@@ -13,6 +13,7 @@ from coderag.errors import UnknownNameError
 from coderag.schema.chunks import get_module_name
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
 from coderag.stores.symbol_table import SymbolTable, split_qualified
+from coderag.text.composition import compose
 
 _PATH_AND_LINE = re.compile(r"(.+):(\d+)")
 _FOLDER_STEMS = frozenset({"__init__", "index", "mod"})
@@ -70,8 +71,9 @@ class NodeNames:
 
     def find_files_in(self, folder: str) -> list[int]:
         """Return the files directly in a folder."""
-        parent = folder.removeprefix("./").strip("/")
-        return [file for file in self._graph.files.tolist() if self._graph.paths[file].rpartition("/")[0] == parent]
+        parent = compose(folder).removeprefix("./").strip("/")
+        files = self._graph.files.tolist()
+        return [file for file in files if compose(self._graph.paths[file]).rpartition("/")[0] == parent]
 
     def find_similar(self, name: str, limit: int = 3) -> list[str]:
         """Return the names and paths that are closest in spelling to an unknown name."""
@@ -86,14 +88,15 @@ class NodeNames:
         path = path.removeprefix("./").replace("\\", "/").strip("/")
         if (file := self._graph.find_file(path)) is not None:
             return [file]
+        path = compose(path)
         files = self._files_by_name.get(path.rpartition("/")[2], ())
-        return [file for file in files if self._graph.paths[file].endswith(f"/{path}")]
+        return [file for file in files if f"/{compose(self._graph.paths[file])}".endswith(f"/{path}")]
 
     @cached_property
     def _files_by_name(self) -> dict[str, list[int]]:
         files_by_name: dict[str, list[int]] = defaultdict(list)
         for file in self._graph.files.tolist():
-            files_by_name[self._graph.paths[file].rpartition("/")[2]].append(file)
+            files_by_name[compose(self._graph.paths[file]).rpartition("/")[2]].append(file)
         return files_by_name
 
     @cached_property

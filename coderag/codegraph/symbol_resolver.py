@@ -12,6 +12,7 @@ from coderag.errors import AmbiguousNameError, InvalidQueryError, UnknownNameErr
 from coderag.schema.graph import GraphDeclaration
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
 from coderag.stores.symbol_table import fold_name, split_qualified
+from coderag.text.composition import compose
 
 MODULE_KINDS: Final = frozenset({FILE_KIND, EXTERNAL_KIND})
 
@@ -244,7 +245,7 @@ class SymbolResolver:
             members = (
                 node
                 for node in self._declaration_groups.find_members([step.far_node])
-                if self._graph.names[node].as_py() == member_name
+                if compose(self._graph.names[node].as_py()) == member_name
             )
             if inherited_members := list(members):
                 return inherited_members
@@ -274,4 +275,4 @@ def _select_best(matches: Iterable[NodeMatch]) -> list[int]:
 def _filter_exact(graph: SymbolGraph, name: str, nodes: Iterable[int]) -> list[int]:
     """Return the nodes whose full qualified name equals the given one, with or without a path before it."""
     exact_names = {".".join(split_qualified(part)) for part in (name, name.partition("::")[2]) if part}
-    return [node for node in nodes if graph.qualified_names[node].as_py() in exact_names]
+    return [node for node in nodes if compose(graph.qualified_names[node].as_py()) in exact_names]

@@ -10,6 +10,8 @@ from coderag.errors import IngestionError
 INDEX_FOLDER: Final = ".coderag"
 """Default folder of the index in a repository."""
 
+_MAX_LINK_CHARS: Final = 10_000
+
 ROOT_MARKERS: Final = (INDEX_FOLDER, ".coderag.yaml")
 
 
@@ -18,7 +20,7 @@ def find_root(explicit_root: Path | None, start: Path | None = None) -> Path:
 
     By default: the nearest folder upwards with ``.coderag`` or ``.coderag.yaml``, else the root of the git working
     tree, else the current folder. The home folder and file system roots are skipped, as settings there would claim
-    everything below.
+    everything below. Nothing above a linked worktree of git counts: its files are those of another branch.
 
     Args:
         explicit_root: Folder given by the user; returned unchanged.
@@ -27,7 +29,9 @@ def find_root(explicit_root: Path | None, start: Path | None = None) -> Path:
     if explicit_root is not None:
         return explicit_root
     start = start or Path.cwd()
-    candidates = [folder for folder in (start, *start.parents) if not is_too_wide(folder)]
+    above = (start, *start.parents)
+    worktree = next((position for position, folder in enumerate(above) if _is_linked_worktree(folder)), len(above))
+    candidates = [folder for folder in above[: worktree + 1] if not is_too_wide(folder)]
     marked = (folder for folder in candidates if any(_has_entry(folder, mark) for mark in ROOT_MARKERS))
     versioned = (folder for folder in candidates if _has_entry(folder, ".git"))
     return next(marked, None) or next(versioned, None) or start
@@ -61,6 +65,20 @@ def is_too_wide(folder: Path) -> bool:
     except RuntimeError:  # no home folder
         home = None
     return folder in (home, folder.parent)
+
+
+def _is_linked_worktree(folder: Path) -> bool:
+    """Return whether a folder is a worktree whose repository is elsewhere; a submodule is none."""
+    link = folder / ".git"
+    try:
+        return link.is_file() and Path(_read_git_directory(link)).parent.name == "worktrees"
+    except (OSError, ValueError):  # reported later for the chosen folder
+        return False
+
+
+def _read_git_directory(link: Path) -> str:
+    with link.open(encoding="utf-8", errors="replace") as file:
+        return file.readline(_MAX_LINK_CHARS).partition("gitdir:")[2].strip()
 
 
 def _has_entry(folder: Path, name: str) -> bool:

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from coderag.text.composition import compose
+
 _DECLARING_QUALITY, _DELIMITED_QUALITY, _BOUNDED_QUALITY = 0.92, 0.85, 0.75
 _MAX_OCCURRENCES = 40  # of one chunk
 _MAX_LINE_CHARS = 500  # a longer line is data
@@ -31,12 +33,13 @@ class LiteralOccurrence(NamedTuple):
 
 def find_exact(text: str, literal: str) -> list[LiteralOccurrence]:
     """Find the occurrences of a literal that are not part of a longer word."""
+    text, literal = compose(text), compose(literal)
     return _describe(text, _iter_spans(text, literal)) if literal in text else []
 
 
 def find_respelt(text: str, parts: Sequence[str]) -> list[LiteralOccurrence]:
     """Find the occurrences of a name's words in any convention: ``maxRetries``, ``max-retries``, ``MAX_RETRIES``."""
-    pattern = _compile_convention_free(tuple(parts))
+    text, pattern = compose(text), _compile_convention_free(tuple(parts))
     return _describe(text, (match.span() for match in pattern.finditer(text)))
 
 

@@ -18,6 +18,7 @@ from coderag.schema.query import Analysis, Candidate
 from coderag.schema.vocabulary import FILE_NAMED_KINDS, VALUE_KINDS, Intent
 from coderag.stores.corpus import Corpus
 from coderag.stores.symbol_table import EXACT_OTHER_SCOPE_QUALITY, SymbolMatch, split_qualified
+from coderag.text.composition import compose
 from coderag.text.tokenizer import expand_token, split_identifier, split_raw_tokens, stem
 
 CHANNEL: Final = "literal"
@@ -335,12 +336,12 @@ class _LiteralSearch:
 
     def _iter_file_numbers(self, literal: str) -> Iterator[int]:
         """Yield the files with a path, a name, or a name with hyphens apart from its extension."""
-        path = literal.removeprefix("./")
+        path = compose(literal).removeprefix("./")
         may_be_stem = "-" in path and "." not in path
         if not (may_be_stem or "." in path or "/" in path or path[:1].isupper()):
             return
         suffix = f"/{path}"
-        for file, known_path in enumerate(self._corpus.paths):
+        for file, known_path in enumerate(map(compose, self._corpus.paths)):
             if path in known_path:
                 name = f"/{known_path}"
                 if name.endswith(suffix) or (may_be_stem and name.rpartition(".")[0].endswith(suffix)):

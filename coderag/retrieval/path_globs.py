@@ -9,6 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from coderag.text.composition import compose
+
 _GLOB_TOKEN: Final = re.compile(r"(\*\*/|\*\*|\*|\?)")
 _FOLDERS_TOKEN, _ANYTHING_TOKEN, _NAME_TOKEN, _CHARACTER_TOKEN = "**/", "**", "*", "?"
 
@@ -21,13 +23,14 @@ class PathGlobs:
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        tokenized = [_tokenize(pattern) for pattern in patterns]
+        tokenized = [_tokenize(compose(pattern)) for pattern in patterns]
         expressions = [_to_regex(tokens) for tokens in tokenized if not _needs_branching(tokens)]
         self._expression = re.compile("|".join(f"(?:{expression})" for expression in expressions) or r"(?!)")
         self._branching_patterns = [tokens for tokens in tokenized if _needs_branching(tokens)]
 
     def matches(self, path: str) -> bool:
         """Return whether any glob matches a path, relative to the root, with ``/`` between folders."""
+        path = compose(path)
         if self._expression.fullmatch(path) is not None:
             return True
         if not self._branching_patterns:

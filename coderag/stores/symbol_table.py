@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from coderag.schema.chunks import SymbolRecord
 from coderag.stores.spelling_index import MIN_SIMILARITY, Spelling, SpellingIndex
+from coderag.text.composition import compose
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,12 +33,12 @@ Value = TypeVar("Value")
 
 def fold_name(name: str) -> str:
     """Fold case, underscores and hyphens of a name: ``max_size`` = ``maxSize`` = ``MAX_SIZE`` = ``max-size``."""
-    return name.replace("_", "").replace("-", "").casefold()
+    return compose(name).replace("_", "").replace("-", "").casefold()
 
 
 def split_qualified(name: str) -> list[str]:
     """Split a qualified name at any language's separator: ``a::b``, ``a.b``, ``a#b``, ``a->b``."""
-    return [part for part in _SEPARATORS.split(name.strip("()& ")) if part]
+    return [part for part in _SEPARATORS.split(compose(name).strip("()& ")) if part]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class SymbolTable:
         self._positions_by_name: dict[str, list[int]] = defaultdict(list)
         for position, name in enumerate(self._records.field("name").to_pylist()):
             # ``module.exports``, ``#private``, ``Weather.Telemetry``
-            last_segment = name if name.isidentifier() else (split_qualified(name) or [name])[-1]
+            last_segment = compose(name) if name.isidentifier() else (split_qualified(name) or [name])[-1]
             self._positions_by_name[last_segment].append(position)
 
     @cached_property

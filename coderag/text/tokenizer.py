@@ -145,7 +145,9 @@ def split_identifier(raw: str) -> tuple[str, ...]:
 def split_raw_tokens(text: str) -> list[str]:
     """Split text into raw tokens, in order."""
     # Twice as fast as the regular expression, and almost all code is ASCII.
-    return text.translate(_ASCII_WORD_TABLE).split() if text.isascii() else _find_words(text)
+    return (
+        text.translate(_ASCII_WORD_TABLE).split() if text.isascii() else _find_words(unicodedata.normalize("NFC", text))
+    )
 
 
 def _split_unicode(raw: str) -> Iterator[str]:

@@ -195,6 +195,54 @@ def test_a_question_in_a_conversation_is_answered_from_the_new_lines(unswept, ro
 # With a watch
 
 
+@pytest.mark.parametrize("path", ["fresh/kiln.py", "fresh/a/b/kiln.py", "lib/inner/other/kiln.py", "lib/kiln.py"])
+def test_a_file_in_a_folder_without_indexed_files_is_seen_by_a_new_process(root, path):
+    (root / "lib/inner/deep").mkdir(parents=True)
+    (root / "lib/inner/deep/wheel.py").write_text("def spin():\n    return 1\n")
+    with CodeRAG(root, ingestion={"workers": 0}) as indexing:
+        indexing.index()
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text("def fire_kiln(heat):\n    return heat\n")
+    with CodeRAG(root, ingestion={"workers": 0}) as asking:
+        assert asking.search("fire_kiln")[0].path.as_posix() == path
+
+
+def test_a_restored_file_is_seen_although_its_folder_was_empty_when_indexing(root):
+    lonely = root / "shop/press/lonely.py"
+    lonely.parent.mkdir()
+    lonely.write_text("def press_once():\n    return 1\n")
+    with CodeRAG(root, ingestion={"workers": 0}) as indexing:
+        indexing.index()
+        text = lonely.read_text()
+        lonely.unlink()
+        indexing.index()
+    lonely.write_text(text)
+    with CodeRAG(root, ingestion={"workers": 0}) as asking:
+        assert asking.search("press_once")[0].path.as_posix() == "shop/press/lonely.py"
+        lonely.unlink()
+        asking._open_index.live._next_sweep = 0
+        assert all("press" not in hit.path.as_posix() for hit in asking.search("press_once"))
+
+
+def test_an_ignored_folder_that_changes_costs_no_walk_after_the_first(root, monkeypatch):
+    from coderag.ingestion.live import edits
+
+    (root / ".gitignore").write_text("out/\n")
+    with CodeRAG(root, ingestion={"workers": 0}) as indexing:
+        indexing.index()
+    (root / "out").mkdir()
+    walks = []
+    monkeypatch.setattr(
+        edits, "scan", lambda *args, scan=edits.scan, **options: walks.append(1) or scan(*args, **options)
+    )
+    with CodeRAG(root, ingestion={"workers": 0}) as asking:
+        for number in range(4):
+            (root / f"out/{number}.py").write_text("def built():\n    return 1\n")
+            asking._open_index.live._next_sweep = 0
+            assert all(hit.path.as_posix() != f"out/{number}.py" for hit in asking.search("built"))
+    assert len(walks) <= 2
+
+
 def test_a_new_file_is_in_the_very_next_search(followed, root):
     for number in range(3):
         edit_elsewhere(root, f"shop/new{number}.py", f"def brand_new_{number}(): ...\n")

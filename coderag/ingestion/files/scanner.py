@@ -105,6 +105,11 @@ def make_candidate(path: str, status: os.stat_result) -> FileCandidate:
     return FileCandidate(path, status.st_size, status.st_mtime_ns, status.st_ino, ctime_ns)
 
 
+def is_never_scanned(folder_name: str) -> bool:
+    """Return whether a folder of this name is not entered unless git tracks files in it."""
+    return folder_name in _EXCLUDED_DIRECTORIES or folder_name in _DERIVED_DIRECTORIES
+
+
 def check_root(path: Path) -> Path:
     """Return the real path of a directory, if it may be indexed.
 

@@ -4,7 +4,9 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Set
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -12,11 +14,13 @@ from typing import Final
 from coderag.ingestion.files.candidates import FileCandidate
 from coderag.ingestion.files.changes import needs_reading
 from coderag.ingestion.files.regular_files import read_regular_file
-from coderag.ingestion.files.scanner import make_candidate
+from coderag.ingestion.files.scanner import is_never_scanned, make_candidate
 from coderag.schema.chunks import FileRecord
 
 _MAX_RUN_NS: Final = 24 * 3600 * 10**9
 """Maximum time between reading a file and committing it."""
+
+_MAX_UNLISTED_FOLDERS: Final = 500
 
 FileStatus = tuple[int, int, int, int]
 """Size, mtime, ctime and inode: a different status means that the file may have changed."""
@@ -96,6 +100,42 @@ class DiskFiles:
             except OSError:
                 times[folder] = 0
         return times
+
+    def find_unlisted_folders(self, folders: Set[str]) -> dict[str, int]:
+        """Find folders outside a list: new ones, and those without any file when the list was made.
+
+        Folders below unlisted ones are found as well, up to a maximum, as an ignored one may hold thousands.
+
+        Args:
+            folders: Listed folders, relative to the root, each with those above it.
+
+        Returns:
+            The time of the last change of each, ns since the epoch: of its entries, or of its place.
+        """
+        unlisted: dict[str, int] = {}
+        pending = deque(folders)
+        while pending and len(unlisted) < _MAX_UNLISTED_FOLDERS:
+            folder = pending.popleft()
+            for entry in _list_subfolders(self._prefix + folder):
+                path = f"{folder}/{entry.name}" if folder else entry.name
+                if path in folders:
+                    continue
+                with suppress(OSError):  # gone meanwhile
+                    status = entry.stat(follow_symlinks=False)
+                    unlisted[path] = max(status.st_mtime_ns, status.st_ctime_ns)
+                    pending.append(path)
+        return unlisted
+
+
+def _list_subfolders(folder: str) -> list["os.DirEntry[str]"]:
+    """Return the folders directly in a folder that a scan may enter."""
+    try:
+        with os.scandir(folder) as entries:
+            return [
+                entry for entry in entries if entry.is_dir(follow_symlinks=False) and not is_never_scanned(entry.name)
+            ]
+    except OSError:
+        return []
 
 
 def compute_earliest_check_ns(created: str) -> int:

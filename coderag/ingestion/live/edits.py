@@ -32,7 +32,7 @@ class GenerationFiles:
         snapshot: The generation, as a weak reference.
         records: The record of every candidate file, by path.
         checked_ns: Time of the scan before its files were read, or earlier, in nanoseconds since the epoch.
-        folders: Last seen mtime of each folder with indexed files.
+        folders: Last seen mtime of each folder that may hold files.
     """
 
     snapshot: "weakref.ReferenceType[Snapshot]"
@@ -109,7 +109,7 @@ class EditTracker:
         """
         generation.load_checked_ns()
         indexed = [path for path in generation.records if generation.is_indexed(path)]
-        if self._has_folder_changes(generation, indexed):
+        if self._has_folder_changes(generation):
             self.compare(generation, {ROOT})
         else:
             excluded = (record for record in generation.records.values() if record.outcome != "indexed")
@@ -125,22 +125,28 @@ class EditTracker:
             (path, *("/".join(parts[:depth]) + "/" for depth in range(1, len(parts) + 1)))
         )
 
-    def _has_folder_changes(self, generation: GenerationFiles, indexed: Iterable[str]) -> bool:
+    def _has_folder_changes(self, generation: GenerationFiles) -> bool:
         """Return whether files or rules may have been added to folders since the last check, or since indexing."""
-        folders = {"", *(path.rpartition("/")[0] for path in indexed)}
-        times = self._disk.read_folder_times(folders)
-        if generation.folders:
-            changed = times != generation.folders
-        else:
-            root_time = times.pop("", 0)  # the index folder is in it
-            changed = any(time >= generation.checked_ns for time in times.values())
-            changed = changed or any(
+        folders = _list_folders([*generation.records, *self.edited])
+        previous = generation.folders
+        has_new_entries = False
+        if not previous:
+            unlisted = self._disk.find_unlisted_folders(folders)
+            has_new_entries = any(change_ns >= generation.checked_ns for change_ns in unlisted.values())
+            folders |= unlisted.keys()
+        checked = [folder for folder in {*folders, *previous} if not self.is_ignored(folder)]
+        generation.folders = times = self._disk.read_folder_times(checked)
+        if previous:
+            return any(previous.get(folder) != time for folder, time in times.items())
+        # The mtime of the root changes with the index folder, which is in it.
+        return (
+            has_new_entries
+            or any(time >= generation.checked_ns for folder, time in times.items() if folder)
+            or any(
                 not generation.is_indexed(name) and name not in generation.records and not self.is_ignored(name)
                 for name in self._list_root_files()
             )
-            times[""] = root_time
-        generation.folders = times
-        return changed
+        )
 
     def _list_root_files(self) -> list[str]:
         try:
@@ -249,6 +255,17 @@ class EditTracker:
 
 def _is_excluded_by_name(record: FileRecord) -> bool:
     return record.reason in _NAME_BASED_REASONS and not record.hash  # a file that was read has a hash
+
+
+def _list_folders(paths: Iterable[str]) -> set[str]:
+    """Return all folders above some paths, the root included."""
+    folders = {ROOT}
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        while folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
+    return folders
 
 
 def _add_files_below(paths: Collection[str], generation: GenerationFiles) -> list[str]:

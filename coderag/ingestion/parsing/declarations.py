@@ -86,6 +86,9 @@ _MIN_DECLARED_SHARE = 0.3  # share of bytes in declarations from which errors ar
 _MATCH_LIMIT = 1 << 16
 
 
+_C_FUNCTION_NODES = frozenset({"function_definition", "declaration", "function_declarator", "macro_type_specifier"})
+_STATEMENT_WORDS = frozenset({"if", "for", "while", "switch", "return", "do", "else"})
+
 _KIND_PRECEDENCE = {
     kind: strength
     for strength, kinds in enumerate((DATA - {"constant"}, {"constant"}, {"type_alias"}, {"macro"}, {"namespace"}))
@@ -292,6 +295,8 @@ def _add_definition(
     ]
     located_names += supertypes
     names = [(offset, name) for offset, name in located_names if name]  # the parser may insert a missing name
+    if node.type in _C_FUNCTION_NODES and _is_statement(node, names):
+        return
     inner_name = next((_read_name(data, name) for name in captures.get("name.inner", ())), "")
     bodies = captures.get("body") or [body for body in [node.child_by_field_name("body")] if body is not None]
     if "receiver" in captures:
@@ -313,6 +318,19 @@ def _add_definition(
         receiver=receiver, outer_start=min(start, outer_start), is_anonymous=bool(supertypes),
         last_clause_start=start if "clause" in captures else None, inner_name=inner_name,
     )  # fmt: skip
+
+
+def _is_statement(node: Node, names: list[tuple[int, str]]) -> bool:
+    """Return whether a function of C is a statement below a macro: ``TRACE if (x) {}``, ``GUARD(lock) {}`` in a body."""
+    declarator = node.child_by_field_name("declarator")
+    is_of_c = declarator is not None or node.type == "macro_type_specifier"
+    if is_of_c and any(name in _STATEMENT_WORDS for _, name in names):
+        return True
+    if node.type != "function_definition" or declarator is None:
+        return False
+    if declarator.type != "parenthesized_declarator" and node.child_by_field_name("type"):
+        return False
+    return node.parent is not None and node.parent.type == "compound_statement"
 
 
 def _read_name(data: bytes, node: Node) -> str:

@@ -6,6 +6,7 @@ contain a literal that every match requires.
 """
 
 import time
+import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from coderag.schema.chunks import FileRecord, SymbolRecord
 from coderag.schema.query import FilterValues
 from coderag.schema.text_matches import MAX_COUNTED_MATCHES, TextMatch, TextMatches, TextMode
 from coderag.stores.protocols import IndexSnapshot
+from coderag.text.composition import ComposedText
 
 MAX_QUERY_CHARS: Final = 100_000
 """Maximum length of the text or pattern."""
@@ -306,13 +308,23 @@ def _iter_spans(
     try:
         if seconds <= 0:
             raise TimeoutError
-        yield from islice(find_matches(pattern, text, seconds), limit)
+        yield from islice(_find_composed_matches(pattern, text, seconds), limit)
     except TimeoutError as error:
         hint = "Simplify the pattern (no nested repetition), add a literal word, or limit the files with --path."
         raise RetrievalError(f"the search timed out in {path}", hint=hint) from error
     except (MemoryError, RecursionError) as error:
         hint = "Simplify the pattern: no recursion such as (?R), and no nested repetition."
         raise RetrievalError(f"the search ran out of memory in {path}", hint=hint) from error
+
+
+def _find_composed_matches(pattern: TextPattern, text: str, seconds: float) -> Iterator[tuple[int, int]]:
+    """Yield the matches in a text whose characters may be decomposed, as spans of the text as it is."""
+    if text.isascii() or unicodedata.is_normalized("NFC", text):
+        yield from find_matches(pattern, text, seconds)
+        return
+    composed = ComposedText(text)
+    spans = {composed.find_original_span(*span) for span in find_matches(pattern, composed.text, seconds)}
+    yield from sorted(spans or find_matches(pattern, text, seconds))  # the pattern may name a single accent
 
 
 def _iter_matches(matching_files: Sequence[_FileMatches], limit: int, context_lines: int) -> Iterator[TextMatch]:

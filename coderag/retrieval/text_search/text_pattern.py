@@ -10,6 +10,7 @@ import regex  # type: ignore[import-untyped]
 from coderag.errors import InvalidQueryError
 from coderag.retrieval.text_search.live_files import LiveFile
 from coderag.retrieval.text_search.required_literals import find_required_literals, matches_within_lines
+from coderag.text.composition import compose
 
 _FLAGS = regex.VERSION0 | regex.MULTILINE
 _WORD_OR_SIGN = regex.compile(r"\w+|[^\w\s]")
@@ -49,6 +50,8 @@ class TextPattern:
         """Return whether a file has to be searched."""
         if not self.literals or not file.is_plain_utf8:
             return True
+        if not all(map(bytes.isascii, self.literals)) and not file.data.isascii():
+            return True  # the file may spell a letter as two characters
         if not self.ignores_case:
             return any(literal in file.data for literal in self.literals)
         if not file.data.isascii():  # some letters outside ASCII fold to ASCII, such as the Kelvin sign
@@ -58,15 +61,15 @@ class TextPattern:
 
 
 def compile_literal(text: str, *, ignore_case: bool) -> TextPattern:
-    """Compile a literal; line ends are normalized."""
-    text = text.replace("\r\n", "\n")
+    """Compile a literal; line ends and composed characters are normalized."""
+    text = compose(text).replace("\r\n", "\n")
     pattern = _compile_pattern(_escape_literal(text), [max(text.split("\n"), key=len)], ignore_case=ignore_case)
     return pattern if ignore_case else replace(pattern, literal_text=text)
 
 
 def compile_spaced_literal(text: str, *, ignore_case: bool) -> TextPattern | None:
     """Compile a literal with any white space between its words and signs; None for a single word."""
-    words = split_words(text)
+    words = split_words(compose(text))
     if len(words) < 2:
         return None
     pattern = _escape_literal(words[0])
@@ -93,6 +96,7 @@ def compile_regex(pattern: str, *, ignore_case: bool) -> TextPattern:
     Raises:
         InvalidQueryError: It is invalid, and the message gives the position, or it cannot be compiled in bounded time.
     """
+    pattern = compose(pattern)
     longest = max(map(len, _ESCAPE_OR_CLASS.sub("..", pattern).split("|")))
     if longest > _MAX_ALTERNATIVE_CHARS:
         limit = f"the maximum is {_MAX_ALTERNATIVE_CHARS:,}"

@@ -40,6 +40,20 @@ def test_a_git_worktree_has_a_file_as_mark(inner: Path) -> None:
     assert find_root(None) == inner.parent
 
 
+def test_the_index_of_the_main_checkout_is_not_used_in_a_worktree_below_it(inner: Path) -> None:
+    (inner.parents[1] / ".coderag").mkdir()
+    (inner.parent / ".git").write_text(f"gitdir: {inner.parents[1]}/.git/worktrees/side\n", encoding="utf-8")
+    assert find_root(None) == inner.parent
+    (inner / ".coderag.yaml").touch()
+    assert find_root(None) == inner
+
+
+def test_a_submodule_belongs_to_the_repository_around_it(inner: Path) -> None:
+    (inner.parents[1] / ".coderag").mkdir()
+    (inner.parent / ".git").write_text("gitdir: ../.git/modules/middle\n", encoding="utf-8")
+    assert find_root(None) == inner.parents[1]
+
+
 def test_marks_in_the_home_folder_claim_nothing(inner: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = inner.parents[1]
     monkeypatch.setattr(Path, "home", lambda: home)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from coderag.codegraph.drawing import find_predecessors, is_outgoing
 from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, CycleLevel
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
+from coderag.text.composition import compose
 
 if TYPE_CHECKING:
     from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
@@ -53,11 +54,11 @@ def make_neighbour_entries(name: str, neighbours: "Sequence[GraphNeighbour]") ->
     Args:
         name: The queried name; neighbours reached through another, such as an overridden method, name it.
     """
-    bare_name = _TYPE_ARGUMENTS.sub("", name.rpartition("::")[2])
+    bare_name = compose(_TYPE_ARGUMENTS.sub("", name.rpartition("::")[2]))
     parents = find_predecessors(neighbours)
     entries = [
         _make_neighbour_entry(
-            neighbour, via=position is None and (neighbour.depth > 1 or not neighbour.via.endswith(bare_name))
+            neighbour, via=position is None and (neighbour.depth > 1 or not compose(neighbour.via).endswith(bare_name))
         )
         for neighbour, position in zip(neighbours, parents, strict=True)
     ]

@@ -193,6 +193,26 @@ TEST(Panel, Shows)
     assert names(text) == ["Panel", "Panel.show", "make", "Scene.Scene", "count", "Panel.Shows"]
 
 
+@pytest.mark.parametrize("language", ["c", "cpp"])
+def test_statements_below_macros_without_semicolons_are_no_functions(language):
+    text = """int drain(int level) {
+    HOLD(level)
+    {
+        TRACE_DRAIN
+        if (level > 1) { level = lower(level); }
+    }
+    BEGIN_COUNT
+    while (level) { level = lower(level); }
+    END_COUNT
+    return (level = lower(level)) ? 1 : 0;
+}
+TEST_OF(drain) { lower(2); }
+"""
+    syntax = read(text, language)
+    assert [declaration.qualified_name for declaration in syntax.declarations][:-1] == ["drain"]  # the last is the test
+    assert [text[start:end] for start, end in syntax.calls].count("lower") >= 3
+
+
 def test_mocked_methods_are_methods():
     text = """class MockQueue : public Queue {
  public:
