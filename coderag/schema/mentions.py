@@ -64,7 +64,7 @@ class Mentions:
         inside: Number of lines left out because they are inside the declaration itself.
         declarations: Number of other declarations of the name.
         files: Number of searched files.
-        left_out: Number of files that are not in the index and were not searched; binary files do not count.
+        left_out: Number of files that are not in the index, or only in part; binary files do not count.
         tier: How names of the declaration's language are resolved.
         reason: Why the code graph may lack an edge, as a sentence.
     """
@@ -113,7 +113,7 @@ class UnusedReport:
         total: Number of all of them.
         examined: Number of examined declarations.
         excluded: Number of declarations without a known use that are reached in other ways, by reason.
-        left_out: Number of files that are not in the index and were not searched.
+        left_out: Number of files that are not in the index, or only in part.
     """
 
     path: str

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coderag.ingestion.parsing.long_lines import LINE_DATA_NOTE
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.mentions.name_pattern import NamePattern
 from coderag.retrieval.text_search.file_declarations import FileDeclarations
@@ -59,9 +60,11 @@ class IndexedFiles:
 
     @cached_property
     def n_left_out(self) -> int:
-        """Number of files that are not indexed, other than binary and empty ones."""
+        """Number of files that are not indexed, or without the data of long lines; binary and empty ones do not count."""
         return sum(
-            record.outcome != "indexed" and not record.reason.startswith(("binary", "empty"))
+            LINE_DATA_NOTE in record.note
+            if record.outcome == "indexed"
+            else not record.reason.startswith(("binary", "empty"))
             for record in self._snapshot.read_files()
         )
 

@@ -80,7 +80,7 @@ def list_unused_notes(report: UnusedReport) -> list[str]:
 
 def _describe_left_out(count: int) -> str:
     files = _count(count, "file is", "files are")
-    return f"{files} not in the index, so not searched: `coderag status` lists why."
+    return f"{files} not in the index, or only in part, and not searched: `coderag status` lists why."
 
 
 def _count(number: int, single: str, plural: str) -> str:
