@@ -1,7 +1,7 @@
 """Chunks and files as an index records them."""
 
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Final, TypedDict
 
 from coderag.schema.vocabulary import Outcome
 
@@ -47,6 +47,10 @@ class ChunkMetadata(TypedDict):
     start_byte: int
     end_byte: int
     content_hash: str  # SHA-256 of the chunk's text
+
+
+LINE_DATA_NOTE: Final = "data of long lines left out"
+"""Beginning of the remark on an indexed file without the data of its long lines."""
 
 
 @dataclass(frozen=True, slots=True)

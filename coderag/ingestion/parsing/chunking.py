@@ -19,13 +19,14 @@ from coderag.ingestion.parsing.declarations import Syntax, read_syntax
 from coderag.ingestion.parsing.embedded import lay_out_embedded
 from coderag.ingestion.parsing.facts import read_embedded_facts, read_facts
 from coderag.ingestion.parsing.languages import LANGUAGES, PLAIN_TEXT
-from coderag.ingestion.parsing.long_lines import LINE_DATA_NOTE, drop_line_data
+from coderag.ingestion.parsing.long_lines import drop_line_data
 from coderag.ingestion.parsing.parsed_file import ParsedChunk, ParsedFile, SourceFile, build_chunk, extend_chunk
 from coderag.ingestion.parsing.regions import Region
 from coderag.ingestion.parsing.sections import DOCUMENT_LANGUAGES, lay_out_sections
 from coderag.ingestion.parsing.strategies import WINDOW_OVERLAP_TOKENS, WINDOW_TOKENS, Strategy
 from coderag.ingestion.parsing.text_facts import read_text_facts
 from coderag.ingestion.parsing.trees import SyntaxUnusableError, find_line_starts
+from coderag.schema.chunks import LINE_DATA_NOTE
 from coderag.schema.facts import FileFacts
 from coderag.schema.vocabulary import ChunkStrategy
 from coderag.stores.facts_codec import pack_facts

@@ -12,9 +12,6 @@ from coderag.ingestion.parsing.parsed_file import ParsedChunk
 MAX_LINE_CHUNKS: Final = 20
 """Chunks of one line; what comes behind them is data, whatever it looks like."""
 
-LINE_DATA_NOTE: Final = "data of long lines left out"
-"""Beginning of the remark on a file with dropped data."""
-
 _WORD = re.compile(r"(?<![^\W_])[^\W\d_]{3,24}(?![^\W_])")
 _IDEOGRAPH = re.compile(r"[\u2e80-\uffdc]")  # East Asian text has no spaces between words
 _MIN_WORD_SHARE = 0.2

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coderag.ingestion.parsing.long_lines import LINE_DATA_NOTE
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.mentions.name_pattern import NamePattern
 from coderag.retrieval.text_search.file_declarations import FileDeclarations
 from coderag.retrieval.text_search.file_filter import filter_records
-from coderag.schema.chunks import FileRecord
+from coderag.schema.chunks import LINE_DATA_NOTE, FileRecord
 from coderag.schema.query import FilterValues
 from coderag.stores.protocols import IndexSnapshot
 

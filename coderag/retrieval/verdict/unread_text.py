@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from coderag.ingestion.files.regular_files import read_regular_file
-from coderag.ingestion.parsing.long_lines import LINE_DATA_NOTE
-from coderag.schema.chunks import FileRecord
+from coderag.schema.chunks import LINE_DATA_NOTE, FileRecord
 
 MAX_READ_BYTES: Final = 64_000_000
 MAX_READ_SECONDS: Final = 0.15

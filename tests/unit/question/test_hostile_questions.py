@@ -13,7 +13,7 @@ from coderag.question.reports import is_report, take_apart
 from coderag.text.secret_values import remove_values
 
 CHARS = 30_000
-BUDGET_S = 4  # for a busy machine; what explodes takes minutes
+BUDGET_S = 4  # of CPU time; what explodes takes minutes
 SEEDS = [
     "(", "a.", "@a", " ", '"', "\\", "`", "a", "A", "1", "a=", "a/", "-", "_a", "a:", "\n", " \n", "<", "[", "{", "key=",
     'File "a.py", line 1, in f\n', "at a.b(c.py:1)\n", "..", "http://", "/src/a", "#", "*", "**a", "aB", "的", "\t",
@@ -38,9 +38,9 @@ READERS = {
 def test_hostile_text_is_read_in_linear_time(read) -> None:
     for seed in SEEDS:
         for text in ((seed * CHARS)[:CHARS], "x" + (seed * CHARS)[:CHARS] + "!", f"# a\n{(seed * CHARS)[:CHARS]}\nb"):
-            start = time.perf_counter()
+            start = time.process_time()
             try:
                 read(text)
             except InvalidQueryError:
                 continue
-            assert time.perf_counter() - start < BUDGET_S, seed
+            assert time.process_time() - start < BUDGET_S, seed

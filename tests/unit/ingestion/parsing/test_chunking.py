@@ -11,9 +11,9 @@ from coderag.ingestion.parsing.chunking import MAX_TOKENS, parse_file
 from coderag.ingestion.parsing.declaration_records import Declaration
 from coderag.ingestion.parsing.facts import _FactReader
 from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
-from coderag.ingestion.parsing.long_lines import LINE_DATA_NOTE, MAX_LINE_CHUNKS
+from coderag.ingestion.parsing.long_lines import MAX_LINE_CHUNKS
 from coderag.ingestion.parsing.parsed_file import compute_chunk_id, compute_chunk_ids, derive_module_name
-from coderag.schema.chunks import ChunkMetadata
+from coderag.schema.chunks import LINE_DATA_NOTE, ChunkMetadata
 from coderag.text.readable_text import to_readable_text
 from coderag.text.token_counts import ESTIMATE_TOLERANCE, count_tokens, estimate_tokens, is_over_limit
 
