@@ -26,7 +26,7 @@ MIN_QUESTIONS: Final = 20
 TOP_K: Final = 10
 _HIT_RANK = 5
 _FACTORS: Final = (0.0, 0.35, 0.6, 0.8, 1.25, 1.6, 2.5)
-_SIZES: Final[Mapping[str, Sequence[Any]]] = {"max_per_file": (1, 2, 3, 4, 6), "fusion": ("scores", "rrf")}
+_SIZES: Final[Mapping[str, Sequence[Any]]] = {"max_per_file": (1, 2, 3, 4, 6)}
 _MIN_GAIN = 0.004  # gain on the searched questions below which a change is not worth a setting
 
 Progress = Callable[[int, float, float], None]

@@ -221,7 +221,6 @@ def _build_candidate(corpus: Corpus, row: int, score: float, symbol: str, lines:
     return Candidate(
         chunk_id=corpus.get_value("id", row),
         score=0.0,
-        file_score=0.0,
         channels={"lookup": score},
         signals={},
         start_line=start,

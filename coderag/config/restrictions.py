@@ -102,8 +102,6 @@ RULES: Final[Mapping[str, SettingRule]] = {
     "chat.history_tokens": _allow_up_to_default("longer prompts cost more"),
     "chat.confirm_tokens": _allow_any("asks before a long prompt is sent; the default never does"),
     "reranker": SettingRule("decides which program or server gets the code and the questions"),
-    "search.fusion": _allow_any("orders results"),
-    "search.rrf_k": _allow_any("orders results"),
     "search.top_k": _allow_any("is bounded, at 200"),
     "search.max_per_file": _allow_any("is bounded, at 100"),
     "search.token_budget": _allow_up_to_default("longer contexts and prompts cost more"),

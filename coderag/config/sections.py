@@ -35,7 +35,7 @@ class ChunkSettings(Section):
     max_tokens: int = Field(
         800, ge=50, le=8_000, description="Largest chunk, in tokens; larger declarations are split."
     )
-    min_tokens: int = Field(100, ge=0, le=2_000, description="Smaller neighbours are merged, in tokens.")
+    min_tokens: int = Field(0, ge=0, le=2_000, description="Smaller neighbours are merged, in tokens.")
     window_tokens: int = Field(1_000, ge=50, le=8_000, description="Size of a window of 'window', in tokens.")
     window_overlap_tokens: int = Field(
         200, ge=0, le=4_000, description="How much of a window the next one repeats, in tokens."
@@ -202,25 +202,23 @@ class RerankerSettings(Section):
 
 
 WEIGHTED_SIGNALS: Final = (
-    "lexical", "dense", "names", "dense_path", "docs",
-    "definition", "file_of_name", "file_name", "folder_name", "coherence", "coverage", "file_size", "centrality", "length",
-    "function",
+    "lexical", "dense", "cosine", "docs", "coverage", "name_coverage", "file_coverage", "file_lexical", "lexical_in_file",
+    "callers", "callees", "definition", "literal", "folder_name", "file_of_name", "length", "file_size", "path_hints", "kind",
+    "role",
 )  # fmt: skip
-"""Channels and ranking signals with a weight (docs/ranking.md)."""
+"""Features of the ranker, whose weights settings may change (docs/ranking.md)."""
 
 
 SWITCHABLE_SIGNALS: Final = (
-    *WEIGHTED_SIGNALS, "role", "barrel", "declarations_only", "legacy", "data",
-    "frames", "frame_files", "mentions", "mentioned_path", "dense_file", "language",
+    *WEIGHTED_SIGNALS, "names", "barrel", "declarations_only", "legacy", "data", "hints",
+    "frames", "frame_files", "mentions", "mentioned_path", "dense_file", "dense_path", "file_name", "centrality", "language",
 )  # fmt: skip
-"""Names that can be switched off: weighted ones, factors, and signals of bug reports (docs/reports.md)."""
+"""Names that can be switched off: features, channels, factors of files, and signals of bug reports (docs/reports.md)."""
 
 
 class SearchSettings(Section):
     """Search and context assembly."""
 
-    fusion: Literal["scores", "rrf"] = Field("scores", description="How the channels' results are combined.")
-    rrf_k: int = Field(60, ge=1, le=1_000, description="Constant k of reciprocal rank fusion.")
     top_k: int = Field(10, ge=1, le=MAX_RESULTS, description="Results returned by default.")
     max_per_file: int = Field(
         3, ge=1, le=100, description="Results of one file on a page, at most; a context shows up to four times as many."
@@ -233,7 +231,7 @@ class SearchSettings(Section):
     disabled_signals: tuple[str, ...] = Field((), description="Ranking signals to switch off, by name.")
     weights: dict[str, Annotated[float, Field(ge=0, le=10)]] = Field(
         {},
-        description="Factors on the weights of channels and ranking signals by name, such as {dense: 1.5, length: 0}.",
+        description="Factors on the weights of the ranker's features by name, such as {dense: 1.5, length: 0}.",
     )
     rewrite: Literal["none", "queries", "hypothetical"] = Field(
         "none", description="What the language model of 'llm' adds to a question: other ways to ask, or code like it."

@@ -23,7 +23,7 @@ def rerank(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     with NodeTimer("rerank") as step:
         top_k = state.get("top_k") or context.settings.top_k
         candidate_count = max(top_k, reranker.candidates) if reranker else top_k
-        ranking = rank_candidates(corpus, analysis["question"], analysis, state["candidates"], context.settings)
+        ranking = rank_candidates(corpus, analysis, state["candidates"], context.settings)
         kinds = (state.get("filters") or NO_FILTERS)["kinds"]
         results = narrow_to_kinds(corpus, ranking.select_results(candidate_count, top_k), kinds)
         vector = context.embedder.embed_query(analysis["text"], analysis["terms"])

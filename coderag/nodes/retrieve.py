@@ -1,4 +1,4 @@
-"""Node ``retrieve``: the dense, lexical and symbol channels, fused."""
+"""Node ``retrieve``: what the channels propose, scored by the ranker."""
 
 from coderag.nodes.trace import NodeTimer
 from coderag.question.analysis import meant_terms
@@ -19,6 +19,8 @@ def retrieve(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
         if not state["widened"] or analysis["expanded_terms"]:  # else the search would repeat itself
             matches = find_literal_matches(corpus, analysis, build_chunk_mask(corpus, filters))
             literals = build_literal_candidates(corpus, matches)
+            looked_up = [candidate for candidate in candidates if "lookup" in candidate["channels"]]
+            located = [*filter_candidates(corpus, filters, looked_up), *literals]
             retrieved = []
             if analysis["terms"] or not analysis["literal_query"]:  # nothing is similar to signs alone
                 retrieved = retrieve_hybrid(
@@ -29,10 +31,8 @@ def retrieve(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
                     filters,
                     context.settings,
                     state.get("top_k") or context.settings.top_k,
-                    literals=literals,
+                    located=located,
                 )
-            looked_up = [candidate for candidate in candidates if "lookup" in candidate["channels"]]
-            located = [*filter_candidates(corpus, filters, looked_up), *literals]
             candidates = merge_candidates(located, retrieved)
-        step.add_detail(candidates=len(candidates), fusion=context.settings.fusion)
+        step.add_detail(candidates=len(candidates))
     return {"candidates": candidates, "trace": step.trace_entries}

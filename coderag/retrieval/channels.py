@@ -13,21 +13,11 @@ from numpy.typing import NDArray
 from coderag.question.entities import names_in
 from coderag.question.intent_patterns import ABOUT_ONE_NAME
 from coderag.schema.query import Analysis
-from coderag.stores.corpus import Corpus, compute_dot_products
+from coderag.stores.corpus import Corpus
 from coderag.stores.symbol_table import SymbolMatch
 
 FloatArray = NDArray[np.float32]
 
-CHANNEL_WEIGHTS = {
-    "lexical": 1.0,
-    "dense": 1.5,
-    "names": 0.5,
-    "dense_path": 1.0,
-    "docs": 0.25,
-}
-"""Weights in `scores` fusion, set by hand; a learned ranker lost to them under cross-validation."""
-
-_SYMBOL_QUERY_DENSE_FACTOR = 0.5  # a bare identifier has little meaning to compare
 _MIN_NAME_CHARS = 2
 _SIMILAR_NAME_FACTOR = 0.5  # factor on the quality of a similar name
 _MIN_BACKGROUND_CHUNKS = 10  # chunks
@@ -39,13 +29,13 @@ class Channel:
 
     Attributes:
         values: float32 (n_chunks,) or (n_files,) by `level`; 0 or less means not found.
-        weight: Weight in `scores` fusion.
+        weight: Weight in the ranking of a report; a question's channels are weighed by the ranker.
     """
 
     name: str
     level: Literal["chunk", "file"]
     values: FloatArray
-    weight: float
+    weight: float = 1.0
 
 
 def score_channels(
@@ -60,26 +50,22 @@ def score_channels(
         disabled: Names of disabled channels.
     """
     terms = corpus.get_term_ids([*analysis["terms"], *analysis["expanded_terms"]])
-    scale = _SYMBOL_QUERY_DENSE_FACTOR if analysis["symbol_query"] else 1.0
     cosines = corpus.compute_cosines(vector)
     channels = [
-        Channel("lexical", "chunk", corpus.body.score(terms), CHANNEL_WEIGHTS["lexical"]),
-        Channel(
-            "dense",
-            "chunk",
-            cosines if analysis["symbol_query"] else subtract_background(cosines),
-            CHANNEL_WEIGHTS["dense"] * scale,
-        ),
-        Channel("names", "chunk", corpus.names.score(terms), CHANNEL_WEIGHTS["names"]),
-        Channel(
-            "dense_path",
-            "file",
-            compute_dot_products(corpus.path_vectors, vector),
-            CHANNEL_WEIGHTS["dense_path"] * scale,
-        ),
-        Channel("docs", "file", corpus.docs.score(terms), CHANNEL_WEIGHTS["docs"]),
+        Channel("lexical", "chunk", corpus.body.score(terms)),
+        Channel("dense", "chunk", cosines if analysis["symbol_query"] else subtract_background(cosines)),
+        Channel("names", "chunk", corpus.names.score(terms)),
+        Channel("docs", "file", corpus.docs.score(terms)),
     ]
     return [channel for channel in channels if channel.name not in disabled]
+
+
+def normalize_scores(values: FloatArray) -> FloatArray:
+    """Divide values by their maximum, negative ones as 0; all zeros without positive values."""
+    best = float(values.max(initial=0.0))
+    if best <= 0:
+        return np.zeros_like(values)
+    return np.divide(np.maximum(values, 0), np.float32(best), dtype=np.float32)
 
 
 def subtract_background(cosines: FloatArray) -> FloatArray:

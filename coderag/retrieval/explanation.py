@@ -21,9 +21,8 @@ class ExplainedSnippet:
         score: Score of the order.
         channels: Score in each channel that found it, relative to that channel's best, 0 to 1.
         ranks: Rank in each of these channels, among all chunks, or all files for a file channel.
-        fused: Fused channel score of its file.
-        signals: Contribution of each signal; ``factor`` multiplied the sum, and ``reranker`` is the score of a model
-            that reordered the first results.
+        signals: Contribution of each feature of the ranker to its score's logit; of a report, the shares of the chunk and
+            of its file. ``reranker`` is the score of a model that reordered the first results.
         hop: Steps from a result; 0 for a result.
         relation: Relation to the result `related_to`; empty for a result.
         budget: Level of detail in the context: ``full``, ``elided``, ``signature``, ``line``, ``omitted`` for lack of
@@ -41,7 +40,6 @@ class ExplainedSnippet:
     score: float
     channels: Mapping[str, float] = field(default_factory=dict)
     ranks: Mapping[str, int] = field(default_factory=dict)
-    fused: float = 0.0
     signals: Mapping[str, float] = field(default_factory=dict)
     hop: int = 0
     relation: str = ""
@@ -130,7 +128,6 @@ def _explain_result(rank: int, snippet: Snippet, result: Candidate, context: Ass
         _build_explained(rank, snippet, result["score"], context),
         channels={name: round(value, 4) for name, value in result["channels"].items()},
         ranks=result.get("ranks", {}),
-        fused=round(result["file_score"], 4),
         signals={name: round(value, 4) for name, value in result["signals"].items()},
     )
 

@@ -107,7 +107,6 @@ def build_literal_candidates(corpus: Corpus, matches: Iterable[LiteralMatch]) ->
             Candidate(
                 chunk_id=ids[match.row],
                 score=0.0,
-                file_score=0.0,
                 channels={MENTION_CHANNEL if match.is_mention else CHANNEL: match.quality},
                 signals={},
                 start_line=match.start_line,

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from coderag.retrieval.ranking.signals import compute_file_factors
+from coderag.retrieval.channels import Channel
+from coderag.retrieval.proposals import build_candidates, select_top
+from coderag.retrieval.ranking.declaration_ranker import RankedRows
+from coderag.retrieval.ranking.file_factors import compute_file_factors
 from coderag.retrieval.report_places import Places
-from coderag.retrieval.shapes import REPORT, Scored
+from coderag.retrieval.report_retrieval import fuse_report
 from coderag.schema.query import Analysis, Candidate, ReportQuery
 from coderag.stores.corpus import Corpus
 
@@ -17,36 +20,49 @@ FloatArray = NDArray[np.float32]
 ROLE_FACTORS = {"source": 1.0, "test": 0.3, "docs": 0.4, "example": 0.4}
 """How far files that are not source step back, on top of what their names say: a fault is mended in the source."""
 
+_CHUNK_SHARE = 0.6  # of a score; the rest is the file's
+_MAX_CHUNKS = 100  # many, as factors of roles apply only afterwards
 _OTHER_ROLE = 0.6
 _OTHER_LANGUAGE = 0.6
 _MAIN_LANGUAGE_SHARE = 0.2  # of the source's files; a report that shows no code may be about any of these languages
 
 
-def report_scores(
-    corpus: Corpus, analysis: Analysis, report: ReportQuery, candidates: Sequence[Candidate], disabled: Sequence[str]
-) -> tuple[list[Scored], dict[str, FloatArray]]:
-    """Return the candidates with their scores, best first, and what each file's score was multiplied with.
+def rank_report(
+    corpus: Corpus,
+    analysis: Analysis,
+    report: ReportQuery,
+    channels: Sequence[Channel],
+    allowed: NDArray[np.bool_] | None,
+    disabled: Sequence[str],
+) -> list[Candidate]:
+    """Rank the best chunks for a report, and the best chunks of the best files; best first.
 
     Args:
         corpus: The open index.
-        analysis: Of the report.
-        report: What it was searched with.
-        candidates: From retrieval.
+        analysis: Analysis of the report.
+        report: The parsed report.
+        channels: Channels of the report.
+        allowed: bool (n_chunks,), chunks that filters leave; None leaves all.
         disabled: Names of signals to leave out.
     """
-    factors = compute_file_factors(corpus, analysis, [*disabled, "role"])
+    fused = fuse_report(corpus, channels)
+    by_file = fused.files[corpus.chunk_files]
+    proposed = [
+        *select_top(fused.chunks, _MAX_CHUNKS),
+        *select_top(fused.chunks + by_file, _MAX_CHUNKS),
+    ]
+    rows = np.asarray([row for row in dict.fromkeys(proposed) if allowed is None or allowed[row]], np.int64)
+    factors = compute_file_factors(corpus, analysis, disabled)
     if "role" not in disabled:
         factors *= np.asarray([ROLE_FACTORS.get(role, _OTHER_ROLE) for role in corpus.file_roles], np.float32)
     if "language" not in disabled:
         factors *= _language_factors(corpus, report)
-    scored = []
-    for candidate in candidates:
-        row = corpus.rows_by_id[candidate["chunk_id"]]
-        score = REPORT.chunk_share * candidate["score"] + (1 - REPORT.chunk_share) * candidate["file_score"]
-        # No part is the chunk's own: a fault is seldom mended in many places of one file, so all of a score steps back.
-        scored.append(Scored(score * float(factors[corpus.chunk_files[row]]), 0.0, row, candidate))
-    scored.sort(key=lambda one: (-one.score, one.row))
-    return scored, {"factor": factors}
+    factor = factors[corpus.chunk_files[rows]]
+    shares = {
+        "chunk": np.float32(_CHUNK_SHARE) * fused.chunks[rows] * factor,
+        "file": np.float32(1 - _CHUNK_SHARE) * by_file[rows] * factor,
+    }
+    return build_candidates(corpus, rows, RankedRows(shares["chunk"] + shares["file"], shares), channels)
 
 
 def _language_factors(corpus: Corpus, report: ReportQuery) -> FloatArray:

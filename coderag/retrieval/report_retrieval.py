@@ -4,12 +4,12 @@
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coderag.retrieval.channels import Channel, subtract_background
-from coderag.retrieval.fusion import FusedScores, normalize_scores
+from coderag.retrieval.channels import Channel, normalize_scores, subtract_background
 from coderag.retrieval.report_places import Called, Places
 from coderag.schema.query import Analysis, ReportQuery
 from coderag.stores.corpus import Corpus, compute_dot_products
@@ -30,6 +30,15 @@ FILE_WEIGHTS = {
     "centrality": 0.1,
 }
 """Share of each channel, hand-set on reports of five projects and checked on seven others: ``docs/reports.md``."""
+
+
+@dataclass(frozen=True, slots=True)
+class FusedScores:
+    """Fused float32 scores, 0 to 1: ``chunks`` (n_chunks,) and ``files`` (n_files,)."""
+
+    chunks: FloatArray
+    files: FloatArray
+
 
 _FRAME_DECAY = 0.75  # for each step away from the call that failed
 KIND_FACTORS = {"function": 1.0, "method": 1.0, "module": 0.5, "section": 0.5, "key": 0.5, "rule": 0.5}

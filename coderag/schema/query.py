@@ -108,9 +108,8 @@ class Candidate(TypedDict):
 
     Attributes:
         score: Score, higher is better, comparable within one query.
-        file_score: Fused score of its whole file, 0 to 1.
         channels: Score in each channel that found it, relative to that channel's best, 0 to 1.
-        signals: Contribution of each ranking signal; empty before ``rerank``.
+        signals: Contribution of each feature of the ranker.
         start_line, end_line: Lines to show: those of the chunk, or of the requested member.
         symbol: Qualified name of that member, or of the chunk.
         parts: Ids of the chunks that make up the lines, in order, if there are several.
@@ -120,7 +119,6 @@ class Candidate(TypedDict):
 
     chunk_id: str
     score: float
-    file_score: float
     channels: dict[str, float]
     signals: dict[str, float]
     start_line: int

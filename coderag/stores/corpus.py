@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from coderag.schema.chunks import SymbolRecord
+from coderag.stores.chunk_edges import ChunkEdges, build_chunk_edges
 from coderag.stores.lexical import DOCS_WEIGHT, NAMES_WEIGHT, LexicalIndex, compute_bm25_weights
 from coderag.stores.overviews import unpack_overviews
 from coderag.stores.path_index import PathIndex
@@ -253,6 +254,17 @@ class Corpus:
         centrality = np.zeros(self.n_files, np.float32)
         np.maximum.at(centrality, files[files >= 0], ranks[files >= 0])
         return centrality
+
+    @cached_property
+    def chunk_edges(self) -> ChunkEdges:
+        """Uses between chunks, as far as the code graph has resolved them."""
+        return self._build_chunk_edges(self.snapshot)
+
+    def _build_chunk_edges(self, snapshot: IndexSnapshot) -> ChunkEdges:
+        files = {path: number for number, path in enumerate(self.paths)}
+        return build_chunk_edges(
+            snapshot.read_graph(), files, self.chunk_files.astype(np.int64), self.start_lines.astype(np.int64)
+        )
 
     @cached_property
     def file_line_counts(self) -> IntArray:

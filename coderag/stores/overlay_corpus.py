@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from coderag.stores.chunk_edges import ChunkEdges
 from coderag.stores.corpus import Corpus
 from coderag.stores.overlay import OverlaySnapshot
 from coderag.text.tokenizer import tokenize_path
@@ -57,6 +58,12 @@ class OverlayCorpus(Corpus):
         fresh = [tokenize_path(path) for path in self.paths[n_old:]]
         counts: sp.csr_matrix = (widened + self._count_terms([*([()] * n_old), *fresh])).tocsr()
         return counts
+
+    @cached_property
+    def chunk_edges(self) -> ChunkEdges:
+        """Uses between chunks; in a large graph those before the edits."""
+        is_small = self._overlay.base.pointer.edges < _MIN_LARGE_GRAPH_EDGES
+        return self._build_chunk_edges(self.snapshot if is_small else self._base.snapshot)
 
     @cached_property
     def file_centrality(self) -> FloatArray:

@@ -122,7 +122,6 @@ def _clip_to_lines(corpus: Corpus, row: int, start_line: int, end_line: int) -> 
     return Candidate(
         chunk_id=corpus.get_value("id", row),
         score=0.0,
-        file_score=0.0,
         channels={},
         signals={},
         start_line=start,

@@ -1,38 +1,29 @@
-"""Ranking of candidates by the signals, and choice of results among declarations and files."""
+"""Order of the candidates, and choice of results among declarations and files."""
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from coderag.config.sections import SearchSettings
 from coderag.retrieval.literals import CHANNEL as LITERAL_CHANNEL
-from coderag.retrieval.literals import get_literal_score
 from coderag.retrieval.ranking.merging import POOL_FACTOR, merge_results
-from coderag.retrieval.ranking.signals import RankingQuery, score_files
-from coderag.retrieval.report_ranking import report_scores
-from coderag.retrieval.shapes import REPORT, Scored, Shape, shape_of
+from coderag.retrieval.shapes import REPORT, Shape, get_shape
 from coderag.schema.query import Analysis, Candidate
 from coderag.stores.corpus import Corpus
 
-FloatArray = NDArray[np.float32]
-
-_MAX_COHERENCE_CHUNKS = 50
 _MIN_RESOLVED_CONFIDENCE = 0.5  # confidence required of the code graph
-_RESOLVED_BONUS = 30.0  # resolved answers precede similar ones, nearer ones precede better named ones
-_LITERAL_WEIGHT = 1.0  # of a literal that a question has among other words
-_LITERAL_BONUS = 30.0  # what has the text of a query that is nothing else precedes what is similar
-_EXACT_LOOKUP_SCORE = 1.0  # the declaration of exactly the requested name
-_EXACT_DECLARATION_BONUS = 0.5  # keeps it ahead of a file with a similar name
-# A context may show much of one file: the answer is often there.
-_CONTEXT_SAME_FILE_DECAY, _CONTEXT_MAX_PER_FILE_FACTOR = 0.85, 4
+_EXACT_BONUS = 2.0  # resolved answers and the text of a literal query precede what is similar
+_CONTEXT_MAX_PER_FILE_FACTOR = 4  # a context may show much of one file: the answer is often there
 _RESOLVED_SAME_FILE_DECAY = 0.99  # per further result of a file, so that equally near ones of other files precede it
 
 
-KIND_FACTORS = {"module": 0.8}
-"""Factors of chunks within their file: imports contain many of its words and explain none."""
+class Scored(NamedTuple):
+    """A candidate, its row, and its score; higher is better."""
+
+    score: float
+    row: int
+    candidate: Candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +32,6 @@ class Ranking:
 
     Attributes:
         scored: Candidates, best first.
-        shares: Contribution of each signal to each file's score.
         shape: Rules for choosing results.
         max_per_file: Maximum number of results of one file on a page.
         page_size: Number of results of a page.
@@ -49,7 +39,6 @@ class Ranking:
 
     corpus: Corpus
     scored: list[Scored]
-    shares: dict[str, FloatArray]
     shape: Shape
     max_per_file: int
     page_size: int
@@ -93,98 +82,54 @@ class Ranking:
             file, candidate = int(self.corpus.chunk_files[entry.row]), entry.candidate
             if counts[file] < max_per_file or (candidate["chunk_id"], candidate["start_line"]) in selected:
                 continue
-            if entry.as_further(counts[file], self.shape.same_file_decay) >= lowest:
+            if entry.score * self.shape.same_file_decay ** counts[file] >= lowest:
                 withheld[self.corpus.paths[file]] += 1
         return dict(withheld)
 
     def select_for_context(self, top_k: int) -> list[Candidate]:
         """Select candidates for a context, with as many of one file as are good."""
         max_per_file = self.shape.max_per_file or _CONTEXT_MAX_PER_FILE_FACTOR * self.max_per_file
-        decay = max(self.shape.same_file_decay, _CONTEXT_SAME_FILE_DECAY)
-        return self._select(replace(self.shape, same_file_decay=decay), max_per_file, top_k)
+        return self._select(self.shape, max_per_file, top_k)
 
     def _select(self, shape: Shape, max_per_file: int, top_k: int, page_size: int | None = None) -> list[Candidate]:
         chosen = diversify_by_file(self.corpus, self.scored, shape, max_per_file, POOL_FACTOR * top_k, page_size)
         pool = [entry.candidate for entry in self.scored[: POOL_FACTOR * top_k]]
         merged = merge_results(self.corpus, chosen, pool, top_k)
-        return [_add_signals(self.corpus, result, self.shares) for result in merged]
+        return [_name_result(self.corpus, result) for result in merged]
 
 
 def rank_candidates(
-    corpus: Corpus, query: str, analysis: Analysis, candidates: Sequence[Candidate], settings: SearchSettings
+    corpus: Corpus, analysis: Analysis, candidates: Sequence[Candidate], settings: SearchSettings
 ) -> Ranking:
-    """Rank candidates.
+    """Order candidates: exact answers of the look-up and literals first, then by the ranker's score.
 
     Args:
         corpus: The open index.
-        query: The question as asked.
-        analysis: What it asks for.
-        candidates: Candidates of retrieval and of the look-up.
-        settings: Disabled signals, and the maximum number of results per file.
+        analysis: Analysis of the question.
+        candidates: Candidates of retrieval and of the look-up, with the ranker's score.
+        settings: Maximum number of results per file.
     """
-    if not candidates:
-        return Ranking(corpus, [], {}, REPORT, settings.max_per_file, settings.top_k)
-    if report := analysis["report"]:
-        shape = REPORT
-        scored, shares = report_scores(corpus, analysis, report, candidates, settings.disabled_signals)
-    else:
-        shape = shape_of(analysis["intent"])
-        scored, shares = _score_candidates(corpus, query, analysis, candidates, settings, shape)
-    return Ranking(corpus, scored, shares, shape, settings.max_per_file, settings.top_k)
-
-
-def _score_candidates(
-    corpus: Corpus,
-    query: str,
-    analysis: Analysis,
-    candidates: Sequence[Candidate],
-    settings: SearchSettings,
-    shape: Shape,
-) -> tuple[list[Scored], dict[str, FloatArray]]:
-    """Score the candidates, best first, and return the contribution of each signal per file."""
-    rows = [corpus.rows_by_id[candidate["chunk_id"]] for candidate in candidates]
-    with_literals = candidates if analysis["literals"] or analysis["entities"] else ()  # few questions have any
-    ranking_query = RankingQuery.build(
-        corpus, query, analysis, _find_best_lexical_rows(candidates, rows), with_literals
-    )
-    fused = np.zeros(corpus.n_files, np.float32)
-    np.maximum.at(fused, corpus.chunk_files[rows], [candidate["file_score"] for candidate in candidates])
-    by_file, shares = score_files(corpus, ranking_query, fused, settings.disabled_signals, settings.weights)
-    kinds = corpus.get_column("kind")
-    looked_up = np.array([candidate["channels"].get("lookup", 0.0) for candidate in candidates])
-    candidate_rows = zip(candidates, rows, strict=True)
-    own_scores = np.array([candidate["score"] * KIND_FACTORS.get(kinds[row], 1.0) for candidate, row in candidate_rows])
-    own_scores += looked_up + shape.chunk_scores(corpus, settings, rows)
-    if "definition" not in settings.disabled_signals:
-        if with_literals:
-            own_scores += np.array([get_literal_score(candidate) for candidate in with_literals])
-        if shape.wants_definition:
-            own_scores += ranking_query.definition_scores[rows]
-            own_scores += np.where(looked_up >= _EXACT_LOOKUP_SCORE, _EXACT_DECLARATION_BONUS, 0)
-    files = corpus.chunk_files[rows]
-    own_scores *= shape.chunk_share * shares["factor"][files]
-    if not shape.wants_definition:  # the answer's locations are resolved
-        own_scores += np.where(looked_up >= _MIN_RESOLVED_CONFIDENCE, _RESOLVED_BONUS * looked_up, 0)
-    if with_literals:
-        literals = np.array([candidate["channels"].get(LITERAL_CHANNEL, 0.0) for candidate in with_literals])
-        own_scores += (_LITERAL_BONUS if analysis["literal_query"] else _LITERAL_WEIGHT) * literals
-    totals = own_scores + (1 - shape.chunk_share) * by_file[files]
+    shape = REPORT if analysis["report"] else get_shape(analysis["intent"])
     scored = [
-        Scored(total, own_score, row, candidate)
-        for total, own_score, row, candidate in zip(totals.tolist(), own_scores.tolist(), rows, candidates, strict=True)
+        Scored(candidate["score"] + _compute_bonus(candidate, analysis, shape), row, candidate)
+        for candidate in candidates
         if candidate["chunk_id"] != analysis["similar_to"]
+        for row in (corpus.rows_by_id[candidate["chunk_id"]],)
     ]
     scored.sort(key=lambda entry: (-entry.score, entry.row))
-    return scored, shares
+    return Ranking(corpus, scored, shape, settings.max_per_file, settings.top_k)
 
 
-def _find_best_lexical_rows(candidates: Sequence[Candidate], rows: Sequence[int]) -> list[int]:
-    scored_rows = [
-        (-candidate["channels"].get("lexical", 0.0), row)
-        for candidate, row in zip(candidates, rows, strict=True)
-        if candidate["channels"].get("lexical", 0.0) > 0
-    ]
-    return [row for _, row in sorted(scored_rows)[:_MAX_COHERENCE_CHUNKS]]
+def _compute_bonus(candidate: Candidate, analysis: Analysis, shape: Shape) -> float:
+    """Return what an exact answer has beyond the ranker's score, which is at most 1."""
+    lookup = candidate["channels"].get("lookup", 0.0)
+    bonus = lookup
+    if _is_resolved_answer(candidate, shape):  # nearer ones precede better named ones
+        bonus = _EXACT_BONUS + lookup
+    if analysis["literal_query"]:
+        literal = candidate["channels"].get(LITERAL_CHANNEL, 0.0)
+        bonus += _EXACT_BONUS * (literal > 0) + literal
+    return bonus
 
 
 def _is_resolved_answer(candidate: Candidate, shape: Shape) -> bool:
@@ -218,7 +163,7 @@ def diversify_by_file(
         decayed_score = (
             entry.score * _RESOLVED_SAME_FILE_DECAY ** file_counts[file]
             if is_resolved
-            else entry.as_further(file_counts[file], shape.same_file_decay)
+            else entry.score * shape.same_file_decay ** file_counts[file]
         )
         (decayed if is_within_limit else withheld).append((decayed_score, candidate))
         file_counts[file] += 1
@@ -229,12 +174,10 @@ def diversify_by_file(
     return [{**candidate, "score": score} for score, candidate in decayed[:top_k]]
 
 
-def _add_signals(corpus: Corpus, result: Candidate, shares: dict[str, FloatArray]) -> Candidate:
-    """Add the contribution of each signal to a result."""
+def _name_result(corpus: Corpus, result: Candidate) -> Candidate:
+    """Name a result after its chunk, unless it is a member of it."""
     row = corpus.rows_by_id[result["chunk_id"]]
-    file = corpus.chunk_files[row]
-    signals = {name: round(float(values[file]), 4) for name, values in shares.items() if values[file]}
-    return {**result, "signals": signals, "symbol": result["symbol"] or corpus.get_value("qualified_name", row)}
+    return {**result, "symbol": result["symbol"] or corpus.get_value("qualified_name", row)}
 
 
 def narrow_to_kinds(corpus: Corpus, results: Sequence[Candidate], kinds: Sequence[str]) -> list[Candidate]:

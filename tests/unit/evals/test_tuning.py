@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
+from coderag.retrieval.ranking.signals import SIGNALS
 from pydantic import ValidationError
 
 from coderag.config.sections import WEIGHTED_SIGNALS, SearchSettings
 from coderag.errors import InvalidQueryError
 from coderag.retrieval.channels import CHANNEL_WEIGHTS
-from coderag.retrieval.ranking.signals import SIGNALS
 from evals.golden import GoldenSet, Question, Target
 from evals.repository import Repository
 from evals.tuning import split, tune

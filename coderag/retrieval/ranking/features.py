@@ -1,0 +1,177 @@
+"""Features of declarations for the ranker: each is named, has a value for each candidate, and can be switched off.
+
+Features of matching are 0 to 1 for one question; features of the declaration itself are the same for every question.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coderag.question.entities import names_in
+from coderag.retrieval.channels import Channel, normalize_scores
+from coderag.retrieval.ranking.file_factors import compute_file_factors, find_wanted_roles
+from coderag.schema.query import Analysis
+from coderag.stores.corpus import Corpus
+from coderag.stores.path_index import split_question
+from coderag.stores.symbol_table import split_qualified
+
+FloatArray = NDArray[np.float32]
+IntArray = NDArray[np.int64]
+
+_TEST_SHARE_ABOUT_TESTS = 0.4  # of the weight of tests, for a question that mentions tests
+_LOG_LINES_UNIT, _LOG_FILE_LINES_UNIT = 5, 10
+"""Logarithms of line counts are divided by these, so that most values are 0 to 1."""
+
+
+class QuestionScores:
+    """Scores of all chunks and files for one question, computed when a feature first asks for them.
+
+    Args:
+        corpus: The open index.
+        question: The question as asked.
+        analysis: Its analysis.
+        vector: float32 (dimension,), dense vector of the question, normalised or zero.
+        channels: The channels' scores.
+        definition_scores: float32 (n_chunks,), how well each chunk declares a name of the question, 0 to 1.
+        literal_scores: float32 (n_chunks,), how well each chunk has a literal of the question, 0 to 1.
+        disabled: Names of file factors to leave out.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        question: str,
+        analysis: Analysis,
+        vector: FloatArray,
+        channels: Sequence[Channel],
+        definition_scores: FloatArray,
+        literal_scores: FloatArray,
+        disabled: Sequence[str] = (),
+    ) -> None:
+        self.corpus = corpus
+        self.analysis = analysis
+        self.definition = definition_scores
+        self.literal = literal_scores
+        self.disabled = disabled
+        self._vector = vector
+        self._question = question
+        self._channels = {channel.name: channel.values for channel in channels}
+
+    def get_channel(self, name: str) -> FloatArray:
+        """Return the scores of a channel divided by their maximum: 0 to 1, all 0 if it is switched off."""
+        if name not in self._normalized:
+            size = self.corpus.n_files if name == "docs" else self.corpus.n_chunks
+            self._normalized[name] = normalize_scores(self._channels.get(name, np.zeros(size, np.float32)))
+        return self._normalized[name]
+
+    @cached_property
+    def _normalized(self) -> dict[str, FloatArray]:
+        return {}
+
+    @cached_property
+    def cosines(self) -> FloatArray:
+        """float32 (n_chunks,), cosine of each chunk with the question; 0 for negative ones."""
+        return np.maximum(self.corpus.compute_cosines(self._vector), np.float32(0))
+
+    @cached_property
+    def file_lexical(self) -> FloatArray:
+        """float32 (n_files,), the best lexical score in each file."""
+        return self.corpus.compute_file_max(self.get_channel("lexical"))
+
+    @cached_property
+    def evidence(self) -> FloatArray:
+        """float32 (n_chunks,), lexical and dense evidence, for the neighbours of each chunk."""
+        return (self.get_channel("lexical") + self.get_channel("dense")) / np.float32(2)
+
+    @cached_property
+    def name_words(self) -> Sequence[str]:
+        """Stemmed words that may be part of a file's or folder's name."""
+        return split_question(self._question)
+
+    @cached_property
+    def coverages(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Shares of the question's terms, weighted by IDF: in each chunk, in the names of each chunk, in each file."""
+        corpus = self.corpus
+        by_chunk, by_name = np.zeros(corpus.n_chunks, np.float32), np.zeros(corpus.n_chunks, np.float32)
+        by_file, total = np.zeros(corpus.n_files, np.float32), 0.0
+        for term in dict.fromkeys(self.analysis["terms"]):
+            idf = np.float32(corpus.idf(term))
+            total += float(idf)
+            if term not in corpus.term_ids:
+                continue
+            rows = corpus.find_chunks_with_term(term)
+            by_chunk[rows] += idf
+            by_name[corpus.names.find_documents(corpus.term_ids[term])] += idf
+            files = np.zeros(corpus.n_files, np.float32)
+            files[corpus.chunk_files[rows]] = idf
+            by_file += files
+        unit = np.float32(1 / max(total, 1e-9))
+        return by_chunk * unit, by_name * unit, by_file * unit
+
+
+def _score_lexical_in_file(scores: QuestionScores, rows: IntArray) -> FloatArray:
+    """Score lexical matches in files that match: the product of both scores."""
+    return scores.get_channel("lexical")[rows] * _take_by_file(scores, scores.file_lexical, rows)
+
+
+def _score_folder_name(scores: QuestionScores, rows: IntArray) -> FloatArray:
+    """Score the share of question words that occur only in the nearest folders' names."""
+    return _take_by_file(scores, scores.corpus.path_index.compute_folder_share(scores.name_words), rows)
+
+
+def _score_file_of_name(scores: QuestionScores, rows: IntArray) -> FloatArray:
+    """Score files named like an identifier of the question."""
+    names = [part for name in names_in(scores.analysis["entities"]) for part in split_qualified(name)[-1:]]
+    return _take_by_file(scores, scores.corpus.path_index.match_stems(names), rows)
+
+
+def _score_path_hints(scores: QuestionScores, rows: IntArray) -> FloatArray:
+    """Return the logarithm of the factor on each file's score: 0, or less for files that step back."""
+    factors = compute_file_factors(scores.corpus, scores.analysis, scores.disabled)
+    return np.log(_take_by_file(scores, factors, rows))
+
+
+def _take_by_file(scores: QuestionScores, values: FloatArray, rows: IntArray) -> FloatArray:
+    taken: FloatArray = values[scores.corpus.chunk_files[rows]]
+    return taken
+
+
+FEATURES: Final[Mapping[str, Callable[[QuestionScores, IntArray], FloatArray]]] = {
+    "lexical": lambda scores, rows: scores.get_channel("lexical")[rows],
+    "dense": lambda scores, rows: scores.get_channel("dense")[rows],
+    "cosine": lambda scores, rows: scores.cosines[rows],
+    "docs": lambda scores, rows: _take_by_file(scores, scores.get_channel("docs"), rows),
+    "coverage": lambda scores, rows: scores.coverages[0][rows],
+    "name_coverage": lambda scores, rows: scores.coverages[1][rows],
+    "file_coverage": lambda scores, rows: _take_by_file(scores, scores.coverages[2], rows),
+    "file_lexical": lambda scores, rows: _take_by_file(scores, scores.file_lexical, rows),
+    "lexical_in_file": _score_lexical_in_file,
+    "callers": lambda scores, rows: scores.corpus.chunk_edges.find_best_user(scores.evidence, rows),
+    "callees": lambda scores, rows: scores.corpus.chunk_edges.find_best_used(scores.evidence, rows),
+    "definition": lambda scores, rows: scores.definition[rows],
+    "literal": lambda scores, rows: scores.literal[rows],
+    "folder_name": _score_folder_name,
+    "file_of_name": _score_file_of_name,
+    "length": lambda scores, rows: scores.corpus.log_line_counts[rows] / np.float32(_LOG_LINES_UNIT),
+    "file_size": lambda scores, rows: (
+        _take_by_file(scores, np.log1p(scores.corpus.file_line_counts).astype(np.float32), rows)
+        / np.float32(_LOG_FILE_LINES_UNIT)
+    ),
+    "path_hints": _score_path_hints,
+}
+"""Features by name, each float32 (n_rows,) for some rows."""
+
+
+def compute_features(scores: QuestionScores, rows: IntArray) -> dict[str, FloatArray]:
+    """Compute all features of some chunks: float32 (n_rows,) by name."""
+    return {name: compute(scores, rows) for name, compute in FEATURES.items()}
+
+
+def compute_role_shares(analysis: Analysis, roles: Sequence[str]) -> dict[str, float]:
+    """Return by role how far the weight of files of that role applies; 0 for a role that the question asks for."""
+    wanted = find_wanted_roles(analysis)
+    softened = {"test": _TEST_SHARE_ABOUT_TESTS} if analysis["about_tests"] else {}
+    return {role: 0.0 if role in wanted else softened.get(role, 1.0) for role in roles}
