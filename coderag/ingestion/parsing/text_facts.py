@@ -24,7 +24,9 @@ _JSON_SETTINGS: Final = {
     "autoload": ("psr-4",),
     "autoload-dev": ("psr-4",),
 }
-_PACKAGE_KEYS: Final = frozenset({"version", "private", "scripts", "dependencies", "devDependencies", "peerDependencies"})
+_PACKAGE_KEYS: Final = frozenset(
+    {"version", "private", "scripts", "dependencies", "devDependencies", "peerDependencies"}
+)
 """Keys of which a package without settings of modules has one."""
 
 _JSON_KEYS: Final = (
