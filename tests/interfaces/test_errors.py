@@ -113,7 +113,7 @@ def test_a_broken_pipe_inside_the_engine_is_a_fault_not_a_quiet_end(coderag) -> 
     ("error", "code"),
     [
         (OSError("External error: KeyboardInterrupt: "), 130),
-        (UnknownNameError("nothing in the index is called 'KeyboardInterrupt'"), 2),
+        (UnknownNameError("no declaration, file or package in the index is called 'KeyboardInterrupt'"), 2),
     ],
 )
 def test_ctrl_c_is_told_as_such_also_where_a_library_made_another_error_of_it(coderag, error, code) -> None:

@@ -24,6 +24,11 @@ _JSON_SETTINGS: Final = {
     "autoload": ("psr-4",),
     "autoload-dev": ("psr-4",),
 }
+_PACKAGE_KEYS: Final = frozenset(
+    {"version", "private", "scripts", "dependencies", "devDependencies", "peerDependencies"}
+)
+"""Keys of which a package without settings of modules has one."""
+
 _JSON_KEYS: Final = (
     "name", "main", "module", "types", "typings", "exports", "imports", "source", "workspaces", "extends", "references",
 )  # fmt: skip
@@ -73,7 +78,8 @@ def _read_json_settings(text: str) -> dict[str, Any]:
     for section, names in _JSON_SETTINGS.items():
         if isinstance(values := stored.get(section), Mapping):
             settings[section] = {name: values[name] for name in names if name in values}
-    return settings if settings.keys() - {"name"} or "version" in stored else {}
+    is_package = not _PACKAGE_KEYS.isdisjoint(stored) or stored.keys() == {"name"}
+    return settings if settings.keys() - {"name"} or is_package else {}
 
 
 def _read_toml_settings(text: str) -> dict[str, Any]:
