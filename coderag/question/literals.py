@@ -47,8 +47,9 @@ def is_plain_word(literal: str) -> bool:
 
 
 def _is_literal_word(word: str) -> bool:
-    is_compound = _COMPOUND.fullmatch(word) is not None and re.search(r"[^\W\d]", word) is not None
-    return is_compound and len(word) <= _MAX_LITERAL_CHARS and word.lower() not in _ABBREVIATIONS
+    if len(word) > _MAX_LITERAL_CHARS or word.lower() in _ABBREVIATIONS:
+        return False
+    return _COMPOUND.fullmatch(word) is not None and re.search(r"[^\W\d]", word) is not None
 
 
 def _trim_punctuation(word: str) -> str:
