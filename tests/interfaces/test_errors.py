@@ -133,7 +133,7 @@ def test_ctrl_c_says_that_the_index_is_intact(coderag) -> None:
         (("nonsense",), "No such command 'nonsense'."),
         (("search", "x", "--nonsense"), "No such option"),
         (("search", "x", "--kind", "klass"), "Invalid value for '--kind' / '-k': 'klass' is not one of"),
-        (("search", "x", "--role", "tests"), "Invalid value for '--role' / '-r': 'tests' is not one of"),
+        (("search", "x", "--role", "tester"), "Invalid value for '--role' / '-r': 'tester' is not one of"),
         (("search", "x", "-n", "0"), "Invalid value for '--top-k' / '-n'"),
         (("--nonsense",), "No such option"),
     ],
