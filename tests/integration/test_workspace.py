@@ -230,6 +230,12 @@ def test_searches_go_on_while_files_are_edited_and_indexed(start, root):
 
 
 @pytest.mark.slow
+def list_reports(workspace):
+    """Return the reports of the runs that changed an index, in order."""
+    reports = [job.view.report for job in reversed(workspace.list_jobs())]
+    return [report for report in reports if report and (report.added or report.removed)]
+
+
 def test_a_branch_that_is_switched_is_indexed_once_and_by_itself(start, root):
     workspace = start()
     one = workspace.open_repository(root)
@@ -241,10 +247,10 @@ def test_a_branch_that_is_switched_is_indexed_once_and_by_itself(start, root):
         write_module(root, f"branch{number}")
     eventually(lambda: "edited" in events)
     eventually(lambda: one.job is not first and one.job.view.state == "done")
-    assert one.job.view.report.added == 300
+    eventually(lambda: sum(report.added for report in list_reports(workspace)[1:]) == 300)
     eventually(lambda: "generation" in events)
     second = one.job
     (root / "branch7.py").unlink()  # and one file more does not take a walk
     eventually(lambda: one.job is not second and one.job.view.state == "done")
-    assert one.job.view.report.removed == 1
-    assert len(workspace.list_jobs()) == 3
+    eventually(lambda: list_reports(workspace)[-1].removed == 1)
+    assert len(list_reports(workspace)) == 3  # on a busy machine a further run may find nothing to do

@@ -53,11 +53,11 @@ def test_a_pattern_that_cannot_be_compiled_is_refused(pattern, reason) -> None:
 
 @pytest.mark.parametrize("text", ["a" * 50_000, "    return foo(bar)\n" * 2_000, "(" * 30_000])
 def test_long_literals_take_no_time_where_case_is_ignored(text) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     haystack = f"{text[:-1]}?{text.upper()}"
     pattern = compile_literal(text, ignore_case=True)
     assert list(_iter_spans(pattern, haystack, 10, lambda: 20, "a.py")) == [(len(text), 2 * len(text))]
     spaced = compile_spaced_literal(f"{text[:400]} b", ignore_case=True)
     assert spaced is not None
     assert len(list(_iter_spans(spaced, f"{text[:400]}  B", 10, lambda: 20, "a.py"))) == 1
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 30  # a wrong one never ends; the processor's time does not depend on its load
