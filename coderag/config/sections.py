@@ -221,7 +221,7 @@ class SearchSettings(Section):
 
     top_k: int = Field(10, ge=1, le=MAX_RESULTS, description="Results returned by default.")
     max_per_file: int = Field(
-        3, ge=1, le=100, description="Results of one file on a page, at most; a context shows up to four times as many."
+        5, ge=1, le=100, description="Results of one file on a page, at most; a context shows up to three times as many."
     )
     token_budget: int = Field(
         8_000, ge=MIN_TOKENS, le=MAX_TOKENS, description="Size of an assembled context, in tokens."

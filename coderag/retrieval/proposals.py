@@ -33,7 +33,7 @@ def propose_rows(scores: QuestionScores, channels: Sequence[Channel], result_cou
     for channel in channels:
         if channel.level == "chunk":
             rows.update(dict.fromkeys(select_top(channel.values, limits[channel.name])))
-    rows.update(dict.fromkeys(select_top(scores.coverages[0], limits["coverage"])))
+    rows.update(dict.fromkeys(select_top(scores.coverage, limits["coverage"])))
     seeds = select_top(scores.evidence, _MAX_NEIGHBOUR_SEEDS)
     rows.update(dict.fromkeys(corpus.chunk_edges.find_neighbours(seeds, limits["neighbours"])))
     path_index = corpus.path_index

@@ -13,17 +13,15 @@ class Shape:
     """How results are chosen for an intent.
 
     Attributes:
-        same_file_decay: Factor on the score of each further result of a file.
         max_per_file: Maximum number of results of one file on a page; None takes the setting.
         wants_definition: Whether the declaration of a name is an answer, or only what the question is about.
     """
 
-    same_file_decay: float = 0.65
     max_per_file: int | None = None
     wants_definition: bool = True
 
 
-REPORT: Final = Shape(same_file_decay=0.9, max_per_file=5)
+REPORT: Final = Shape(max_per_file=5)
 
 _DECLARATIONS: Final = Shape()
 _PLACES: Final = Shape(max_per_file=10, wants_definition=False)

@@ -22,6 +22,9 @@ import Stemmer
 TOKENIZER_VERSION = 1
 """Part of the index format: terms of different versions are not comparable."""
 
+COMPOUND_PREFIX = "="
+"""First character of the term of a complete compound identifier."""
+
 _find_words = re.compile(r"\w+").findall
 _ASCII_WORD_TABLE = "".join(chr(code) if chr(code).isalnum() or chr(code) == "_" else " " for code in range(128))
 """Translation of ASCII characters before splitting at spaces."""
@@ -192,7 +195,7 @@ def expand_token(raw: str) -> tuple[str, ...]:
 
 def make_compound_term(identifier: str) -> str:
     """Return the term of a compound identifier, independent of its spelling: ``max_size`` = ``maxSize``."""
-    return "=" + unicodedata.normalize("NFKC", identifier).replace("_", "").casefold()
+    return COMPOUND_PREFIX + unicodedata.normalize("NFKC", identifier).replace("_", "").casefold()
 
 
 def tokenize_text(text: str) -> list[str]:

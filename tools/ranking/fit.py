@@ -1,5 +1,6 @@
-"""Fit the weights of the ranker on labelled declarations, and write them to ``weights.toml``.
+"""Fit the weights of declaration features on labelled declarations, and write them to ``weights.toml``.
 
+The weights of file features are set by hand there: they were chosen so that the order of files stays good, and the fit adds to them.
 Listwise: the weights maximise the likelihood of the labelled declarations under a softmax over the candidates of each question, with
 an L2 penalty. Quality is measured by cross-validation over repositories, so that none is in both the training and the test part. Source
 of the loss: ListNet (Cao et al., Learning to Rank, ICML 2007), with one top position.
@@ -20,7 +21,13 @@ from coderag.retrieval.hybrid import propose_candidates, run_channels
 from coderag.retrieval.literals import build_literal_candidates, find_literal_matches
 from coderag.retrieval.query_context import QueryContext
 from coderag.retrieval.ranking.declaration_ranker import OTHER_ROLE, load_weights
-from coderag.retrieval.ranking.features import FEATURES, compute_features, compute_role_shares
+from coderag.retrieval.ranking.features import (
+    DECLARATION_FEATURES,
+    FILE_FEATURES,
+    compute_breadth,
+    compute_features,
+    compute_role_shares,
+)
 from coderag.stores.corpus import Corpus
 from evals.golden import Question, Target, load_golden
 from evals.sources import check_out_project, load_sources
@@ -45,7 +52,8 @@ class Example:
     """Candidates of a question.
 
     Attributes:
-        values: float64 (n_rows, n_columns), features, then one column a kind and a role.
+        values: float64 (n_rows, n_columns), declaration features, then one column a kind and a role.
+        offsets: float64 (n_rows,), weighted file features.
         is_answer: bool (n_rows,).
         weight: Weight of the question in the fit.
     """
@@ -53,13 +61,14 @@ class Example:
     repository: str
     kind: str
     values: FloatMatrix
+    offsets: NDArray[np.float64]
     is_answer: NDArray[np.bool_]
     weight: float
 
 
 def list_columns() -> list[str]:
     """Return the names of the columns."""
-    return [*FEATURES, *(f"kinds.{kind}" for kind in KINDS), *(f"roles.{role}" for role in ROLES)]
+    return [*DECLARATION_FEATURES, *(f"kinds.{kind}" for kind in KINDS), *(f"roles.{role}" for role in ROLES)]
 
 
 def build_examples(rag: CodeRAG, name: str, questions: Sequence[Question], weight: float) -> Iterator[Example]:
@@ -84,16 +93,20 @@ def _build_example(context: QueryContext, name: str, kind: str, question: Questi
     scores, rows = propose_candidates(
         corpus, analysis["question"], analysis, vector, channels, literals, settings, settings.top_k
     )
-    features = compute_features(scores, rows)
+    features = compute_features(scores, DECLARATION_FEATURES, rows)
+    file_features = compute_features(scores, FILE_FEATURES, rows)
+    offsets = compute_breadth(analysis) * sum(weight * file_features[feature] for feature, weight in load_weights().file.items())
     kinds, roles = corpus.get_column("kind"), [corpus.file_roles[file] for file in corpus.chunk_files[rows]]
     shares = compute_role_shares(analysis, ROLES[:-1])
     is_limited = 0.0 in shares.values()
-    columns = [features[feature] for feature in FEATURES]
+    columns = [features[feature] for feature in DECLARATION_FEATURES]
     columns += [np.array([kinds[row] == kind_name for row in rows.tolist()]) for kind_name in KINDS]
     columns += [shares[role] * np.array([one == role for one in roles]) for role in ROLES[:-1]]
     columns.append(is_limited * np.array([bool(shares.get(one, 1.0)) for one in roles]))
     is_answer = _find_answers(corpus, rows, question.answers)
-    return Example(name, kind, np.stack(columns, 1).astype(np.float64), is_answer, weight)
+    return Example(
+        name, kind, np.stack(columns, 1).astype(np.float64), np.asarray(offsets, np.float64), is_answer, weight
+    )
 
 
 def _find_answers(corpus: Corpus, rows: NDArray[np.int64], answers: Sequence[Target]) -> NDArray[np.bool_]:
@@ -122,12 +135,13 @@ def fit_weights(examples: Sequence[Example]) -> NDArray[np.float64]:
     starts = np.cumsum([0, *(len(example.values) for example in usable[:-1])])
     segments = np.repeat(np.arange(len(usable)), [len(example.values) for example in usable])
     is_answer = np.concatenate([example.is_answer for example in usable])
+    offsets = np.concatenate([example.offsets for example in usable])
     importance = np.array([example.weight for example in usable])
     spread = values.std(0) + 1e-6
     scaled = (values - values.mean(0)) / spread
 
     def compute_loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        sums = scaled @ weights
+        sums = scaled @ weights + offsets
         exponentials = np.exp(sums - np.maximum.reduceat(sums, starts)[segments])
         totals = np.add.reduceat(exponentials, starts)
         answers = np.add.reduceat(exponentials * is_answer, starts)
@@ -152,7 +166,7 @@ def cross_validate(examples: Sequence[Example]) -> list[NDArray[np.float64]]:
         weights = fit_weights([example for example in examples if example.repository not in held_out])
         for position, example in enumerate(examples):
             if example.repository in held_out:
-                sums[position] = example.values @ weights
+                sums[position] = example.values @ weights + example.offsets
     return sums
 
 
@@ -180,11 +194,12 @@ def print_hits(label: str, examples: Sequence[Example], sums: Sequence[NDArray[n
 
 
 def write_weights(weights: NDArray[np.float64], scale: float, bias: float) -> None:
-    """Write ``weights.toml``, rounded to three digits; weights of no effect are left out."""
-    tables: dict[str, list[str]] = {"features": [], "kinds": [], "roles": []}
+    """Write ``weights.toml``, rounded to three digits; those of files stay as they are."""
+    by_hand = [f"{name} = {weight:g}" for name, weight in load_weights().file.items()]
+    tables: dict[str, list[str]] = {"declaration": [], "file": by_hand, "kinds": [], "roles": []}
     for column, weight in zip(list_columns(), weights.tolist(), strict=True):
         table, _, name = column.rpartition(".")
-        tables[table or "features"].append(f"{name} = {weight:.3f}")
+        tables[table or "declaration"].append(f"{name} = {weight:.3f}")
     lines = ["# Weights of the ranker of declarations, fitted by tools/ranking; docs/ranking.md describes the fit."]
     for table, entries in tables.items():
         lines += ["", f"[{table}]", *entries]
@@ -224,7 +239,7 @@ def main() -> None:
     effects = weights * np.concatenate([example.values for example in examples]).std(0)
     for position in np.argsort(-np.abs(effects)):
         print(f"{list_columns()[position]:20} weight {weights[position]:+.3f}  effect {effects[position]:+.3f}")
-    scale, bias = fit_probability(examples, [example.values @ weights for example in examples])
+    scale, bias = fit_probability(examples, [example.values @ weights + example.offsets for example in examples])
     print(f"probability: scale {scale:.3f}, bias {bias:.3f}")
     if arguments.write:
         write_weights(weights, scale, bias)

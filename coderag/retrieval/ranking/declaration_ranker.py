@@ -14,7 +14,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coderag.retrieval.ranking.features import QuestionScores, compute_features, compute_role_shares
+from coderag.retrieval.ranking.features import (
+    DECLARATION_FEATURES,
+    FILE_FEATURES,
+    Feature,
+    QuestionScores,
+    compute_breadth,
+    compute_features,
+    compute_role_shares,
+)
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
@@ -22,19 +30,24 @@ IntArray = NDArray[np.int64]
 OTHER_ROLE: Final = "other"
 """Key of the weight of files whose role the question does not ask for, if it asks for one."""
 
+_REPEATED_FILE_SHARE: Final = 0.3
+"""Share of a file's evidence that each further declaration of it has of the one before: the evidence was used."""
+
 
 @dataclass(frozen=True, slots=True)
 class RankingWeights:
     """Weights of the ranker.
 
     Attributes:
-        features: Weight of each feature, by name.
+        declaration: Weight of each feature of declarations, by name.
+        file: Weight of each feature of files, by name; they count as far as the question is broad.
         kinds: Weight of each kind of declaration; 0 for kinds that are not listed.
         roles: Weight of each role of files; 0 for source files.
         scale, bias: The probability that a declaration answers is ``1 / (1 + exp(-(scale * sum + bias)))``.
     """
 
-    features: Mapping[str, float]
+    declaration: Mapping[str, float]
+    file: Mapping[str, float]
     kinds: Mapping[str, float]
     roles: Mapping[str, float]
     scale: float
@@ -47,7 +60,8 @@ def load_weights() -> RankingWeights:
     text = (resources.files("coderag.retrieval.ranking") / "weights.toml").read_text(encoding="utf-8")
     table = tomllib.loads(text)
     return RankingWeights(
-        features=MappingProxyType(table["features"]),
+        declaration=MappingProxyType(table["declaration"]),
+        file=MappingProxyType(table["file"]),
         kinds=MappingProxyType(table["kinds"]),
         roles=MappingProxyType(table["roles"]),
         scale=table["probability"]["scale"],
@@ -83,18 +97,48 @@ def rank_rows(
         factors: Factors on the features' weights, by name.
     """
     weights = load_weights()
-    values = compute_features(scores, rows)
-    shares = {
-        name: np.float32(weight * factors.get(name, 1.0)) * values[name]
-        for name, weight in weights.features.items()
-        if name not in disabled
-    }
+    by_name = {name: weight * factors.get(name, 1.0) for name, weight in weights.declaration.items()}
+    shares = _weigh_features(scores, rows, DECLARATION_FEATURES, by_name, disabled)
     if "kind" not in disabled:
         shares["kind"] = np.float32(factors.get("kind", 1.0)) * _weigh_kinds(scores, rows, weights)
     if "role" not in disabled:
         shares["role"] = np.float32(factors.get("role", 1.0)) * _weigh_roles(scores, rows, weights)
-    total = np.sum(list(shares.values()), axis=0) if shares else np.zeros(len(rows), np.float32)
+    breadth = compute_breadth(scores.analysis)
+    by_name = {name: breadth * weight * factors.get(name, 1.0) for name, weight in weights.file.items()}
+    file_shares = _weigh_features(scores, rows, FILE_FEATURES, by_name, disabled)
+    order = _count_better_ones(scores.corpus.chunk_files[rows], _add(shares, len(rows)))
+    for name, values in file_shares.items():
+        shares[name] = values * np.float32(_REPEATED_FILE_SHARE) ** order
+    total = _add(shares, len(rows))
     return RankedRows(1 / (1 + np.exp(-(weights.scale * total + weights.bias))), shares)
+
+
+def _weigh_features(
+    scores: QuestionScores,
+    rows: IntArray,
+    features: Mapping[str, Feature],
+    weights: Mapping[str, float],
+    disabled: Sequence[str],
+) -> dict[str, FloatArray]:
+    """Return the weighted values of the features that count."""
+    active = {name: features[name] for name, weight in weights.items() if weight and name not in disabled}
+    values = compute_features(scores, active, rows)
+    return {name: np.float32(weights[name]) * values[name] for name in active}
+
+
+def _add(shares: Mapping[str, FloatArray], row_count: int) -> FloatArray:
+    total: FloatArray = np.sum(list(shares.values()), axis=0) if shares else np.zeros(row_count, np.float32)
+    return total
+
+
+def _count_better_ones(files: IntArray, values: FloatArray) -> FloatArray:
+    """Count for each row the rows of the same file with a higher value."""
+    order = np.lexsort((-values, files))
+    sorted_files = files[order]
+    starts = np.flatnonzero(np.r_[True, sorted_files[1:] != sorted_files[:-1]])
+    counts = np.empty(len(files), np.float32)
+    counts[order] = np.arange(len(files)) - np.repeat(starts, np.diff(np.r_[starts, len(files)]))
+    return counts
 
 
 def _weigh_kinds(scores: QuestionScores, rows: IntArray, weights: RankingWeights) -> FloatArray:

@@ -14,14 +14,18 @@ from coderag.question.entities import names_in
 from coderag.retrieval.channels import Channel, normalize_scores
 from coderag.retrieval.ranking.file_factors import compute_file_factors, find_wanted_roles
 from coderag.schema.query import Analysis
-from coderag.stores.corpus import Corpus
+from coderag.stores.corpus import Corpus, compute_dot_products
 from coderag.stores.path_index import split_question
 from coderag.stores.symbol_table import split_qualified
+from coderag.text.tokenizer import COMPOUND_PREFIX
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 
 _TEST_SHARE_ABOUT_TESTS = 0.4  # of the weight of tests, for a question that mentions tests
+_MIN_TERMS_BROAD, _MAX_TERMS_BROAD = 6, 14
+"""Numbers of terms up to which a question is wholly about a subject, and from which on it is not."""
+
 _LOG_LINES_UNIT, _LOG_FILE_LINES_UNIT = 5, 10
 """Logarithms of line counts are divided by these, so that most values are 0 to 1."""
 
@@ -82,6 +86,16 @@ class QuestionScores:
         return self.corpus.compute_file_max(self.get_channel("lexical"))
 
     @cached_property
+    def file_dense(self) -> FloatArray:
+        """float32 (n_files,), the best dense score in each file."""
+        return self.corpus.compute_file_max(self.get_channel("dense"))
+
+    @cached_property
+    def path_similarity(self) -> FloatArray:
+        """float32 (n_files,), similarity of each path with the question, 0 to 1 for the best."""
+        return normalize_scores(compute_dot_products(self.corpus.path_vectors, self._vector))
+
+    @cached_property
     def evidence(self) -> FloatArray:
         """float32 (n_chunks,), lexical and dense evidence, for the neighbours of each chunk."""
         return (self.get_channel("lexical") + self.get_channel("dense")) / np.float32(2)
@@ -92,40 +106,16 @@ class QuestionScores:
         return split_question(self._question)
 
     @cached_property
-    def coverages(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Shares of the question's terms, weighted by IDF: in each chunk, in the names of each chunk, in each file."""
+    def coverage(self) -> FloatArray:
+        """float32 (n_chunks,), share of the question's terms in each chunk, weighted by IDF."""
         corpus = self.corpus
-        by_chunk, by_name = np.zeros(corpus.n_chunks, np.float32), np.zeros(corpus.n_chunks, np.float32)
-        by_file, total = np.zeros(corpus.n_files, np.float32), 0.0
+        covered, total = np.zeros(corpus.n_chunks, np.float32), 0.0
         for term in dict.fromkeys(self.analysis["terms"]):
             idf = np.float32(corpus.idf(term))
             total += float(idf)
-            if term not in corpus.term_ids:
-                continue
-            rows = corpus.find_chunks_with_term(term)
-            by_chunk[rows] += idf
-            by_name[corpus.names.find_documents(corpus.term_ids[term])] += idf
-            files = np.zeros(corpus.n_files, np.float32)
-            files[corpus.chunk_files[rows]] = idf
-            by_file += files
-        unit = np.float32(1 / max(total, 1e-9))
-        return by_chunk * unit, by_name * unit, by_file * unit
-
-
-def _score_lexical_in_file(scores: QuestionScores, rows: IntArray) -> FloatArray:
-    """Score lexical matches in files that match: the product of both scores."""
-    return scores.get_channel("lexical")[rows] * _take_by_file(scores, scores.file_lexical, rows)
-
-
-def _score_folder_name(scores: QuestionScores, rows: IntArray) -> FloatArray:
-    """Score the share of question words that occur only in the nearest folders' names."""
-    return _take_by_file(scores, scores.corpus.path_index.compute_folder_share(scores.name_words), rows)
-
-
-def _score_file_of_name(scores: QuestionScores, rows: IntArray) -> FloatArray:
-    """Score files named like an identifier of the question."""
-    names = [part for name in names_in(scores.analysis["entities"]) for part in split_qualified(name)[-1:]]
-    return _take_by_file(scores, scores.corpus.path_index.match_stems(names), rows)
+            if term in corpus.term_ids:
+                covered[corpus.find_chunks_with_term(term)] += idf
+        return covered / np.float32(max(total, 1e-9))
 
 
 def _score_path_hints(scores: QuestionScores, rows: IntArray) -> FloatArray:
@@ -134,40 +124,71 @@ def _score_path_hints(scores: QuestionScores, rows: IntArray) -> FloatArray:
     return np.log(_take_by_file(scores, factors, rows))
 
 
+def _score_file_size(scores: QuestionScores, rows: IntArray) -> FloatArray:
+    sizes = np.log1p(scores.corpus.file_line_counts).astype(np.float32)
+    return _take_by_file(scores, sizes, rows) / np.float32(_LOG_FILE_LINES_UNIT)
+
+
+def _score_path(scores: QuestionScores, rows: IntArray) -> FloatArray:
+    """Score the similarity of each file's path with the question, relative to the best path."""
+    return _take_by_file(scores, scores.path_similarity, rows)
+
+
+def _score_file_name(scores: QuestionScores, rows: IntArray) -> FloatArray:
+    """Score the share of a file name's words that the question has."""
+    return _take_by_file(scores, scores.corpus.path_index.compute_stem_coverage(scores.name_words), rows)
+
+
+def _score_file_of_name(scores: QuestionScores, rows: IntArray) -> FloatArray:
+    """Score files named like an identifier of the question."""
+    names = [part for name in names_in(scores.analysis["entities"]) for part in split_qualified(name)[-1:]]
+    return _take_by_file(scores, scores.corpus.path_index.match_stems(names), rows)
+
+
 def _take_by_file(scores: QuestionScores, values: FloatArray, rows: IntArray) -> FloatArray:
     taken: FloatArray = values[scores.corpus.chunk_files[rows]]
     return taken
 
 
-FEATURES: Final[Mapping[str, Callable[[QuestionScores, IntArray], FloatArray]]] = {
+Feature = Callable[[QuestionScores, IntArray], FloatArray]
+
+DECLARATION_FEATURES: Final[Mapping[str, Feature]] = {
     "lexical": lambda scores, rows: scores.get_channel("lexical")[rows],
     "dense": lambda scores, rows: scores.get_channel("dense")[rows],
     "cosine": lambda scores, rows: scores.cosines[rows],
-    "docs": lambda scores, rows: _take_by_file(scores, scores.get_channel("docs"), rows),
-    "coverage": lambda scores, rows: scores.coverages[0][rows],
-    "name_coverage": lambda scores, rows: scores.coverages[1][rows],
-    "file_coverage": lambda scores, rows: _take_by_file(scores, scores.coverages[2], rows),
-    "file_lexical": lambda scores, rows: _take_by_file(scores, scores.file_lexical, rows),
-    "lexical_in_file": _score_lexical_in_file,
+    "coverage": lambda scores, rows: scores.coverage[rows],
     "callers": lambda scores, rows: scores.corpus.chunk_edges.find_best_user(scores.evidence, rows),
     "callees": lambda scores, rows: scores.corpus.chunk_edges.find_best_used(scores.evidence, rows),
     "definition": lambda scores, rows: scores.definition[rows],
     "literal": lambda scores, rows: scores.literal[rows],
-    "folder_name": _score_folder_name,
-    "file_of_name": _score_file_of_name,
     "length": lambda scores, rows: scores.corpus.log_line_counts[rows] / np.float32(_LOG_LINES_UNIT),
-    "file_size": lambda scores, rows: (
-        _take_by_file(scores, np.log1p(scores.corpus.file_line_counts).astype(np.float32), rows)
-        / np.float32(_LOG_FILE_LINES_UNIT)
-    ),
     "path_hints": _score_path_hints,
 }
-"""Features by name, each float32 (n_rows,) for some rows."""
+"""Features of a declaration by name, each float32 (n_rows,) for some rows."""
+
+FILE_FEATURES: Final[Mapping[str, Feature]] = {
+    "file_lexical": lambda scores, rows: _take_by_file(scores, scores.file_lexical, rows),
+    "file_dense": lambda scores, rows: _take_by_file(scores, scores.file_dense, rows),
+    "path": _score_path,
+    "file_name": _score_file_name,
+    "file_of_name": _score_file_of_name,
+    "file_size": _score_file_size,
+}
+"""Features of a declaration's file: the same for all declarations of a file."""
 
 
-def compute_features(scores: QuestionScores, rows: IntArray) -> dict[str, FloatArray]:
-    """Compute all features of some chunks: float32 (n_rows,) by name."""
-    return {name: compute(scores, rows) for name, compute in FEATURES.items()}
+def compute_features(scores: QuestionScores, features: Mapping[str, Feature], rows: IntArray) -> dict[str, FloatArray]:
+    """Compute features of some chunks: float32 (n_rows,) by name."""
+    return {name: compute(scores, rows) for name, compute in features.items()}
+
+
+def compute_breadth(analysis: Analysis) -> float:
+    """Return how far a question is about a subject rather than about one declaration, by its number of terms: 0 to 1.
+
+    Few words name a subject, to which a file is devoted; many words describe a declaration, and the file matters less.
+    """
+    term_count = len({term for term in analysis["terms"] if not term.startswith(COMPOUND_PREFIX)})
+    return min(max((_MAX_TERMS_BROAD - term_count) / (_MAX_TERMS_BROAD - _MIN_TERMS_BROAD), 0.0), 1.0)
 
 
 def compute_role_shares(analysis: Analysis, roles: Sequence[str]) -> dict[str, float]:

@@ -14,7 +14,7 @@ from coderag.stores.corpus import Corpus
 
 _MIN_RESOLVED_CONFIDENCE = 0.5  # confidence required of the code graph
 _EXACT_BONUS = 2.0  # resolved answers and the text of a literal query precede what is similar
-_CONTEXT_MAX_PER_FILE_FACTOR = 4  # a context may show much of one file: the answer is often there
+_CONTEXT_MAX_PER_FILE_FACTOR = 3  # a context may show much of one file: the answer is often there
 _RESOLVED_SAME_FILE_DECAY = 0.99  # per further result of a file, so that equally near ones of other files precede it
 
 
@@ -82,8 +82,7 @@ class Ranking:
             file, candidate = int(self.corpus.chunk_files[entry.row]), entry.candidate
             if counts[file] < max_per_file or (candidate["chunk_id"], candidate["start_line"]) in selected:
                 continue
-            if entry.score * self.shape.same_file_decay ** counts[file] >= lowest:
-                withheld[self.corpus.paths[file]] += 1
+            withheld[self.corpus.paths[file]] += 1
         return dict(withheld)
 
     def select_for_context(self, top_k: int) -> list[Candidate]:
@@ -140,7 +139,7 @@ def _is_resolved_answer(candidate: Candidate, shape: Shape) -> bool:
 def diversify_by_file(
     corpus: Corpus, scored: list[Scored], shape: Shape, limit: int, top_k: int, page_size: int | None = None
 ) -> list[Candidate]:
-    """Select the best; further results of a file decay, up to `limit` per file.
+    """Select the best, up to `limit` per file; further resolved answers of a file decay a little.
 
     Resolved answers are exempt from the per-file limit, and with `page_size` all that follows the page.
     """
@@ -160,11 +159,7 @@ def diversify_by_file(
         is_within_limit = is_resolved or file_counts[file] < limit
         if not is_within_limit and page_size is None:
             continue
-        decayed_score = (
-            entry.score * _RESOLVED_SAME_FILE_DECAY ** file_counts[file]
-            if is_resolved
-            else entry.score * shape.same_file_decay ** file_counts[file]
-        )
+        decayed_score = entry.score * _RESOLVED_SAME_FILE_DECAY ** file_counts[file] if is_resolved else entry.score
         (decayed if is_within_limit else withheld).append((decayed_score, candidate))
         file_counts[file] += 1
     decayed.sort(key=lambda decayed_entry: -decayed_entry[0])
