@@ -126,7 +126,7 @@ class Run(_Record):
     Attributes:
         engine: Name of the engine: ``coderag``, ``bm25`` or ``semble``.
         version: Version of the engine.
-        settings: Settings that affect the results, with dotted keys: ``search.fusion``, ``embedding``, ``top_k`` ...
+        settings: Settings that affect the results, with dotted keys: ``search.max_per_file``, ``embedding``, ``top_k`` ...
         golden, golden_digest: Name and SHA-256 of the golden set.
         revision: Commit of the repository; empty if there is none.
         created: Time of the run, ISO 8601.

@@ -202,16 +202,16 @@ class RerankerSettings(Section):
 
 
 WEIGHTED_SIGNALS: Final = (
-    "lexical", "dense", "cosine", "docs", "coverage", "name_coverage", "file_coverage", "file_lexical", "lexical_in_file",
-    "callers", "callees", "definition", "literal", "folder_name", "file_of_name", "length", "file_size", "path_hints", "kind",
-    "role",
+    "lexical", "dense", "cosine", "coverage", "callers", "callees", "definition", "literal", "length", "path_hints",
+    "kind", "role",
+    "file_lexical", "file_dense", "path", "file_name", "file_of_name", "file_size",
 )  # fmt: skip
 """Features of the ranker, whose weights settings may change (docs/ranking.md)."""
 
 
 SWITCHABLE_SIGNALS: Final = (
-    *WEIGHTED_SIGNALS, "names", "barrel", "declarations_only", "legacy", "data", "hints",
-    "frames", "frame_files", "mentions", "mentioned_path", "dense_file", "dense_path", "file_name", "centrality", "language",
+    *WEIGHTED_SIGNALS, "names", "docs", "barrel", "declarations_only", "legacy", "data", "hints",
+    "frames", "frame_files", "mentions", "mentioned_path", "dense_file", "dense_path", "folder_name", "centrality", "language",
 )  # fmt: skip
 """Names that can be switched off: features, channels, factors of files, and signals of bug reports (docs/reports.md)."""
 
@@ -221,7 +221,10 @@ class SearchSettings(Section):
 
     top_k: int = Field(10, ge=1, le=MAX_RESULTS, description="Results returned by default.")
     max_per_file: int = Field(
-        5, ge=1, le=100, description="Results of one file on a page, at most; a context shows up to three times as many."
+        5,
+        ge=1,
+        le=100,
+        description="Results of one file on a page, at most; a context shows up to three times as many.",
     )
     token_budget: int = Field(
         8_000, ge=MIN_TOKENS, le=MAX_TOKENS, description="Size of an assembled context, in tokens."

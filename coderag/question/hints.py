@@ -1,6 +1,6 @@
 """What a question says about where to look: a language ("in the Go code"), a role ("in the tests"). A preference, no filter.
 
-Languages count here, roles with the other factors in `coderag.retrieval.ranking.signals`.
+Languages count here, roles in `coderag.retrieval.ranking.declaration_ranker`.
 """
 
 import re

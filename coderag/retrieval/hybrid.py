@@ -53,7 +53,7 @@ def retrieve_candidates(  # noqa: PLR0913  # one parameter per input of the step
     channels = run_channels(corpus, analysis, vector, allowed, settings)
     if analysis["report"]:
         return rank_report(corpus, analysis, analysis["report"], channels, allowed, settings.disabled_signals)
-    scores, rows = propose_candidates(corpus, query, analysis, vector, channels, located, settings, top_k)
+    scores, rows = propose_candidates(corpus, query, analysis, vector, channels, located, settings, top_k=top_k)
     if allowed is not None:
         rows = rows[allowed[rows]]
     ranked = rank_rows(scores, rows, settings.disabled_signals, settings.weights)
@@ -68,6 +68,7 @@ def propose_candidates(  # noqa: PLR0913  # one parameter per input of the step
     channels: Sequence[Channel],
     located: Sequence[Candidate],
     settings: SearchSettings,
+    *,
     top_k: int,
 ) -> tuple[QuestionScores, NDArray[np.int64]]:
     """Return the scores of a question, and the rows of the chunks that the ranker is to score, each once."""
@@ -80,7 +81,7 @@ def propose_candidates(  # noqa: PLR0913  # one parameter per input of the step
         channels,
         score_symbols(corpus, symbols),
         score_literals(corpus, located),
-        settings.disabled_signals,
+        disabled=settings.disabled_signals,
     )
     rows = dict.fromkeys(corpus.rows_by_id[candidate["chunk_id"]] for candidate in located)
     rows.update(dict.fromkeys(match.row for match in symbols[:_MAX_DEFINITIONS]))

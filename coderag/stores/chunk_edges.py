@@ -39,13 +39,13 @@ class ChunkEdges:
 
     def find_neighbours(self, rows: Sequence[int], limit: int) -> list[int]:
         """Return what some rows use and what uses them, the neighbours of the first row first."""
-        found: dict[int, None] = {}
+        neighbours: dict[int, None] = {}
         for row in rows:
             for adjacency in (self._used_by_users, self._users_by_used):
-                found.update(dict.fromkeys(adjacency.get_neighbours(row)))
-            if len(found) >= limit:
+                neighbours.update(dict.fromkeys(adjacency.get_neighbours(row)))
+            if len(neighbours) >= limit:
                 break
-        return list(found)[:limit]
+        return list(neighbours)[:limit]
 
 
 class _Adjacency:

@@ -1,9 +1,9 @@
 """Fit the weights of declaration features on labelled declarations, and write them to ``weights.toml``.
 
-The weights of file features are set by hand there: they were chosen so that the order of files stays good, and the fit adds to them.
-Listwise: the weights maximise the likelihood of the labelled declarations under a softmax over the candidates of each question, with
-an L2 penalty. Quality is measured by cross-validation over repositories, so that none is in both the training and the test part. Source
-of the loss: ListNet (Cao et al., Learning to Rank, ICML 2007), with one top position.
+The weights of file features are set by hand there, so that the order of files stays good; the fit adds to them. The weights
+maximise the likelihood of the labelled declarations under a softmax over the candidates of each question, with an L2 penalty.
+Quality is measured by cross-validation over repositories, so that none is in both the training and the test part. Source of the
+loss: ListNet (Cao et al., Learning to Rank, ICML 2007), with one top position.
 """
 
 import argparse
@@ -91,18 +91,20 @@ def _build_example(context: QueryContext, name: str, kind: str, question: Questi
     literals = build_literal_candidates(corpus, find_literal_matches(corpus, analysis))
     channels = run_channels(corpus, analysis, vector, None, settings)
     scores, rows = propose_candidates(
-        corpus, analysis["question"], analysis, vector, channels, literals, settings, settings.top_k
+        corpus, analysis["question"], analysis, vector, channels, literals, settings, top_k=settings.top_k
     )
     features = compute_features(scores, DECLARATION_FEATURES, rows)
     file_features = compute_features(scores, FILE_FEATURES, rows)
-    offsets = compute_breadth(analysis) * sum(weight * file_features[feature] for feature, weight in load_weights().file.items())
+    offsets = compute_breadth(analysis) * sum(
+        weight * file_features[feature] for feature, weight in load_weights().file.items()
+    )
     kinds, roles = corpus.get_column("kind"), [corpus.file_roles[file] for file in corpus.chunk_files[rows]]
     shares = compute_role_shares(analysis, ROLES[:-1])
     is_limited = 0.0 in shares.values()
     columns = [features[feature] for feature in DECLARATION_FEATURES]
     columns += [np.array([kinds[row] == kind_name for row in rows.tolist()]) for kind_name in KINDS]
-    columns += [shares[role] * np.array([one == role for one in roles]) for role in ROLES[:-1]]
-    columns.append(is_limited * np.array([bool(shares.get(one, 1.0)) for one in roles]))
+    columns += [shares[role] * np.array([file_role == role for file_role in roles]) for role in ROLES[:-1]]
+    columns.append(is_limited * np.array([bool(shares.get(file_role, 1.0)) for file_role in roles]))
     is_answer = _find_answers(corpus, rows, question.answers)
     return Example(
         name, kind, np.stack(columns, 1).astype(np.float64), np.asarray(offsets, np.float64), is_answer, weight
@@ -156,8 +158,8 @@ def fit_weights(examples: Sequence[Example]) -> NDArray[np.float64]:
     return weights
 
 
-def cross_validate(examples: Sequence[Example]) -> list[NDArray[np.float64]]:
-    """Return the sums of each example, by weights that were fitted on other repositories."""
+def predict_held_out(examples: Sequence[Example]) -> list[NDArray[np.float64]]:
+    """Predict the sums of each example by weights that were fitted on other repositories."""
     repositories = sorted({example.repository for example in examples})
     np.random.default_rng(0).shuffle(repositories)
     sums: list[NDArray[np.float64]] = [np.zeros(0)] * len(examples)
@@ -230,7 +232,7 @@ def main() -> None:
             rag = CodeRAG(root, storage={"directory": str((arguments.indexes / name).absolute())})
             rag.index()
             examples += build_examples(rag, name, load_golden(golden).questions, float(weight or 1))
-    sums = cross_validate(examples)
+    sums = predict_held_out(examples)
     print_hits("all", examples, sums)
     for kind in sorted({example.kind for example in examples}):
         part = [position for position, example in enumerate(examples) if example.kind == kind]

@@ -44,7 +44,7 @@ class QuestionScores:
         disabled: Names of file factors to leave out.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # one parameter per input
         self,
         corpus: Corpus,
         question: str,
@@ -53,6 +53,7 @@ class QuestionScores:
         channels: Sequence[Channel],
         definition_scores: FloatArray,
         literal_scores: FloatArray,
+        *,
         disabled: Sequence[str] = (),
     ) -> None:
         self.corpus = corpus
