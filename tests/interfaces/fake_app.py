@@ -268,8 +268,8 @@ class FakeCodeRAG:
         evil = "\x1b[2J" if self.behaviour == "hostile" else ""
         first = ExplainedSnippet(
             1, "src/auth/session.py", 10, 14, f"auth.session.login{evil}", "function", 0.912,
-            {"dense": 1.0, "lexical": 0.5}, {"dense": 1, "lexical": 12}, 0.3, {"definition": 0.5, "factor": 0.7},
-            budget="full", tokens=60,
+            {"dense": 1.0, "lexical": 0.5}, {"dense": 1, "lexical": 12},
+            {"lexical": 1.58, "definition": 3.09, "role": -4.57, "callers": 0.001, "reranker": 7.0}, budget="full", tokens=60,
         )  # fmt: skip
         second = replace(first, rank=2, start_line=98, end_line=101, budget="omitted", tokens=90)
         caller = ExplainedSnippet(

@@ -13,7 +13,7 @@ def test_it_says_why_each_result_is_where_it_is(coderag):
     place = lines.index("1  src/auth/session.py:10-14  function auth.session.login  0.912  full, 60 tokens")
     assert lines[place + 1 : place + 3] == [
         "    channels: dense #1 (1.00), lexical #12 (0.50)",
-        "    file: definition +0.50 (62%), channels +0.30 (37%), times 0.70",
+        "    features: role -4.57, definition +3.09, lexical +1.58, the model 7.00",
     ]
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from coderag.retrieval.explanation import ExplainedSnippet, Explanation
 
 _MAX_TERMS = 12
-_NON_ADDITIVE_SIGNALS = frozenset({"factor", "reranker"})
+_MIN_CONTRIBUTION = 0.005  # smaller ones are 0.00
 _RELATIONS = {
     "contains": "part of",
     "contained_by": "around",
@@ -92,26 +92,20 @@ def _format_budget(piece: "ExplainedSnippet") -> str:
 
 
 def _explain_piece(piece: "ExplainedSnippet") -> dict[str, str]:
-    """Describe a piece by its relation, or by its channel ranks and signals."""
+    """Describe a piece by its relation, or by its channel ranks and features."""
     if piece.relation:
         steps = f"{piece.hop} step" + ("s" if piece.hop > 1 else "")
         relation = _RELATIONS.get(piece.relation, f"{piece.relation.replace('_', ' ')} of")
         return {"related": escape_controls(f"{relation} {piece.related_to}, {steps}")}
     channels = sorted(piece.channels, key=lambda name: piece.ranks.get(name, 1 << 30))
     reasons = {"channels": ", ".join(f"{name} {_format_channel_score(piece, name)}" for name in channels)}
-    summands = {
-        "channels": piece.fused,
-        **{name: piece.signals[name] for name in piece.signals if name not in _NON_ADDITIVE_SIGNALS},
-    }
-    total = sum(summands.values()) or 1.0
-    parts = sorted(summands.items(), key=lambda entry: -abs(entry[1]))
-    shares = [f"{name} {value:+.2f} ({value / total:.0%})" for name, value in parts if value]
-    if (factor := piece.signals.get("factor", 1.0)) != 1.0:
-        shares.append(f"times {factor:.2f}")
+    contributions = {name: value for name, value in piece.signals.items() if name != "reranker"}
+    parts = sorted(contributions.items(), key=lambda entry: -abs(entry[1]))
+    features = [f"{name} {value:+.2f}" for name, value in parts if abs(value) >= _MIN_CONTRIBUTION]
     if "reranker" in piece.signals:
-        shares.append(f"the model {piece.signals['reranker']:.2f}")
-    if shares:
-        reasons["file"] = ", ".join(shares)
+        features.append(f"the model {piece.signals['reranker']:.2f}")
+    if features:
+        reasons["features"] = ", ".join(features)
     return reasons | {f"its {level} as a whole": escape_controls(text) for level, text in piece.overviews.items()}
 
 
