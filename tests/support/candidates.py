@@ -4,14 +4,11 @@ from coderag.schema.query import Candidate
 from coderag.stores.corpus import Corpus
 
 
-def candidate(
-    corpus: Corpus, row: int, score: float = 0.5, *, file_score: float = 0.5, symbol: str = "", **channels: float
-) -> Candidate:
+def candidate(corpus: Corpus, row: int, score: float = 0.5, *, symbol: str = "", **channels: float) -> Candidate:
     """Return a candidate for a chunk; by default all are alike."""
     return Candidate(
         chunk_id=corpus.get_value("id", row),
         score=score,
-        file_score=file_score,
         channels=dict(channels),
         signals={},
         start_line=int(corpus.start_lines[row]),

@@ -34,8 +34,8 @@ from coderag.text.tokenizer import TOKENIZER_VERSION
 
 Files = Mapping[str, str]
 
-DECLARATIONS = IngestionSettings(chunk=ChunkSettings(min_tokens=0))
-"""Every declaration is a chunk of its own; by default small neighbours are merged."""
+MERGED = IngestionSettings(chunk=ChunkSettings(min_tokens=100))
+"""Small neighbours share a chunk; by default every declaration is a chunk of its own."""
 
 
 @cache
@@ -144,9 +144,9 @@ def make_corpus(files: Files, *, merged: bool = False) -> Corpus:
 
     Args:
         files: Text of each path.
-        merged: Whether small neighbours share a chunk, as by default they do.
+        merged: Whether small neighbours share a chunk.
     """
-    settings = IngestionSettings() if merged else DECLARATIONS
+    settings = MERGED if merged else IngestionSettings()
     return Corpus(MemorySnapshot(files, settings, EmbeddedDense(word_vectors())))
 
 

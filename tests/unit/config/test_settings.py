@@ -113,7 +113,7 @@ def test_an_empty_section_is_no_section(tmp_path, section):
         ("serch:\n  top_k: 1\n", r"^\.coderag\.yaml, line 1: serch: no such key$"),
         ("version: 1\nsearch:\n  top_k: many\n", r"^\.coderag\.yaml, line 3: search\.top_k: .*valid integer"),
         ("search:\n  top_k: 0\n", r"^\.coderag\.yaml, line 2: search\.top_k: .*greater than or equal to 1$"),
-        ("search:\n  fusion: best\n", r"^\.coderag\.yaml, line 2: search\.fusion: .*'scores' or 'rrf'$"),
+        ("search:\n  rewrite: best\n", r"^\.coderag\.yaml, line 2: search\.rewrite: .*'none', 'queries' or 'hypothetical'$"),
         ("ingestion:\n  exclude:\n    - a\n    - [b]\n", r"^\.coderag\.yaml, line 4: ingestion\.exclude\.1: .*string$"),
         ("version: 2\n", r"^\.coderag\.yaml, line 1: version: .*1$"),
         ("search: 5\n", r"^\.coderag\.yaml, line 1: search: expected a section"),

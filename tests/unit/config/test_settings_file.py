@@ -93,7 +93,7 @@ def test_bytes_that_are_no_text_name_the_file(tmp_path):
 
 
 def test_a_key_given_twice_is_an_error_with_both_lines(tmp_path):
-    message = str(refused(tmp_path, "search:\n  top_k: 1\n  fusion: rrf\n  top_k: 2\n"))
+    message = str(refused(tmp_path, "search:\n  top_k: 1\n  max_per_file: 3\n  top_k: 2\n"))
     assert message == ".coderag.yaml, line 4: search.top_k: given twice, first in line 2"
 
 

@@ -69,7 +69,7 @@ def test_a_run_tells_what_was_found_for_each_question(repository):
     assert "hit@5" not in nothing.metrics
     assert nothing.metrics["unanswerable_flagged"] == float(nothing.evidence != "found")
     assert all(one.ms > 0 for one in run.questions)
-    assert run.settings["search.fusion"] == "scores"
+    assert run.settings["search.max_per_file"] == 5
     assert run.settings["embedding"] == repository.embedding
     assert (run.engine, run.golden, run.golden_digest, run.repository) == (
         "coderag", "shop", "digest", repository.name,

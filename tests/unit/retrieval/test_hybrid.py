@@ -1,10 +1,9 @@
-import numpy as np
 import pytest
 
 from coderag.config.sections import SearchSettings
 from coderag.question.analysis import analyze
 from coderag.retrieval.filters import NO_FILTERS
-from coderag.retrieval.hybrid import merge_candidates, retrieve_candidates, select_top
+from coderag.retrieval.hybrid import merge_candidates, retrieve_candidates
 from tests.support.candidates import candidate, names_of, paths_of
 from tests.support.corpora import make_context, make_corpus, row_named
 
@@ -33,9 +32,8 @@ def retrieve(context, query, filters=NO_FILTERS, **settings):
     )
 
 
-@pytest.mark.parametrize("fusion", ["scores", "rrf"])
-def test_best_chunk_for_a_behaviour_comes_first(context, fusion):
-    results = retrieve(context, "how is a password hashed with salt", {"languages": ["python"]}, fusion=fusion)
+def test_best_chunk_for_a_behaviour_comes_first(context):
+    results = retrieve(context, "how is a password hashed with salt", {"languages": ["python"]})
     assert names_of(context.corpus, results)[0] == "hash_password"
 
 
@@ -49,9 +47,8 @@ def test_best_chunk_for_a_behaviour_comes_first(context, fusion):
         ({"paths": ["*.md"], "roles": ["docs"]}, {"docs/passwords.md"}),
     ],
 )
-@pytest.mark.parametrize("fusion", ["scores", "rrf"])
-def test_filters_apply(context, fusion, filters, paths):
-    results = retrieve(context, "password `hash_password`", filters, fusion=fusion)
+def test_filters_apply(context, filters, paths):
+    results = retrieve(context, "password `hash_password`", filters)
     assert set(paths_of(context.corpus, results)) - {"src/paint.py"} == paths
     if "src/**" not in filters.get("paths", ()):
         assert "src/paint.py" not in paths_of(context.corpus, results)
@@ -63,7 +60,7 @@ def test_channel_maximum_ignores_filtered_chunks(context):
 
 
 def test_named_declaration_is_always_a_candidate(context):
-    everything = ["lexical", "dense", "names", "dense_path", "docs"]
+    everything = ["lexical", "dense", "names", "docs"]
     results = retrieve(context, "hash_password", disabled_signals=everything)
     assert row_named(context.corpus, "hash_password") in {
         context.corpus.rows_by_id[entry["chunk_id"]] for entry in results
@@ -83,26 +80,18 @@ def test_empty_index_has_no_candidates():
 
 
 def test_unknown_word_matches_nothing_lexically(context):
-    results = retrieve(context, "zxqvw", disabled_signals=["dense", "dense_path"])
+    results = retrieve(context, "zxqvw", disabled_signals=["dense"])
     assert results == []
-
-
-@pytest.mark.parametrize(
-    ("values", "limit", "expected"),
-    [([0.1, 0.5, 0.3], 2, [1, 2]), ([0.5, 0.5, 0.5], 2, [0, 1]), ([0, -1, 0.2], 3, [2]), ([], 3, [])],
-)
-def test_select_top_returns_positive_values_stably(values, limit, expected):
-    assert select_top(np.array(values, np.float32), limit) == expected
 
 
 def test_lookup_candidate_keeps_lines_and_takes_over_scores(context):
     row = row_named(context.corpus, "hash_password")
-    looked_up = {
-        **candidate(context.corpus, row, 0.0, file_score=0.0, symbol="hash_password", lookup=0.9),
-        "end_line": 2,
-    }
-    merged = merge_candidates([looked_up], [candidate(context.corpus, row, 0.7, file_score=0.4, lexical=0.6)])
-    assert merged == [{**looked_up, "score": 0.7, "file_score": 0.4, "channels": {"lexical": 0.6, "lookup": 0.9}}]
+    looked_up = {**candidate(context.corpus, row, 0.0, symbol="hash_password", lookup=0.9), "end_line": 2}
+    retrieved = {**candidate(context.corpus, row, 0.7, lexical=0.6), "signals": {"lexical": 2.0}}
+    channels = {"lexical": 0.6, "lookup": 0.9}
+    assert merge_candidates([looked_up], [retrieved]) == [
+        {**looked_up, "score": 0.7, "signals": {"lexical": 2.0}, "channels": channels}
+    ]
 
 
 def test_retrieved_candidates_follow_lookup_candidates(context):

@@ -6,7 +6,6 @@ from coderag.question.analysis import analyze
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.hybrid import retrieve_candidates
 from coderag.retrieval.report_places import Places
-from coderag.retrieval.report_ranking import report_scores
 from coderag.text.tokenizer import tokenize_query
 from tests.support.corpora import make_context
 
@@ -49,8 +48,7 @@ def ranked(context):
         vector = context.embedder.embed_query(analysis["text"], tokenize_query(analysis["text"]))
         chosen = SearchSettings(**settings)
         results = retrieve_candidates(corpus, analysis["question"], analysis, vector, {**NO_FILTERS, **filters}, chosen)
-        scored, _ = report_scores(corpus, analysis, analysis["report"], results, chosen.disabled_signals)
-        rows = [result.row for result in scored]
+        rows = [corpus.rows_by_id[result["chunk_id"]] for result in results]
         return [f"{corpus.paths[corpus.chunk_files[row]]}:{corpus.get_value('qualified_name', row)}" for row in rows]
 
     return find

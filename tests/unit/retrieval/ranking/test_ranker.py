@@ -22,9 +22,8 @@ def corpus():
 
 
 def ranked(corpus, results, query=GENERAL, top_k=10, analysis=None, **settings):
-    return rank_candidates(
-        corpus, query, analysis or analyze(query), results, SearchSettings(**settings)
-    ).select_results(top_k)
+    chosen = SearchSettings(**settings)
+    return rank_candidates(corpus, analysis or analyze(query), results, chosen).select_results(top_k)
 
 
 def test_no_candidates_yield_no_results(corpus):
@@ -64,7 +63,7 @@ def test_results_of_a_single_file_have_no_limit(corpus):
 
 
 def test_results_that_the_limit_withholds_are_counted(corpus):
-    ranking = rank_candidates(corpus, GENERAL, analyze(GENERAL), candidates(corpus), SearchSettings(max_per_file=4))
+    ranking = rank_candidates(corpus, analyze(GENERAL), candidates(corpus), SearchSettings(max_per_file=4))
     assert ranking.count_withheld(ranking.select_results(10)) == {"a.py": 2, "b.py": 2}
     assert ranking.count_withheld(ranking.select_results(20)) == {}
 
@@ -74,18 +73,16 @@ def test_reference_question_may_exceed_the_per_file_limit(corpus):
     assert paths.count("a.py") == 6
 
 
-def test_further_results_of_a_file_decay(corpus):
+def test_order_is_that_of_the_scores_whatever_the_file(corpus):
     best, other = row_named(corpus, "alpha_a"), row_named(corpus, "gamma")
-    results = [candidate(corpus, best, 0.6), candidate(corpus, best + 1, 0.6), candidate(corpus, other, 0.5)]
-    assert names_of(corpus, ranked(corpus, results)) == ["alpha_a", "gamma", "alpha_b"]
-
-
-def test_strong_further_result_precedes_other_files(corpus):
-    best, other = row_named(corpus, "alpha_a"), row_named(corpus, "gamma")
-    results = [candidate(corpus, best, 1.0), candidate(corpus, best + 1, 1.0), candidate(corpus, other, 0.2)]
-    weak = [candidate(corpus, best, 1.0), candidate(corpus, best + 1, 0.1), candidate(corpus, other, 0.4)]
+    results = [candidate(corpus, other, 0.5), candidate(corpus, best + 1, 0.6), candidate(corpus, best, 0.7)]
     assert names_of(corpus, ranked(corpus, results)) == ["alpha_a", "alpha_b", "gamma"]
-    assert names_of(corpus, ranked(corpus, weak)) == ["alpha_a", "gamma", "alpha_b"]
+
+
+def test_further_resolved_answers_of_a_file_follow_equal_answers_of_other_files(corpus):
+    best, other = row_named(corpus, "alpha_a"), row_named(corpus, "gamma")
+    results = [candidate(corpus, row, lookup=0.8) for row in (best, best + 1, other)]
+    assert names_of(corpus, ranked(corpus, results, "who calls `something`")) == ["alpha_a", "gamma", "alpha_b"]
 
 
 def test_duplicate_declaration_is_one_result(corpus):
@@ -110,19 +107,19 @@ def test_overloads_of_a_lookup_are_all_results(corpus):
 
 @pytest.mark.parametrize("query", ["who calls alpha_a", "what extends alpha_a", "what tests alpha_a"])
 def test_resolved_answers_precede_similar_ones(corpus, query):
-    results = [candidate(corpus, row, 1.0, file_score=1.0, lexical=1.0) for row in corpus.get_chunk_rows(0)]
-    results.append(candidate(corpus, row_named(corpus, "gamma"), 0.0, file_score=0.0, lookup=0.8))
+    results = [candidate(corpus, row, 1.0, lexical=1.0) for row in corpus.get_chunk_rows(0)]
+    results.append(candidate(corpus, row_named(corpus, "gamma"), 0.0, lookup=0.8))
     assert names_of(corpus, ranked(corpus, results, query))[0] == "gamma"
 
 
 def test_unresolved_reference_does_not_come_first(corpus):
-    results = [candidate(corpus, row_named(corpus, "alpha_a"), 1.0, file_score=1.0)]
-    results.append(candidate(corpus, row_named(corpus, "gamma"), 0.0, file_score=0.0, lookup=0.2))
+    results = [candidate(corpus, row_named(corpus, "alpha_a"), 1.0)]
+    results.append(candidate(corpus, row_named(corpus, "gamma"), 0.0, lookup=0.2))
     assert names_of(corpus, ranked(corpus, results, "who calls `something`"))[0] == "alpha_a"
 
 
 def test_definition_precedes_its_uses(corpus):
-    results = [candidate(corpus, row_named(corpus, "alpha_a"), 1.0, file_score=1.0, lexical=1.0)]
+    results = [candidate(corpus, row_named(corpus, "alpha_a"), 1.0, lexical=1.0)]
     results.append(candidate(corpus, row_named(corpus, "gamma"), 0.5, lookup=1.0))
     assert names_of(corpus, ranked(corpus, results, "where is gamma defined"))[0] == "gamma"
 
@@ -135,40 +132,26 @@ def test_referenced_chunk_is_not_a_result(corpus):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_candidate_order_does_not_matter(corpus, seed):
-    results = [
-        candidate(corpus, row, row % 3 / 3, file_score=corpus.chunk_files[row] / 3, lexical=row % 4 / 4)
-        for row in range(corpus.n_chunks)
-    ]
+    results = [candidate(corpus, row, row % 3 / 3, lexical=row % 4 / 4) for row in range(corpus.n_chunks)]
     shuffled = random.Random(seed).sample(results, len(results))
     assert ranked(corpus, shuffled) == ranked(corpus, results)
 
 
-def test_lookup_chunk_without_a_file_score_does_not_lower_its_file(corpus):
-    results = [
-        candidate(corpus, row_named(corpus, "alpha_a"), 0.0, file_score=0.9),
-        candidate(corpus, row_named(corpus, "alpha_b"), 0.0, file_score=0.0, lookup=0.2),
-        candidate(corpus, row_named(corpus, "gamma"), 0.0, file_score=0.6),
-    ]
-    assert paths_of(corpus, ranked(corpus, results))[0] == "a.py"
+def test_result_keeps_its_contributions_and_gets_its_symbol(corpus):
+    entry = {**candidate(corpus, row_named(corpus, "gamma")), "signals": {"definition": 3.0}}
+    result = ranked(corpus, [entry], "where is gamma defined")[0]
+    assert (result["signals"], result["symbol"]) == ({"definition": 3.0}, "gamma")
 
 
-def test_result_has_signal_contributions_and_symbol(corpus):
-    result = ranked(corpus, [candidate(corpus, row_named(corpus, "gamma"))], "where is gamma defined")[0]
-    assert result["signals"]["definition"] > 0
-    assert "folder_name" not in result["signals"]
-    assert result["symbol"] == "gamma"
-
-
-def test_context_continues_in_the_best_file(corpus):
-    best, other = row_named(corpus, "alpha_a"), row_named(corpus, "gamma")
-    results = [candidate(corpus, best, 0.6), candidate(corpus, best + 1, 0.6), candidate(corpus, other, 0.4)]
-    ranking = rank_candidates(corpus, GENERAL, analyze(GENERAL), results, SearchSettings())
-    assert names_of(corpus, ranking.select_results(3)) == ["alpha_a", "gamma", "alpha_b"]
-    assert names_of(corpus, ranking.select_for_context(3)) == ["alpha_a", "alpha_b", "gamma"]
+def test_text_of_a_literal_query_precedes_what_is_similar(corpus):
+    results = [candidate(corpus, row_named(corpus, "alpha_a"), 1.0, lexical=1.0)]
+    results.append(candidate(corpus, row_named(corpus, "gamma"), 0.1, literal=0.6))
+    assert names_of(corpus, ranked(corpus, results, "x-request-id"))[0] == "gamma"
+    assert names_of(corpus, ranked(corpus, results, GENERAL))[0] == "alpha_a"
 
 
 def test_context_may_have_more_of_a_file_than_a_list(corpus):
-    ranking = rank_candidates(corpus, GENERAL, analyze(GENERAL), candidates(corpus), SearchSettings(max_per_file=1))
+    ranking = rank_candidates(corpus, analyze(GENERAL), candidates(corpus), SearchSettings(max_per_file=1))
     listed, read = (paths_of(corpus, chosen) for chosen in (ranking.select_results(10), ranking.select_for_context(20)))
     assert max(map(listed.count, listed)) == 1
-    assert max(map(read.count, read)) == 4
+    assert max(map(read.count, read)) == 3
