@@ -62,7 +62,8 @@ def rank_report(
         "chunk": np.float32(_CHUNK_SHARE) * fused.chunks[rows] * factor,
         "file": np.float32(1 - _CHUNK_SHARE) * by_file[rows] * factor,
     }
-    return build_candidates(corpus, rows, RankedRows(shares["chunk"] + shares["file"], shares), channels)
+    total = (shares["chunk"] + shares["file"]).astype(np.float64)
+    return build_candidates(corpus, rows, RankedRows(total, shares), channels)
 
 
 def _language_factors(corpus: Corpus, report: ReportQuery) -> FloatArray:

@@ -32,7 +32,6 @@ _MIN_READS_BEFORE_RESIDENT = 4  # loading all text takes longer than the few row
 _MAX_RESIDENT_BYTES = 64_000_000
 _MAX_SINGLE_THREAD_BYTES = 32_000_000  # bytes
 _MIN_SHARED_PREFIX_CHARS, _MAX_LENGTH_DIFFERENCE = 2, 2  # of a word and its misspelling
-_FUNCTION_KINDS = frozenset({"function", "method"})
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int32]
@@ -276,11 +275,6 @@ class Corpus:
         """Logarithm of the number of lines of each chunk."""
         lines: FloatArray = np.log1p(self.end_lines - self.start_lines + 1).astype(np.float32)
         return lines
-
-    @cached_property
-    def function_flags(self) -> FloatArray:
-        """1 for each chunk that is a function or a method, else 0."""
-        return np.fromiter((kind in _FUNCTION_KINDS for kind in self.get_column("kind")), np.float32, self.n_chunks)
 
     @cached_property
     def body(self) -> LexicalIndex:
