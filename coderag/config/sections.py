@@ -202,7 +202,8 @@ class RerankerSettings(Section):
 
 
 WEIGHTED_SIGNALS: Final = (
-    "lexical", "dense", "cosine", "coverage", "callers", "callees", "definition", "literal", "length", "path_hints",
+    "lexical", "dense", "cosine", "coverage", "callers", "callees", "definition", "literal", "length", "broad_coverage",
+    "broad_length", "path_hints",
     "kind", "role",
     "file_lexical", "file_dense", "path", "file_name", "file_of_name", "file_size",
 )  # fmt: skip
