@@ -47,6 +47,19 @@ class ChunkEdges:
                 break
         return list(neighbours)[:limit]
 
+    def renumber(self, new_rows: IntArray, n_chunks: int) -> "ChunkEdges":
+        """Return the edges between the chunks that remain.
+
+        Args:
+            new_rows: int64, new row of each chunk; -1 for those that are gone.
+            n_chunks: New number of chunks.
+        """
+        adjacency = self._used_by_users
+        users = np.repeat(new_rows, np.diff(adjacency.starts))
+        used = new_rows[adjacency.neighbours]
+        remains = (users >= 0) & (used >= 0)
+        return ChunkEdges(n_chunks, users[remains], used[remains])
+
 
 class _Adjacency:
     """Neighbours of each chunk: those of row i are ``neighbours[starts[i]:starts[i + 1]]``."""

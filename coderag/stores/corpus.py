@@ -257,12 +257,9 @@ class Corpus:
     @cached_property
     def chunk_edges(self) -> ChunkEdges:
         """Uses between chunks, as far as the code graph has resolved them."""
-        return self._build_chunk_edges(self.snapshot)
-
-    def _build_chunk_edges(self, snapshot: IndexSnapshot) -> ChunkEdges:
         files = {path: number for number, path in enumerate(self.paths)}
         return build_chunk_edges(
-            snapshot.read_graph(), files, self.chunk_files.astype(np.int64), self.start_lines.astype(np.int64)
+            self.snapshot.read_graph(), files, self.chunk_files.astype(np.int64), self.start_lines.astype(np.int64)
         )
 
     @cached_property

@@ -61,9 +61,13 @@ class OverlayCorpus(Corpus):
 
     @cached_property
     def chunk_edges(self) -> ChunkEdges:
-        """Uses between chunks; in a large graph those before the edits."""
-        is_small = self._overlay.base.pointer.edges < _MIN_LARGE_GRAPH_EDGES
-        return self._build_chunk_edges(self.snapshot if is_small else self._base.snapshot)
+        """Uses between chunks; in a large graph those before the edits, without the edited files."""
+        if self._overlay.base.pointer.edges < _MIN_LARGE_GRAPH_EDGES:
+            return super().chunk_edges
+        kept = [row for start, end in self._overlay.kept_runs for row in range(start, end)]
+        new_rows = np.full(self._base.n_chunks, -1, np.int64)
+        new_rows[kept] = np.arange(len(kept))
+        return self._base.chunk_edges.renumber(new_rows, self.n_chunks)
 
     @cached_property
     def file_centrality(self) -> FloatArray:

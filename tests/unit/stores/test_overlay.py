@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from coderag.app import CodeRAG
 from coderag.errors import StoreError
 from coderag.ingestion.live.edits import ROOT
+from coderag.stores import overlay_corpus
 from coderag.stores.corpus import Corpus
 from coderag.stores.overlay import OverlaySnapshot
 from coderag.stores.overlay_corpus import OverlayCorpus
@@ -134,6 +135,43 @@ def test_overlay_corpus_equals_a_fresh_corpus(rag):
     np.testing.assert_allclose(mine.file_centrality, anew.file_centrality)
     terms = [anew.term_ids[word] for word in ("store", "first", "other")]
     np.testing.assert_array_equal(mine.body.score(terms), anew.body.score(terms))
+
+
+def list_uses(corpus):
+    """Return each chunk that another uses, and each that uses it, by path and name."""
+    names = list(zip(corpus.get_column("path"), corpus.get_column("qualified_name"), strict=True))
+    rows = range(corpus.n_chunks)
+    values = np.eye(corpus.n_chunks, dtype=np.float32)
+    uses = [corpus.chunk_edges.find_best_used(values[used], np.arange(corpus.n_chunks)) for used in rows]
+    return {(names[user], names[used]) for used in rows for user in np.flatnonzero(uses[used])}
+
+
+EDITED = "import os\n\n\ndef zeroth(): ...\n\n\ndef other(): ...\n\n\n" + CONTENTS[1]
+
+
+def test_uses_between_chunks_reflect_edited_files(rag):
+    below = rag._open_index.open_context(rag.settings.search).corpus
+    assert (("pkg/b.py", "second"), ("a.py", "first")) in list_uses(below)
+    do(rag.root, "write", "pkg/b.py", EDITED.replace("second(value)", "renamed(value)"))
+    snapshot = overlaid(rag)
+    uses = list_uses(OverlayCorpus(snapshot, below))
+    assert uses == list_uses(Corpus(snapshot))
+    assert (("pkg/b.py", "renamed"), ("a.py", "first")) in uses
+
+
+def test_uses_in_a_large_graph_are_those_before_the_edit_and_never_wrong(rag, monkeypatch):
+    monkeypatch.setattr(overlay_corpus, "_MIN_LARGE_GRAPH_EDGES", 0)
+    do(rag.root, "write", "c.py", "from pkg.b import second\n\n\ndef third(value):\n    return second(value)\n")
+    do(rag.root, "write", "d.py", "def fourth(value):\n    return value\n")
+    do(rag.root, "write", "e.py", "from c import third\n\n\ndef fifth(value):\n    return third(value)\n")
+    rag.index()
+    below = rag._open_index.open_context(rag.settings.search).corpus
+    do(rag.root, "write", "pkg/b.py", EDITED)
+    do(rag.root, "delete", "d.py", None)
+    snapshot = overlaid(rag)
+    uses = list_uses(OverlayCorpus(snapshot, below))
+    assert (("e.py", "fifth"), ("c.py", "third")) in uses
+    assert uses <= list_uses(Corpus(snapshot)), "lines of an edited file are not those of the old graph"
 
 
 def test_nearest_chunks_reflect_edited_files(rag):
