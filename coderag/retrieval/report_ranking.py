@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from coderag.retrieval.channels import Channel
 from coderag.retrieval.proposals import build_candidates, select_top
-from coderag.retrieval.ranking.declaration_ranker import RankedRows
+from coderag.retrieval.ranking.declaration_ranker import RankedRows, count_better_in_file
 from coderag.retrieval.ranking.file_factors import compute_file_factors
 from coderag.retrieval.report_places import Places
 from coderag.retrieval.report_retrieval import fuse_report
@@ -21,6 +21,7 @@ ROLE_FACTORS = {"source": 1.0, "test": 0.3, "docs": 0.4, "example": 0.4}
 """How far files that are not source step back, on top of what their names say: a fault is mended in the source."""
 
 _CHUNK_SHARE = 0.6  # of a score; the rest is the file's
+_SAME_FILE_DECAY = 0.8  # per better declaration of the same file
 _MAX_CHUNKS = 100  # many, as factors of roles apply only afterwards
 _OTHER_ROLE = 0.6
 _OTHER_LANGUAGE = 0.6
@@ -45,7 +46,7 @@ def rank_report(
         allowed: bool (n_chunks,), chunks that filters leave; None leaves all.
         disabled: Names of signals to leave out.
     """
-    fused = fuse_report(corpus, channels)
+    fused = fuse_report(corpus, channels, disabled)
     by_file = fused.files[corpus.chunk_files]
     proposed = [
         *select_top(fused.chunks, _MAX_CHUNKS),
@@ -58,6 +59,8 @@ def rank_report(
     if "language" not in disabled:
         factors *= _language_factors(corpus, report)
     factor = factors[corpus.chunk_files[rows]]
+    chunk_scores = fused.chunks[rows] * factor
+    factor = factor * np.float32(_SAME_FILE_DECAY) ** count_better_in_file(corpus.chunk_files[rows], chunk_scores)
     shares = {
         "chunk": np.float32(_CHUNK_SHARE) * fused.chunks[rows] * factor,
         "file": np.float32(1 - _CHUNK_SHARE) * by_file[rows] * factor,

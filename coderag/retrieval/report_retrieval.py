@@ -40,6 +40,7 @@ class FusedScores:
     files: FloatArray
 
 
+_NEIGHBOUR_SHARE = 0.2  # of a caller's or callee's score
 _FRAME_DECAY = 0.75  # for each step away from the call that failed
 KIND_FACTORS = {"function": 1.0, "method": 1.0, "module": 0.5, "section": 0.5, "key": 0.5, "rule": 0.5}
 _OTHER_KIND = 0.8  # classes and values: what is to be edited is mostly in a function
@@ -90,14 +91,21 @@ def report_channels(
     ]
 
 
-def fuse_report(corpus: Corpus, channels: Sequence[Channel]) -> FusedScores:
-    """Return the weighted sums of the channels, divided by their maximum; the best chunk has its part in its file."""
+def fuse_report(corpus: Corpus, channels: Sequence[Channel], disabled: Sequence[str] = ()) -> FusedScores:
+    """Return the weighted sums of the channels, divided by their maximum; the best chunk has its part in its file.
+
+    A chunk also has a share of its best caller's and its best callee's score.
+    """
     chunks = np.zeros(corpus.n_chunks, np.float32)
     files = np.zeros(corpus.n_files, np.float32)
     for channel in channels:
         target = chunks if channel.level == "chunk" else files
         target += np.float32(channel.weight) * channel.values
     chunks = normalize_scores(chunks) * _kind_factors(corpus)
+    rows, edges = np.arange(corpus.n_chunks), corpus.chunk_edges
+    callers = 0.0 if "callers" in disabled else edges.find_best_user(chunks, rows)
+    callees = 0.0 if "callees" in disabled else edges.find_best_used(chunks, rows)
+    chunks = normalize_scores(chunks + np.float32(_NEIGHBOUR_SHARE) * (callers + callees))
     return FusedScores(chunks=chunks, files=normalize_scores(files + corpus.compute_file_max(chunks)))
 
 

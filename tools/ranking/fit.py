@@ -24,7 +24,6 @@ from coderag.retrieval.ranking.declaration_ranker import OTHER_ROLE, load_weight
 from coderag.retrieval.ranking.features import (
     DECLARATION_FEATURES,
     FILE_FEATURES,
-    compute_breadth,
     compute_features,
     compute_role_shares,
 )
@@ -95,9 +94,7 @@ def _build_example(context: QueryContext, name: str, kind: str, question: Questi
     )
     features = compute_features(scores, DECLARATION_FEATURES, rows)
     file_features = compute_features(scores, FILE_FEATURES, rows)
-    offsets = compute_breadth(analysis) * sum(
-        weight * file_features[feature] for feature, weight in load_weights().file.items()
-    )
+    offsets = scores.breadth * sum(weight * file_features[feature] for feature, weight in load_weights().file.items())
     kinds, roles = corpus.get_column("kind"), [corpus.file_roles[file] for file in corpus.chunk_files[rows]]
     shares = compute_role_shares(analysis, ROLES[:-1])
     is_limited = 0.0 in shares.values()

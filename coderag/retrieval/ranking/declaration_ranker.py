@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from coderag.retrieval.ranking.features import (
     FILE_FEATURES,
     Feature,
     QuestionScores,
-    compute_breadth,
     compute_features,
     compute_role_shares,
 )
@@ -74,11 +73,11 @@ class RankedRows:
     """Scored chunks.
 
     Attributes:
-        scores: float32 (n_rows,), estimated probability that each chunk answers the question.
+        scores: float64 (n_rows,), estimated probability that each chunk answers the question.
         shares: Contribution of each feature to the sum before, by name: float32 (n_rows,).
     """
 
-    scores: FloatArray
+    scores: NDArray[np.float64]
     shares: Mapping[str, FloatArray]
 
 
@@ -103,14 +102,14 @@ def rank_rows(
         shares["kind"] = np.float32(factors.get("kind", 1.0)) * _weigh_kinds(scores, rows, weights)
     if "role" not in disabled:
         shares["role"] = np.float32(factors.get("role", 1.0)) * _weigh_roles(scores, rows, weights)
-    breadth = compute_breadth(scores.analysis)
+    breadth = scores.breadth
     by_name = {name: breadth * weight * factors.get(name, 1.0) for name, weight in weights.file.items()}
     file_shares = _weigh_features(scores, rows, FILE_FEATURES, by_name, disabled)
-    order = _count_better_ones(scores.corpus.chunk_files[rows], _add(shares, len(rows)))
+    order = count_better_in_file(scores.corpus.chunk_files[rows], _add(shares, len(rows)))
     for name, values in file_shares.items():
         shares[name] = values * np.float32(_REPEATED_FILE_SHARE) ** order
-    total = _add(shares, len(rows))
-    return RankedRows(1 / (1 + np.exp(-(weights.scale * total + weights.bias))), shares)
+    logits = weights.scale * _add(shares, len(rows)).astype(np.float64) + weights.bias
+    return RankedRows(np.exp(-np.logaddexp(0, -logits)), shares)  # does not overflow, whatever the factors
 
 
 def _weigh_features(
@@ -131,8 +130,8 @@ def _add(shares: Mapping[str, FloatArray], row_count: int) -> FloatArray:
     return total
 
 
-def _count_better_ones(files: IntArray, values: FloatArray) -> FloatArray:
-    """Count for each row the rows of the same file with a higher value."""
+def count_better_in_file(files: NDArray[np.integer[Any]], values: FloatArray) -> FloatArray:
+    """Count for each row the rows of the same file with a higher value: float32 (n_rows,)."""
     order = np.lexsort((-values, files))
     sorted_files = files[order]
     starts = np.flatnonzero(np.r_[True, sorted_files[1:] != sorted_files[:-1]])

@@ -97,6 +97,15 @@ class QuestionScores:
         return normalize_scores(compute_dot_products(self.corpus.path_vectors, self._vector))
 
     @cached_property
+    def breadth(self) -> float:
+        """How far the question is about a subject rather than about one declaration, by its number of terms: 0 to 1.
+
+        Few words name a subject, to which a file or a long declaration is devoted; many words describe what one does.
+        """
+        term_count = len({term for term in self.analysis["terms"] if not term.startswith(COMPOUND_PREFIX)})
+        return min(max((_MAX_TERMS_BROAD - term_count) / (_MAX_TERMS_BROAD - _MIN_TERMS_BROAD), 0.0), 1.0)
+
+    @cached_property
     def evidence(self) -> FloatArray:
         """float32 (n_chunks,), lexical and dense evidence, for the neighbours of each chunk."""
         return (self.get_channel("lexical") + self.get_channel("dense")) / np.float32(2)
@@ -116,7 +125,12 @@ class QuestionScores:
             total += float(idf)
             if term in corpus.term_ids:
                 covered[corpus.find_chunks_with_term(term)] += idf
-        return covered / np.float32(max(total, 1e-9))
+        return (covered / np.float32(max(total, 1e-9))).astype(np.float32)
+
+
+def _score_length(scores: QuestionScores, rows: IntArray) -> FloatArray:
+    values: FloatArray = scores.corpus.log_line_counts[rows] / np.float32(_LOG_LINES_UNIT)
+    return values
 
 
 def _score_path_hints(scores: QuestionScores, rows: IntArray) -> FloatArray:
@@ -162,7 +176,9 @@ DECLARATION_FEATURES: Final[Mapping[str, Feature]] = {
     "callees": lambda scores, rows: scores.corpus.chunk_edges.find_best_used(scores.evidence, rows),
     "definition": lambda scores, rows: scores.definition[rows],
     "literal": lambda scores, rows: scores.literal[rows],
-    "length": lambda scores, rows: scores.corpus.log_line_counts[rows] / np.float32(_LOG_LINES_UNIT),
+    "length": _score_length,
+    "broad_coverage": lambda scores, rows: np.float32(scores.breadth) * scores.coverage[rows],
+    "broad_length": lambda scores, rows: np.float32(scores.breadth) * _score_length(scores, rows),
     "path_hints": _score_path_hints,
 }
 """Features of a declaration by name, each float32 (n_rows,) for some rows."""
@@ -181,15 +197,6 @@ FILE_FEATURES: Final[Mapping[str, Feature]] = {
 def compute_features(scores: QuestionScores, features: Mapping[str, Feature], rows: IntArray) -> dict[str, FloatArray]:
     """Compute features of some chunks: float32 (n_rows,) by name."""
     return {name: compute(scores, rows) for name, compute in features.items()}
-
-
-def compute_breadth(analysis: Analysis) -> float:
-    """Return how far a question is about a subject rather than about one declaration, by its number of terms: 0 to 1.
-
-    Few words name a subject, to which a file is devoted; many words describe a declaration, and the file matters less.
-    """
-    term_count = len({term for term in analysis["terms"] if not term.startswith(COMPOUND_PREFIX)})
-    return min(max((_MAX_TERMS_BROAD - term_count) / (_MAX_TERMS_BROAD - _MIN_TERMS_BROAD), 0.0), 1.0)
 
 
 def compute_role_shares(analysis: Analysis, roles: Sequence[str]) -> dict[str, float]:
