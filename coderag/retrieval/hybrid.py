@@ -21,6 +21,7 @@ from coderag.stores.corpus import Corpus
 FloatArray = NDArray[np.float32]
 
 _MIN_RESULTS = 10  # results for which candidates are always proposed
+_CANDIDATES_PER_RESULT = 6  # some are withheld or merged, and a context shows more
 _MAX_DEFINITIONS = 50  # a common name (``run``) may be declared hundreds of times
 
 
@@ -57,7 +58,8 @@ def retrieve_candidates(  # noqa: PLR0913  # one parameter per input of the step
     if allowed is not None:
         rows = rows[allowed[rows]]
     ranked = rank_rows(scores, rows, settings.disabled_signals, settings.weights)
-    return build_candidates(corpus, rows, ranked, channels)
+    required = [corpus.rows_by_id[candidate["chunk_id"]] for candidate in located]
+    return build_candidates(corpus, rows, ranked, channels, _CANDIDATES_PER_RESULT * max(top_k, _MIN_RESULTS), required)
 
 
 def propose_candidates(  # noqa: PLR0913  # one parameter per input of the step

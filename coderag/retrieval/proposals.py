@@ -47,10 +47,26 @@ def propose_rows(scores: QuestionScores, channels: Sequence[Channel], result_cou
 
 
 def build_candidates(
-    corpus: Corpus, rows: IntArray, ranked: RankedRows, channels: Sequence[Channel]
+    corpus: Corpus,
+    rows: IntArray,
+    ranked: RankedRows,
+    channels: Sequence[Channel],
+    limit: int | None = None,
+    required: Sequence[int] = (),
 ) -> list[Candidate]:
-    """Build candidates of chunks, best first, with their score in each channel that found them."""
+    """Build candidates of chunks, best first, with their score in each channel that found them.
+
+    Args:
+        corpus: The open index.
+        rows: Rows of the chunks.
+        ranked: Their scores.
+        channels: The channels' scores.
+        limit: Number of candidates to build; None builds all.
+        required: Rows to build candidates of, however low they score.
+    """
     order = np.lexsort((rows, -ranked.scores))
+    if limit is not None:
+        order = order[(np.arange(len(order)) < limit) | np.isin(rows[order], required)]
     sorted_rows = rows[order]
     files = corpus.chunk_files[sorted_rows]
     columns = []
