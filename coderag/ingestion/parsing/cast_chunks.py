@@ -1,8 +1,8 @@
 """Recursive split and merge over the syntax tree, by whole lines (cAST).
 
 A node that fits stays intact and is merged with its siblings while they fit together. A node that does not fit is replaced
-by its children. Leading and trailing lines with fewer than ``min_tokens``, such as the header of a class and its closing
-brace, join the first or last child.
+by its children. Few leading and trailing lines, such as the header of a class and its closing brace, join the first or last
+child.
 
 Source: Zhang et al., "cAST: Enhancing Code Retrieval-Augmented Generation with Structural Chunking via Abstract Syntax
 Tree", 2025. The paper counts non-whitespace characters and cuts inside lines; here sizes are in tokens.
@@ -17,12 +17,11 @@ from tree_sitter import Node
 LineInterval = tuple[int, int]
 """First line (0-based) and the line after the last."""
 
+_MIN_EDGE_TOKENS = 100  # of the lines before and after the children of a node, for a chunk of their own
 _MAX_DEPTH = 60  # bounds the recursion; deeper nodes are split by lines
 
 
-def split_tree(
-    root: Node, starts: Sequence[int], totals: Sequence[int], max_tokens: int, min_tokens: int
-) -> list[LineInterval]:
+def split_tree(root: Node, starts: Sequence[int], totals: Sequence[int], max_tokens: int) -> list[LineInterval]:
     """Return the lines of each chunk, in order, without overlaps and gaps.
 
     Only lines that no node divides, such as those of a long string, may exceed ``max_tokens``.
@@ -31,15 +30,14 @@ def split_tree(
         starts: Byte offset of each line (`trees.find_line_starts`).
         totals: Cumulative number of tokens above each line; the last entry is the total (`token_counts.sum_line_tokens`).
     """
-    return _TreeSplitter(starts, totals, max_tokens, min_tokens).split([root], (0, len(starts) - 1), 0)
+    return _TreeSplitter(starts, totals, max_tokens).split([root], (0, len(starts) - 1), 0)
 
 
 class _TreeSplitter:
-    def __init__(self, starts: Sequence[int], totals: Sequence[int], max_tokens: int, min_tokens: int) -> None:
+    def __init__(self, starts: Sequence[int], totals: Sequence[int], max_tokens: int) -> None:
         self._starts = starts
         self._totals = totals
         self._max_tokens = max_tokens
-        self._min_tokens = min_tokens
 
     def _count_tokens(self, lines: LineInterval) -> int:
         return self._totals[lines[1]] - self._totals[lines[0]]
@@ -49,7 +47,7 @@ class _TreeSplitter:
 
     def _can_absorb(self, edge: LineInterval, merged: LineInterval) -> bool:
         """Return whether the edge lines of a split node are few enough to join their neighbour."""
-        return self._count_tokens(edge) < self._min_tokens and self._can_fit(merged)
+        return self._count_tokens(edge) < _MIN_EDGE_TOKENS and self._can_fit(merged)
 
     def split(self, nodes: Sequence[Node], lines: LineInterval, depth: int) -> list[LineInterval]:
         """Return the chunks of a line range that neighbouring nodes cover."""

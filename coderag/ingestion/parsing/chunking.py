@@ -33,7 +33,7 @@ from coderag.stores.facts_codec import pack_facts
 from coderag.system.gc_tuning import pause_gc
 
 MAX_TOKENS: Final = 800
-MIN_TOKENS: Final = 100
+MIN_TOKENS: Final = 0
 PARSE_TIMEOUT_S: Final = 3.0
 
 _MAX_DATA_TREE_BYTES = 100_000  # larger structured data is records, not configuration

@@ -69,5 +69,5 @@ class Strategy:
             ]
         if self.name == "cast" and root is not None:
             totals = sum_line_tokens(data, starts)
-            return [LineRange(*lines) for lines in split_tree(root, starts, totals, self.max_tokens, self.min_tokens)]
+            return [LineRange(*lines) for lines in split_tree(root, starts, totals, self.max_tokens)]
         return []

@@ -157,7 +157,8 @@ def test_module_code_functions_and_classes_are_separate_chunks():
     method = f"    def g(self):\n{CALLS.replace('    ', '        ')}"
     text = f"import os\n\nLIMIT = 1\n\ndef f():\n{CALLS}\n\nclass A(B):\n    '''Doc.'''\n{method}\nmain()\n"
     assert [row[:2] for row in outline(text)] == [
-        ("module", "pkg/file"), ("function", "f"), ("class", "A"), ("method", "A.g"), ("module", "pkg/file")
+        ("module", "pkg/file"), ("constant", "LIMIT"), ("function", "f"), ("class", "A"), ("method", "A.g"),
+        ("module", "pkg/file"),
     ]  # fmt: skip
 
 
@@ -223,6 +224,7 @@ def test_helpers_in_a_callback_stay_in_its_chunk():
     (chunk,) = chunks(
         "describe('x', () => {\n  const make = () => 1;\n  it('y', () => { expect(make()).toBe(1); });\n});\n",
         "javascript",
+        min_tokens=100,
     )
     assert chunk.metadata["kind"] == "module"
     assert [s["name"] for s in chunk.metadata["symbols"]] == ["make"]
@@ -254,7 +256,7 @@ def test_declarations_on_one_line_share_a_chunk():
 
 
 def test_tiny_neighbours_are_merged_and_keep_their_lines():
-    (chunk,) = chunks("def a():\n    return 1\n\n\ndef b():\n    return other(2, 3, 4, 5)\n")
+    (chunk,) = chunks("def a():\n    return 1\n\n\ndef b():\n    return other(2, 3, 4, 5)\n", min_tokens=100)
     assert chunk.metadata["name"] == "b"
     assert [(s["name"], s["start_line"], s["end_line"]) for s in chunk.metadata["symbols"]] == [
         ("a", 1, 2),
@@ -264,16 +266,19 @@ def test_tiny_neighbours_are_merged_and_keep_their_lines():
 
 def test_declarations_of_min_tokens_are_not_merged():
     text = f"def a():\n    return 1\n\n\ndef b():\n{CALLS}\n\ndef c():\n    return 3\n"
-    assert [row[1] for row in outline(text)] == ["a", "b", "c"]
+    assert [row[1] for row in outline(text, min_tokens=100)] == ["a", "b", "c"]
 
 
 def test_classes_with_bases_are_not_merged():
-    parsed = chunks("class A(X):\n    pass\n\n\nclass B(Y):\n    pass\n")
+    parsed = chunks("class A(X):\n    pass\n\n\nclass B(Y):\n    pass\n", min_tokens=100)
     assert [(c.metadata["name"], c.metadata["bases"]) for c in parsed] == [("A", ["X"]), ("B", ["Y"])]
 
 
-def test_min_tokens_zero_disables_merging():
-    assert len(chunks("def a(): pass\ndef b(): pass\n", min_tokens=0)) == 2
+def test_tiny_declarations_are_chunks_of_their_own_by_default():
+    text = "import os\n\nLIMIT = 1\n\n\ndef a(): return LIMIT\ndef b(): return os\n\n\nclass C:\n    x = 1\n"
+    rows = [("pkg/file", 1, 2), ("LIMIT", 3, 5), ("a", 6, 6), ("b", 7, 9), ("C", 10, 11)]
+    assert [row[1:] for row in outline(text)] == rows
+    assert len(outline(text, min_tokens=100)) == 3
 
 
 def test_large_function_is_split_at_statements_and_named_in_each_part():

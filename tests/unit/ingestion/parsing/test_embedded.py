@@ -109,7 +109,7 @@ def test_markup_is_split_at_least_indented_tags():
 
 def test_small_component_is_one_chunk_with_all_declarations():
     text = "<template><p/></template>\n<script>\nfunction f() { g() }\n</script>\n"
-    (only,) = chunks(text)
+    (only,) = chunks(text, min_tokens=100)
     assert (only["name"], only["language"], only["calls"]) == ("Panel", "vue", ["g"])
     assert [symbol["name"] for symbol in only["symbols"]] == ["f"]
 
@@ -140,7 +140,7 @@ def test_notebook_sections_have_symbols_of_their_code():
 def test_a_large_function_in_a_cell_is_a_chunk():
     body = "".join(f"    value_{number} = compute({number}, total)\n" for number in range(12))
     text = notebook(("markdown", "# Data", 0), ("code", f"import os\ndef f():\n    '''Doc.'''\n{body}", 0))
-    section, function = chunks(text, "a.ipynb")
+    section, function = chunks(text, "a.ipynb", min_tokens=100)
     assert (section["kind"], function["kind"], function["docstring"]) == ("section", "function", "Doc.")
     assert function["imports"] == ["os"]
 
