@@ -47,7 +47,7 @@ def changed(kept: Path, folder: Path, rank: int) -> Path:
     record = json.loads(kept.read_text(encoding="utf-8"))
     for question in record["questions"]:
         for result in question["results"]:
-            result["channels"].pop("dense", None)
+            result.get("channels", {}).pop("dense", None)
         if "ndcg@10" in question["metrics"]:
             question["metrics"]["ndcg@10"] /= rank
     record["settings"]["search.disabled_signals"] = ["dense"]

@@ -81,7 +81,7 @@ def test_it_has_every_description() -> None:
 
 def test_it_says_what_values_are_allowed() -> None:
     text = render_settings_template()
-    assert "One of: scores, rrf.\n  # fusion: scores\n" in text
+    assert "One of: none, queries, hypothetical.\n  # rewrite: none\n" in text
     assert "1 to 200.\n  # top_k: 10\n" in text
     assert "At least 1,024.\n  # context_window: " in text
     assert "More than 0.\n  # timeout_s:" in text
