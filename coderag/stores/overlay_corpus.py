@@ -64,9 +64,9 @@ class OverlayCorpus(Corpus):
         """Uses between chunks; in a large graph those before the edits, without the edited files."""
         if self._overlay.base.pointer.edges < _MIN_LARGE_GRAPH_EDGES:
             return super().chunk_edges
-        kept = [row for start, end in self._overlay.kept_runs for row in range(start, end)]
+        kept_rows = [row for start, end in self._overlay.kept_runs for row in range(start, end)]
         new_rows = np.full(self._base.n_chunks, -1, np.int64)
-        new_rows[kept] = np.arange(len(kept))
+        new_rows[kept_rows] = np.arange(len(kept_rows))
         return self._base.chunk_edges.renumber(new_rows, self.n_chunks)
 
     @cached_property
