@@ -98,7 +98,7 @@ class QuestionScores:
 
     @cached_property
     def breadth(self) -> float:
-        """How far the question is about a subject rather than about one declaration, by its number of terms: 0 to 1.
+        """Breadth of the question, 0 to 1 by its number of terms: 1 is about a subject, 0 about one declaration.
 
         Few words name a subject, to which a file or a long declaration is devoted; many words describe what one does.
         """
