@@ -115,3 +115,10 @@ def test_candidates_are_sorted_and_have_their_scores_and_contributions(corpus):
     assert [candidate["signals"] for candidate in candidates] == [{"lexical": 3.0}, {"lexical": 1.0}, {}]
     assert [candidate["channels"] for candidate in candidates] == [{"lexical": 1.0}, {"lexical": 0.5}, {"docs": 1.0}]
     assert (candidates[0]["start_line"], candidates[0]["symbol"]) == (4, "")
+
+
+def test_only_the_best_and_required_candidates_are_built(corpus):
+    rows = np.arange(corpus.n_chunks)
+    ranked = RankedRows(np.linspace(0.9, 0.1, len(rows)), {})
+    candidates = build_candidates(corpus, rows, ranked, [], 2, [int(rows[-1])])
+    assert [corpus.rows_by_id[candidate["chunk_id"]] for candidate in candidates] == [0, 1, int(rows[-1])]
