@@ -100,7 +100,8 @@ def judge(
     verdict = "not_found" if has_no_answer else calibration.classify(confidence)
     if not has_no_answer:
         verdict = adjust_to_literals(verdict, analysis, has_literal=has_literal)
-    if verdict == "not_found" and not has_no_answer and _has_similar_name(corpus, analysis, results):
+    is_doubtful = bool(analysis["unknown_words"]) or _has_similar_name(corpus, analysis, results)
+    if verdict == "not_found" and not has_no_answer and is_doubtful:  # nothing is absent that was not understood
         verdict = "weak"
     not_indexed: list[str] = []
     if verdict != "found":

@@ -1,0 +1,143 @@
+"""Detect the human language of a question: English, or one that the lexicon has.
+
+Names, paths, quotes and code do not count: they are the same in every language.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Final, Literal
+
+from coderag.models.providers import load_word_vectors
+from coderag.question.lexicon import fold_letters, fold_text, load_lexicon
+from coderag.question.protected_spans import protect_spans
+from coderag.schema.vocabulary import HumanLanguage
+from coderag.text.tokenizer import stem
+
+_SIGNS: Final[Mapping[HumanLanguage, frozenset[str]]] = {
+    "de": frozenset("äöüß"),
+    "fr": frozenset("éèêëàâçîïôûùœ"),
+    "es": frozenset("¿¡ñáéíóú"),
+    "pt": frozenset("ãõáâàéêíóôúç"),
+}
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_UPPER_WORD: Final = re.compile(r"\b[A-Z]{2,}\b")
+_HAN_LANGUAGES: Final[tuple[HumanLanguage, ...]] = ("zh", "ja")
+_KANA: Final = re.compile(r"[\u3040-\u30fa\uff66-\uff9f]")
+_HAN: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+_CYRILLIC: Final = re.compile(r"[\u0400-\u04ff]")
+_MIN_SCRIPT_LETTERS: Final = 3  # of Cyrillic; a single letter is an example of one
+_MAX_CHARS: Final = 4_000  # the beginning of a long report is enough
+_OTHER_LETTERS: Final = re.compile(r"[^\W\d_\u0000-\u00ff\u0152\u0153\ue000-\uf8ff]")
+"""Letters of none of the languages with Latin letters."""
+_SIGN_WEIGHT, _MAX_SIGN_SCORE = 0.5, 1.0
+_CERTAIN_SCORE, _LIKELY_SCORE = 2.0, 1.5  # function words more than English ones; without an English one
+_SURE_WORD: Final = 2.0  # what a word counts that is certainly of the language
+_LONG_WORD_CHARS: Final = 9
+_LOANWORDS: Final = frozenset({"résumé", "exposé", "façade", "naïve", "café", "cliché", "déjà", "über"})
+_MIN_EVIDENCE_CHARS: Final = 4  # of a word of the lexicon that tells a language from English
+
+
+@cache
+def load_function_words(language: HumanLanguage | Literal["ambiguous"]) -> frozenset[str]:
+    """Load the folded words of a language that are no search terms; ``ambiguous`` are English words or names as well."""
+    text = (resources.files("coderag.question") / "function_words.txt").read_text(encoding="utf-8")
+    prefix = f"{language} | "
+    lines = (line.removeprefix(prefix) for line in text.splitlines() if line.startswith(prefix))
+    return frozenset(word for line in lines for word in line.split())
+
+
+def detect_language(query: str) -> HumanLanguage:
+    """Detect the language of a question; ``en`` for English and for every language that the lexicon lacks."""
+    head = query[:_MAX_CHARS]
+    if head.isascii() and " " not in head.strip():
+        return "en"  # a name, or one word that may be one
+    if not head.isascii() and (script := _detect_script(protect_spans(head).text)) is not None:
+        return script
+    if head.isascii() and _has_english_majority(head):
+        return "en"
+    return _detect_latin(protect_spans(head).text)
+
+
+def _has_english_majority(text: str) -> bool:
+    """Return whether plain English words make everything else superfluous, which is the common and cheap case."""
+    words = set(text.lower().split())
+    english = len(words & load_function_words("en"))
+    return english > 0 and english >= max(len(words & cues) for cues in _get_cues().values())
+
+
+@cache
+def _get_cues() -> Mapping[HumanLanguage, frozenset[str]]:
+    """Return the function words of the languages with Latin letters."""
+    return {language: load_function_words(language) for language in ("de", "fr", "es", "pt")}
+
+
+def _detect_script(text: str) -> HumanLanguage | None:
+    """Return the language of a question in another script; None if the question around it is in Latin letters."""
+    han, kana, cyrillic = (len(pattern.findall(text)) for pattern in (_HAN, _KANA, _CYRILLIC))
+    if not han + kana and cyrillic < _MIN_SCRIPT_LETTERS:
+        return None
+    latin_words = [word for word in _WORD.findall(fold_letters(text)) if word.isascii()]
+    english = len(load_function_words("en").intersection(latin_words))
+    if english > 1 or len(latin_words) * (2 if english else 1) > han + kana + cyrillic:
+        return None
+    if cyrillic >= max(_MIN_SCRIPT_LETTERS, han + kana):
+        return "ru"
+    if kana:
+        return "ja"
+    chinese, japanese = (
+        load_lexicon(language).count_covered_characters(text, load_function_words(language))
+        for language in _HAN_LANGUAGES
+    )
+    return "ja" if japanese > chinese else "zh"
+
+
+def _detect_latin(text: str) -> HumanLanguage:
+    """Return the language of a question in Latin letters, by its function words, its accents and the lexicon."""
+    if _OTHER_LETTERS.search(text):
+        return "en"
+    written = list(dict.fromkeys(_WORD.findall(_UPPER_WORD.sub(" ", unicodedata.normalize("NFC", text)).lower())))
+    words = list(map(fold_letters, written))
+    english = len(load_function_words("en").intersection(words))
+    signs = set() if text.isascii() else set(text.lower())
+    scores: dict[HumanLanguage, float] = {
+        language: sum(map(_weigh_cue, cues.intersection(words)))
+        + min(_MAX_SIGN_SCORE, _SIGN_WEIGHT * len(signs & _SIGNS[language]))
+        for language, cues in _get_cues().items()
+    }
+    best = max(scores.values())
+    if best <= english and (best or english or len(words) == 1):  # one word may be a name
+        return "en"
+    hits = {language: _count_lexicon_words(language, written) for language in scores}
+    language = max(scores, key=lambda candidate: (scores[candidate] + hits[candidate], scores[candidate]))
+    score, count = scores[language], hits[language]
+    if english:
+        return language if score - english >= _CERTAIN_SCORE else "en"
+    is_likely = score >= _LIKELY_SCORE or (score >= 1 and count) or (score and count > 1) or count >= _SURE_WORD
+    return language if is_likely else "en"
+
+
+def _weigh_cue(word: str) -> float:
+    """Return how much a function word tells: a longer one is no English word, name or abbreviation."""
+    if word in load_function_words("ambiguous"):
+        return 0.5 if len(word) > 1 else 0.25  # a letter is also a name, an option or what is left of "don't"
+    return 1.0 if len(word) < _MIN_EVIDENCE_CHARS else _LIKELY_SCORE
+
+
+def _count_lexicon_words(language: HumanLanguage, words: Sequence[str]) -> float:
+    """Count the words that the lexicon has and that look like no English word; one with accents or a compound counts more."""
+    lexicon = load_lexicon(language)
+    functional = load_function_words(language)
+    count = 0.0
+    for word in words:
+        folded = fold_text(word, language)
+        if len(word) < _MIN_EVIDENCE_CHARS or folded in functional or word in _LOANWORDS:
+            continue
+        is_accented = not word.isascii()
+        parts = [] if lexicon.is_english(folded) and not is_accented else lexicon.translate_word(folded)
+        if parts and (is_accented or stem(word) not in load_word_vectors()):  # those are of English text about code
+            is_compound = language == "de" and (len(parts) > 1 or len(word) >= _LONG_WORD_CHARS)
+            count += _SURE_WORD if is_accented or is_compound else 1.0
+    return count
