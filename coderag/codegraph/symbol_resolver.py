@@ -31,6 +31,7 @@ _TYPE_ARGUMENTS: Final = re.compile(r"(?<=\w)<([\w\s,.:?&*'\[\]<>]+)>")
 _NESTED_TYPE_ARGUMENTS: Final = re.compile(r"<.*>")
 _TYPE_NAME: Final = re.compile(r"[A-Z]\w*[a-z]\w*")
 _NAME_FORMS_HINT: Final = "Use a declaration's name, a path, `path:line` or `path::name`."
+_MENTIONS_HINT: Final = f"{_NAME_FORMS_HINT} `coderag graph mentions NAME` lists the lines with any other."
 
 
 class MissingMember(NamedTuple):
@@ -254,8 +255,8 @@ class SymbolResolver:
     def _raise_unknown(self, name: str) -> NoReturn:
         suggestions = [f"`{similar_name}`" for similar_name in self._names.find_similar(name)]
         raise UnknownNameError(
-            f"nothing in the index is called {name!r}",
-            hint=f"Did you mean {' or '.join(suggestions)}?" if suggestions else _NAME_FORMS_HINT,
+            f"no declaration, file or package in the index is called {name!r}",
+            hint=f"Did you mean {' or '.join(suggestions)}?" if suggestions else _MENTIONS_HINT,
         )
 
     def _raise_ambiguous(self, name: str, groups: list[list[int]]) -> NoReturn:

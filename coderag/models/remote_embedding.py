@@ -1,15 +1,17 @@
 """Embedding model on a server: prefixes, retries, and texts that the server finds too long or cannot embed.
 
-A server may fail on one text: with an error for the whole request, or with a vector of zeros or NaN. If it embeds another
-text, the request is halved until the text stands alone; its vector is then zeros, and all others have theirs.
+A server may fail on one text: with an error or a broken reply for the whole request, with a vector of zeros, NaN or
+``null``, of another size, or with none. If it embeds another text, the request is halved until the text stands alone; its
+vector is then zeros, and all others have theirs.
 """
 
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import isfinite
 from threading import Event
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from coderag.models.batched_embedding import (
     PROBE_TEXT,
@@ -32,6 +34,18 @@ _SEARCH_POLICY = RetryPolicy()
 _ISOLATING_POLICY = RetryPolicy(attempts=1, busy_attempts=8)  # the server has failed on the texts already
 _MIN_CONCLUSIVE_TEXTS = 4  # if a model rejects all of so many texts, it is at fault
 _MIN_CUT_CHARS = 32  # a server that rejects less rejects something else
+
+
+class _MalformedReplyError(ValueError):
+    """A reply does not have one vector for each text, all of one size.
+
+    Args:
+        vectors: What the reply has instead.
+    """
+
+    def __init__(self, vectors: Vectors) -> None:
+        super().__init__("the reply does not have one vector for each text")
+        self.vectors = vectors
 
 
 class RemoteEmbedding(BatchedEmbedding):
@@ -72,15 +86,22 @@ class RemoteEmbedding(BatchedEmbedding):
     def _embed_batch(self, texts: Sequence[str], stopped: Event) -> Vectors:
         sent = [self.prepare_text(text) for text in texts]
         with translate_remote_errors(self._remote):
-            vectors = self._send(sent, stopped)
-            if sent != [self.prepare_text(PROBE_TEXT)] and len(vectors) == len(sent):
-                vectors = [
-                    self._replace_unusable(text, vector, stopped, alone=len(sent) == 1)
-                    for text, vector in zip(sent, vectors, strict=True)
-                ]
-                if len(sent) >= _MIN_CONCLUSIVE_TEXTS and all(map(_is_unusable, vectors)):
-                    raise self._build_unusable_error("only vectors of zeros or NaN")
+            try:
+                return self._embed_sent(sent, stopped)
+            except _MalformedReplyError as error:
+                return error.vectors  # whose validation names the problem
+
+    def _embed_sent(self, sent: list[str], stopped: Event) -> Vectors:
+        vectors = self._send(sent, stopped)
+        if sent == [self.prepare_text(PROBE_TEXT)]:
             return vectors
+        vectors = [
+            self._replace_unusable(text, vector, stopped, alone=len(sent) == 1)
+            for text, vector in zip(sent, vectors, strict=True)
+        ]
+        if len(sent) >= _MIN_CONCLUSIVE_TEXTS and all(map(_is_unusable, vectors)):
+            raise self._build_unusable_error("only vectors of zeros or NaN")
+        return vectors
 
     def _replace_unusable(self, text: str, vector: Sequence[float], stopped: Event, *, alone: bool) -> Sequence[float]:
         """Return the vector of a text; request an unusable one without the other texts, which may be the cause."""
@@ -105,7 +126,10 @@ class RemoteEmbedding(BatchedEmbedding):
         def request() -> Vectors:
             if stopped.is_set():
                 raise RequestStoppedError
-            return self._model.get_text_embedding_batch(sent)
+            vectors = self._model.get_text_embedding_batch(sent)
+            if not self._has_vector_of_each(sent, vectors):
+                raise _MalformedReplyError(vectors)
+            return vectors
 
         try:
             return policy.call(request, self._sleep)
@@ -116,6 +140,8 @@ class RemoteEmbedding(BatchedEmbedding):
         # Outside the handler: exceptions from here on must not be chained to the rejection.
         if len(sent) == 1 and fault.is_too_long:
             return self._send([_cut_in_half(sent[0], self._prefixes.text)], stopped)
+        if len(sent) == 1 and policy is not _ISOLATING_POLICY:
+            return self._send(sent, stopped, _ISOLATING_POLICY)  # a broken reply may be an accident
         if len(sent) == 1:
             return [[0.0] * self.dimension]
         half, policy = len(sent) // 2, policy if fault.is_too_long else _ISOLATING_POLICY
@@ -123,6 +149,14 @@ class RemoteEmbedding(BatchedEmbedding):
         if len(sent) >= _MIN_CONCLUSIVE_TEXTS and all(map(_is_unusable, vectors)):
             raise failure
         return vectors
+
+    def _has_vector_of_each(self, sent: Sequence[str], vectors: Vectors) -> bool:
+        """Return whether a reply has one vector for each text, all of the model's size if that is known."""
+        try:
+            shape = np.asarray(vectors, np.float64).shape
+        except (TypeError, ValueError):
+            return False
+        return len(shape) == 2 and shape[0] == len(sent) and shape[1] > 0 and self._dimension in {0, shape[1]}
 
     def _can_send_less(self, sent: Sequence[str], fault: RequestFault) -> bool:
         """Return whether fewer or shorter texts may succeed after a fault."""
@@ -134,10 +168,9 @@ class RemoteEmbedding(BatchedEmbedding):
         """Return whether the server embeds a text that every model can, so that its failure is about other texts."""
         try:
             request = partial(self._model.get_text_embedding_batch, [self.prepare_text(PROBE_TEXT)])
-            vectors = _ISOLATING_POLICY.call(request, self._sleep)
+            return bool(self._check_vectors(_ISOLATING_POLICY.call(request, self._sleep), 1).any())
         except Exception:  # noqa: BLE001  # the first failure is reported
             return False
-        return len(vectors) == 1 and not _is_unusable(vectors[0])
 
     def _send_query(self, sent: str) -> Sequence[float]:
         try:
@@ -150,10 +183,8 @@ class RemoteEmbedding(BatchedEmbedding):
 
 def _is_unusable(vector: Sequence[float]) -> bool:
     """Return whether a vector says nothing: zeros only, or components that are not finite numbers."""
-    try:
-        return len(vector) > 0 and not (any(vector) and all(map(isfinite, vector)))
-    except TypeError:  # no numbers: the validation of the reply names the problem
-        return False
+    components = np.asarray(vector, np.float64)  # NaN for ``null``
+    return not (components.any() and np.isfinite(components).all())
 
 
 def _is_too_long(error: Exception) -> bool:

@@ -95,7 +95,7 @@ class RequestFault:
     @property
     def is_about_text(self) -> bool:
         """Return whether a text of the request may be the cause, so that another text may succeed."""
-        return self.status in {400, 422, 500}
+        return self.status in {400, 422, 500} or self.kind in {"reply", "dropped"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,9 @@ from coderag.schema.vocabulary import HumanLanguage, Intent
 from coderag.text.tokenizer import STOP_WORDS, split_raw_tokens, tokenize_query
 
 _MAX_TERMS = 400
+_NEVER_NAMES = STOP_WORDS - {"after", "before", "each", "show", "then", "use"}
+"""Words that no question means as a name unless it marks them; the others are usual names of functions."""
+
 _ABOUT_DOCUMENTS = re.compile(r"\b(?:docs?|documentation|documented|says?)\b", re.IGNORECASE)
 _PROSE: tuple[PartKind, ...] = ("title", "prose", "steps")  # parts of a report in its human language
 _CERTAIN, _LIKELY, _DEFAULT = 1.0, 0.9, 0.5
@@ -195,4 +198,4 @@ def _is_marked(query: str, match: re.Match[str]) -> bool:
 
 def _may_be_name(name: str, more_words: Sequence[str]) -> bool:
     """Whether a word is not just one of the question: "what tests file size limits" is not about a declaration ``file``."""
-    return not name.islower() or (name not in STOP_WORDS and not (more_words and name.isalpha()))
+    return not name.islower() or (name not in _NEVER_NAMES and not (more_words and name.isalpha()))

@@ -12,6 +12,7 @@ _SUFFIXES = (
 _LOCATION = re.compile(r"(?<![\w/])((?:[\w.@-]+/)*[\w.@-]+\.\w+):(\d+)\b")
 _PATH = re.compile(rf"(?<![\w/:.])((?:[\w.@-]+/)+[\w.@-]+|[\w-]+\.(?:{_SUFFIXES}))(?![\w/(])")
 _QUALIFIED = re.compile(r"(?<![\w/.])[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$][\w$]*)+")
+_HYPHENATED = re.compile(r"-\w")  # a key such as ``cache.max-age`` is no name of a declaration
 _QUOTED = re.compile(r"\"([^\"\n]{2,200})\"|(?<!\w)'([^'\n]{2,200})'(?!\w)")
 _BACKTICKED = re.compile(r"`([^`\n]{1,200})`")
 _IDENTIFIER = re.compile(
@@ -35,7 +36,8 @@ def find_entities(query: str) -> list[Entity]:
     qualified = [text for kind, text in named if kind == "qualified_name"]
     paths = {text for kind, text in named if kind == "path"}
     for match in _QUALIFIED.finditer(query):
-        if match[0].lower() not in _ABBREVIATIONS and match[0] not in paths:
+        is_cut = match[0].islower() and _HYPHENATED.match(query, match.end())
+        if match[0].lower() not in _ABBREVIATIONS and match[0] not in paths and not is_cut:
             qualified.append(match[0])
             named.append(("qualified_name", match[0]))
     parts = {part for name in qualified for part in split_qualified(name)}

@@ -14,11 +14,13 @@ _QUALIFIED = rf"#?{_SEGMENT}(?:(?:\.|::|->|#|/)#?{_SEGMENT})*"
 _NAME = rf"[`'\"]?(?P<name>{_PATH}::{_QUALIFIED}|{_PATH}|{_QUALIFIED})(?:\(\))?[`'\"]?"
 _NOUN = r"(?:(?:the|a|an|this|that|any|all)\s+)?"
 _KIND = (
-    r"(?:(?:function|method|class|interface|struct|trait|type|enum|module|file|constant|variable|macro|component|symbol)"
+    r"(?:(?:function|method|class|interface|struct|trait|type|enum|module|file|constant|variable|macro|component|symbol|"
+    r"table|view|procedure|trigger|resource|protocol|mixin|namespace|fixture|property|field|helper)"
     r"\s+(?![?]?$))?"
 )
 _TAIL_KIND = (
-    r"(?:\s+(?:function|method|class|interface|struct|trait|type|enum|module|constant|variable|macro|component))?"
+    r"(?:\s+(?:function|method|class|interface|struct|trait|type|enum|module|constant|variable|macro|component|"
+    r"table|view|procedure|trigger|resource|protocol|mixin|namespace|fixture|property|field|helper))?"
 )
 _AT_PLACE = r"(?:(?:the\s+)?(?:\w+\s+)?(?:at|on|in)\s+)?"
 _LOCATION = r"(?:[\w.@+-]+/)*[\w.@+-]+\.\w+:\d+(?:-\d+|:\d+)?:?"  # also path:first-last, path:line:column
@@ -60,12 +62,31 @@ _IN_PLACE = (
     r"(?:\s+(?:in|of|under|below|inside|within)\s+(?:the\s+)?(?:(?:folder|directory|file|module|package)\s+)?"
     r"(?:(?:this|the|our|my|here)\b[\w\s-]*|[`'\"]?(?P<name>[\w./@+-]+?)/?[`'\"]?(?:\s+(?:folder|directory|file|module|package))?))?"
 )
+_FROM_PLACE = _IN_PLACE.replace("(?:in|", "(?:from|in|", 1)
+_WHICH_CODE = (
+    rf"^\s*(?:(?:which|what|list|find|show|get)\b(?:\s+(?:me|us|all|any|the|of))*(?:\s+{_CODE})?|(?:all\s+)?{_CODE})"
+)
+_WE = r"(?:i|we|one|you)"
+_ANYTHING = r"(?:any\w*|some\w*)"
+_NOTHING = r"(?:nobody|no\s+one|nothing|no\s+(?:other\s+)?code)"
+_USERS = r"(?:callers?|users?|uses?|usages?|references?|call\s+sites?|dependents)"
+_MAY = r"(?:can|could|may|might|should|shall|would)"
+_HARMLESSLY = rf"(?:\s+safely)?(?:\s+without\s+(?:breaking|harming|affecting)\s+{_ANYTHING}(?:\s+else)?)?"
+_BREAK = r"(?:break|harm|hurt|affect|matter)\w*"
 ABOUT_UNUSED_NAME: tuple[re.Pattern[str], ...] = tuple(
     re.compile(regex, re.IGNORECASE)
     for regex in (
-        rf"^\s*(?:is|are)\s+{_THING}\s+{_STILL}(?:{_NOT_USED}(?:\s+code)?|(?:{_USED}|needed|required)(?:\s+(?:any\w*|somewhere|at\s+all|still|by\s+any\w*))?){_END}",
-        rf"^\s*(?:can|could|may|should|shall)\s+(?:i|we|one|you)\s+{_STILL}{_DROP}\s+(?!(?:an?|any|all)\s){_THING}{_END}",
+        rf"^\s*(?:why\s+)?(?:is|are)\s+{_THING}\s+{_STILL}(?:{_NOT_USED}(?:\s+code)?|(?:{_USED}|needed|required)(?:\s+(?:any\w*|somewhere|at\s+all|still|by\s+any\w*))?){_END}",
+        rf"^\s*(?:is|are)\s+{_THING}\s+(?:an?\s+)?{_UNUSED}\s+{_CODE}{_END}",
+        rf"^\s*(?:is|are)\s+{_THING}\s+(?:really\s+)?safe\s+to\s+(?:be\s+)?{_DROP}{_HARMLESSLY}{_END}",
+        rf"^\s*{_MAY}\s+{_WE}\s+{_STILL}{_DROP}\s+(?!(?:an?|any|all)\s){_THING}{_HARMLESSLY}{_END}",
+        rf"^\s*{_MAY}\s+{_THING}\s+(?:safely\s+)?be\s+{_STILL}{_DROP}{_HARMLESSLY}{_END}",
         rf"^\s*(?:is\s+it\s+)?safe\s+to\s+{_DROP}\s+(?!(?:an?|any|all)\s){_THING}{_END}",
+        rf"^\s*(?:will|would|does|could)\s+{_DROP}\s+{_THING}\s+{_BREAK}(?:\s+{_ANYTHING}(?:\s+else)?)?{_END}",
+        rf"^\s*do\s+{_WE}\s+(?:still|even|ever|actually|really)\s+(?:need|use|require|call)\s+{_THING}(?:\s+(?:any\w*|at\s+all))?{_END}",
+        rf"^\s*do\s+{_WE}\s+(?:need|use|require|call)\s+{_THING}\s+(?:any\w*|somewhere|at\s+all|still){_END}",
+        rf"^\s*(?:do(?:es)?|has|have)\s+{_THING}\s+{_STILL}(?:have\s+)?(?:(?:any|no)\s+)?(?:other\s+)?{_USERS}(?:\s+left)?{_END}",
+        rf"^\s*is\s+{_ANYTHING}(?:\s+one)?\s+{_STILL}(?:calling|using|importing|referencing)\s+{_THING}{_END}",
         rf"\bdo(?:es)?\s+any\w*(?:\s+\w+)?\s+{_STILL}{_USE}\s+{_THING}{_END}",
     )
 )
@@ -77,6 +98,15 @@ ABOUT_UNUSED_CODE: tuple[re.Pattern[str], ...] = tuple(
         rf"^\s*(?:(?:which|what|list|find|show|get|detect|is|are|do)\b)?(?:\s*\b(?:is|are|me|us|there|all|any|some|the|we|have|of|our|my)\b)*\s*{_UNUSED}\s+{_CODE}{_IN_PLACE}{_END}",
         rf"^\s*(?:(?:which|what|list|find|show)\b(?:\s+(?:me|us|all|any|the|of))*\s+)?{_CODE}\s+(?:(?:that|which)\s+)?(?:(?:is|are)\s+)?{_NOT_USED}{_IN_PLACE}{_END}",
         rf"^\s*what\s+(?:code\s+)?(?:is|are)\s+{_NOT_USED}{_IN_PLACE}{_END}",
+        rf"^\s*(?:(?:is\s+)?there\s+)?{_ANYTHING}\s+{_NOT_USED}{_IN_PLACE}{_END}",
+        rf"^\s*(?:is|are)\s+there\s+{_ANYTHING}\s+{_NOT_USED}{_IN_PLACE}{_END}",
+        rf"{_WHICH_CODE}{_IN_PLACE}\s+(?:is|are)\s+{_NOT_USED}{_END}",
+        rf"{_WHICH_CODE}\s+(?:(?:is|are|would\s+be)\s+)?safe\s+to\s+(?:be\s+)?{_DROP}{_FROM_PLACE}{_END}",
+        rf"{_WHICH_CODE}{_IN_PLACE}\s+(?:is|are|would\s+be)\s+safe\s+to\s+(?:be\s+)?{_DROP}{_END}",
+        rf"{_WHICH_CODE}\s+{_MAY}\s+(?:{_WE}|be)\s+{_STILL}{_DROP}{_HARMLESSLY}{_FROM_PLACE}{_END}",
+        rf"{_WHICH_CODE}{_IN_PLACE}\s+{_MAY}\s+(?:{_WE}|be)\s+{_STILL}{_DROP}{_HARMLESSLY}{_END}",
+        rf"{_WHICH_CODE}\s+(?:that\s+)?(?:does\s+|do\s+)?{_NOTHING}\s+(?:else\s+)?{_STILL}{_USE}{_IN_PLACE}{_END}",
+        rf"{_WHICH_CODE}\s+(?:that\s+)?(?:(?:has|have|with)\s+no|without(?:\s+any)?)\s+(?:known\s+)?{_USERS}{_IN_PLACE}{_END}",
     )
 )
 """What code is unused; tried before the patterns of intents."""

@@ -47,9 +47,7 @@ def is_plain_word(literal: str) -> bool:
 
 
 def _is_literal_word(word: str) -> bool:
-    if (
-        len(word) > _MAX_LITERAL_CHARS or word.lower() in _ABBREVIATIONS
-    ):  # before the pattern, which takes quadratic time
+    if len(word) > _MAX_LITERAL_CHARS or word.lower() in _ABBREVIATIONS:
         return False
     return _COMPOUND.fullmatch(word) is not None and re.search(r"[^\W\d]", word) is not None
 

@@ -4,6 +4,7 @@ import errno
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from coderag.config.index_origin import mark_as_own
@@ -25,6 +26,8 @@ _FULL_TEXTS = (
     "file too large", "(os error 27)", "not enough space", "(os error 112)",
 )  # fmt: skip
 _DENIED_TEXTS = ("permission denied", "(os error 13)", "read-only file system", "(os error 30)", "access is denied")
+
+_MIN_FREE_DESCRIPTORS = 20  # Lance starts with fewer, but needs some for the files of a table
 
 _PANIC_CLASS_NAME = "PanicException"  # raised by a Rust panic; not an `Exception`, and not importable
 
@@ -82,6 +85,27 @@ def to_store_error(error: BaseException, action: str, *, hint: str = "") -> Stor
         hint = "Check the permissions of the index directory, or set CODERAG_STORAGE__DIRECTORY to another."
         return StoreError(message, hint=hint)
     return StoreError(message, hint=hint)
+
+
+@cache
+def require_descriptors() -> None:
+    """Raise unless some file descriptors are free; Lance's threads wait forever if they cannot start.
+
+    Raises:
+        StoreError: The limit of open files is too low.
+    """
+    descriptors: list[int] = []
+    try:
+        with Path(os.devnull).open("rb") as null:
+            for _ in range(_MIN_FREE_DESCRIPTORS):
+                descriptors.append(os.dup(null.fileno()))  # noqa: PERF401  # those before an error are closed
+    except OSError as error:
+        raise to_store_error(
+            error, "open the index", hint="Raise the limit of open files, with `ulimit -n 256`."
+        ) from error
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
 
 
 def is_resource_error(error: BaseException) -> bool:

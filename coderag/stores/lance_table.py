@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.errors import StoreError
-from coderag.stores.disk import is_resource_error, map_storage_errors
+from coderag.stores.disk import is_resource_error, map_storage_errors, require_descriptors
 from coderag.stores.pointer import REBUILD_HINT
 
 if TYPE_CHECKING:
@@ -42,9 +42,13 @@ class LanceTable:
 
     Args:
         path: Directory of the table, ``….lance``.
+
+    Raises:
+        StoreError: The limit of open files is too low.
     """
 
     def __init__(self, path: Path) -> None:
+        require_descriptors()
         self.path = path
 
     def exists(self) -> bool:

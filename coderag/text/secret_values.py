@@ -6,7 +6,7 @@ stay, and so do line numbers. A line that is recognised as none of these is remo
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 REMOVED_VALUE: Final = "[value removed]"
@@ -31,7 +31,7 @@ _TEMPLATES: Final = re.compile(
     r"(?:^|[._-])(?:example|examples|sample|template|tmpl|tpl|dist|schema|defaults?)(?:[._-]|$)"
 )
 
-_KUBERNETES_SECRET: Final = re.compile(r"^kind:[ \t]*[\"']?Secret\b", re.MULTILINE)
+_KUBERNETES_SECRET: Final = re.compile(r"^[ \t-]*kind:[ \t]*[\"']?Secret\b", re.MULTILINE)
 _DOCUMENT_START: Final = re.compile(r"(?m)^(?=---)")
 _SECRET_SECTION: Final = re.compile(r"(data|stringData):\s*$")
 
@@ -210,8 +210,9 @@ def _remove_from_manifest(document: str) -> str:
     lines = document.split("\n")
     first = 0
     while first < len(lines):
-        indent, first = _count_indent(lines[first]), first + 1
-        if not _SECRET_SECTION.fullmatch(lines[first - 1].strip()):
+        indent, first = _count_item_indent(lines[first]), first + 1
+        is_section = _SECRET_SECTION.fullmatch(lines[first - 1].strip(" \t\r-"))
+        if not is_section or not _has_secret_kind(lines, first - 1):
             continue
         last = first
         while last < len(lines) and (not lines[last].strip() or _count_indent(lines[last]) > indent):
@@ -219,3 +220,32 @@ def _remove_from_manifest(document: str) -> str:
         lines[first:last] = _remove_from_lines("\n".join(lines[first:last])) if last > first else []
         first = last
     return "\n".join(lines)
+
+
+def _has_secret_kind(lines: Sequence[str], section: int) -> bool:
+    """Return whether the object that a section belongs to, perhaps an item of a list, is a Kubernetes secret."""
+    indent = _count_item_indent(lines[section])
+    is_first = _count_indent(lines[section]) < indent
+    above = () if is_first else _iterate_inside(reversed(lines[:section]), indent, ends_with_item=True)
+    below = _iterate_inside(lines[section + 1 :], indent, ends_with_item=False)
+    return any(_KUBERNETES_SECRET.match(line) and _count_item_indent(line) == indent for line in [*above, *below])
+
+
+def _iterate_inside(lines: Iterable[str], indent: int, *, ends_with_item: bool) -> Iterator[str]:
+    """Yield the lines up to the end of an object; an item of a list begins with its dash.
+
+    Args:
+        ends_with_item: Whether the line with the dash is the last line inside, rather than the first one outside.
+    """
+    for line in lines:
+        is_item = _count_indent(line) < indent <= _count_item_indent(line)
+        if line.strip() and _count_indent(line) < indent and not (is_item and ends_with_item):
+            return
+        yield line
+        if is_item and line.strip():
+            return
+
+
+def _count_item_indent(line: str) -> int:
+    """Count the indentation of a line's text behind the dashes of a list."""
+    return len(line) - len(line.lstrip(" \t-"))

@@ -324,6 +324,22 @@ def test_a_locked_index(rag):
     assert rag.index().generation == 1
 
 
+# The limits of the process
+
+
+@posix
+@pytest.mark.parametrize("limit", [16, 20, 24])
+@pytest.mark.parametrize("command", [["index", "--full"], ["search", "cart"]])
+def test_a_low_limit_of_open_files_ends_as_an_error(rag, command, limit):
+    before = f"import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, ({limit}, {limit}))"
+    ended = coderag(*command, cwd=rag.root, before=before)
+    assert ended.code != 0
+    assert "Traceback" not in ended.stderr
+    assert "stack backtrace" not in ended.stderr
+    assert "open files" in ended.stderr
+    assert_intact(rag)
+
+
 # The disk
 
 

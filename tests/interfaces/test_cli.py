@@ -102,6 +102,12 @@ def test_filters_are_handed_on(coderag, command) -> None:
     assert coderag.calls[0][1][2] == Filters(paths=("!tests", "./!odd.py"), changed_since="HEAD~3")
 
 
+def test_kinds_and_roles_are_taken_in_any_case_and_number(coderag) -> None:
+    coderag("search", "x", "-k", "Classes", "-k", "Type-Alias", "-k", "functions", "-r", "Tests", "-r", "docs")
+    expected = Filters(kinds=("class", "type_alias", "function"), roles=("test", "docs"))
+    assert coderag.calls[0][1][2] == expected
+
+
 @pytest.mark.parametrize(
     ("typed", "complexity"), [("5", 5), ("5..", 5), ("5..20", (5, 20)), ("..20", (0, 20)), (" 7 ", 7)]
 )

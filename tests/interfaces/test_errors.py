@@ -113,7 +113,7 @@ def test_a_broken_pipe_inside_the_engine_is_a_fault_not_a_quiet_end(coderag) -> 
     ("error", "code"),
     [
         (OSError("External error: KeyboardInterrupt: "), 130),
-        (UnknownNameError("nothing in the index is called 'KeyboardInterrupt'"), 2),
+        (UnknownNameError("no declaration, file or package in the index is called 'KeyboardInterrupt'"), 2),
     ],
 )
 def test_ctrl_c_is_told_as_such_also_where_a_library_made_another_error_of_it(coderag, error, code) -> None:
@@ -133,7 +133,7 @@ def test_ctrl_c_says_that_the_index_is_intact(coderag) -> None:
         (("nonsense",), "No such command 'nonsense'."),
         (("search", "x", "--nonsense"), "No such option"),
         (("search", "x", "--kind", "klass"), "Invalid value for '--kind' / '-k': 'klass' is not one of"),
-        (("search", "x", "--role", "tests"), "Invalid value for '--role' / '-r': 'tests' is not one of"),
+        (("search", "x", "--role", "tester"), "Invalid value for '--role' / '-r': 'tester' is not one of"),
         (("search", "x", "-n", "0"), "Invalid value for '--top-k' / '-n'"),
         (("--nonsense",), "No such option"),
     ],

@@ -17,6 +17,7 @@ _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 _GO_MODULE = re.compile(r"\s*+(?://[^\n]*+\s*+)*+module\s+(\S+)")
 _GO_REQUIRED = re.compile(r"^[^\S\n]*(?:require\s+)?([\w.-]+/\S+)\s+v\d", re.MULTILINE)
 _GO_REPLACED = re.compile(r"^[^\S\n]*(?:replace\s+)?(\S+)(?:\s+v\S+)?\s+=>\s+(\.{1,2}(?:/\S*)?)\s*$", re.MULTILINE)
+_PACKAGE_NAME = re.compile(r"(?:@[\w.~-]+/)?[\w.~-]+")  # what npm allows
 _USING = re.compile(r"""<Using\s+Include\s*=\s*["']([\w.]+)["']""")
 
 _JSON_SETTINGS: Final = {
@@ -24,6 +25,11 @@ _JSON_SETTINGS: Final = {
     "autoload": ("psr-4",),
     "autoload-dev": ("psr-4",),
 }
+_PACKAGE_KEYS: Final = frozenset(
+    {"version", "private", "scripts", "dependencies", "devDependencies", "peerDependencies"}
+)
+"""Keys of which a package without settings of modules has one."""
+
 _JSON_KEYS: Final = (
     "name", "main", "module", "types", "typings", "exports", "imports", "source", "workspaces", "extends", "references",
 )  # fmt: skip
@@ -73,7 +79,10 @@ def _read_json_settings(text: str) -> dict[str, Any]:
     for section, names in _JSON_SETTINGS.items():
         if isinstance(values := stored.get(section), Mapping):
             settings[section] = {name: values[name] for name in names if name in values}
-    return settings if settings.keys() - {"name"} or "version" in stored else {}
+    is_package = not _PACKAGE_KEYS.isdisjoint(stored) or (
+        stored.keys() == {"name"} and bool(_PACKAGE_NAME.fullmatch(str(stored["name"])))
+    )
+    return settings if settings.keys() - {"name"} or is_package else {}
 
 
 def _read_toml_settings(text: str) -> dict[str, Any]:

@@ -17,11 +17,19 @@ from coderag.schema.vocabulary import Kind, Role
 
 
 def _check_values(values: list[str] | None, allowed: Sequence[str]) -> list[str]:
-    """Return the values if all are allowed. Typer does not support lists of a `Literal`."""
+    """Return the values as they are spelled among the allowed ones, which takes any case and the plural.
+
+    Typer does not support lists of a `Literal`.
+    """
+    checked = []
     for value in values or ():
-        if value not in allowed:
+        lowered = value.lower().replace("-", "_")
+        spellings = (lowered, lowered.removesuffix("s"), lowered.removesuffix("es"))
+        allowed_value = next((spelling for spelling in spellings if spelling in allowed), None)
+        if allowed_value is None:
             raise typer.BadParameter(f"{value!r} is not one of {', '.join(allowed)}.")
-    return values or []
+        checked.append(allowed_value)
+    return checked
 
 
 def _check_kinds(values: list[str] | None) -> list[str]:

@@ -11,6 +11,7 @@ from coderag.schema.chunks import format_location
 
 _MAX_CANDIDATES = 12
 
+_MENTIONS_COMMAND: Final = "`coderag graph mentions NAME` lists the lines with any other."
 _TOOL_HINTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "Use --exact to search for literal text.": "Use mode exact to search for literal text.",
@@ -33,7 +34,8 @@ def format_error(error: CodeRAGError) -> str:
     elif isinstance(error, IndexNotFoundError):
         lines.append("Call coderag_index, then ask again.")
     elif error.hint:
-        lines.append(_TOOL_HINTS.get(error.hint, error.hint))
+        hint = error.hint.removesuffix(_MENTIONS_COMMAND).rstrip()
+        lines.append(_TOOL_HINTS.get(hint, hint))
     if isinstance(error, UnknownNameError) and not error.hint.startswith("Did you mean"):
         lines.append("coderag_search finds it by words, or with mode exact every place where it stands.")
     if error.retryable:

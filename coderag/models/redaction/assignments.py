@@ -11,7 +11,7 @@ from coderag.models.redaction.patterns import SecretRule
 _STRONG = (
     "api[_-]?key|auth[_-]?key|service[_-]?key|account[_-]?key|access[_-]?key|secret[_-]?key|signing[_-]?key|encryption[_-]?key|"
     "db[_-]?key|database[_-]?key|priv[_-]?key|private[_-]?key|client[_-]?key|master[_-]?key|db[_-]?pass|database[_-]?pass|"
-    "key[_-]?pass|pass[_-]?phrase|password|passwd|passwort|pwd|secret|contraseña|contrasena"
+    "(?:access|api|auth|bot|deploy|private|refresh|secret)[_-]?token|key[_-]?pass|pass[_-]?phrase|password|passwd|passwort|pwd|secret|contraseña|contrasena"
 )
 """Names of secrets: those of detect-secrets, and more."""
 
@@ -21,7 +21,8 @@ _WEAK = "token|auth|credential|bearer|cookie|key|pass"
 _ANY_NAME = rf"(?i:{_STRONG}|{_WEAK})"
 _ANCHOR = "key|pass|pwd|secret|token|auth|credential|bearer|cookie|contrase"
 _NAME = rf"(?P<name>{_ANY_NAME}[\w-]{{0,40}}+)"
-_SIGN = r"""["'`\]]{0,3}\s*(?::\s*[\w.\[\]|<>?&]{1,40}\s*(?==)|\[\d*\]\s*)?(?P<sign>:=|=>|[!=]==?|[:=]|,(?=\s*["'`])|\()\s*"""
+_SIGN = r"""["'`\]]{0,3}\s*(?::\s*[\w.\[\]|<>?&]{1,40}\s*(?==)|\[\d*\]\s*)?"""
+_SIGN += r"""(?P<sign>:=|=>|\|\|=|\?\??=|[!=]==?|[:=]|,(?=\s*["'`])|\()\s*"""
 _QUOTED = r"""(?:@|[bBuUrRfFlL]{1,2})?(?P<quote>["'`])(?P<value>(?:(?!(?P=quote))[^\\\s]|\\.){3,500}?)(?P=quote)"""
 _BARE = r"""(?P<value>[^\s"'`()\[\]{}<>$,;]{4,500})"""
 
@@ -30,6 +31,18 @@ _COMPARED = re.compile(rf"{_QUOTED}\s*(?P<sign>[!=]==?)\s*{_NAME}")
 _SETTING = re.compile(
     rf"""^\s*(?:[-*#]\s+)?(?:export\s+|set\s+|ENV\s+|ARG\s+)?["']?[\w.-]{{0,60}}?{_NAME}["']?(?P<sign>:\s+|\s*=\s*){_BARE}\s*(?:[#;].*)?$"""
 )
+_VARIABLE = re.compile(
+    rf"(?:(?<![\w.$-])[A-Z0-9_]{{0,60}}?{_NAME}=(?=\S+\s)|^\s*(?:ENV|ARG|setx)\s+[A-Z0-9_]{{0,60}}?(?P<constant>(?i:{_STRONG}|{_WEAK})[A-Z0-9_]{{0,40}}+)\s+(?=\S+\s*$)){_BARE}"
+)
+_PAIR = re.compile(
+    rf"""["']?\b(?i:key|name)["']?\s*[=:]\s*["']?[\w.:-]{{0,60}}?{_NAME}["']?\s*,?\s*["']?\b(?i:value)["']?\s*(?P<sign>[=:])\s*"""
+    rf"""{_QUOTED}"""
+)
+_HEADER = re.compile(rf"""["'][\w-]{{0,40}}?{_NAME}(?P<sign>:\s*){_BARE}(?=["'])""")
+_CURL_LOGIN = re.compile(
+    r"""\bcurl\b[^|;]{0,300}?\s(?:-u|--user)[\s=]*["']?[^\s:"'$<{]{1,100}:(?P<value>[^\s"'`<>$]{3,200})"""
+)
+_SETTER = re.compile(r"""(?i)\b(?:define|\w*(?:set|put|add)\w*)\s*\(\s*["'][\w.-]*$""")
 _OPTION = re.compile(rf"(?<!\S)--?[\w-]{{0,40}}?{_NAME}(?P<sign>[= ]){_BARE}(?!\S)")
 _IN_CONNECTION = re.compile(
     r"""(?P<name>(?i:password|pwd|accountkey|sharedaccesskey|sharedsecret))\s?=\s?(?P<value>[^\s;"'`<>{}$,()&]{3,200})"""
@@ -77,6 +90,10 @@ def build_assignment_rules() -> list[SecretRule]:
         SecretRule("Password", _IN_CONNECTION, "password|pwd|key|secret", "value", _is_connection_secret),
         SecretRule("Password", _ELEMENT, _ANCHOR, "value", _is_quoted_secret),
         SecretRule("Password", _OPTION, _ANCHOR, "value", _is_bare_secret),
+        SecretRule("Password", _PAIR, _ANCHOR, "value", _is_quoted_secret),
+        SecretRule("Password", _HEADER, _ANCHOR, "value", _is_header_secret),
+        SecretRule("Password", _VARIABLE, _ANCHOR, "value", _is_variable_secret),
+        SecretRule("Basic Auth Credentials", _CURL_LOGIN, "curl", "value", _is_url_password),
         SecretRule("Password", _SETTING, _ANCHOR, "value", _is_bare_secret),
     ]
 
@@ -89,7 +106,9 @@ def _is_quoted_secret(match: re.Match[str]) -> bool:
         return _is_random(value, _MIN_RANDOM_CHARS if _NAMES_SECRET.search(name) else _MIN_LONG_RANDOM_CHARS)
     if not _LABEL.fullmatch(value):
         return True
-    return match["sign"] not in {",", "("} and not _is_word(value)  # a list of names, or a lookup key
+    if match["sign"] in {",", "("} and not _SETTER.search(match.string, 0, match.start()):
+        return False  # a list of names, or a lookup key
+    return not _is_word(value)
 
 
 def _is_bare_secret(match: re.Match[str]) -> bool:
@@ -106,6 +125,21 @@ def _is_bare_secret(match: re.Match[str]) -> bool:
     if _REFERENCE.fullmatch(value):
         return not ("." in value or ":" in value or ">" in value or _NAMED.search(value)) and len(value) > 5
     return True
+
+
+def _is_header_secret(match: re.Match[str]) -> bool:
+    """Return whether the value of a quoted header is a secret; a word is rather part of a message."""
+    return not _LABEL.fullmatch(match["value"]) and _is_bare_secret(match)
+
+
+def _is_variable_secret(match: re.Match[str]) -> bool:
+    """Return whether the value of an environment variable is a secret."""
+    name, value = match["name"] or match["constant"], match["value"]
+    if name != name.upper() or _NO_VALUE.search(value) or not any(map(str.isalnum, value)):
+        return False
+    if not _IS_SECRET.search(name):
+        return _is_random(value, _MIN_RANDOM_CHARS if _NAMES_SECRET.search(name) else _MIN_LONG_RANDOM_CHARS)
+    return not (_LABEL.fullmatch(value) and _is_word(value))
 
 
 def _is_connection_secret(match: re.Match[str]) -> bool:

@@ -51,10 +51,12 @@ class _Words:
 
     Attributes:
         prefixes: Words that end in an underscore, which code may complete at run time (``visit_``).
+        suffixes: Words that begin with one and follow a value or a pasted token (``f"{kind}_run"``, ``kind##_run``).
     """
 
     places: dict[str, list[tuple[str, int, int]]] = field(default_factory=lambda: defaultdict(list))
     prefixes: set[str] = field(default_factory=set)
+    suffixes: set[str] = field(default_factory=set)
 
 
 class UnusedSearch:
@@ -154,6 +156,8 @@ class UnusedSearch:
                         words.places[word].append((record.path, number, match.start()))
                     elif word.endswith("_") and line[match.end() : match.end() + 1] in _COMPOSING_SIGNS:
                         words.prefixes.add(word)
+                    elif word.startswith("_") and line[: match.start()].endswith(("}", "##")):
+                        words.suffixes.add(word)
         return words
 
     def _judge(self, node: GraphNode, test_users: Sequence[GraphEdge], words: _Words) -> UnusedDeclaration | str:
@@ -170,8 +174,9 @@ class UnusedSearch:
             contexts[context] += 1
         reasons = _explain(contexts, has_tests=bool(test_users))
         prefix = next((prefix for prefix in words.prefixes if node.name.startswith(prefix) and node.name != prefix), "")
-        if prefix and node.kind in FUNCTION_KINDS:
-            reasons.append(f"code that completes `{prefix}` at run time may reach it")
+        suffix = next((suffix for suffix in words.suffixes if node.name.endswith(suffix) and node.name != suffix), "")
+        if (completed := prefix or suffix) and node.kind in FUNCTION_KINDS:
+            reasons.append(f"code that completes `{completed}` may reach it")
         exported = is_exported(node, lines)
         if exported:
             reasons.append(_EXPORTED)

@@ -465,6 +465,8 @@ def test_unknown_name_error_explains_name_forms(graph):
     with pytest.raises(UnknownNameError) as raised:
         graph.callers("zzzzzz")
     assert "path:line" in raised.value.hint
+    assert "graph mentions" in raised.value.hint
+    assert str(raised.value) == "no declaration, file or package in the index is called 'zzzzzz'"
 
 
 @pytest.mark.parametrize("method", [method for method in BY_NAME if method not in OF_BASES])

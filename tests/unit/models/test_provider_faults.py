@@ -135,7 +135,7 @@ def test_html_reply_is_reported(case, content_type):
 
 
 def test_reply_without_vectors_is_reported(case):
-    case.server.next(case.reply([]), case.reply([]))
+    case.server.respond = lambda request: case.reply([])
     for embed in (lambda: case.model().embed_query("login", []), lambda: embedded(case.model(), ["a"])):
         with pytest.raises(ModelError) as caught:
             embed()
@@ -145,14 +145,13 @@ def test_reply_without_vectors_is_reported(case):
 @pytest.mark.parametrize(
     "vectors",
     [
-        pytest.param([[1.0, 0.0]], id="too few"),
         pytest.param([[1.0, 0.0]] * 3, id="too many"),
         pytest.param([[1.0, 0.0], [1.0]], id="ragged"),
         pytest.param([[], []], id="empty"),
     ],
 )
 def test_reply_of_another_shape_is_reported(case, vectors):
-    case.server.next(case.reply(vectors))
+    case.server.respond = lambda request: case.reply(vectors)
     with pytest.raises(ModelError, match=r"vectors of .* components, not 2 of one size"):
         embedded(case.model(), ["a", "b"])
 
@@ -234,11 +233,11 @@ def test_server_that_rejects_every_length_is_an_error(case):
 
 def test_fault_after_truncation_is_reported_unchanged(case):
     too_long = Reply({"error": "maximum context length is 8 tokens"}, 400)
-    case.server.next(too_long, Reply("<html>"), too_long, Reply("<html>"))
     for embed in (lambda m: m.embed_query("word " * 300, []), lambda m: embedded(m, ["word " * 300])):
+        case.server.next(too_long)
+        case.server.respond = lambda request: Reply("<html>")
         with pytest.raises(ModelError, match="sent an invalid reply"):
             embed(case.model())
-    assert len(case.server.requests) == 4
 
 
 def test_batch_with_too_many_texts_is_split(case):
@@ -299,6 +298,47 @@ def test_text_that_spoils_the_vectors_of_its_request_is_isolated(case):
     poison(case, lambda texts: case.reply([[float("nan")] * 64 for _ in texts]))
     vectors = embedded(case.model(), ["a", "poison", "b"])
     assert vectors.any(axis=1).tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [
+        pytest.param(lambda vector: [[None] * 64], id="null for NaN"),
+        pytest.param(lambda vector: [[*vector[:-1], None]], id="one null"),
+        pytest.param(lambda vector: [None], id="no list"),
+        pytest.param(lambda vector: ["NaN"], id="word"),
+        pytest.param(lambda vector: [vector[:5]], id="other size"),
+        pytest.param(lambda vector: [[]], id="empty"),
+        pytest.param(lambda vector: [], id="left out"),
+        pytest.param(lambda vector: [vector, vector], id="twice"),
+    ],
+)
+def test_text_without_a_vector_of_its_own_is_isolated(case, vectors):
+    def answer(texts):
+        rows = [(text, bag_of_words(text, 64)) for text in texts]
+        return case.reply([row for text, row in rows for row in (vectors(row) if "poison" in text else [row])])
+
+    poison(case, answer)
+    texts = ["a", "b", "poison", "c"]
+    result = embedded(case.model(), texts)
+    assert result.any(axis=1).tolist() == [True, True, False, True]
+    np.testing.assert_allclose(result[3], bag_of_words(case.sent[0][3], 64), rtol=1e-5)
+
+
+@pytest.mark.parametrize("body", ["<html>no</html>", '{"data": 3}', "null", ""])
+def test_text_with_an_unreadable_reply_is_isolated(case, body):
+    poison(case, lambda texts: Reply(body))
+    assert embedded(case.model(), ["a", "poison", "b"]).any(axis=1).tolist() == [True, False, True]
+
+
+def test_server_that_answers_with_the_first_vector_only_embeds_all(case):
+    case.server.respond = lambda request: case.reply([bag_of_words(request.body["input"][0], 64)])
+    assert embedded(case.model(), ["a", "b", "c"]).any(axis=1).all()
+
+
+def test_accident_in_a_reply_costs_no_vector(case):
+    case.server.next(Reply("<html>"))
+    assert embedded(case.model(), ["a"]).any()
 
 
 @pytest.mark.parametrize("status", [400, 500])

@@ -162,6 +162,12 @@ def test_a_stop_word_is_no_name():
     assert analyze("who calls it")["entities"] == []
 
 
+@pytest.mark.parametrize("question", ["is show unused", "can I delete show", "who calls use", "is `each` used"])
+def test_a_usual_name_of_a_function_is_a_name_although_a_stop_word(question):
+    name = next(word for word in ("show", "use", "each") if word in question.split() or f"`{word}`" in question)
+    assert [entity["text"] for entity in analyze(question)["entities"]] == [name]
+
+
 @given(st.text(max_size=200))
 def test_any_text_is_analysed_or_refused(query):
     try:
@@ -183,8 +189,29 @@ def test_any_text_is_analysed_or_refused(query):
         ("find dead code in src/", "list"),
         ("are there unused classes in src/app.py", "list"),
         ("functions that are not used anywhere", "list"),
+        ("what is safe to remove in src/app.py", "list"),
+        ("what can I safely delete from src/app.py?", "list"),
+        ("which functions in src/app.py can be removed without breaking anything", "list"),
+        ("find functions nobody calls", "list"),
+        ("which methods does nothing use", "list"),
+        ("functions without callers", "list"),
+        ("is there anything unused in src/app.py", "list"),
+        ("which of the functions in src/app.py are unused", "list"),
+        ("is round_up safe to delete", "name"),
+        ("can round_up be removed safely?", "name"),
+        ("could I remove round_up without breaking anything", "name"),
+        ("would removing round_up break anything", "name"),
+        ("do we still need round_up", "name"),
+        ("does round_up have any callers", "name"),
+        ("is anything calling round_up", "name"),
+        ("is the table invoices used", "name"),
         ("how does dead code elimination work", ""),
         ("can I delete a branch", ""),
+        ("can files be deleted by users", ""),
+        ("what does delete remove", ""),
+        ("does the cache have a limit", ""),
+        ("do we use redis", ""),
+        ("how do I remove unused imports", ""),
         ("what breaks if I delete round_up", ""),
         ("who calls round_up", ""),
     ],

@@ -18,6 +18,7 @@ def entities(query):
         ("the _cache", [("identifier", "_cache")]),
         ("in Session.login", [("qualified_name", "Session.login")]),
         ("in net::Session", [("qualified_name", "net::Session")]),
+        ("what is cache.disk.max-age set to", []),
         ("in ptr->next", [("qualified_name", "ptr->next")]),
         ("in Array#map", [("qualified_name", "Array#map")]),
         ("`Session.login()` again", [("qualified_name", "Session.login")]),

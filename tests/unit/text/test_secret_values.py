@@ -113,6 +113,19 @@ def test_manifest_of_a_kubernetes_secret_loses_its_data_only() -> None:
     assert readable.endswith("type: Opaque\n")
 
 
+def test_secret_in_a_list_of_objects_loses_its_data_only() -> None:
+    text = (
+        "apiVersion: v1\nkind: List\nitems:\n  - kind: Secret\n    metadata:\n      name: first\n    data:\n      a: b25l\n"
+        "  - kind: ConfigMap\n    data:\n      mode: fast\n  - data:\n      b: dHdv\n    kind: Secret\n"
+        "  - kind: Other\n    source:\n      kind: Secret\n    data:\n      color: blue\n"
+    )
+    readable = to_readable_text("deploy/all.yaml", text)
+    assert "b25l" not in readable
+    assert "dHdv" not in readable
+    assert all(kept in readable for kept in ("mode: fast", "name: first", "color: blue"))
+    assert readable.count("\n") == text.count("\n")
+
+
 SECRETS = st.text(
     string.ascii_letters + string.digits + "+/=_-.!@%^&*()[]{}:;,<>?|~#$ ", min_size=8, max_size=60
 ).filter(lambda text: any(map(str.isdigit, text)) and text == text.strip())

@@ -10,14 +10,14 @@
 (import_statement source: (_) @import.module)
 (import_statement (import_clause (identifier) @import.default) source: (_) @import.module)
 (import_statement (import_clause (namespace_import (_) @import.namespace)) source: (_) @import.module)
-(import_statement (import_clause (named_imports (_ name: (_) @import.name !alias))) source: (_) @import.module)
-(import_statement (import_clause (named_imports (_ name: (_) @import.name alias: (_) @import.alias))) source: (_) @import.module)
+(import_statement (import_clause (named_imports (_ name: _ @import.name !alias))) source: (_) @import.module)
+(import_statement (import_clause (named_imports (_ name: _ @import.name alias: _ @import.alias))) source: (_) @import.module)
 (export_statement "*" @import.all source: (_) @import.module) @import.exported
 (export_statement (namespace_export (_) @import.namespace) source: (_) @import.module) @import.exported
-(export_statement (export_clause (_ name: (_) @import.name !alias)) source: (_) @import.module) @import.exported
-(export_statement (export_clause (_ name: (_) @import.name alias: (_) @import.alias)) source: (_) @import.module) @import.exported
-(export_statement (export_clause (_ name: (_) @import.name !alias)) !source) @import.exported
-(export_statement (export_clause (_ name: (_) @import.name alias: (_) @import.alias)) !source) @import.exported
+(export_statement (export_clause (_ name: _ @import.name !alias)) source: (_) @import.module) @import.exported
+(export_statement (export_clause (_ name: _ @import.name alias: _ @import.alias)) source: (_) @import.module) @import.exported
+(export_statement (export_clause (_ name: _ @import.name !alias)) !source) @import.exported
+(export_statement (export_clause (_ name: _ @import.name alias: _ @import.alias)) !source) @import.exported
 (export_statement "default" @import.alias [declaration: (_ name: (_) @import.name) value: (identifier) @import.name]) @import.exported
 (export_statement "default" @bind value: [(call_expression) (new_expression) (object) (member_expression) (await_expression)] @value)
 ((_ function: (identifier) @_require arguments: (_ . (string) @import.module)) (#eq? @_require "require"))

@@ -54,7 +54,8 @@
   (_ !name parameters: (_) body: (_) @body) (_ parameter: (_) body: (_) @body)
 ]) @definition.function
 (export_statement "default" @name value: (class !name body: (_) @body)) @definition.function
-(program (expression_statement (_ left: (member_expression) @name "=" right: (object)) @definition.variable))
+(program (expression_statement (_ left: (member_expression) @name "=" right: (object)) @definition.variable)
+  (#not-match? @name "^[\\w$]+\\.prototype$"))
 (export_statement "default" @name value: (object)) @definition.variable
 ((export_statement "default" @name value: (_ function: [(identifier) @_define (_ property: (_) @_define)] arguments: (_ . (object))))
   @definition.variable (#match? @_define "^define\\w*Component$|^extend$"))

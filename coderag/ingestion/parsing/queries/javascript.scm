@@ -13,6 +13,21 @@
     (pair key: (_) @name value: [(_ parameters: (_) body: (_) @body) (_ parameter: (_) body: (_) @body)]) @definition.method
   ]))
   (#eq? @_prototype "prototype") (#match? @_mix "^(?:assign|augment|extend|merge|mixin)s?$"))
+; module.exports = { run: (x) => x }
+(assignment_expression left: (_) @_left right: (object
+  (pair key: (_) @name value: [(_ parameters: (_) body: (_) @body) (_ parameter: (_) body: (_) @body)]) @definition.method)
+  (#match? @_left "^(module\\.)?exports$"))
+; app.Foo.prototype.bar = function () { ... }
+(assignment_expression
+  left: (_ object: (_ object: (_ property: (_) @receiver) property: (_) @_prototype) property: (property_identifier) @name)
+  right: [(_ name: (_)? @name.inner parameters: (_) body: (_) @body) (_ parameter: (_) body: (_) @body)]
+  (#eq? @_prototype "prototype")) @definition.method
+; Foo.prototype = { bar() { ... } }
+(assignment_expression left: (_ object: (identifier) @receiver property: (property_identifier) @_prototype) right: (object [
+    (method_definition name: (_) @name) @definition.method
+    (pair key: (_) @name value: [(_ parameters: (_) body: (_) @body) (_ parameter: (_) body: (_) @body)]) @definition.method
+  ])
+  (#eq? @_prototype "prototype"))
 (field_definition property: (_) @name [(_ parameters: (_) body: (_) @body) (_ parameter: (_) body: (_) @body)]) @definition.method
 (field_definition property: (_) @name) @definition.field
 

@@ -21,6 +21,7 @@ _HEAD: Final = re.compile(
     + rb"){1,8}+)"
     rb"\s*+((?:final|sealed|abstract)\b)?+\s*+(\{|;|:(?!:))"
 )
+_DECLSPEC: Final = re.compile(rb"__declspec\s*+" + NESTED_ARGUMENTS)
 _ITEM: Final = re.compile(
     _ATTRIBUTE + rb"|([A-Za-z_]\w*+)((?:\s*+(?:::\s*+\w++|(?=<)" + _TEMPLATE_ARGUMENTS + rb"))*+)(" + CALL + rb")"
 )
@@ -79,12 +80,20 @@ def _repair_head(draft: RepairDraft, head: re.Match[bytes]) -> None:
         draft.erase(*items.pop().span())
     if items and items[-1][3]:
         return  # a function
+    _erase_mixed_attributes(draft, head)
     for item in items[:-1]:
         if not item[2] and _is_head_macro(keyword, item, ending, bool(head[3])):
             draft.erase(*item.span())
     if ending == b":":
         for base in _BASE_MACRO.finditer(draft.view, head.end() - 1, body):
             draft.erase(*base.span(1))
+
+
+def _erase_mixed_attributes(draft: RepairDraft, head: re.Match[bytes]) -> None:
+    """Erase ``__declspec`` in a head with ``__attribute__``, which the grammar takes alone."""
+    if b"__attribute" in head[2]:
+        for attribute in _DECLSPEC.finditer(draft.view, *head.span(2)):
+            draft.erase(*attribute.span())
 
 
 def _is_head_macro(keyword: bytes, item: re.Match[bytes], ending: bytes, is_final: bool) -> bool:

@@ -11,7 +11,11 @@ from coderag.ingestion.parsing.repairs.c_function_macros import (
 )
 from coderag.ingestion.parsing.repairs.c_mask import find_bodies, mask_text
 from coderag.ingestion.parsing.repairs.c_mock_methods import expand_mock_methods
-from coderag.ingestion.parsing.repairs.c_statement_macros import erase_leading_macros, replace_member_macros
+from coderag.ingestion.parsing.repairs.c_statement_macros import (
+    erase_leading_macros,
+    erase_type_statements,
+    replace_member_macros,
+)
 from coderag.ingestion.parsing.repairs.c_words import find_macros
 from coderag.ingestion.parsing.repairs.repair_draft import RepairDraft
 
@@ -37,6 +41,7 @@ def repair_c_family(data: bytes) -> bytes:
     macros = find_macros(draft)
     unwrap_names(draft)
     erase_inner_macros(draft, macros)
+    erase_type_statements(draft)
     erase_leading_macros(draft, macros, bodies.type_names)
     erase_parameter_macros(draft, macros)
     replace_member_macros(draft, macros, bodies)

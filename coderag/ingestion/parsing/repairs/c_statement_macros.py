@@ -26,6 +26,9 @@ _STATEMENT_END: Final = re.compile(rb"\s*+" + NESTED_ARGUMENTS + rb"\s*+;")
 _EXPRESSIONS: Final = re.compile(
     rb"\s*+\((?:\s*+(?:&?[\w:.]++|\"[ ]*+\"|'[ ]*+')\s*+,)*+\s*+(?:&?[\w:.]++|\"[ ]*+\"|'[ ]*+')\s*+\)"
 )
+_TYPE_STATEMENT: Final = re.compile(
+    rb"(?<!\w)[A-Z][A-Z0-9]*+_\w++\s*+(?=\([^;{}()]*[\w>]\s*+[*&]++\s*+[,)])" + NESTED_ARGUMENTS + rb"\s*+;"
+)
 _KEYWORD: Final = re.compile(rb"(?<!\w)(?:" + TYPE_KEYWORDS + rb")\b")
 _MEMBER: Final = b"T _="
 _HEAD: Final = re.compile(MACROS_AND_SPECIFIERS)
@@ -66,6 +69,13 @@ def replace_member_macros(draft: RepairDraft, macros: Sequence[Span], bodies: Bo
             draft.replace(indentation, start, _MEMBER)
         else:
             draft.erase(start, statement.end())
+
+
+def erase_type_statements(draft: RepairDraft) -> None:
+    """Erase statements of macros with a pointer type as argument, which would be parsed as the declaration of a function."""
+    for statement in _TYPE_STATEMENT.finditer(draft.view):
+        if draft.read_statement_head(statement.start(), 0) is not None:
+            draft.erase(*statement.span())
 
 
 def erase_leading_macros(draft: RepairDraft, macros: Sequence[Span], type_names: Set[bytes]) -> None:
@@ -143,13 +153,16 @@ def _is_blank_line(draft: RepairDraft, offset: int) -> bool:
 def _can_precede_statement(draft: RepairDraft, candidate: _Candidate, following: int, type_names: Set[bytes]) -> bool:
     """Return whether a macro with arguments is an attribute or a statement rather than a type or a function."""
     if following == len(draft.view):
-        return False  # parsed as a call
+        return not _EXPRESSIONS.fullmatch(candidate.arguments)  # or else it is parsed as a call
     if DECLARATION_START.match(draft.view, following):
         return True
     is_type = _TYPE_ARGUMENT.fullmatch(candidate.arguments.strip()) is not None
     called = _CALLABLE.match(draft.view, following)
     if is_type and called is not None:
-        return called[1].lstrip(b"~") in type_names
+        is_followed_by_macro = (
+            _MACRO.fullmatch(called[1]) is not None and b"\n" in draft.view[candidate.end : following]
+        )
+        return is_followed_by_macro or called[1].lstrip(b"~") in type_names
     declaration = TYPE_AND_NAME.match(draft.view, following)
     if declaration is not None:
         return bool(declaration[1]) or declaration[2] not in NON_NAMES

@@ -164,9 +164,11 @@ def test_expressions_of_an_astro_template_are_uses(template: str, uses: set[tupl
     assert uses_of(_TOOLS | {"page.astro": f"{_ASTRO_HEAD}{template}\n"}, "page.astro") == uses
 
 
-def test_a_component_is_a_value_in_other_files() -> None:
+@pytest.mark.parametrize("extension", ["ts", "js"])
+def test_a_component_is_a_value_in_other_files(extension: str) -> None:
+    index = f"index.{extension}"
     program = _TOOLS | {
-        "index.ts": 'export { default as Badge } from "./Badge.svelte";\nexport { default } from "./Child.vue";\n',
+        index: 'export { default as Badge } from "./Badge.svelte";\nexport { default } from "./Child.vue";\n',
         "main.ts": 'import Child, { Badge } from ".";\nexport function main() { mount(Badge); createApp(Child); }\n',
     }
     assert {edge for edge in triples(program, "references") if edge[0] == "main.ts:main"} == {
@@ -174,7 +176,7 @@ def test_a_component_is_a_value_in_other_files() -> None:
         ("main.ts:main", "references", "Child.vue"),
     }
     assert {edge for edge in triples(program, "imports") if edge[0] == "main.ts"} == {
-        ("main.ts", "imports", "index.ts"),
+        ("main.ts", "imports", index),
         ("main.ts", "imports", "Badge.svelte"),
         ("main.ts", "imports", "Child.vue"),
     }

@@ -505,3 +505,22 @@ def test_dollar_prefix_makes_a_distinct_type_name():
         ("main.ts:run", "references", "core.ts:$Kind"),
         ("main.ts:run", "calls", "core.ts:$Kind.name"),
     }
+
+
+@pytest.mark.parametrize("extension", ["js", "ts", "tsx"])
+@pytest.mark.parametrize(
+    ("reexport", "name", "target"),
+    [
+        ("export { default as Meter } from './meter';", "{ Meter as use }", "read"),
+        ("export { tare as default } from './meter';", "use", "tare"),
+        ("export { default } from './meter';", "use", "read"),
+        ("import { default as gauge } from './meter';\nexport { gauge as default };", "use", "read"),
+    ],
+)
+def test_default_in_braces_is_the_default_export(extension: str, reexport: str, name: str, target: str) -> None:
+    program = {
+        f"meter.{extension}": "export default function read() {}\nexport function tare() {}\n",
+        f"index.{extension}": f"{reexport}\n",
+        f"panel.{extension}": f"import {name} from './index';\nexport function show() {{ use(); }}\n",
+    }
+    assert triples(program, "calls") == {(f"panel.{extension}:show", "calls", f"meter.{extension}:{target}")}

@@ -126,3 +126,15 @@ def test_external_packages_are_nodes() -> None:
         ("a.ts", "imports", "@org/lib"),
         ("a.ts", "imports", "lodash"),
     }
+
+
+@pytest.mark.parametrize("manifest", ['{"name": "@shop/settings"}', '{"name": "@shop/settings", "private": true}'])
+def test_configuration_extends_one_of_a_workspace_package_without_a_version(manifest: str) -> None:
+    program = {
+        "tools/settings/package.json": manifest,
+        "tools/settings/strict.json": '{"compilerOptions": {"paths": {"~/*": ["${configDir}/src/*"]}}}',
+        "apps/till/tsconfig.json": '{"extends": "@shop/settings/strict.json"}',
+        "apps/till/src/sum.ts": "export function sum() {}\n",
+        "apps/till/src/pay.ts": "import { sum } from '~/sum';\nexport function pay() { sum(); }\n",
+    }
+    assert triples(program, "calls") == {("apps/till/src/pay.ts:pay", "calls", "apps/till/src/sum.ts:sum")}

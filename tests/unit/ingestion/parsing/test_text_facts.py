@@ -55,6 +55,7 @@ def test_mention_is_recorded_at_its_first_line() -> None:
         ),
         ("json", '{"name": "shop", "version": "1"}', {"name": "shop"}),
         ("json", '{"name": "a person"}', {}),
+        ("json", '{"name": "@shop/kit"}', {"name": "@shop/kit"}),
         ("json", '{"main": "http://x/*y*/z"}', {"main": "http://x/*y*/z"}),
         ("json", '{"autoload": {"psr-4": {"A\\\\": "src"}, "files": []}}', {"autoload": {"psr-4": {"A\\": "src"}}}),
         ("json", '["name"]', {}),

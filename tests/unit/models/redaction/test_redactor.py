@@ -68,6 +68,16 @@ ASSIGNED = [
     'const char pwd[32] = "{}";',
     'client_secret => "{}",',
     'secret := "{}"',
+    '<add key="ApiSecret" value="{}"/>',
+    '{{"name": "DB_PASSWORD", "value": "{}"}},',
+    'curl -H "X-Api-Key: {}" example.org',
+    "curl -s -u joe:{} https://example.org",
+    "PGPASSWORD={} psql shop",
+    "docker run -e POSTGRES_PASSWORD={} postgres",
+    "ENV API_KEY {}",
+    "config.password ||= '{}'",
+    'options.secret ??= "{}"',
+    'let accessToken: string = "{}";',
 ]
 PASSWORDS = ["hunter2", "S3cr3t!pass", "p4ss-w0rd.X", "aB3dE5gH7jK9mN1p"]
 
@@ -79,6 +89,12 @@ WORDS_ASSIGNED = [
     'api_key = "{}"',
     "'client_secret' => '{}',",
     'secret: "{}"',
+    "define('DB_PASSWORD', '{}');",
+    'props.setProperty("db.password", "{}");',
+    '<property name="password" value="{}"/>',
+    "PGPASSWORD={} psql shop",
+    "ENV API_KEY {}",
+    "refreshToken: '{}',",
 ]
 
 PLAIN = [
@@ -96,6 +112,14 @@ PLAIN = [
     'PASSWORD_LABEL = "password"',
     "self.token = token",
     "key = lambda item: item.name",
+    'raise ValueError("Password: incorrect")',
+    'fields("password", "confirmation")',
+    'data = {"grant_type": "refresh_token"}',
+    "access_token = response.json()",
+    "docker run -u 1000:1000 postgres",
+    "curl -u $LOGIN:$PASSWORD example.org",
+    'PGPASSWORD="$PASSWORD" psql shop',
+    '<input name="password" value="">',
     'sha = "da39a3ee5e6b4b0d3255bfef95601890afd80709"',
     'id = "123e4567-e89b-12d3-a456-426614174000"',
     "from company.authentication.tokens import TokenAuthenticationMiddleware",

@@ -20,10 +20,16 @@ FILES = {
         "def passed_on():\n    return 6\n\n\n"
         "class Plugin(Base):\n    def start(self):\n        return 7\n\n    def __len__(self):\n        return 0\n\n\n"
         "def visit_leaf():\n    return 8\n\n\n"
+        "def json_dump():\n    return 9\n\n\n"
+        "def dump(kind):\n    return globals()[f'{kind}_dump']()\n\n\n"
         "def walk(node):\n    return getattr(node, f'visit_{node}')()\n\n\n"
-        "table = {'a': passed_on, 'b': getattr(app, 'named_in_text'), 'c': walk, 'd': Plugin}\n"
+        "table = {'a': passed_on, 'b': getattr(app, 'named_in_text'), 'c': walk, 'd': Plugin, 'e': dump}\n"
     ),
     "src/lib.ts": "export function offered() { return 1 }\nfunction hidden() { return 2 }\n",
+    "src/poll.c": (
+        "#define POLLED(name) int (*name##_entry)(void) = name##_poll\n"
+        "static int pump_poll(void) { return 1; }\nPOLLED(pump);\n"
+    ),
     "tests/test_app.py": "from src.app import only_tested\n\n\ndef test_it():\n    assert only_tested() == 3\n",
     "README.md": "# App\n\n`described` does it.\n",
 }
@@ -48,7 +54,9 @@ def report() -> UnusedReport:
         ("named_in_text", "possible", "strings name it (1 line), so code may reach it by its name"),
         ("described", "possible", "only comments or documents mention it (1 line)"),
         ("offered", "possible", "it is exported: code outside the repository may use it"),
-        ("visit_leaf", "possible", "code that completes `visit_` at run time may reach it"),
+        ("json_dump", "possible", "code that completes `_dump` may reach it"),
+        ("pump_poll", "possible", "code that completes `_poll` may reach it"),
+        ("visit_leaf", "possible", "code that completes `visit_` may reach it"),
     ],
 )
 def test_candidates_have_their_reason(report: UnusedReport, name: str, certainty: str, reason: str) -> None:

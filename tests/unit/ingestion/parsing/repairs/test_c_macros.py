@@ -31,6 +31,7 @@ def names(text: str, language: str = "cpp") -> list[str]:
         ("class __declspec(dllexport) Panel : Surface", "class", ["Surface"]),
         ("class [[nodiscard]] Panel", "class", []),
         ('class __attribute__((visibility("default"))) Panel', "class", []),
+        ('class __declspec(dllexport) __attribute__((visibility("default"))) Panel : Surface', "class", ["Surface"]),
         ("class Panel : public Base<int(int)>", "class", ["Base"]),
     ],
 )
@@ -191,6 +192,24 @@ TEST(Panel, Shows)
 }
 """
     assert names(text) == ["Panel", "Panel.show", "make", "Scene.Scene", "count", "Panel.Shows"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class Panel {};\nDOCK_DECLARE_METATYPE(Panel*)\n",
+        "class Panel {};\nDOCK_DECLARE_METATYPE(Panel*)\nDOCK_DECLARE_FLAGS(Panel)\n",
+        "DOCK_DECLARE_DELEGATE_OneParam(FOnShown, Panel*, Shown);\nclass Panel {};\n",
+        "class Panel {};\nDOCK_IMPLEMENT(Panel&, ui);\n",
+    ],
+)
+def test_statements_of_macros_with_pointer_types_are_no_functions(text):
+    assert names(text) == ["Panel"]
+
+
+def test_statements_of_macros_with_products_or_names_are_calls():
+    text = "DOCK_CHECK(SIZE * COUNT);\nint *DOCK_make(int *size);\nDOCK_HANDLE open(Panel *panel);\n"
+    assert names(text) == ["DOCK_make", "open"]
 
 
 @pytest.mark.parametrize("language", ["c", "cpp"])
