@@ -16,9 +16,9 @@ LEXICON_LANGUAGES: Final[tuple[HumanLanguage, ...]] = ("de", "fr", "es", "pt", "
 English = tuple[str, ...]
 
 _WORD_PARTS: Final = re.compile(r"[^\W\d_]+")
-_MAX_ENDING_CHARS: Final = (0, 0, 1, 1, 3, 5)  # by the length of a stem; a longer stem may have a longer ending
+_MAX_ENDING_CHARS: Final = (0, 0, 1, 2, 4, 6)  # by the length of a stem; a longer stem may have a longer ending
 _MAX_LONG_ENDING_CHARS: Final = 8
-_MIN_STEM_CHARS, _MIN_PART_CHARS = 2, 4
+_MIN_STEM_CHARS, _MIN_PART_CHARS, _MIN_MAIN_CHARS = 2, 4, 5
 _MAX_WORD_CHARS: Final = 60  # a longer one is no word
 _MAX_PARTS: Final = 4
 
@@ -125,8 +125,18 @@ class Lexicon:
     def segment(self, text: str, function_words: frozenset[str]) -> Iterator[tuple[str, English | None]]:
         """Yield the words of a text without spaces by longest match, with their English words.
 
-        A function word has an empty tuple, a character that belongs to no word None.
+        A function word has an empty tuple, a character that belongs to no word None. A word of one character beside such a
+        character is part of an unknown word, and as unknown.
         """
+        previous: English | None = ()
+        segments = list(self._match_longest(text, function_words))
+        for position, (word, english) in enumerate(segments):
+            following = segments[position + 1][1] if position + 1 < len(segments) else ()
+            is_part = len(word) == 1 and bool(english) and (previous is None or following is None)
+            yield word, None if is_part else english
+            previous = english
+
+    def _match_longest(self, text: str, function_words: frozenset[str]) -> Iterator[tuple[str, English | None]]:
         position = 0
         while position < len(text):
             for length in range(min(self._max_chars, len(text) - position), 0, -1):
@@ -155,7 +165,7 @@ class Lexicon:
         if self._language == "de":
             pattern = _GERMAN_ENDING if length >= _MIN_PART_CHARS else _GERMAN_SHORT_ENDING
             return pattern.fullmatch(ending) is not None
-        if self._language == "ru" and length <= _MIN_PART_CHARS:
+        if self._language == "ru" and length < _MIN_PART_CHARS:
             return _RUSSIAN_SHORT_ENDING.fullmatch(ending) is not None
         limit = _MAX_ENDING_CHARS[length] if length < len(_MAX_ENDING_CHARS) else _MAX_LONG_ENDING_CHARS
         return len(ending) <= limit
@@ -175,7 +185,7 @@ class Lexicon:
         for form in dict.fromkeys((_GERMAN_INFIX.sub("", word), _GERMAN_PREFIX.sub("", word))):
             if not parts and (english := self._find_inflected(form)):
                 return [english]
-        return parts
+        return parts or self._find_main_part(word)
 
     def _split_compound(self, word: str, limit: int) -> list[English]:
         """Split a compound at known parts, the longest first; empty if a part is unknown."""
@@ -188,6 +198,12 @@ class Lexicon:
                 ):
                     return [first, *rest]
         return []
+
+    def _find_main_part(self, word: str) -> list[English]:
+        """Return the longest known end of a compound, which says what it is, else its longest known beginning."""
+        ends = (word[start:] for start in range(_MIN_PART_CHARS, len(word) - _MIN_MAIN_CHARS + 1))
+        beginnings = (word[:end] for end in range(len(word) - _MIN_PART_CHARS, _MIN_MAIN_CHARS - 1, -1))
+        return [english for part in (*ends, *beginnings) if (english := self._find_inflected(part))][:1]
 
 
 def _iterate_prefixes(word: str, minimum: int) -> Iterator[str]:

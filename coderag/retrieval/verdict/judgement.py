@@ -100,8 +100,9 @@ def judge(
     verdict = "not_found" if has_no_answer else calibration.classify(confidence)
     if not has_no_answer:
         verdict = adjust_to_literals(verdict, analysis, has_literal=has_literal)
-    is_doubtful = bool(analysis["unknown_words"]) or _has_similar_name(corpus, analysis, results)
-    if verdict == "not_found" and not has_no_answer and is_doubtful:  # nothing is absent that was not understood
+    is_translated = analysis["human_language"] != "en"  # word by word, which proves nothing absent
+    is_doubtful = is_translated or _has_similar_name(corpus, analysis, results)
+    if verdict == "not_found" and not has_no_answer and is_doubtful:
         verdict = "weak"
     not_indexed: list[str] = []
     if verdict != "found":
