@@ -18,7 +18,7 @@ English = tuple[str, ...]
 _WORD_PARTS: Final = re.compile(r"[^\W\d_]+")
 _MAX_ENDING_CHARS: Final = (0, 0, 1, 2, 4, 6)  # by the length of a stem; a longer stem may have a longer ending
 _MAX_LONG_ENDING_CHARS: Final = 8
-_MIN_STEM_CHARS, _MIN_PART_CHARS, _MIN_MAIN_CHARS = 2, 4, 5
+_MIN_STEM_CHARS, _MIN_PART_CHARS, _MIN_HEAD_CHARS = 2, 4, 5
 _MAX_WORD_CHARS: Final = 60  # a longer one is no word
 _MAX_PARTS: Final = 4
 
@@ -83,7 +83,6 @@ class Lexicon:
         self._is_segmented = language in ("zh", "ja")
         self._words: dict[str, English] = {}
         self._phrases: dict[str, list[tuple[tuple[str, ...], English]]] = {}
-        self._english = frozenset(stem(word) for english, _ in rows for word in english)
         for english, entries in rows:
             for entry in entries:
                 self._add(entry, english)
@@ -99,10 +98,6 @@ class Lexicon:
         self._words[parts[0]] = (*known, *(word for word in english if word not in known))
         if self._language == "ja" and parts[0].endswith("ー") and len(parts[0]) > _MIN_PART_CHARS - 1:
             self._words.setdefault(parts[0][:-1], self._words[parts[0]])
-
-    def is_english(self, word: str) -> bool:
-        """Return whether a word is one of the English words, in any form."""
-        return stem(word) in self._english
 
     def translate_word(self, word: str) -> list[English]:
         """Return the English words of a folded word, a tuple for each of its parts; empty if it is unknown."""
@@ -185,7 +180,7 @@ class Lexicon:
         for form in dict.fromkeys((_GERMAN_INFIX.sub("", word), _GERMAN_PREFIX.sub("", word))):
             if not parts and (english := self._find_inflected(form)):
                 return [english]
-        return parts or self._find_main_part(word)
+        return parts or self._find_head(word)
 
     def _split_compound(self, word: str, limit: int) -> list[English]:
         """Split a compound at known parts, the longest first; empty if a part is unknown."""
@@ -199,11 +194,10 @@ class Lexicon:
                     return [first, *rest]
         return []
 
-    def _find_main_part(self, word: str) -> list[English]:
-        """Return the longest known end of a compound, which says what it is, else its longest known beginning."""
-        ends = (word[start:] for start in range(_MIN_PART_CHARS, len(word) - _MIN_MAIN_CHARS + 1))
-        beginnings = (word[:end] for end in range(len(word) - _MIN_PART_CHARS, _MIN_MAIN_CHARS - 1, -1))
-        return [english for part in (*ends, *beginnings) if (english := self._find_inflected(part))][:1]
+    def _find_head(self, word: str) -> list[English]:
+        """Return the longest known end of a compound with an unknown beginning: it says what kind of thing it is."""
+        ends = (word[start:] for start in range(_MIN_PART_CHARS, len(word) - _MIN_HEAD_CHARS + 1))
+        return [english for end in ends if (english := self._find_inflected(end))][:1]
 
 
 def _iterate_prefixes(word: str, minimum: int) -> Iterator[str]:
@@ -217,6 +211,12 @@ def _read_columns() -> tuple[list[English], Mapping[str, list[str]]]:
     rows = [line.split(" | ") for line in text.splitlines() if line and not line.startswith("#")]
     columns = {language: [row[number] for row in rows] for number, language in enumerate(LEXICON_LANGUAGES, 1)}
     return [tuple(row[0].split()) for row in rows], columns
+
+
+@cache
+def load_english_stems() -> frozenset[str]:
+    """Load the stems of the English words of all rows."""
+    return frozenset(stem(word) for english in _read_columns()[0] for word in english)
 
 
 @cache

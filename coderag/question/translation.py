@@ -11,7 +11,7 @@ from coderag.question.lexicon import English, Lexicon, fold_text, load_lexicon
 from coderag.question.phrasebook import fold_question, word_in_english
 from coderag.question.protected_spans import MARK, ProtectedText, protect_spans
 from coderag.schema.vocabulary import HumanLanguage
-from coderag.text.tokenizer import STOP_WORDS, expand_token, split_raw_tokens, stem
+from coderag.text.tokenizer import STOP_WORDS, expand_token, split_identifier, split_raw_tokens, stem
 
 _SPACELESS: Final = frozenset({"zh", "ja"})
 _TOKEN: Final = re.compile(rf"{MARK}|[^\W_]+")
@@ -76,7 +76,7 @@ def translate_question(query: str, language: HumanLanguage, is_indexed: IsIndexe
         translator.translate_part,
         allows_names=specific <= _MAX_RELATION_WORDS,
     )
-    text = " ".join(words) or query
+    text = " ".join(words or [protected.restore(term.source) for term in terms]) or query
     searched = [term for word in words for raw in split_raw_tokens(word) for term in expand_token(raw)]
     others = translator.list_other_terms(terms)
     return Translation(
@@ -146,9 +146,9 @@ class _Translator:
         return self._is_indexed is None or not self._has_word(term.source)
 
     def _has_word(self, word: str) -> bool:
-        """Return whether the index has all terms of a word; without an index, whether there are any."""
-        terms = _expand(word)
-        return bool(terms) and (self._is_indexed is None or all(map(self._is_indexed, terms)))
+        """Return whether the index has all parts of a word; without an index, whether there are any."""
+        parts = [stem(part) for raw in split_raw_tokens(word.replace("-", " ")) for part in split_identifier(raw)]
+        return bool(parts) and (self._is_indexed is None or all(map(self._is_indexed, parts)))
 
     def _read_spaced(self, text: str) -> Iterator[Term]:
         words = _TOKEN.findall(text)[:_MAX_TOKENS]
