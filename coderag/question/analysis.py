@@ -152,7 +152,8 @@ def _translate_report(
     report: Report, language: HumanLanguage, is_indexed: IsIndexed | None
 ) -> tuple[Report, list[str]]:
     """Translate the prose of a report; return it with the words that were not understood."""
-    parts, unknown = [], []
+    parts: list[Part] = []
+    unknown: list[str] = []
     for part in report.parts:
         if part.kind not in _PROSE:
             parts.append(part)

@@ -205,7 +205,7 @@ def _iterate_prefixes(word: str, minimum: int) -> Iterator[str]:
 
 
 @cache
-def _read_columns() -> tuple[list[English], Mapping[str, list[str]]]:
+def _read_columns() -> tuple[list[English], Mapping[HumanLanguage, list[str]]]:
     """Read the table: the English words of each row, and the cells of each language."""
     text = (resources.files("coderag.question") / "lexicon.txt").read_text(encoding="utf-8")
     rows = [line.split(" | ") for line in text.splitlines() if line and not line.startswith("#")]
