@@ -34,6 +34,7 @@ _GERMAN_PREFIXES: Final = (
 )
 _GERMAN_INFIX: Final = re.compile(rf"^({_GERMAN_PREFIXES})?(?:ge|zu)(?=\w{{3}})")
 _GERMAN_PREFIX: Final = re.compile(rf"^(?:{_GERMAN_PREFIXES})(?=\w{{4}})")
+_GERMAN_PREFIX_WORD: Final = re.compile(_GERMAN_PREFIXES)
 _GERMAN_UMLAUT: Final = re.compile(r"([aou])e(?![iu])")
 _ACCENTS: Final = re.compile(r"[\u0300-\u036f]")
 
@@ -116,6 +117,16 @@ class Lexicon:
                 if len(parts) > best[0] and len(following) == len(parts) and all(map(self._matches, parts, following)):
                     best = len(parts), english
         return best
+
+    def find_separated_verb(self, words: Sequence[str]) -> tuple[int, str] | None:
+        """Return the position of the German verb whose prefix ends a clause, and both as a word; None if there is none.
+
+        In "legt der Server eine Datei an", it is "anlegt" at 0.
+        """
+        if self._language != "de" or not words or not _GERMAN_PREFIX_WORD.fullmatch(words[-1]):
+            return None
+        verbs = ((position, words[-1] + word) for position, word in enumerate(words[:-1]))
+        return next((verb for verb in verbs if self._find_inflected(verb[1])), None)
 
     def segment(self, text: str, function_words: frozenset[str]) -> Iterator[tuple[str, English | None]]:
         """Yield the words of a text without spaces by longest match, with their English words.

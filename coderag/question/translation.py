@@ -15,6 +15,7 @@ from coderag.text.tokenizer import STOP_WORDS, expand_token, split_identifier, s
 
 _SPACELESS: Final = frozenset({"zh", "ja"})
 _TOKEN: Final = re.compile(rf"{MARK}|[^\W_]+")
+_CLAUSE_END: Final = re.compile(r"[,.;:?!()\n]+")
 _HIRAGANA: Final = re.compile(r"[\u3041-\u309f]+")
 _GENERIC_WORDS: Final = frozenset({"function", "code", "method", "place", "location", "word"})
 _MIN_SPECIFIC: Final = 2  # other words beside which a generic one says nothing
@@ -151,10 +152,19 @@ class _Translator:
         return bool(parts) and (self._is_indexed is None or all(map(self._is_indexed, parts)))
 
     def _read_spaced(self, text: str) -> Iterator[Term]:
-        words = _TOKEN.findall(text)[:_MAX_TOKENS]
+        remaining = _MAX_TOKENS
+        for clause in _CLAUSE_END.split(text):
+            words = _TOKEN.findall(clause)[:remaining]
+            remaining -= len(words)
+            yield from self._read_clause(words)
+
+    def _read_clause(self, words: list[str]) -> Iterator[Term]:
         folded = [fold_text(word, self._language) for word in words]
+        if separated := self._lexicon.find_separated_verb(folded):
+            position, verb = separated
+            folded = [*folded[:position], verb, *folded[position + 1 : -1]]
         position = 0
-        while position < len(words):
+        while position < len(folded):
             length, english = self._lexicon.match_phrase(folded, position)
             if length:
                 yield Term(" ".join(words[position : position + length]), english)

@@ -72,6 +72,18 @@ def test_words_that_nothing_has_are_listed():
     assert translate("Wo wird der Wobbelfix geladen?", "load wobbelfix").unknown == []
 
 
+@pytest.mark.parametrize(
+    ("query", "word"),
+    [
+        ("Wann legt der Server den Ordner an?", "create"),
+        ("Wie handeln Client und Server den Schlüssel aus, bevor sie senden?", "negotiate"),
+        ("Wer räumt die Sitzungen auf?", "clean"),
+    ],
+)
+def test_a_german_prefix_at_the_end_of_a_clause_belongs_to_its_verb(query, word):
+    assert word in translate(query).text.split()
+
+
 def test_an_english_question_is_not_translated():
     query = "where is the file that die_on_error writes"
     assert translate_to_english(query) == query
