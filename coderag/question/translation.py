@@ -18,6 +18,7 @@ _TOKEN: Final = re.compile(rf"{MARK}|[^\W_]+")
 _CLAUSE_END: Final = re.compile(r"[,.;:?!()\n]+")
 _HIRAGANA: Final = re.compile(r"[\u3041-\u309f]+")
 _GENERIC_WORDS: Final = frozenset({"function", "code", "method", "place", "location", "word"})
+_MAX_CHOICES: Final = 2  # English words for a word: often the code has the second where the comment has the first
 _MIN_SPECIFIC: Final = 2  # other words beside which a generic one says nothing
 _MAX_RELATION_WORDS: Final = 3  # of a question that is about the relation of a name
 _MAX_TOKENS: Final = 400
@@ -112,22 +113,23 @@ class _Translator:
         self._is_indexed = is_indexed
 
     def translate_part(self, text: str) -> str:
-        """Return the English words of a part of the question, with marks for names."""
-        return " ".join(self.choose_words(self.read_terms(text), keeps_marks=True))
+        """Return the English words of a part of the question, one for each of its words, with marks for names."""
+        return " ".join(self.choose_words(self.read_terms(text), 1, keeps_marks=True))
 
     def read_terms(self, text: str) -> list[Term]:
         """Return the words and names of a text in their order, without function words."""
         read = self._read_segmented if self._language in _SPACELESS else self._read_spaced
         return list(read(text))
 
-    def choose_words(self, terms: Iterable[Term], *, keeps_marks: bool = False) -> list[str]:
-        """Return the names and an English word for each other term; what is unknown only if the index has it."""
+    def choose_words(self, terms: Iterable[Term], limit: int = _MAX_CHOICES, *, keeps_marks: bool = False) -> list[str]:
+        """Return the names, and up to `limit` English words for each other term; what is unknown only if the index has it."""
         words: list[str] = []
         for term in terms:
             if term.is_name:
                 words.append(term.source if keeps_marks else self._protected.restore(term.source))
             elif term.options:
-                words.append(next(filter(self._has_word, term.options), term.options[0]).replace("-", " "))
+                indexed = [word for word in term.options if self._has_word(word)]
+                words += (word.replace("-", " ") for word in (indexed or term.options[:1])[:limit])
             elif self._is_indexed is None or self._has_word(term.source) or _is_technical(term.source):
                 words.append(term.source)
         return list(dict.fromkeys(words))

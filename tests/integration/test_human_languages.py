@@ -49,7 +49,7 @@ def test_a_question_finds_the_declaration_and_says_how_it_was_read(rag, language
 
 def test_contexts_and_answers_say_how_a_question_was_read(rag):
     query = "Wo werden abgelaufene Sitzungen gelöscht?"
-    note = "the question is in German, searched for: expire session delete"
+    note = "the question is in German, searched for: expire session delete remove"
     context, answer = rag.context(query), rag.ask(query)
     assert list(context.notes) == [note]
     assert list(answer.notes) == [note]
