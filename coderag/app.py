@@ -30,6 +30,7 @@ from coderag.retrieval.context.shown_lines import merge_keys
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.hits import build_hits
 from coderag.retrieval.query_context import QueryContext
+from coderag.retrieval.search_notes import describe_reading
 from coderag.retrieval.source_paths import source_paths
 from coderag.schema.answers import Answer, AnswerEvent
 from coderag.schema.context import AssembledContext
@@ -332,7 +333,8 @@ class CodeRAG(MentionQueries):
         query_input["format"] = format
         query_input["shown"] = [*shown, *(self._sessions.read(session) if session else ())]
         _, output = self._runs.run(self._open(), query_input)
-        context = to_context({**output["context"], **verdict_fields(output)})
+        notes = describe_reading(output["analysis"])
+        context = to_context({**output["context"], **verdict_fields(output), "notes": notes})
         if session:
             self._sessions.update(session, lambda earlier: merge_keys(earlier, context.shown))
         return context

@@ -62,7 +62,7 @@ def draw_mermaid(context: QueryContext, state: QueryState, snippets: Sequence[Sn
 
 def find_flow(index: Index, state: QueryState, snippets: Sequence[Snippet]) -> Flow | None:
     """Find the calls between the question's two ends, else those of the best results."""
-    ends = flow_ends(state["query"])
+    ends = flow_ends(state["analysis"]["wording"])
     results = [snippet for snippet in snippets if snippet.relation is None]
     matched_ends = [index.meant(words, results, CALLABLE) for words in ends or ()]
     starts = [entry for entry in matched_ends if entry]

@@ -73,7 +73,7 @@ class Ends(NamedTuple):
 
 def shape_of(state: QueryState) -> AnswerShape:
     """Return the shape of the answer to a question for which evidence has been looked for."""
-    intent, text = state["analysis"]["intent"], state["query"]
+    intent, text = state["analysis"]["intent"], state["analysis"]["wording"]
     if state["evidence"] == "not_found" or not state["results"]:
         return "not_found"
     if state["analysis"]["report"]:

@@ -14,7 +14,10 @@ _REWRITTEN_INTENTS = frozenset({"general", "understand_module"})  # other intent
 def analyze(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     """Analyze the question; a language model may add terms, if configured."""
     with NodeTimer("analyze") as step:
-        analysis = corrected(runtime.context.corpus, analyze_query(state["query"], runtime.context.project))
+        corpus = runtime.context.corpus
+        analysis = corrected(
+            corpus, analyze_query(state["query"], runtime.context.project, corpus.term_ids.__contains__)
+        )
         step.add_detail(
             intent=analysis["intent"], confidence=analysis["confidence"], entities=len(analysis["entities"])
         )

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from coderag.question.entities import find_entities, names_in
 from coderag.question.hints import find_languages, find_roles
+from coderag.question.human_language import detect_language
 from coderag.question.intent_patterns import (
     ABOUT_ONE_NAME,
     ABOUT_TESTS,
@@ -17,9 +19,10 @@ from coderag.question.intent_patterns import (
 from coderag.question.literals import find_literals, parse_literal_query
 from coderag.question.question_text import check_question
 from coderag.question.report_query import make_report_query
-from coderag.question.reports import is_report, take_apart
+from coderag.question.reports import Part, PartKind, Report, is_report, take_apart
+from coderag.question.translation import IsIndexed, Translation, translate_question
 from coderag.schema.query import Analysis, Entity
-from coderag.schema.vocabulary import Intent
+from coderag.schema.vocabulary import HumanLanguage, Intent
 from coderag.text.tokenizer import STOP_WORDS, split_raw_tokens, tokenize_query
 
 _MAX_TERMS = 400
@@ -27,31 +30,43 @@ _NEVER_NAMES = STOP_WORDS - {"after", "before", "each", "show", "then", "use"}
 """Words that no question means as a name unless it marks them; the others are usual names of functions."""
 
 _ABOUT_DOCUMENTS = re.compile(r"\b(?:docs?|documentation|documented|says?)\b", re.IGNORECASE)
+_PROSE: tuple[PartKind, ...] = ("title", "prose", "steps")  # parts of a report in its human language
 _CERTAIN, _LIKELY, _DEFAULT = 1.0, 0.9, 0.5
 
 _MAX_SYMBOL_QUERY_CHARS = 500
 """The pattern of a name takes a time that is quadratic in its length."""
 
 
-def analyze(query: str, project: str = "") -> Analysis:
-    """Return what a question asks for.
+def analyze(query: str, project: str = "", is_indexed: IsIndexed | None = None) -> Analysis:
+    """Return what a question asks for, in English whatever its language.
 
     Args:
         query: The question as asked.
         project: Name of the repository: as a word of a question it does not say where in the repository to look.
+        is_indexed: Whether the index has a term, to choose among the English words of another language's word.
 
     Raises:
         InvalidQueryError: The question is empty or longer than `MAX_QUERY_BYTES`.
     """
     check_question(query)
+    language = detect_language(query)
     if is_report(query):
-        return _report(query, project)
+        return _report(query, project, language, is_indexed)
+    if language == "en":
+        return _analyze_wording(query, project)
+    translation = translate_question(query, language, is_indexed)
+    return _analyze_wording(translation.wording, project, translation)
+
+
+def _analyze_wording(query: str, project: str, translation: Translation | None = None) -> Analysis:
+    """Return what an English question asks for, or the English wording of a translation."""
     entities = find_entities(query)
     symbol_query = len(query) <= _MAX_SYMBOL_QUERY_CHARS and bool(SYMBOL_QUERY.match(query.strip()))
     is_place = any(entity["kind"] in ("location", "snippet") for entity in entities)
     literal = "" if is_place else parse_literal_query(query)
     intent, confidence, name, other = _intent(query.strip(), entities, symbol_query=symbol_query)
-    question = query if symbol_query else _without_project(query, project)
+    question = translation.text if translation else query
+    question = question if symbol_query else _without_project(question, project)
     if intent == "documentation":
         question = _ABOUT_DOCUMENTS.sub(" ", question)
     if not name and not entities and query.isascii() and query.strip().isidentifier():
@@ -59,12 +74,16 @@ def analyze(query: str, project: str = "") -> Analysis:
     about_one = bool(name) and intent in ABOUT_ONE_NAME
     if about_one:  # the name's parts say nothing more
         entities = [entity for entity in entities if entity["text"] == name or entity["text"] not in name]
+        question = query if translation else question
     return Analysis(
+        human_language=translation.language if translation else "en",
+        wording=query,
+        unknown_words=list(translation.unknown) if translation else [],
         intent=intent,
         confidence=confidence,
         entities=_with_names(entities, (name, other)),
         terms=tokenize_query(name if about_one else question)[:_MAX_TERMS],
-        expanded_terms=[],
+        expanded_terms=list(translation.expanded_terms) if translation and not about_one else [],
         about_tests=intent == "find_tests" or bool(ABOUT_TESTS.search(query)),
         symbol_query=symbol_query,
         literals=[literal] if literal else [] if is_place else find_literals(question),
@@ -97,14 +116,20 @@ def _kind_of_name(name: str) -> str:
     return "qualified_name" if any(separator in name for separator in (".", "::", "->", "#")) else "identifier"
 
 
-def _report(text: str, project: str) -> Analysis:
+def _report(text: str, project: str, language: HumanLanguage, is_indexed: IsIndexed | None) -> Analysis:
     """Return what a report is about: its title, what it tells and names, and where its traces ran."""
     report = take_apart(text)
+    unknown: list[str] = []
+    if language != "en":
+        report, unknown = _translate_report(report, language, is_indexed)
     entities = find_entities(text)
     title = _without_project(report.text("title") or report.text("message"), project)
     told = _without_project(report.text("title", "prose") or report.text("message", "trace", "code"), project)
     names = find_entities(report.text("title", "prose"))
     return Analysis(
+        human_language=language,
+        wording=text,
+        unknown_words=unknown,
         intent="general",
         confidence=_LIKELY,
         entities=[entity for entity in entities if entity["kind"] != "snippet"],
@@ -121,6 +146,22 @@ def _report(text: str, project: str) -> Analysis:
         roles=[],
         report=make_report_query(report, entities),
     )
+
+
+def _translate_report(
+    report: Report, language: HumanLanguage, is_indexed: IsIndexed | None
+) -> tuple[Report, list[str]]:
+    """Translate the prose of a report; return it with the words that were not understood."""
+    parts: list[Part] = []
+    unknown: list[str] = []
+    for part in report.parts:
+        if part.kind not in _PROSE:
+            parts.append(part)
+            continue
+        translation = translate_question(part.text, language, is_indexed)
+        parts.append(Part(part.kind, translation.text))
+        unknown += translation.unknown
+    return replace(report, parts=parts), list(dict.fromkeys(unknown))
 
 
 def meant_terms(analysis: Analysis) -> list[str]:

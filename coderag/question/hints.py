@@ -82,7 +82,8 @@ def hint_factors(corpus: Corpus, analysis: Analysis) -> FloatArray:
     Translations of a document step back behind it, unless the question is in another language than English or names a path.
     """
     factors = np.ones(corpus.n_files, np.float32)
-    if not _is_foreign(analysis["question"]) and not any(one["kind"] == "path" for one in analysis["entities"]):
+    is_english = analysis["human_language"] == "en" and not _is_foreign(analysis["question"])
+    if is_english and not any(one["kind"] == "path" for one in analysis["entities"]):
         factors[corpus.translated_files] *= TRANSLATION_FACTOR
     if analysis["languages"]:
         languages = corpus.get_column("language")

@@ -1,4 +1,4 @@
-"""Notes on results: which files the filters match, and which files have more results."""
+"""Notes on results: how the question was read, which files the filters match, and which files have more results."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -6,11 +6,34 @@ from typing import Final
 import numpy as np
 
 from coderag.retrieval.filters import NO_FILTERS, build_chunk_mask
-from coderag.schema.query import FilterValues
+from coderag.schema.query import Analysis, FilterValues
 from coderag.stores.corpus import Corpus
 
 _MAX_FILES: Final = 3
 _MAX_LANGUAGES: Final = 6
+_MAX_READING_CHARS: Final = 300
+_MAX_UNKNOWN_WORDS: Final = 8
+_LANGUAGE_NAMES: Final[Mapping[str, str]] = {
+    "de": "German",
+    "fr": "French",
+    "es": "Spanish",
+    "pt": "Portuguese",
+    "ru": "Russian",
+    "zh": "Chinese",
+    "ja": "Japanese",
+}
+
+
+def describe_reading(analysis: Analysis) -> list[str]:
+    """Describe what a question in another language than English was read as; empty for English."""
+    if analysis["human_language"] == "en":
+        return []
+    reading = " ".join(analysis["question"].split())
+    if len(reading) > _MAX_READING_CHARS:
+        reading = reading[:_MAX_READING_CHARS] + " …"
+    note = f"the question is in {_LANGUAGE_NAMES[analysis['human_language']]}, searched for: {reading}"
+    unknown = analysis["unknown_words"][:_MAX_UNKNOWN_WORDS]
+    return [f"{note}; not understood: {', '.join(unknown)}" if unknown else note]
 
 
 def describe_scope(corpus: Corpus, filters: FilterValues) -> list[str]:

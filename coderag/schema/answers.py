@@ -63,6 +63,7 @@ class Answer:
         missing: Requested facts that were not found, a sentence each.
         flagged: Locations of evidence whose text addresses a language model, as ``path:start-end: description``.
         redacted: Number of secrets redacted for the language model.
+        notes: What a question in another language than English was read as.
     """
 
     query: str
@@ -81,6 +82,7 @@ class Answer:
     missing: Sequence[str] = ()
     flagged: Sequence[str] = ()
     redacted: int = 0
+    notes: Sequence[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

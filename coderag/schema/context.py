@@ -64,6 +64,7 @@ class AssembledContext:
         shown: Keys of all code shown by this and earlier contexts, to pass to the next one.
         shown_before: Locations of results omitted because earlier contexts showed them.
         confidence, not_indexed: As in `SearchHits`.
+        notes: What a question in another language than English was read as.
     """
 
     query: str
@@ -79,3 +80,4 @@ class AssembledContext:
     shown_before: Sequence[str] = ()
     confidence: float = 1.0
     not_indexed: Sequence[str] = field(default_factory=list)
+    notes: Sequence[str] = field(default_factory=list)

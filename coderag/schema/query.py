@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict  # LangGraph makes schemas of these; before Python 3.12 pydantic takes no other
 
-from coderag.schema.vocabulary import ContextFormat, Evidence, Intent
+from coderag.schema.vocabulary import ContextFormat, Evidence, HumanLanguage, Intent
 
 if TYPE_CHECKING:
     pass
@@ -73,8 +73,11 @@ class Analysis(TypedDict):
     """Analysis of a question.
 
     Attributes:
+        human_language: Human language of the question; the other keys are in English.
+        wording: The question in English, as asked or translated.
+        unknown_words: Words of another language that neither the lexicon nor the index has.
         confidence: Confidence of the intent, 0 to 1.
-        terms: Index terms to search for; ``expanded_terms`` were added by widening.
+        terms: Index terms to search for; ``expanded_terms`` were added by widening or translation.
         literals: Names and texts that it gives as they are written, see `coderag.question.literals`.
         literal_query: Whether it consists of one of them.
         question: The question without the repository's own name.
@@ -85,6 +88,9 @@ class Analysis(TypedDict):
         report: Parsed problem report; None for a question.
     """
 
+    human_language: HumanLanguage
+    wording: str
+    unknown_words: list[str]
     intent: Intent
     confidence: float
     entities: list[Entity]
@@ -194,7 +200,7 @@ class QueryOutput(TypedDict):
     """Output of a query. ``context`` and ``answer`` are dataclasses as plain dicts.
 
     Attributes:
-        notes: What the filters match, and which files have more results.
+        notes: What a question in another language was read as, what the filters match, which files have more results.
     """
 
     analysis: Analysis

@@ -73,7 +73,7 @@ class SearchHits(list[SearchHit]):
         evidence: The verdict.
         confidence: Probability that the repository answers the question, for a prior of one half.
         not_indexed: Possibly relevant files that are not in the index, as ``path: reason``.
-        notes: What the filters match, and which files have more results.
+        notes: What a question in another language was read as, what the filters match, which files have more results.
     """
 
     def __init__(

@@ -40,6 +40,10 @@ Intent = Literal[
 ]  # fmt: skip
 
 
+HumanLanguage = Literal["en", "de", "fr", "es", "pt", "ru", "zh", "ja"]
+"""Human language of a question, by its ISO 639-1 code."""
+
+
 Relation = Literal[
     "contains",
     "contained_by",

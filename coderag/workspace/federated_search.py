@@ -83,6 +83,8 @@ def merge_hits(replies: Sequence[RepositoryReply], top_k: int) -> list[Repositor
 def _build_verdict(place: str | Path, outcome: RepositoryReply | CodeRAGError) -> RepositoryVerdict:
     if isinstance(outcome, RepositoryReply):
         hits = outcome.hits
-        return RepositoryVerdict(outcome.name, outcome.root, hits.evidence, hits.confidence, hits.not_indexed)
+        return RepositoryVerdict(
+            outcome.name, outcome.root, hits.evidence, hits.confidence, hits.not_indexed, notes=hits.notes
+        )
     message = f"{outcome} ({outcome.hint})" if outcome.hint else str(outcome)
     return RepositoryVerdict(str(place), str(place), "unknown", 0.0, error=message)

@@ -21,6 +21,7 @@ from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import PLAIN_TEXT, detect_language
 from coderag.ingestion.parsing.parsed_file import ParsedChunk, place_file
 from coderag.question.question_text import check_question
+from coderag.question.translation import translate_to_english
 from coderag.schema.search import SearchHit
 from coderag.workspace.preview_terms import (
     OTHER_ROLE,
@@ -76,7 +77,7 @@ def find_preview_hits(
     """
     check_question(query)
     top_k = check_range("top_k", top_k, 1, MAX_RESULTS)
-    started, terms = time.monotonic(), parse_query_terms(query)
+    started, terms = time.monotonic(), parse_query_terms(translate_to_english(query))
     limit = settings.max_file_bytes
     scanned = scan(root, max_file_bytes=limit, exclude=settings.exclude, deadline=started + _SCAN_SHARE * budget_s)
     files = _read_files(root, scanned.candidates, terms, until=started + _READ_SHARE * budget_s)

@@ -40,7 +40,7 @@ class RepositoryHit:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryVerdict:
-    """Verdict of one repository in a federated search, or its error."""
+    """Verdict of one repository in a federated search, or its error; ``notes`` as in `SearchHits`."""
 
     repository: str
     root: str
@@ -48,6 +48,7 @@ class RepositoryVerdict:
     confidence: float
     not_indexed: Sequence[str] = ()
     error: str = ""
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ def write_comparison(writer: Writer, index: Index, state: QueryState, results: S
 
     None, and nothing is written, if neither of the two that the question compares is known.
     """
-    asked = compared(state["query"])
+    asked = compared(state["analysis"]["wording"])
     if asked is None:
         return None
     found = [index.meant(words, results, _COMPARABLE) for words in asked]

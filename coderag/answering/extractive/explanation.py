@@ -35,7 +35,7 @@ def write_explanation(
         related: Code that belongs to them.
         is_answered: Whether what answers has been written before them.
     """
-    asks_of_failing = asks_of_failure(state["query"]) and state["analysis"]["report"] is None
+    asks_of_failing = asks_of_failure(state["analysis"]["wording"]) and state["analysis"]["report"] is None
     if is_answered or (asks_of_failing and write_failures(writer, index, state)):
         also(writer, index, results[: _MAIN + _MOST_ALSO], "Read next")
         return

@@ -104,7 +104,7 @@ def _write_said(writer: Writer, index: Index, state: QueryState) -> None:
     ]
     for name in list(dict.fromkeys([*names, *literals]))[:_MOST_SAID]:
         if places := occurrences(index, name):
-            write_said_of(writer, index, state["query"], name, places)
+            write_said_of(writer, index, state["analysis"]["wording"], name, places)
 
 
 def _write_nearly_named(writer: Writer, index: Index, shape: AnswerShape, state: QueryState) -> bool:
@@ -116,8 +116,12 @@ def _write_nearly_named(writer: Writer, index: Index, shape: AnswerShape, state:
             declared = index.named(near.word)
             if near.quality < MIN_SIMILARITY or not declared:
                 continue
-            analysis: Analysis = {**state["analysis"], "entities": [{"kind": "identifier", "text": near.word}]}
-            about: QueryState = {**state, "analysis": analysis, "query": state["query"].replace(name, near.word)}
+            analysis: Analysis = {
+                **state["analysis"],
+                "entities": [{"kind": "identifier", "text": near.word}],
+                "wording": state["analysis"]["wording"].replace(name, near.word),
+            }
+            about: QueryState = {**state, "analysis": analysis}
             found = [
                 replace(piece, name=one.name, kind=one.kind, is_looked_up=True)
                 for one in declared

@@ -85,7 +85,7 @@ def write_messages(writer: Writer, index: Index, messages: Sequence[Sequence[Cit
 
 
 def _messages(state: QueryState) -> list[_Message]:
-    analysis, question = state["analysis"], state["query"]
+    analysis, question = state["analysis"], state["analysis"]["wording"]
     if analysis["report"]:
         return [_Message(text) for text in analysis["report"]["messages"]]
     quoted = [one["text"] for one in analysis["entities"] if one["kind"] in _QUOTING]

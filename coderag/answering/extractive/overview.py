@@ -32,7 +32,7 @@ def write_overview(writer: Writer, index: Index, state: QueryState, project: str
         state: With the question.
         project: Name of the repository.
     """
-    question = state["query"]
+    question = state["analysis"]["wording"]
     if not asks_for_overview(question, [project]):
         return False
     is_a_type = bool(project) and any(one.name == project and one.kind in TYPES for one in index.named(project))

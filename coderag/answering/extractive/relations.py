@@ -89,7 +89,7 @@ def _wanted(
         return [
             one for one in neighbours if key(one) in looked_up or (one.path, get_module_name(one.path)) in looked_up
         ]
-    return [] if kind == "imports" and not _IMPORTS.search(state["query"]) else [*neighbours]
+    return [] if kind == "imports" and not _IMPORTS.search(state["analysis"]["wording"]) else [*neighbours]
 
 
 def groups_of(index: Index, state: QueryState, name: str, looked_up: Collection[tuple[str, str]]) -> Groups:
@@ -106,7 +106,7 @@ def groups_of(index: Index, state: QueryState, name: str, looked_up: Collection[
 
 
 def _asked(index: Index, state: QueryState, name: str, looked_up: Collection[tuple[str, str]]) -> Groups:
-    graph, intent, question = index.graph, state["analysis"]["intent"], state["query"]
+    graph, intent, question = index.graph, state["analysis"]["intent"], state["analysis"]["wording"]
     if intent == "hierarchy":
         related = [*graph.subclasses(name, _DEPTH), *graph.bases(name, _DEPTH)]
         related = related or [*graph.overrides(name, _DEPTH), *graph.overridden(name, _DEPTH)]

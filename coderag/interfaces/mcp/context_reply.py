@@ -41,7 +41,8 @@ def build_context_reply(
     omitted = [
         _format_omission(omission, cleaner) for omission in context.omitted[: _compute_max_omissions(max_tokens)]
     ]
-    notes = suggest_next_steps(context.evidence, context.not_indexed, cleaner)
+    notes = [f"{cleaner.clean_line(note)}." for note in context.notes]
+    notes += suggest_next_steps(context.evidence, context.not_indexed, cleaner)
     if omitted:
         remaining = len(context.omitted) - len(omitted)
         sentence = f"Left out for size: {'; '.join(omitted)}{f' and {remaining} more' if remaining > 0 else ''}."

@@ -90,6 +90,8 @@ def context(  # noqa: PLR0913  # one parameter an option
     escape = escape_json if text_format == "json" else escape_controls
     output.write(escape(assembled.text) if output.is_terminal else assembled.text)
     output.note(_format_totals(assembled, judged=not file))
+    for note in assembled.notes:
+        output.note(note)
     note_unindexed(assembled, output)
 
 

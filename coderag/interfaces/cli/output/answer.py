@@ -134,7 +134,8 @@ def format_verdict(answer: Answer) -> str:
 
 
 def list_notes(answer: Answer) -> Iterable[str]:
-    """Yield notes on an answer: unverified citations, dropped claims, flagged text, redactions."""
+    """Yield notes on an answer: how the question was read, unverified citations, dropped claims, flagged text, redactions."""
+    yield from answer.notes
     for citation in answer.citations:
         if not citation.verified:
             yield f"not verified: {citation.location}: {citation.reason}"
