@@ -14,7 +14,7 @@ from coderag.ingestion.parsing.declarations import Syntax
 from coderag.ingestion.parsing.entries import ENTRY_KINDS
 from coderag.text.token_counts import estimate_tokens
 
-MAX_SMALL_CLASS_TOKENS = 150
+MAX_SMALL_CLASS_TOKENS = 40
 """A class of at most this size, with its methods, is one chunk."""
 
 MAX_SMALL_ENTRY_TOKENS = 350
