@@ -8,7 +8,6 @@ from typing import Final
 from coderag.models.providers import load_word_vectors
 from coderag.question.human_language import detect_language, load_function_words
 from coderag.question.lexicon import English, Lexicon, fold_text, load_lexicon
-from coderag.question.phrasebook import fold_question, word_in_english
 from coderag.question.protected_spans import MARK, ProtectedText, protect_spans
 from coderag.schema.vocabulary import HumanLanguage
 from coderag.text.tokenizer import STOP_WORDS, expand_token, split_raw_tokens, stem
@@ -44,14 +43,12 @@ class Translation:
     """A question in the words of an index.
 
     Attributes:
-        wording: The question in English, with its names as they were written.
         text: Names and English words that are searched for, in the order of the question.
         expanded_terms: Index terms of other English words, and of words that the index has in the question's language.
         unknown: Words that neither the lexicon nor the index has.
     """
 
     language: HumanLanguage
-    wording: str
     text: str
     expanded_terms: Sequence[str]
     unknown: Sequence[str]
@@ -69,19 +66,11 @@ def translate_question(query: str, language: HumanLanguage, is_indexed: IsIndexe
     translator = _Translator(language, protected, is_indexed)
     terms = translator.read_terms(protected.text)
     words = _drop_generic(translator.choose_words(terms))
-    specific = sum(not term.is_name for term in terms if term.options)
-    wording = word_in_english(
-        fold_question(protected.text, language),
-        language,
-        translator.translate_part,
-        allows_names=specific <= _MAX_RELATION_WORDS,
-    )
     text = " ".join(words) or query
     searched = [term for word in words for raw in split_raw_tokens(word) for term in expand_token(raw)]
     others = translator.list_other_terms(terms)
     return Translation(
         language=language,
-        wording=protected.restore(wording) or query,
         text=text,
         expanded_terms=[term for term in dict.fromkeys(others) if term not in searched],
         unknown=list(dict.fromkeys(term.source for term in terms if translator.is_unknown(term))),
