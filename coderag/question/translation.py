@@ -78,7 +78,7 @@ def translate_question(query: str, language: HumanLanguage, is_indexed: IsIndexe
         translator.translate_part,
         allows_names=specific <= _MAX_RELATION_WORDS,
     )
-    text = " ".join(words or [protected.restore(term.source) for term in terms]) or query
+    text = " ".join(words) or query
     searched = [term for word in words for raw in split_raw_tokens(word) for term in expand_token(raw)]
     others = translator.list_other_terms(terms)
     return Translation(
@@ -121,18 +121,21 @@ class _Translator:
         read = self._read_segmented if self._language in _SPACELESS else self._read_spaced
         return list(read(text))
 
-    def choose_words(self, terms: Iterable[Term], limit: int = _MAX_CHOICES, *, keeps_marks: bool = False) -> list[str]:
-        """Return the names, and up to `limit` English words for each other term; what is unknown only if the index has it."""
+    def choose_words(self, terms: Sequence[Term], limit: int = _MAX_CHOICES, *, keeps_marks: bool = False) -> list[str]:
+        """Return the names, and up to `limit` English words for each other term, one without an index.
+
+        What is unknown is left out unless the index has it, or there is nothing else.
+        """
         words: list[str] = []
         for term in terms:
             if term.is_name:
                 words.append(term.source if keeps_marks else self._protected.restore(term.source))
             elif term.options:
-                indexed = [word for word in term.options if self._has_word(word)]
-                words += (word.replace("-", " ") for word in (indexed or term.options[:1])[:limit])
+                indexed = [word for word in term.options if self._has_word(word)] if self._is_indexed else []
+                words += (word.replace("-", " ") for word in indexed[:limit] or term.options[:1])
             elif self._is_indexed is None or self._has_word(term.source) or _is_technical(term.source):
                 words.append(term.source)
-        return list(dict.fromkeys(words))
+        return list(dict.fromkeys(words or [self._protected.restore(term.source) for term in terms]))
 
     def list_other_terms(self, terms: Iterable[Term]) -> list[str]:
         """List the index terms of the English words that were not chosen, and of the question's own words."""

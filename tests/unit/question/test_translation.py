@@ -68,6 +68,11 @@ def test_words_of_the_question_that_the_index_has_are_terms_as_well():
     assert "文件" in translate("文件在哪里删除", "delete file 文件").expanded_terms
 
 
+def test_pairs_of_characters_of_the_question_that_the_index_has_are_terms_as_well():
+    analysis = analyze("数据库错误", is_indexed={"数据", "据库", "databas"}.__contains__)
+    assert {"数据", "据库"} <= set(analysis["expanded_terms"])
+
+
 def test_words_that_nothing_has_are_listed():
     assert translate("Wo wird der Wobbelfix geladen?", "load").unknown == ["Wobbelfix"]
     assert translate("Wo wird der Wobbelfix geladen?", "load wobbelfix").unknown == []
