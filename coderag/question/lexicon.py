@@ -16,9 +16,9 @@ LEXICON_LANGUAGES: Final[tuple[HumanLanguage, ...]] = ("de", "fr", "es", "pt", "
 English = tuple[str, ...]
 
 _WORD_PARTS: Final = re.compile(r"[^\W\d_]+")
-_MAX_ENDING_CHARS: Final = (0, 0, 1, 1, 3, 5)  # by the length of a stem; a longer stem may have a longer ending
+_MAX_ENDING_CHARS: Final = (0, 0, 1, 2, 4, 6)  # by the length of a stem; a longer stem may have a longer ending
 _MAX_LONG_ENDING_CHARS: Final = 8
-_MIN_STEM_CHARS, _MIN_PART_CHARS = 2, 4
+_MIN_STEM_CHARS, _MIN_PART_CHARS, _MIN_HEAD_CHARS = 2, 4, 5
 _MAX_WORD_CHARS: Final = 60  # a longer one is no word
 _MAX_PARTS: Final = 4
 
@@ -34,6 +34,7 @@ _GERMAN_PREFIXES: Final = (
 )
 _GERMAN_INFIX: Final = re.compile(rf"^({_GERMAN_PREFIXES})?(?:ge|zu)(?=\w{{3}})")
 _GERMAN_PREFIX: Final = re.compile(rf"^(?:{_GERMAN_PREFIXES})(?=\w{{4}})")
+_GERMAN_PREFIX_WORD: Final = re.compile(_GERMAN_PREFIXES)
 _GERMAN_UMLAUT: Final = re.compile(r"([aou])e(?![iu])")
 _ACCENTS: Final = re.compile(r"[\u0300-\u036f]")
 
@@ -83,7 +84,6 @@ class Lexicon:
         self._is_segmented = language in ("zh", "ja")
         self._words: dict[str, English] = {}
         self._phrases: dict[str, list[tuple[tuple[str, ...], English]]] = {}
-        self._english = frozenset(stem(word) for english, _ in rows for word in english)
         for english, entries in rows:
             for entry in entries:
                 self._add(entry, english)
@@ -99,10 +99,6 @@ class Lexicon:
         self._words[parts[0]] = (*known, *(word for word in english if word not in known))
         if self._language == "ja" and parts[0].endswith("ー") and len(parts[0]) > _MIN_PART_CHARS - 1:
             self._words.setdefault(parts[0][:-1], self._words[parts[0]])
-
-    def is_english(self, word: str) -> bool:
-        """Return whether a word is one of the English words, in any form."""
-        return stem(word) in self._english
 
     def translate_word(self, word: str) -> list[English]:
         """Return the English words of a folded word, a tuple for each of its parts; empty if it is unknown."""
@@ -122,11 +118,31 @@ class Lexicon:
                     best = len(parts), english
         return best
 
+    def find_separated_verb(self, words: Sequence[str]) -> tuple[int, str] | None:
+        """Return the position of the German verb whose prefix ends a clause, and both as a word; None if there is none.
+
+        In "legt der Server eine Datei an", it is "anlegt" at 0.
+        """
+        if self._language != "de" or not words or not _GERMAN_PREFIX_WORD.fullmatch(words[-1]):
+            return None
+        verbs = ((position, words[-1] + word) for position, word in enumerate(words[:-1]))
+        return next((verb for verb in verbs if self._find_inflected(verb[1])), None)
+
     def segment(self, text: str, function_words: frozenset[str]) -> Iterator[tuple[str, English | None]]:
         """Yield the words of a text without spaces by longest match, with their English words.
 
-        A function word has an empty tuple, a character that belongs to no word None.
+        A function word has an empty tuple, a character that belongs to no word None. A word of one character beside such a
+        character is part of an unknown word, and as unknown.
         """
+        previous: English | None = ()
+        segments = list(self._match_longest(text, function_words))
+        for position, (word, english) in enumerate(segments):
+            following = segments[position + 1][1] if position + 1 < len(segments) else ()
+            is_part = len(word) == 1 and bool(english) and (previous is None or following is None)
+            yield word, None if is_part else english
+            previous = english
+
+    def _match_longest(self, text: str, function_words: frozenset[str]) -> Iterator[tuple[str, English | None]]:
         position = 0
         while position < len(text):
             for length in range(min(self._max_chars, len(text) - position), 0, -1):
@@ -155,7 +171,7 @@ class Lexicon:
         if self._language == "de":
             pattern = _GERMAN_ENDING if length >= _MIN_PART_CHARS else _GERMAN_SHORT_ENDING
             return pattern.fullmatch(ending) is not None
-        if self._language == "ru" and length <= _MIN_PART_CHARS:
+        if self._language == "ru" and length < _MIN_PART_CHARS:
             return _RUSSIAN_SHORT_ENDING.fullmatch(ending) is not None
         limit = _MAX_ENDING_CHARS[length] if length < len(_MAX_ENDING_CHARS) else _MAX_LONG_ENDING_CHARS
         return len(ending) <= limit
@@ -175,7 +191,7 @@ class Lexicon:
         for form in dict.fromkeys((_GERMAN_INFIX.sub("", word), _GERMAN_PREFIX.sub("", word))):
             if not parts and (english := self._find_inflected(form)):
                 return [english]
-        return parts
+        return parts or self._find_head(word)
 
     def _split_compound(self, word: str, limit: int) -> list[English]:
         """Split a compound at known parts, the longest first; empty if a part is unknown."""
@@ -189,18 +205,29 @@ class Lexicon:
                     return [first, *rest]
         return []
 
+    def _find_head(self, word: str) -> list[English]:
+        """Return the longest known end of a compound with an unknown beginning: it says what kind of thing it is."""
+        ends = (word[start:] for start in range(_MIN_PART_CHARS, len(word) - _MIN_HEAD_CHARS + 1))
+        return [english for end in ends if (english := self._find_inflected(end))][:1]
+
 
 def _iterate_prefixes(word: str, minimum: int) -> Iterator[str]:
     return (word[:length] for length in range(len(word), minimum - 1, -1))
 
 
 @cache
-def _read_columns() -> tuple[list[English], Mapping[str, list[str]]]:
+def _read_columns() -> tuple[list[English], Mapping[HumanLanguage, list[str]]]:
     """Read the table: the English words of each row, and the cells of each language."""
     text = (resources.files("coderag.question") / "lexicon.txt").read_text(encoding="utf-8")
     rows = [line.split(" | ") for line in text.splitlines() if line and not line.startswith("#")]
     columns = {language: [row[number] for row in rows] for number, language in enumerate(LEXICON_LANGUAGES, 1)}
     return [tuple(row[0].split()) for row in rows], columns
+
+
+@cache
+def load_english_stems() -> frozenset[str]:
+    """Load the stems of the English words of all rows."""
+    return frozenset(stem(word) for english in _read_columns()[0] for word in english)
 
 
 @cache

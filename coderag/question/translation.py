@@ -10,12 +10,14 @@ from coderag.question.human_language import detect_language, load_function_words
 from coderag.question.lexicon import English, Lexicon, fold_text, load_lexicon
 from coderag.question.protected_spans import MARK, ProtectedText, protect_spans
 from coderag.schema.vocabulary import HumanLanguage
-from coderag.text.tokenizer import STOP_WORDS, expand_token, split_raw_tokens, stem
+from coderag.text.tokenizer import STOP_WORDS, expand_token, split_identifier, split_raw_tokens, stem
 
 _SPACELESS: Final = frozenset({"zh", "ja"})
 _TOKEN: Final = re.compile(rf"{MARK}|[^\W_]+")
+_CLAUSE_END: Final = re.compile(r"[,.;:?!()\n]+")
 _HIRAGANA: Final = re.compile(r"[\u3041-\u309f]+")
 _GENERIC_WORDS: Final = frozenset({"function", "code", "method", "place", "location", "word"})
+_MAX_CHOICES: Final = 2  # English words for a word: often the code has the second where the comment has the first
 _MIN_SPECIFIC: Final = 2  # other words beside which a generic one says nothing
 _MAX_RELATION_WORDS: Final = 3  # of a question that is about the relation of a name
 _MAX_TOKENS: Final = 400
@@ -100,25 +102,29 @@ class _Translator:
         self._is_indexed = is_indexed
 
     def translate_part(self, text: str) -> str:
-        """Return the English words of a part of the question, with marks for names."""
-        return " ".join(self.choose_words(self.read_terms(text), keeps_marks=True))
+        """Return the English words of a part of the question, one for each of its words, with marks for names."""
+        return " ".join(self.choose_words(self.read_terms(text), 1, keeps_marks=True))
 
     def read_terms(self, text: str) -> list[Term]:
         """Return the words and names of a text in their order, without function words."""
         read = self._read_segmented if self._language in _SPACELESS else self._read_spaced
         return list(read(text))
 
-    def choose_words(self, terms: Iterable[Term], *, keeps_marks: bool = False) -> list[str]:
-        """Return the names and an English word for each other term; what is unknown only if the index has it."""
+    def choose_words(self, terms: Sequence[Term], limit: int = _MAX_CHOICES, *, keeps_marks: bool = False) -> list[str]:
+        """Return the names, and up to `limit` English words for each other term, one without an index.
+
+        What is unknown is left out unless the index has it, or there is nothing else.
+        """
         words: list[str] = []
         for term in terms:
             if term.is_name:
                 words.append(term.source if keeps_marks else self._protected.restore(term.source))
             elif term.options:
-                words.append(next(filter(self._has_word, term.options), term.options[0]).replace("-", " "))
+                indexed = [word for word in term.options if self._has_word(word)] if self._is_indexed else []
+                words += (word.replace("-", " ") for word in indexed[:limit] or term.options[:1])
             elif self._is_indexed is None or self._has_word(term.source) or _is_technical(term.source):
                 words.append(term.source)
-        return list(dict.fromkeys(words))
+        return list(dict.fromkeys(words or [self._protected.restore(term.source) for term in terms]))
 
     def list_other_terms(self, terms: Iterable[Term]) -> list[str]:
         """List the index terms of the English words that were not chosen, and of the question's own words."""
@@ -135,15 +141,24 @@ class _Translator:
         return self._is_indexed is None or not self._has_word(term.source)
 
     def _has_word(self, word: str) -> bool:
-        """Return whether the index has all terms of a word; without an index, whether there are any."""
-        terms = _expand(word)
-        return bool(terms) and (self._is_indexed is None or all(map(self._is_indexed, terms)))
+        """Return whether the index has all parts of a word; without an index, whether there are any."""
+        parts = [stem(part) for raw in split_raw_tokens(word.replace("-", " ")) for part in split_identifier(raw)]
+        return bool(parts) and (self._is_indexed is None or all(map(self._is_indexed, parts)))
 
     def _read_spaced(self, text: str) -> Iterator[Term]:
-        words = _TOKEN.findall(text)[:_MAX_TOKENS]
+        remaining = _MAX_TOKENS
+        for clause in _CLAUSE_END.split(text):
+            words = _TOKEN.findall(clause)[:remaining]
+            remaining -= len(words)
+            yield from self._read_clause(words)
+
+    def _read_clause(self, words: list[str]) -> Iterator[Term]:
         folded = [fold_text(word, self._language) for word in words]
+        if separated := self._lexicon.find_separated_verb(folded):
+            position, verb = separated
+            folded = [*folded[:position], verb, *folded[position + 1 : -1]]
         position = 0
-        while position < len(words):
+        while position < len(folded):
             length, english = self._lexicon.match_phrase(folded, position)
             if length:
                 yield Term(" ".join(words[position : position + length]), english)

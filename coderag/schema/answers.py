@@ -82,7 +82,7 @@ class Answer:
     missing: Sequence[str] = ()
     flagged: Sequence[str] = ()
     redacted: int = 0
-    notes: Sequence[str] = ()
+    notes: Sequence[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

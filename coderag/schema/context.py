@@ -79,5 +79,5 @@ class AssembledContext:
     shown: Sequence[str] = ()
     shown_before: Sequence[str] = ()
     confidence: float = 1.0
-    notes: Sequence[str] = ()
     not_indexed: Sequence[str] = field(default_factory=list)
+    notes: Sequence[str] = field(default_factory=list)

@@ -174,7 +174,7 @@ def test_context_json_keys(coderag) -> None:
     result = json_of(coderag("context", "login", "--json"))
     assert list(result) == [
         "query", "intent", "text", "sections", "tokens", "token_budget", "omitted", "evidence", "format", "shown",
-        "shown_before", "confidence", "not_indexed",
+        "shown_before", "confidence", "not_indexed", "notes",
     ]  # fmt: skip
     assert list(result["sections"][0]) == ["name", "items", "tokens"]
     assert list(result["sections"][0]["items"][0]) == [
@@ -242,7 +242,7 @@ def test_ask_json_keys(coderag) -> None:
     result = json_of(coderag("ask", "login", "--json"))
     assert list(result) == [
         "query", "intent", "text", "citations", "verified", "total", "evidence", "hits", "generator",
-        "confidence", "not_indexed", "shape", "claims", "missing", "flagged", "redacted",
+        "confidence", "not_indexed", "shape", "claims", "missing", "flagged", "redacted", "notes",
     ]  # fmt: skip
     assert list(result["citations"][0]) == [
         "path", "start_line", "end_line", "hash", "verified", "reason", "moved_from",

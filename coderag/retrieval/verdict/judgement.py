@@ -95,13 +95,15 @@ def judge(
         return Judgement(verdict="found", confidence=1.0, features=features, not_indexed=[])
     is_embedded = corpus.snapshot.pointer.embedding.provider == "embedded"
     calibration = load_calibrations()["embedded" if is_embedded else "other"]
-    has_no_answer = not results or _asks_for_location(analysis)  # a location that was not looked up does not exist
+    is_absent = _asks_for_location(analysis)  # a location that was not looked up does not exist
+    has_no_answer = not results or is_absent
     confidence = 0.0 if has_no_answer else calibration.compute_probability(features)
     verdict = "not_found" if has_no_answer else calibration.classify(confidence)
     if not has_no_answer:
         verdict = adjust_to_literals(verdict, analysis, has_literal=has_literal)
-    is_doubtful = bool(analysis["unknown_words"]) or _has_similar_name(corpus, analysis, results)
-    if verdict == "not_found" and not has_no_answer and is_doubtful:  # nothing is absent that was not understood
+    is_translated = analysis["human_language"] != "en"  # word by word, which proves nothing absent
+    is_doubtful = is_translated or (bool(results) and _has_similar_name(corpus, analysis, results))
+    if verdict == "not_found" and not is_absent and is_doubtful:
         verdict = "weak"
     not_indexed: list[str] = []
     if verdict != "found":

@@ -92,7 +92,13 @@ class FakeWorkspace:
             results = repository.engine.search(query, top_k=top_k, filters=filters)
             hits += [RepositoryHit(repository.name, str(repository.root), hit) for hit in results]
             verdicts.append(
-                RepositoryVerdict(repository.name, str(repository.root), results.evidence, results.confidence)
+                RepositoryVerdict(
+                    repository.name,
+                    str(repository.root),
+                    results.evidence,
+                    results.confidence,
+                    notes=results.notes,
+                )
             )
         hits.sort(key=lambda repository: -repository.hit.score)
         return WorkspaceHits(hits, verdicts)

@@ -60,6 +60,21 @@ async def test_search_finds_the_declaration(shop):
     assert result.structured_content["evidence"] == "found"
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("coderag_search", {}),
+        ("coderag_search", {"repository": ["shop", "huge"]}),
+        ("coderag_context", {}),
+    ],
+)
+async def test_replies_say_what_a_german_question_was_read_as(shop, huge, tool, arguments):
+    async with connected(shop, huge) as client:
+        result = await client.call_tool(tool, {"query": "Wo wird der Preis halbiert und gerundet?", **arguments})
+    assert "the question is in German, searched for: price" in text_of(result)
+    assert any(note.startswith("the question is in German") for note in result.structured_content["notes"])
+
+
 async def test_search_takes_filters(shop):
     async with connected(shop) as client:
         given = {"query": "cart", "file_path": "tests", "language": "Python", "chunk_type": "function"}

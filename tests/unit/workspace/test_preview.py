@@ -58,6 +58,11 @@ def test_other_forms_of_a_word_are_found(root):
     assert look(root, "hashing of a password")[0].qualified_name == "hash_password"
 
 
+@pytest.mark.parametrize("query", ["Wo werden Passwörter gehasht?", "密码在哪里哈希"])
+def test_a_question_in_another_language_is_translated(root, query):
+    assert look(root, query)[0].qualified_name == "hash_password"
+
+
 def test_a_name_in_another_spelling_is_found(root):
     assert look(root, "hashPassword")[0].qualified_name == "hash_password"
 

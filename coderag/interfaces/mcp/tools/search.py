@@ -86,6 +86,7 @@ def _search_federated(
     cleaners = {str(entry.repository.root): entry.make_cleaner() for entry in handles}
     best = max((entry for entry in first.verdicts if not entry.error), key=lambda entry: entry.confidence, default=None)
     verdict = to_verdict_fields(best.evidence, best.confidence) if best else {}
+    notes = [f"{cleaners[best.root].clean_line(note)}." for note in best.notes] if best else []
     return McpReply(
         facts={**verdict, "results": []},
         intro=[f"{len(page)} results in {', '.join(entry.name for entry in handles)}"],
@@ -100,7 +101,7 @@ def _search_federated(
             )
             for number, entry in enumerate(page, arguments.offset + 1)
         ],
-        notes=[*map(_format_verdict, first.verdicts), *_suggest_next_page(arguments, len(page))],
+        notes=[*map(_format_verdict, first.verdicts), *notes, *_suggest_next_page(arguments, len(page))],
     )
 
 
