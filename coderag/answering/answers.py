@@ -12,7 +12,7 @@ from coderag.answering.extractive.extract import extract
 from coderag.answering.generated.generator import EmitText, generate_text
 from coderag.answering.generated.numbered_evidence import NumberedEvidence, number_evidence
 from coderag.answering.generated.statements import replace_places
-from coderag.answering.shapes import shape_of
+from coderag.answering.shapes import choose_shape
 from coderag.models.protocols import LanguageModel
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.answers import Answer, AnswerClaim, Citation
@@ -53,7 +53,7 @@ async def _generate_answer(
     checker: CitationChecker,
     emit: EmitText,
 ) -> Answer:
-    shape: AnswerShape = shape_of(state)
+    shape: AnswerShape = choose_shape(state)
     generated = await generate_text(model, context, state, shape, evidence, checker, emit)
     text, missing, citations, claims = generated.text, generated.missing, generated.citations, generated.claims
     if generated.has_claims:

@@ -7,7 +7,7 @@ from typing import Literal
 from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.index import CALLABLE, PERHAPS, Call, Declared, Index
 from coderag.answering.extractive.reach import Reach, Steps
-from coderag.answering.shapes import Ends, flow_ends
+from coderag.answering.shapes import Ends, get_ends
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.query import QueryState
@@ -62,7 +62,7 @@ def draw_mermaid(context: QueryContext, state: QueryState, snippets: Sequence[Sn
 
 def find_flow(index: Index, state: QueryState, snippets: Sequence[Snippet]) -> Flow | None:
     """Find the calls between the question's two ends, else those of the best results."""
-    ends = flow_ends(state["analysis"]["wording"])
+    ends = get_ends(state["analysis"])
     results = [snippet for snippet in snippets if snippet.relation is None]
     matched_ends = [index.meant(words, results, CALLABLE) for words in ends or ()]
     starts = [entry for entry in matched_ends if entry]

@@ -1,12 +1,11 @@
 """Lookup of definitions, usages, relatives, tests and locations in the symbol table and the code graph."""
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from coderag.codegraph.declaration_groups import DISPATCH_CONFIDENCE, FUNCTION_KINDS, TYPE_KINDS
+from coderag.codegraph.declaration_groups import DISPATCH_CONFIDENCE, FUNCTION_KINDS
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.questions import answer
 from coderag.codegraph.relations import NEIGHBOUR_RELATIONS
@@ -54,10 +53,7 @@ def look_up(corpus: Corpus, graph: CodeGraph, analysis: Analysis) -> LookupResul
         location_candidates = [
             _find_at_location(corpus, location) for location in _select_entities(analysis, _LOCATION_ENTITIES)
         ]
-        names = [
-            _resolve_type_name(corpus, analysis["question"], name)
-            for name in _select_entities(analysis, _NAME_ENTITIES)
-        ]
+        names = _select_entities(analysis, _NAME_ENTITIES)
         definition_candidates = [candidate for name in names for candidate in find_definitions(corpus, name)]
         candidates = {
             (candidate["chunk_id"], candidate["start_line"]): candidate
@@ -81,14 +77,6 @@ def find_definitions(corpus: Corpus, name: str) -> list[Candidate]:
     return [_build_declaration_candidate(corpus, match) for match in matches[:_MAX_RESULTS]]
 
 
-def _resolve_type_name(corpus: Corpus, question: str, name: str) -> str:
-    """Return the capitalized name if a lower-case word with an article names a type ("a session" for ``Session``)."""
-    type_name = name.capitalize()
-    is_word = name.islower() and re.search(rf"\ban?\s+{re.escape(name)}\b", question) is not None
-    matches = corpus.symbols.find(type_name) if is_word else []
-    return type_name if any(match.name == type_name and match.kind in TYPE_KINDS for match in matches) else name
-
-
 def _find_at_location(corpus: Corpus, location: str) -> Candidate | None:
     """Return the innermost declaration at ``path:line``, or the chunk there; None if the place is not indexed."""
     row = _find_chunk_row(corpus, location)
@@ -109,13 +97,18 @@ def _find_at_location(corpus: Corpus, location: str) -> Candidate | None:
 
 
 def _build_similarity_query(corpus: Corpus, analysis: Analysis) -> LookupResult:
-    """Replace the question by the terms of the code to compare with: a location or a snippet."""
+    """Replace the question by the terms of the code to compare with: a location, a snippet or a declaration."""
     for entity in analysis["entities"]:
         if entity["kind"] == "location" and (row := _find_chunk_row(corpus, entity["text"])) is not None:
             text = corpus.read_texts([row])[0]
             return LookupResult([], _replace_query_text(analysis, text, corpus.get_value("id", row)))
         if entity["kind"] == "snippet":
             return LookupResult([], _replace_query_text(analysis, entity["text"], ""))
+        if entity["kind"] in _NAME_ENTITIES and (matches := corpus.symbols.find(entity["text"])):
+            row = matches[0].row
+            return LookupResult(
+                [], _replace_query_text(analysis, corpus.read_texts([row])[0], corpus.get_value("id", row))
+            )
     return LookupResult([], analysis)
 
 

@@ -5,6 +5,7 @@ from coderag.nodes.trace import NodeTimer
 from coderag.question.analysis import analyze as analyze_query
 from coderag.question.rewriting import rewrite, with_rewritten
 from coderag.question.spelling import corrected
+from coderag.question.subjects import CorpusSubjects
 from coderag.retrieval.query_context import QueryContext, QueryRuntime
 from coderag.schema.query import Analysis, QueryState, QueryUpdate
 
@@ -16,7 +17,10 @@ def analyze(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     with NodeTimer("analyze") as step:
         corpus = runtime.context.corpus
         analysis = corrected(
-            corpus, analyze_query(state["query"], runtime.context.project, corpus.term_ids.__contains__)
+            corpus,
+            analyze_query(
+                state["query"], runtime.context.project, corpus.term_ids.__contains__, CorpusSubjects(corpus)
+            ),
         )
         step.add_detail(
             intent=analysis["intent"], confidence=analysis["confidence"], entities=len(analysis["entities"])

@@ -1,49 +1,76 @@
-"""Understand a question without a language model: its intent, what it names, and its terms."""
+"""Understand a question without a language model: what it asks, what it names, and its terms."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from types import MappingProxyType
+from typing import Final, Literal
 
+from coderag.question.classifier import NO_KIND, Reading, load_classifier
+from coderag.question.cues import Cue, load_cues, read_asking
+from coderag.question.ends import find_ends
 from coderag.question.entities import find_entities, names_in
 from coderag.question.hints import find_languages, find_roles
 from coderag.question.human_language import detect_language
-from coderag.question.intent_patterns import (
-    ABOUT_ONE_NAME,
-    ABOUT_TESTS,
-    ABOUT_UNUSED_CODE,
-    ABOUT_UNUSED_NAME,
-    INTENT_PATTERNS,
-    SYMBOL_QUERY,
-)
 from coderag.question.literals import find_literals, parse_literal_query
+from coderag.question.messages import find_messages, is_statement
 from coderag.question.question_text import check_question
 from coderag.question.report_query import make_report_query
 from coderag.question.reports import Part, PartKind, Report, is_report, take_apart
+from coderag.question.subjects import SubjectFinder, SubjectIndex
 from coderag.question.translation import IsIndexed, Translation, translate_question
-from coderag.schema.query import Analysis, Entity
-from coderag.schema.vocabulary import HumanLanguage, Intent
+from coderag.question.wording import Token, read_tokens
+from coderag.schema.query import Analysis, Entity, QuestionReading
+from coderag.schema.vocabulary import HumanLanguage, Intent, QuestionKind
 from coderag.text.tokenizer import STOP_WORDS, split_raw_tokens, tokenize_query
 
 _MAX_TERMS = 400
-_NEVER_NAMES = STOP_WORDS - {"after", "before", "each", "show", "then", "use"}
-"""Words that no question means as a name unless it marks them; the others are usual names of functions."""
-
-_ABOUT_DOCUMENTS = re.compile(r"\b(?:docs?|documentation|documented|says?)\b", re.IGNORECASE)
 _PROSE: tuple[PartKind, ...] = ("title", "prose", "steps")  # parts of a report in its human language
-_CERTAIN, _LIKELY, _DEFAULT = 1.0, 0.9, 0.5
+_CERTAIN, _LIKELY = 1.0, 0.9
+
+_SYMBOL_QUERY = re.compile(
+    r"^[`'\"]?(?:[A-Za-z_$][\w$]*(?:(?:::|\\|->|\.|#)[A-Za-z_$][\w$]*)+[!?]?|_[\w$]*|[A-Za-z]\w*[A-Z_]\w*|[A-Z]\w*)(?:\(\))?[`'\"]?$"
+)
+"""A question that is nothing but one identifier: qualified, with an underscore, or with a capital."""
 
 _MAX_SYMBOL_QUERY_CHARS = 500
 """The pattern of a name takes a time that is quadratic in its length."""
 
+ABOUT_ONE_NAME: Final[frozenset[Intent]] = frozenset({"find_definition", "find_usage", "hierarchy", "find_tests"})
+"""Intents of questions that are about one declaration."""
 
-def analyze(query: str, project: str = "", is_indexed: IsIndexed | None = None) -> Analysis:
-    """Return what a question asks for, in English whatever its language.
+_INTENTS: Final[Mapping[QuestionKind, Intent]] = MappingProxyType(
+    {
+        "find_definition": "find_definition", "find_usage": "find_usage", "impact": "find_usage", "path": "find_usage",
+        "hierarchy": "hierarchy", "find_tests": "find_tests", "find_similar": "find_similar",
+        "understand": "understand_module", "flow": "understand_module", "failure": "understand_module",
+        "documentation": "documentation", "backlog": "backlog",
+        "setting": "general", "history": "general", "general": "general",
+    }
+)  # fmt: skip
+_NAMING_KINDS: Final = frozenset({"find_definition", "find_usage", "hierarchy", "find_tests", "impact", "path"})
+"""Kinds of questions about declarations, whose plain words may be names of them."""
+
+_ENDED_KINDS: Final = frozenset({"path", "flow"})
+_TEST_CONCEPTS: Final = frozenset({"test", "mock"})
+_DOCUMENT_CONCEPTS: Final = frozenset({"document", "says"})
+_PROJECT_WORDS: Final = ("this", "project")
+_COMPARING_CONCEPTS: Final = frozenset({"similar", "duplicate", "same", "call", "use", "import", "test", "change"})
+"""Concepts of questions about a place that are more than what it is."""
+
+_SCRIPT_EDGE: Final = re.compile(r"(?<=[A-Za-z0-9_)`])(?=[\u3040-\u9fff])|(?<=[\u3040-\u9fff])(?=[A-Za-z0-9_`])")
+
+
+def analyze(
+    query: str, project: str = "", is_indexed: IsIndexed | None = None, names: SubjectIndex | None = None
+) -> Analysis:
+    """Return what a question asks for; its terms are English whatever its language.
 
     Args:
         query: The question as asked.
         project: Name of the repository: as a word of a question it does not say where in the repository to look.
         is_indexed: Whether the index has a term, to choose among the English words of another language's word.
+        names: Names of the index, which decide what in the question is a name.
 
     Raises:
         InvalidQueryError: The question is empty or longer than `MAX_QUERY_BYTES`.
@@ -52,57 +79,219 @@ def analyze(query: str, project: str = "", is_indexed: IsIndexed | None = None) 
     language = detect_language(query)
     if is_report(query):
         return _report(query, project, language, is_indexed)
-    if language == "en":
-        return _analyze_wording(query, project)
-    translation = translate_question(query, language, is_indexed)
-    return _analyze_wording(translation.wording, project, translation)
+    translation = None if language == "en" else translate_question(query, language, is_indexed)
+    return _Analyzer(_SCRIPT_EDGE.sub(" ", query), language, project, names).analyze(translation)
 
 
-def _analyze_wording(query: str, project: str, translation: Translation | None = None) -> Analysis:
-    """Return what an English question asks for, or the English wording of a translation."""
-    entities = find_entities(query)
-    symbol_query = len(query) <= _MAX_SYMBOL_QUERY_CHARS and bool(SYMBOL_QUERY.match(query.strip()))
-    is_place = any(entity["kind"] in ("location", "snippet") for entity in entities)
-    literal = "" if is_place else parse_literal_query(query)
-    intent, confidence, name, other = _intent(query.strip(), entities, symbol_query=symbol_query)
-    question = translation.text if translation else query
-    question = question if symbol_query else _without_project(question, project)
-    if intent == "documentation":
-        question = _ABOUT_DOCUMENTS.sub(" ", question)
-    if not name and not entities and query.isascii() and query.strip().isidentifier():
-        name = query.strip()  # one bare word may be a name as well, whatever else it means
-    about_one = bool(name) and intent in ABOUT_ONE_NAME
-    if about_one:  # the name's parts say nothing more
-        entities = [entity for entity in entities if entity["text"] == name or entity["text"] not in name]
-        question = query if translation else question
-    return Analysis(
-        human_language=translation.language if translation else "en",
-        wording=query,
-        unknown_words=list(translation.unknown) if translation else [],
-        intent=intent,
-        confidence=confidence,
-        entities=_with_names(entities, (name, other)),
-        terms=tokenize_query(name if about_one else question)[:_MAX_TERMS],
-        expanded_terms=list(translation.expanded_terms) if translation and not about_one else [],
-        about_tests=intent == "find_tests" or bool(ABOUT_TESTS.search(query)),
-        symbol_query=symbol_query,
-        literals=[literal] if literal else [] if is_place else find_literals(question),
-        literal_query=bool(literal),
-        question=question,
-        text=question,
-        similar_to="",
-        about_unused=_about_unused(query.strip()),
-        languages=find_languages(query),
-        roles=find_roles(query) if intent != "documentation" else [],
-        report=None,
+class _Analyzer:
+    """Analyses one question.
+
+    Args:
+        query: The question, with spaces between scripts.
+        language: Its human language.
+        project: Name of the repository.
+        names: Names of the index.
+    """
+
+    def __init__(self, query: str, language: HumanLanguage, project: str, names: SubjectIndex | None) -> None:
+        self._query = query
+        self._project = project
+        self._names = names
+        self._tokens: list[Token] = read_tokens(query, language)
+        self._cues: list[Cue] = load_cues().read(self._tokens)
+        self._entities = [*find_entities(query), *self._find_folders()]
+        self._finder = SubjectFinder(self._tokens, self._cues, self._entities, names)
+        self._is_symbol = len(query) <= _MAX_SYMBOL_QUERY_CHARS and bool(_SYMBOL_QUERY.match(query.strip()))
+
+    def analyze(self, translation: Translation | None) -> Analysis:
+        """Return the analysis.
+
+        Args:
+            translation: The question in English if it is in another language.
+        """
+        query, entities = self._query, self._entities
+        is_place = any(entity["kind"] in ("location", "snippet") for entity in entities)
+        literal = "" if is_place else parse_literal_query(query)
+        reading, confidence = self._read()
+        intent = self._choose_intent(reading)
+        question = translation.text if translation else query
+        question = question if self._is_symbol else _without_project(question, self._project)
+        if intent == "documentation":
+            question = self._without_documents(question)
+        about_names = intent in ABOUT_ONE_NAME and bool(reading["subjects"]) and not self._has_more_words(reading)
+        names = reading["subjects"]
+        if not names and not entities and query.isascii() and query.strip().isidentifier():
+            names = [query.strip()]  # one bare word may be a name as well, whatever else it means
+        if about_names:  # the parts of a name say nothing more
+            entities = [item for item in entities if item["text"] in names or not _is_in_any(item["text"], names)]
+            question = query if translation else question
+        terms = " ".join(names) if about_names else question
+        about_unused = self._about_unused(reading)
+        if about_unused == "list":
+            entities = [*entities, *self._find_named_folders()]
+        return Analysis(
+            human_language=translation.language if translation else "en",
+            unknown_words=list(translation.unknown) if translation else [],
+            intent=intent,
+            reading=reading,
+            confidence=confidence,
+            entities=_with_names(entities, names),
+            terms=tokenize_query(terms)[:_MAX_TERMS],
+            expanded_terms=list(translation.expanded_terms) if translation and not about_names else [],
+            about_tests=intent == "find_tests" or self._has_cue(_TEST_CONCEPTS),
+            symbol_query=self._is_symbol,
+            literals=[literal] if literal else [] if is_place else find_literals(question),
+            literal_query=bool(literal),
+            question=question,
+            text=question,
+            similar_to="",
+            about_unused=about_unused,
+            languages=find_languages(query),
+            roles=find_roles(query),
+            messages=self._find_messages(reading),
+            is_statement=intent in ("general", "understand_module") and is_statement(query, self._cues),
+            report=None,
+        )
+
+    def _find_messages(self, reading: QuestionReading) -> list[str]:
+        messages = find_messages(self._query, self._entities, self._tokens, self._cues)
+        if reading["kind"] == "failure":
+            return messages
+        quoted = {entity["text"] for entity in self._entities}
+        return [text for text in messages if text in quoted or "\n" in self._query]
+
+    def _read(self) -> tuple[QuestionReading, float]:
+        """Return what the question asks, by its syntax or by the classifier, and how sure that is."""
+        if self._is_symbol:
+            name = self._query.strip().strip("`'\"").removesuffix("()")
+            return _make_reading("find_definition", "place", [name]), _CERTAIN
+        if any(entity["kind"] == "snippet" for entity in self._entities):
+            return _make_reading("find_similar", "list", []), _LIKELY
+        if self._asks_of_place():
+            return _make_reading("find_definition", "place", []), _LIKELY
+        classified = load_classifier().classify(self._mask_names())
+        subjects = self._find_subjects(classified)
+        is_ended = classified.kind in _ENDED_KINDS or classified.form == "comparison"
+        is_directed = classified.kind in _ENDED_KINDS
+        ends = find_ends(self._tokens, self._cues, subjects, is_directed=is_directed) if is_ended else []
+        return QuestionReading(
+            kind=classified.kind,  # type: ignore[typeddict-item]  # labels of the model are those of the vocabulary
+            relation=classified.relation,  # type: ignore[typeddict-item]
+            direction=classified.direction,  # type: ignore[typeddict-item]
+            form=classified.form,  # type: ignore[typeddict-item]
+            subjects=subjects,
+            ends=ends,
+            is_of_whole=classified.form == "overview" and self._is_of_whole(subjects),
+        ), classified.confidence
+
+    def _mask_names(self) -> list[Token]:
+        """Return the tokens with masks for the names of the index, and words for the repository's name."""
+        return [
+            replace(token, text=text)
+            for token in self._finder.mask_names()
+            for text in (_PROJECT_WORDS if self._is_project(token) else (token.text,))
+        ]
+
+    def _is_project(self, token: Token) -> bool:
+        return bool(self._project) and token.source.lower() == self._project.lower()
+
+    def _find_folders(self) -> list[Entity]:
+        """Return the folders that the question marks with a slash at their end."""
+        marked = [token.source for token in self._tokens if token.text == "<path>" and token.source.endswith("/")]
+        return [Entity(kind="path", text=text.rstrip("/")) for text in marked]
+
+    def _find_named_folders(self) -> list[Entity]:
+        """Return the plain words that are folders of the index."""
+        words = self._list_plain_words() if self._names else []
+        return [Entity(kind="path", text=word) for word in words if self._names and self._names.has_folder(word)]
+
+    def _asks_of_place(self) -> bool:
+        """Whether the question is nothing but a path, or a place with words that only ask."""
+        if all(token.text == "<path>" or not token.text[0].isalnum() for token in self._tokens):
+            return any(token.is_mask for token in self._tokens)
+        places = [entity for entity in self._entities if entity["kind"] == "location"]
+        masks = [token for token in self._tokens if token.is_mask]
+        return (
+            bool(places) and len(masks) == 1 and not self._list_plain_words() and not self._has_cue(_COMPARING_CONCEPTS)
+        )
+
+    def _find_subjects(self, classified: Reading) -> list[str]:
+        if classified.kind not in _NAMING_KINDS and classified.form not in ("comparison", "unused"):
+            return self._finder.marked_names
+        has_ends = classified.form == "comparison" or classified.kind == "path"
+        return self._finder.find(2 if has_ends else 1)
+
+    def _is_of_whole(self, subjects: Sequence[str]) -> bool:
+        """Whether nothing is named but the repository itself, and no other word says of what."""
+        named = [name for name in subjects if name.lower() != self._project.lower()]
+        if named or any(entity["kind"] in ("path", "location", "quoted") for entity in self._entities):
+            return False
+        return not self._list_plain_words() or self._has_cue(frozenset({"project"}))
+
+    def _choose_intent(self, reading: QuestionReading) -> Intent:
+        """Return the intent of a reading; ``general`` where a look-up has no name to look up."""
+        intent = _INTENTS[reading["kind"]]
+        if intent == "general" and reading["form"] == "explanation":
+            return "understand_module"
+        has_place = any(item["kind"] in ("path", "location", "snippet") for item in self._entities)
+        has_target = bool(reading["subjects"]) or has_place
+        if reading["form"] == "comparison" and reading["ends"]:
+            return "understand_module"
+        if intent == "find_similar":
+            return intent
+        if intent in ABOUT_ONE_NAME and not has_target and intent != "find_tests" and reading["form"] != "unused":
+            return "general"
+        return intent
+
+    def _about_unused(self, reading: QuestionReading) -> Literal["", "name", "list"]:
+        """Return whether the question is whether something is unused, or what is; empty if it is neither."""
+        plain = [word for word in self._list_plain_words() if not (self._names and self._names.has_folder(word))]
+        if reading["form"] == "unused" and not reading["subjects"] and plain:
+            return ""  # about something else that is unused
+        asks = reading["form"] == "unused" or (
+            reading["form"] == "yes_no" and reading["kind"] in ("impact", "find_usage")
+        )
+        if not asks or reading["kind"] not in ("find_usage", "impact") or reading["direction"] == "out":
+            return ""
+        if reading["subjects"]:
+            return "name"
+        return "list" if reading["form"] == "unused" else ""
+
+    def _has_cue(self, concepts: frozenset[str]) -> bool:
+        return any(not concepts.isdisjoint(cue.concepts) for cue in self._cues)
+
+    def _list_plain_words(self) -> list[str]:
+        """Return the words that neither ask nor are stop words."""
+        asking = read_asking(self._cues)
+        return [
+            token.source
+            for at, token in enumerate(self._tokens)
+            if token.is_word and at not in asking and not token.is_stop_word and not self._is_project(token)
+        ]
+
+    def _has_more_words(self, reading: QuestionReading) -> bool:
+        """Whether the question says more than its names and what it asks."""
+        parts = {word.lower() for name in reading["subjects"] for word in (name, *split_raw_tokens(name))}
+        plain = [word.lower() for word in self._list_plain_words()]
+        return any(word not in parts and word.removesuffix("s") not in parts for word in plain)
+
+    def _without_documents(self, question: str) -> str:
+        """Return the question without the words that only ask for documents."""
+        for cue in self._cues:
+            if not _DOCUMENT_CONCEPTS.isdisjoint(cue.concepts):
+                for token in self._tokens[cue.first : cue.last + 1]:
+                    question = re.sub(rf"(?<!\w){re.escape(token.source)}(?!\w)", " ", question)
+        return question
+
+
+def _make_reading(kind: QuestionKind, form: Literal["place", "list"], subjects: list[str]) -> QuestionReading:
+    return QuestionReading(
+        kind=kind, relation="", direction="", form=form, subjects=subjects, ends=[], is_of_whole=False
     )
 
 
-def _about_unused(query: str) -> Literal["", "name", "list"]:
-    """Return whether a question is whether something is unused, or what is; empty if it is neither."""
-    if any(pattern.search(query) for pattern in ABOUT_UNUSED_NAME):
-        return "name"
-    return "list" if any(pattern.search(query) for pattern in ABOUT_UNUSED_CODE) else ""
+def _is_in_any(text: str, names: Sequence[str]) -> bool:
+    return any(text in name for name in names)
 
 
 def _with_names(entities: Sequence[Entity], names: Sequence[str]) -> list[Entity]:
@@ -128,9 +317,11 @@ def _report(text: str, project: str, language: HumanLanguage, is_indexed: IsInde
     names = find_entities(report.text("title", "prose"))
     return Analysis(
         human_language=language,
-        wording=text,
         unknown_words=unknown,
         intent="general",
+        reading=QuestionReading(
+            kind=NO_KIND, relation="", direction="", form="explanation", subjects=[], ends=[], is_of_whole=False
+        ),
         confidence=_LIKELY,
         entities=[entity for entity in entities if entity["kind"] != "snippet"],
         terms=tokenize_query(" ".join([title or told, *names_in(names)]))[:_MAX_TERMS],
@@ -144,6 +335,8 @@ def _report(text: str, project: str, language: HumanLanguage, is_indexed: IsInde
         similar_to="",
         languages=[],
         roles=[],
+        messages=[],
+        is_statement=False,
         report=make_report_query(report, entities),
     )
 
@@ -175,28 +368,3 @@ def _without_project(query: str, project: str) -> str:
         return query
     shorter = re.sub(rf"(?<![\w.:/-]){re.escape(project)}(?:'s)?(?![\w.:/-])", " ", query, flags=re.IGNORECASE)
     return shorter if any(word.lower() not in STOP_WORDS for word in split_raw_tokens(shorter)) else query
-
-
-def _intent(query: str, entities: list[Entity], *, symbol_query: bool) -> tuple[Intent, float, str, str]:
-    """Return the intent, how sure it is, and the one or two names the question is about (empty if it is about none)."""
-    if symbol_query:
-        return "find_definition", _CERTAIN, query.strip("`'\"").removesuffix("()"), ""
-    if any(entity["kind"] == "snippet" for entity in entities):
-        return "find_similar", _LIKELY, "", ""
-    for intent, confidence, pattern in INTENT_PATTERNS:
-        if match := pattern.search(query):
-            name = match.groupdict().get("name") or ""
-            if name and not _is_marked(query, match) and not _may_be_name(name, split_raw_tokens(query[match.end() :])):
-                name = ""
-            return intent, confidence, name, match.groupdict().get("other") or ""
-    return "general", _DEFAULT, "", ""
-
-
-def _is_marked(query: str, match: re.Match[str]) -> bool:
-    """Whether the name that a pattern found is written as code: quoted, or with parentheses."""
-    return query[: match.start("name")].endswith(("`", "'", '"')) or query[match.end("name") :].startswith("()")
-
-
-def _may_be_name(name: str, more_words: Sequence[str]) -> bool:
-    """Whether a word is not just one of the question: "what tests file size limits" is not about a declaration ``file``."""
-    return not name.islower() or (name not in _NEVER_NAMES and not (more_words and name.isalpha()))

@@ -8,7 +8,6 @@ from typing import Final
 from coderag.models.providers import load_word_vectors
 from coderag.question.human_language import detect_language, load_function_words
 from coderag.question.lexicon import English, Lexicon, fold_text, load_lexicon
-from coderag.question.phrasebook import fold_question, word_in_english
 from coderag.question.protected_spans import MARK, ProtectedText, protect_spans
 from coderag.schema.vocabulary import HumanLanguage
 from coderag.text.tokenizer import STOP_WORDS, expand_token, split_identifier, split_raw_tokens, stem
@@ -20,7 +19,6 @@ _HIRAGANA: Final = re.compile(r"[\u3041-\u309f]+")
 _GENERIC_WORDS: Final = frozenset({"function", "code", "method", "place", "location", "word"})
 _MAX_CHOICES: Final = 2  # English words for a word: often the code has the second where the comment has the first
 _MIN_SPECIFIC: Final = 2  # other words beside which a generic one says nothing
-_MAX_RELATION_WORDS: Final = 3  # of a question that is about the relation of a name
 _MAX_TOKENS: Final = 400
 
 IsIndexed = Callable[[str], bool]
@@ -46,14 +44,12 @@ class Translation:
     """A question in the words of an index.
 
     Attributes:
-        wording: The question in English, with its names as they were written.
         text: Names and English words that are searched for, in the order of the question.
         expanded_terms: Index terms of other English words, and of words that the index has in the question's language.
         unknown: Words that neither the lexicon nor the index has.
     """
 
     language: HumanLanguage
-    wording: str
     text: str
     expanded_terms: Sequence[str]
     unknown: Sequence[str]
@@ -71,19 +67,11 @@ def translate_question(query: str, language: HumanLanguage, is_indexed: IsIndexe
     translator = _Translator(language, protected, is_indexed)
     terms = translator.read_terms(protected.text)
     words = _drop_generic(translator.choose_words(terms))
-    specific = sum(not term.is_name for term in terms if term.options)
-    wording = word_in_english(
-        fold_question(protected.text, language),
-        language,
-        translator.translate_part,
-        allows_names=specific <= _MAX_RELATION_WORDS,
-    )
     text = " ".join(words) or query
     searched = [term for word in words for raw in split_raw_tokens(word) for term in expand_token(raw)]
     others = translator.list_other_terms(terms)
     return Translation(
         language=language,
-        wording=protected.restore(wording) or query,
         text=text,
         expanded_terms=[term for term in dict.fromkeys(others) if term not in searched],
         unknown=list(dict.fromkeys(term.source for term in terms if translator.is_unknown(term))),
@@ -112,27 +100,23 @@ class _Translator:
         self._protected = protected
         self._is_indexed = is_indexed
 
-    def translate_part(self, text: str) -> str:
-        """Return the English words of a part of the question, one for each of its words, with marks for names."""
-        return " ".join(self.choose_words(self.read_terms(text), 1, keeps_marks=True))
-
     def read_terms(self, text: str) -> list[Term]:
         """Return the words and names of a text in their order, without function words."""
         read = self._read_segmented if self._language in _SPACELESS else self._read_spaced
         return list(read(text))
 
-    def choose_words(self, terms: Sequence[Term], limit: int = _MAX_CHOICES, *, keeps_marks: bool = False) -> list[str]:
-        """Return the names, and up to `limit` English words for each other term, one without an index.
+    def choose_words(self, terms: Sequence[Term]) -> list[str]:
+        """Return the names, and up to `_MAX_CHOICES` English words for each other term, one without an index.
 
         What is unknown is left out unless the index has it, or there is nothing else.
         """
         words: list[str] = []
         for term in terms:
             if term.is_name:
-                words.append(term.source if keeps_marks else self._protected.restore(term.source))
+                words.append(self._protected.restore(term.source))
             elif term.options:
                 indexed = [word for word in term.options if self._has_word(word)] if self._is_indexed else []
-                words += (word.replace("-", " ") for word in indexed[:limit] or term.options[:1])
+                words += (word.replace("-", " ") for word in indexed[:_MAX_CHOICES] or term.options[:1])
             elif self._is_indexed is None or self._has_word(term.source) or _is_technical(term.source):
                 words.append(term.source)
         return list(dict.fromkeys(words or [self._protected.restore(term.source) for term in terms]))

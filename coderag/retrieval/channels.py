@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from coderag.question.analysis import ABOUT_ONE_NAME
 from coderag.question.entities import names_in
-from coderag.question.intent_patterns import ABOUT_ONE_NAME
 from coderag.schema.query import Analysis
 from coderag.stores.corpus import Corpus
 from coderag.stores.symbol_table import SymbolMatch

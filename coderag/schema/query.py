@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict  # LangGraph makes schemas of these; before Python 3.12 pydantic takes no other
 
-from coderag.schema.vocabulary import ContextFormat, Evidence, HumanLanguage, Intent
+from coderag.schema.vocabulary import (
+    AnswerForm,
+    AskedDirection,
+    AskedRelation,
+    ContextFormat,
+    Evidence,
+    HumanLanguage,
+    Intent,
+    QuestionKind,
+)
 
 if TYPE_CHECKING:
     pass
@@ -69,13 +78,34 @@ class ReportQuery(TypedDict):
     messages: list[str]
 
 
+class QuestionReading(TypedDict):
+    """Reading of a question's wording, the only one, which all nodes share.
+
+    Attributes:
+        kind: Its kind; ``general`` if it is not understood with enough confidence.
+        relation, direction: Relation that is asked for, seen from the subjects.
+        form: Form of the answer.
+        subjects: Names that it is about, as they are declared where the index has them.
+        ends: The two sides of a comparison, or where a flow begins and ends, as it puts them; else empty.
+        is_of_whole: Whether it asks for an overview of the whole repository.
+    """
+
+    kind: QuestionKind
+    relation: AskedRelation
+    direction: AskedDirection
+    form: AnswerForm
+    subjects: list[str]
+    ends: list[str]
+    is_of_whole: bool
+
+
 class Analysis(TypedDict):
     """Analysis of a question.
 
     Attributes:
-        human_language: Human language of the question; the other keys are in English.
-        wording: The question in English, as asked or translated.
+        human_language: Human language of the question; terms and text are in English.
         unknown_words: Words of another language that neither the lexicon nor the index has.
+        reading: What it asks, finer than its intent.
         confidence: Confidence of the intent, 0 to 1.
         terms: Index terms to search for; ``expanded_terms`` were added by widening or translation.
         literals: Names and texts that it gives as they are written, see `coderag.question.literals`.
@@ -85,13 +115,14 @@ class Analysis(TypedDict):
         similar_to: Id of the chunk it refers to, which is not a result; empty if none.
         about_unused: ``name`` if it asks whether something is unused, ``list`` if it asks for what is; else empty.
         languages, roles: Preferred languages and roles of files, such as "in the tests"; they do not filter.
+        messages: What may be messages of a program in it; ``is_statement``: it asks nothing, such as a message alone.
         report: Parsed problem report; None for a question.
     """
 
     human_language: HumanLanguage
-    wording: str
     unknown_words: list[str]
     intent: Intent
+    reading: QuestionReading
     confidence: float
     entities: list[Entity]
     terms: list[str]
@@ -106,6 +137,8 @@ class Analysis(TypedDict):
     about_unused: NotRequired[Literal["", "name", "list"]]
     languages: list[str]
     roles: list[str]
+    messages: list[str]
+    is_statement: bool
     report: ReportQuery | None
 
 

@@ -44,6 +44,30 @@ HumanLanguage = Literal["en", "de", "fr", "es", "pt", "ru", "zh", "ja"]
 """Human language of a question, by its ISO 639-1 code."""
 
 
+QuestionKind = Literal[
+    "find_definition", "find_usage", "hierarchy", "find_tests", "impact", "path", "understand", "flow", "failure", "setting",
+    "find_similar", "documentation", "backlog", "history", "general",
+]  # fmt: skip
+"""What a question asks, finer than its `Intent`; ``impact``: what a change affects, ``path``: how one place reaches another."""
+
+
+AskedRelation = Literal[
+    "", "calls", "uses", "imports", "reads", "writes", "instantiates", "inherits", "implements", "overrides", "tests",
+    "documents", "any",
+]  # fmt: skip
+"""Relation that a question asks for; empty for kinds of questions without one."""
+
+
+AskedDirection = Literal["", "in", "out"]
+"""Direction of the relation, seen from the subject: ``in`` asks what calls it, ``out`` what it calls."""
+
+
+AnswerForm = Literal[
+    "place", "list", "explanation", "comparison", "overview", "yes_no", "count", "value", "unused", "example",
+]  # fmt: skip
+"""Form of the answer that a question wishes."""
+
+
 Relation = Literal[
     "contains",
     "contained_by",

@@ -1,4 +1,4 @@
-"""Make a follow-up a question that stands alone, by rules: no language model, and English only.
+"""Make a follow-up a question that stands alone, by rules: no language model.
 
 "It" is what the last exchange was about, else what it cited first; "they" is all that it cited. What is left out of a question
 ("and for logout?", "callers?", "in Go?") comes from the question before. A question that stands alone stays as it is.
@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from coderag.answering.chat.pronouns import Antecedents, replace_pronouns
 from coderag.answering.chat.state import Exchange
+from coderag.question.follow_ups import complete_question
 
 FollowUp = Literal["yes", "no", "unknown"]
 
@@ -84,38 +85,7 @@ _BARE: Final = {
 
 _POINTING: Final = re.compile(r"\s+(?:(?:is|was)\s+)?(?:that|this|it|so)$")
 
-_ASPECTS: Final = (
-    (r"(?:unit )?tests?|test cases|test coverage|tested", "what tests {it}"),
-    (r"callers?|who calls|called(?: from| by)?", "who calls {it}"),
-    (r"callees?|calls", "what does {it} call"),
-    (r"usages?|users?|uses|used(?: by)?|who uses|references", "where is {it} used"),
-    (r"docs?|documentation|docstrings?", "what do the docs say about {it}"),
-    (r"definition|declaration|defined|declared|location", "where is {it} defined"),
-    (r"code|source|source code|implementation|body", "show me {it}"),
-    (r"(?:parameters?|params|arguments?|args|signature)", "what are the parameters of {it}"),
-    (r"(?:return(?: value| type|s)?|output)", "what does {it} return"),
-    (r"(?:errors?|exceptions?|raises|throws)", "what errors does {it} raise"),
-    (r"(?:sub ?classes|derived classes|implementations|implementers|children)", "what extends {it}"),
-    (r"(?:base class(?:es)?|super ?class(?:es)?|parents?|bases)", "what does {it} extend"),
-    (r"(?:imports|dependencies)", "what does {it} import"),
-    (r"(?:importers|imported by|who imports)", "who imports {it}"),
-)
-_SHOWING: Final = (
-    r"(?:(?:show|give|list|open|see|find|go to|jump to)\s+(?:me\s+)?)?"
-    r"(?:its|their|the|any|some|all(?: the)?|(?:only|just)(?: the)?|what|which)?\s*"
-)
-_ASPECT_PATTERNS: Final = tuple(
-    (re.compile(rf"{_SHOWING}(?:{words})(?:\s+please)?", re.IGNORECASE), asked) for words, asked in _ASPECTS
-)
-_OPEN_ENDED: Final = re.compile(
-    r"(?:who|what|which(?:\s+(?:classes|functions|methods|files|modules|tests|code|one|ones))?|where)\s+(?:else\s+)?"
-    r"(?:is|are|was|were|does|do|can)?\s*"
-    r"(?:calls?|uses?|imports?|tests?|extends?|implements?|overrides?|raises?|reads?|writes?|sets?|returns?|depends on|"
-    r"refers to|inherits from|called|used|imported|tested|defined|declared|implemented|documented|raised|configured|handled)"
-    r"(?:\s+else)?",
-    re.IGNORECASE,
-)
-_PASSIVE: Final = re.compile(r"(where|how|when|why)\s+(?:(?:is|are)\s+)?(\w+ed|set|read|built|run)", re.IGNORECASE)
+_POSSESSIVES: Final = frozenset({"its", "their", "his", "her"})
 _ABOUT: Final = re.compile(
     r"(?:(?:what|how)\s+about|(?:the\s+)?same\s+(?:question\s+|but\s+)?(?:for|with|about)|i\s+meant?|rather)\s+(?P<what>.+)",
     re.IGNORECASE | re.DOTALL,
@@ -196,9 +166,8 @@ def make_standalone(text: str, exchanges: Sequence[Exchange]) -> Standalone:
     for made in (
         _bare(_END.sub("", asked), antecedents) or _bare(bare, antecedents),
         _more(bare, previous),
-        _open_ended(bare, antecedents),
-        _aspect(bare, antecedents),
         _within(asked, bare, previous, antecedents),
+        _complete(bare, antecedents),
         _about(bare, previous, antecedents, connected=body != asked),
     ):
         if made is not None:
@@ -228,11 +197,13 @@ def _bare(bare: str, antecedents: Antecedents) -> Standalone | None:
     return Standalone(asked.format(it=antecedents.single))
 
 
-def _aspect(bare: str, antecedents: Antecedents) -> Standalone | None:
-    for pattern, asked in _ASPECT_PATTERNS:
-        if antecedents.single and pattern.fullmatch(bare):
-            return Standalone(asked.format(it=antecedents.single))
-    return None
+def _complete(body: str, antecedents: Antecedents) -> Standalone | None:
+    """Return a question that leaves out what it is about, or has a pronoun of another language for it, with its name."""
+    is_possessive = not _POSSESSIVES.isdisjoint(body.lower().split())
+    if not antecedents.single or (not is_possessive and replace_pronouns(body, antecedents) != body):
+        return None
+    question = complete_question(body, antecedents.single)
+    return Standalone(question) if question else None
 
 
 def _within(asked: str, bare: str, previous: str, antecedents: Antecedents) -> Standalone | None:
@@ -256,7 +227,7 @@ def _about(bare: str, previous: str, antecedents: Antecedents, *, connected: boo
     what = match["what"] if match else bare
     if (within := _FOR.fullmatch(what)) is not None:
         what = within["what"]
-    if (aspect := _aspect(what, antecedents)) is not None:
+    if (aspect := _complete(what, antecedents)) is not None:
         return aspect
     if (within := _IN_IT.fullmatch(what)) is not None:
         return Standalone(f"{within[1]} {antecedents.single}")
@@ -267,14 +238,3 @@ def _about(bare: str, previous: str, antecedents: Antecedents, *, connected: boo
         if subject and subject in previous:
             return Standalone(previous.replace(subject, re.sub(r"^(?:the|a|an)\s+", "", what), 1))
     return Standalone(f"{what}: {previous}")
-
-
-def _open_ended(bare: str, antecedents: Antecedents) -> Standalone | None:
-    """Return a question whose subject or object was left out, with it: "who calls?", "where used?"."""
-    if not antecedents.single:
-        return None
-    if (match := _PASSIVE.fullmatch(bare)) is not None:
-        return Standalone(f"{match[1].lower()} is {antecedents.single} {match[2]}")
-    if _OPEN_ENDED.fullmatch(bare) is not None:
-        return Standalone(f"{bare} {antecedents.single}")
-    return None

@@ -19,7 +19,7 @@ from coderag.answering.extractive.writer import (
     joined,
     kind_name,
 )
-from coderag.answering.shapes import Ends, compared
+from coderag.answering.shapes import Ends, get_ends
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.query import QueryState
 from coderag.stores.snippets import Snippet
@@ -96,7 +96,7 @@ def write_comparison(writer: Writer, index: Index, state: QueryState, results: S
 
     None, and nothing is written, if neither of the two that the question compares is known.
     """
-    asked = compared(state["analysis"]["wording"])
+    asked = get_ends(state["analysis"])
     if asked is None:
         return None
     found = [index.meant(words, results, _COMPARABLE) for words in asked]

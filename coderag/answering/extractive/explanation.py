@@ -7,7 +7,6 @@ from coderag.answering.extractive.failures import write_failures
 from coderag.answering.extractive.index import Index
 from coderag.answering.extractive.pieces import also, reason, relations, show, whole
 from coderag.answering.extractive.writer import Writer, code, code_line, joined, kind_name, lines_of, shown_name
-from coderag.answering.shapes import asks_of_failure
 from coderag.schema.query import QueryState
 from coderag.stores.snippets import Snippet
 
@@ -35,7 +34,7 @@ def write_explanation(
         related: Code that belongs to them.
         is_answered: Whether what answers has been written before them.
     """
-    asks_of_failing = asks_of_failure(state["analysis"]["wording"]) and state["analysis"]["report"] is None
+    asks_of_failing = state["analysis"]["reading"]["kind"] == "failure" and state["analysis"]["report"] is None
     if is_answered or (asks_of_failing and write_failures(writer, index, state)):
         also(writer, index, results[: _MAIN + _MOST_ALSO], "Read next")
         return

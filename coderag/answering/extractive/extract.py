@@ -19,7 +19,7 @@ from coderag.answering.extractive.unused import write_unused
 from coderag.answering.extractive.usages import write_usages
 from coderag.answering.extractive.writer import Writer, code, joined, prose
 from coderag.answering.flow import find_flow
-from coderag.answering.shapes import shape_of
+from coderag.answering.shapes import choose_shape
 from coderag.question.literals import is_plain_word
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import Analysis, QueryState
@@ -45,7 +45,7 @@ def extract(context: QueryContext, state: QueryState, results: Sequence[Snippet]
     """
     writer, index = Writer(), Index(context, state.get("filters"))
     results = prefer_definitions(index, results)
-    shape = shape_of(state)
+    shape = choose_shape(state)
     if write_overview(writer, index, state, context.project):
         return writer.draft("explanation")
     if state["analysis"].get("about_unused") and (missing := write_unused(writer, index, state, results)) is not None:
@@ -104,7 +104,7 @@ def _write_said(writer: Writer, index: Index, state: QueryState) -> None:
     ]
     for name in list(dict.fromkeys([*names, *literals]))[:_MOST_SAID]:
         if places := occurrences(index, name):
-            write_said_of(writer, index, state["analysis"]["wording"], name, places)
+            write_said_of(writer, index, state["analysis"]["question"], name, places)
 
 
 def _write_nearly_named(writer: Writer, index: Index, shape: AnswerShape, state: QueryState) -> bool:
@@ -119,7 +119,7 @@ def _write_nearly_named(writer: Writer, index: Index, shape: AnswerShape, state:
             analysis: Analysis = {
                 **state["analysis"],
                 "entities": [{"kind": "identifier", "text": near.word}],
-                "wording": state["analysis"]["wording"].replace(name, near.word),
+                "reading": {**state["analysis"]["reading"], "subjects": [near.word]},
             }
             about: QueryState = {**state, "analysis": analysis}
             found = [

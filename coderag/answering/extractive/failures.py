@@ -10,6 +10,7 @@ from typing import Final
 from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.index import CALLABLE, LONGEST_LINE, Index
 from coderag.answering.extractive.writer import Writer, code
+from coderag.question.failure_words import describe_failure
 from coderag.schema.query import QueryState
 from coderag.text.tokenizer import tokenize_query, tokenize_text
 
@@ -19,13 +20,6 @@ _BEFORE, _AFTER = 1, 4  # lines around one
 _BESIDE: Final = 0.5  # of what words count that stand next to a line, or in the name of what it is in
 _LEAST: Final = 0.6  # of the question's words, by rarity and by number
 _FOUND: Final = 1.25  # for what the search found as well
-_SAID_APART: Final = re.compile(r"\btim(?:e[sd]?|ing)\s+out\b", re.IGNORECASE)  # one word in code
-_ASKING: Final = re.compile(
-    r"\b(?:happen\w*|handl\w*|fail\w*|errors?|exceptions?|crash\w*|panic\w*|cannot|can't|could\s*n[o']t)\b",
-    re.IGNORECASE,
-)
-"""Words of such a question that do not say what goes wrong."""
-
 _FAILS: Final = re.compile(
     r"\b(?:raise|rethrow|throw|except|catch|rescue|panic|abort|bail|die|reject|fatal)\b|\w*(?:error|exception|failure|failed|warn)(?!\w*\s*(?:[>\]]|\)\s*\{))"
     r"|\breturn\b.*\berr\b|\bErr\(|\bexit\w*\s*\(",
@@ -78,7 +72,7 @@ def _places(index: Index, state: QueryState) -> list[_Place]:
 
 
 def _rarities(index: Index, state: QueryState) -> Mapping[str, float]:
-    question = _ASKING.sub(" ", _SAID_APART.sub("timeout", state["analysis"]["question"]))
+    question = describe_failure(state["analysis"]["question"])
     terms = dict.fromkeys(term for term in tokenize_query(question) if term in index.corpus.term_ids)
     return {term: index.corpus.idf(term) for term in terms if not term.startswith("=")}
 

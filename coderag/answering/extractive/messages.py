@@ -32,32 +32,12 @@ _EXCEPTION: Final = re.compile(
     r"^\W*(?:E\s+)?(?:[\w.:]*(?:Error|Exception|Warning|panic|fatal)\w*)\s*:\s*", re.IGNORECASE
 )
 
-_QUOTING: Final = frozenset({"quoted", "identifier"})  # in quotation marks, in backticks
-_MET: Final = re.compile(
-    r"\b(?:do|did|am|are|does)\s+(?:i|we|it)\s+(?:get(?:ting)?|see(?:ing)?|say(?:ing)?|print(?:ing)?)\s+"
-    r"(?:(?:the|an?|this)\s+)?(?:(?:errors?|messages?|exception)\b:?\s+)*(.+?)\W*(?:\b(?:error|exception|message)s?)?\W*$",
-    re.IGNORECASE,
-)
-"""A message that is met, without quotation marks."""
-
-_LOGGED: Final = re.compile(
-    r"^(?!.*\?\s*$)\W*(?:[\w.-]+\W{1,3})?(?:errors?|warn(?:ing)?|fatal|panic|exception|failed)\b\W*[:\]]", re.IGNORECASE
-)
-"""A line that a program wrote."""
-
 
 class _Message(NamedTuple):
     """What may be a message. What nothing but itself says to be one counts only if it is written as a literal."""
 
     text: str
     is_literal: bool = False
-
-
-_STATEMENT: Final = re.compile(
-    r"^(?!\s*(?:how|what|where|who|why|when|which|is|are|does|do|can|show|find|list|explain|compare|difference)\b)[^?\n]+$",
-    re.IGNORECASE,
-)
-"""A question that is none, such as a message alone."""
 
 
 def find_messages(index: Index, state: QueryState) -> list[list[CitedLines]]:
@@ -85,14 +65,11 @@ def write_messages(writer: Writer, index: Index, messages: Sequence[Sequence[Cit
 
 
 def _messages(state: QueryState) -> list[_Message]:
-    analysis, question = state["analysis"], state["analysis"]["wording"]
+    analysis = state["analysis"]
     if analysis["report"]:
         return [_Message(text) for text in analysis["report"]["messages"]]
-    quoted = [one["text"] for one in analysis["entities"] if one["kind"] in _QUOTING]
-    met = [met[1] for met in [_MET.search(question)] if met]
-    logged = [line for line in question.splitlines() if _LOGGED.match(line)]
-    alone = [question] if analysis["intent"] == "general" and _STATEMENT.match(question) else []
-    return [*map(_Message, (*quoted, *met, *logged)), *(_Message(text, is_literal=True) for text in alone)]
+    alone = [_Message(state["query"], is_literal=True)] if analysis["is_statement"] else []
+    return [*map(_Message, analysis["messages"]), *alone]
 
 
 def _of_chain(index: Index, message: _Message) -> list[list[CitedLines]]:

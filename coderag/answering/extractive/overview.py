@@ -8,7 +8,6 @@ from typing import Final
 from coderag.answering.extractive.index import CALLABLE, TYPES, Declared, Index
 from coderag.answering.extractive.readme import said_of_itself, title_of
 from coderag.answering.extractive.writer import Writer, code, counted, first_sentence, joined, kind_name, prose
-from coderag.answering.whole import asks_for_overview
 from coderag.schema.query import QueryState
 
 _MOST_FOLDERS, _MOST_USED, _MOST_MAINS, _MOST_DOCUMENTS = 10, 6, 3, 6
@@ -32,12 +31,12 @@ def write_overview(writer: Writer, index: Index, state: QueryState, project: str
         state: With the question.
         project: Name of the repository.
     """
-    question = state["analysis"]["wording"]
-    if not asks_for_overview(question, [project]):
+    reading = state["analysis"]["reading"]
+    if not reading["is_of_whole"]:
         return False
     is_a_type = bool(project) and any(one.name == project and one.kind in TYPES for one in index.named(project))
     told = said_of_itself(index)
-    if (is_a_type and not asks_for_overview(question)) or not (told or index.central):
+    if (is_a_type and reading["subjects"]) or not (told or index.central):
         return False
     for one in told:
         writer.say(f"> {prose(one.text)}\n>\n> — {writer.cite(one.lines)}\n")

@@ -1,6 +1,5 @@
 """What is related to a declaration in the code graph, sorted out for a reader: users, relatives, tests, what it uses itself."""
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
@@ -15,10 +14,6 @@ from coderag.schema.vocabulary import GraphRelation
 
 _MOST_MEANT = 6  # declarations of one name that are told apart
 _DEPTH = 3
-_IMPORTS: Final = re.compile(r"\bimport(?:s|ed|ers?)?\b", re.IGNORECASE)
-_IMPACT: Final = re.compile(
-    r"\b(?:break\w*|broken|affect\w*|impact\w*|effects?|consequences|happens?|blast\s+radius)\b", re.IGNORECASE
-)
 
 
 class Kind(NamedTuple):
@@ -89,7 +84,8 @@ def _wanted(
         return [
             one for one in neighbours if key(one) in looked_up or (one.path, get_module_name(one.path)) in looked_up
         ]
-    return [] if kind == "imports" and not _IMPORTS.search(state["analysis"]["wording"]) else [*neighbours]
+    is_asked = state["analysis"]["reading"]["relation"] == "imports"
+    return [] if kind == "imports" and not is_asked else [*neighbours]
 
 
 def groups_of(index: Index, state: QueryState, name: str, looked_up: Collection[tuple[str, str]]) -> Groups:
@@ -99,14 +95,14 @@ def groups_of(index: Index, state: QueryState, name: str, looked_up: Collection[
         index: The open index.
         state: With the analysis and the filters.
         name: Of a declaration, file or package.
-        looked_up: Path and name of the results that the code graph named: they tell which way the question looks.
+        looked_up: Path and name of the results that the code graph named, which filters let through.
     """
-    found = _asked(index, state, name, looked_up)
+    found = _asked(index, state, name)
     return {kind: kept for kind, group in found.items() if (kept := _wanted(state, kind, group, looked_up))}
 
 
-def _asked(index: Index, state: QueryState, name: str, looked_up: Collection[tuple[str, str]]) -> Groups:
-    graph, intent, question = index.graph, state["analysis"]["intent"], state["analysis"]["wording"]
+def _asked(index: Index, state: QueryState, name: str) -> Groups:
+    graph, intent, reading = index.graph, state["analysis"]["intent"], state["analysis"]["reading"]
     if intent == "hierarchy":
         related = [*graph.subclasses(name, _DEPTH), *graph.bases(name, _DEPTH)]
         related = related or [*graph.overrides(name, _DEPTH), *graph.overridden(name, _DEPTH)]
@@ -114,22 +110,19 @@ def _asked(index: Index, state: QueryState, name: str, looked_up: Collection[tup
     if intent == "find_tests":
         tests = [*graph.tests(name), *(one for one in graph.callers(name, _DEPTH) if one.role == "test")]
         return {"tested": list({key(one): one for one in reversed(tests)}.values())[::-1]}
-    if _IMPORTS.search(question):
-        both = (_sorted_out(graph.importers(name)), _sorted_out(graph.imports(name)))
-        paths = {path for path, _ in looked_up}
-        return max(both, key=lambda groups: len(paths & {one.path for one in all_of(groups)}))
-    if _IMPACT.search(question):
+    is_outward = reading["direction"] == "out"
+    if reading["relation"] == "imports":
+        return _sorted_out(graph.imports(name) if is_outward else graph.importers(name))
+    if reading["kind"] == "impact":
         found = graph.impact(name, _DEPTH)
         only_members = all("." in one.name and one.kind != FILE for one in index.named(name))
         return _sorted_out([one for one in found if one.relation != "imported_by"] if only_members else found)
+    if is_outward:
+        return _sorted_out([*graph.uses(name), *graph.imports(name)])
     meant = index.named(name)
     few = 0 < len(meant) <= _MOST_MEANT
     importers = graph.importers(name) if not meant else ()  # of a package; what is declared here is asked one by one
-    ways = [
-        _sorted_out(_users(index, meant) if few else [*graph.users(name), *importers]),
-        _sorted_out([*graph.uses(name), *graph.imports(name)]),
-    ]
-    return max(ways, key=lambda groups: len({key(one) for one in all_of(groups)}.intersection(looked_up)))
+    return _sorted_out(_users(index, meant) if few else [*graph.users(name), *importers])
 
 
 def _sorted_out(neighbours: Sequence[GraphNeighbour], *, tests_apart: bool = True) -> Groups:

@@ -1,6 +1,7 @@
 import pytest
 
-from coderag.answering.shapes import compared, flow_ends, shape_of
+from coderag.answering.shapes import choose_shape
+from coderag.question.analysis import analyze
 from tests.support.graphs import state
 
 QUESTIONS = {
@@ -37,13 +38,13 @@ def found(query, **values):
 
 @pytest.mark.parametrize("query", QUESTIONS)
 def test_the_shape_follows_what_is_asked_and_how(query):
-    assert shape_of(found(query)) == QUESTIONS[query]
+    assert choose_shape(found(query)) == QUESTIONS[query]
 
 
 @pytest.mark.parametrize("query", QUESTIONS)
 def test_what_is_not_found_has_that_shape_whatever_was_asked(query):
-    assert shape_of(found(query, evidence="not_found")) == "not_found"
-    assert shape_of(state(query, results=[])) == "not_found"
+    assert choose_shape(found(query, evidence="not_found")) == "not_found"
+    assert choose_shape(state(query, results=[])) == "not_found"
 
 
 def test_a_report_of_a_problem_is_explained_although_it_names_two_versions():
@@ -51,7 +52,7 @@ def test_a_report_of_a_problem_is_explained_although_it_names_two_versions():
         "Crash when switching from 1.0 to 2.0\n\nSteps to reproduce: run `main` with both.\n\n"
         'Traceback (most recent call last):\n  File "src/app.py", line 3, in main\n    run()\nValueError: no\n'
     )
-    assert shape_of(found(report)) == "explanation"
+    assert choose_shape(found(report)) == "explanation"
 
 
 @pytest.mark.parametrize(
@@ -65,12 +66,12 @@ def test_a_report_of_a_problem_is_explained_although_it_names_two_versions():
     ],
 )
 def test_the_sides_of_a_comparison_are_taken_without_articles_kinds_and_quotes(question, sides):
-    assert compared(question) == sides
+    assert tuple(analyze(question)["reading"]["ends"]) == sides
 
 
 @pytest.mark.parametrize("question", ["Group vs group", "compare it with this", "is a vs b c d e f g h i j k"])
 def test_what_has_no_two_sides_is_no_comparison(question):
-    assert compared(question) is None
+    assert choose_shape(found(question)) != "comparison"
 
 
 @pytest.mark.parametrize(
@@ -83,4 +84,4 @@ def test_what_has_no_two_sides_is_no_comparison(question):
     ],
 )
 def test_the_ends_of_a_flow_are_taken_from_the_question(question, ends):
-    assert flow_ends(question) == ends
+    assert analyze(question)["reading"]["ends"] == list(ends or ())

@@ -4,6 +4,7 @@ from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.lookup import find_definitions, look_up
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.question.analysis import analyze
+from coderag.question.subjects import CorpusSubjects
 from tests.support.candidates import names_of, paths_of
 from tests.support.corpora import make_corpus, row_named
 from tests.support.graph_tables import tables_of
@@ -41,7 +42,7 @@ def corpus():
 @pytest.fixture(scope="module")
 def run_lookup(corpus):
     graph = CodeGraph(SymbolGraph(tables_of(corpus, EDGES, ["sum"])))
-    return lambda query: look_up(corpus, graph, analyze(query))
+    return lambda query: look_up(corpus, graph, analyze(query, names=CorpusSubjects(corpus)))
 
 
 def test_definition_has_its_own_lines(corpus, run_lookup):
@@ -129,16 +130,14 @@ def test_tests_are_looked_up(corpus, run_lookup):
 def test_callee_has_its_own_lines():
     corpus = make_corpus({"a.py": "def first():\n    return 1\n\n\ndef second():\n    return first()\n"})
     graph = CodeGraph(SymbolGraph(tables_of(corpus, [("second", "calls", "first", 6)])))
-    question = {**analyze("who calls `second`"), "text": "what does second call"}
-    (candidate,) = look_up(corpus, graph, question).candidates
+    (candidate,) = look_up(corpus, graph, analyze("what does `second` call")).candidates
     assert (candidate["symbol"], candidate["start_line"], candidate["end_line"]) == ("first", 1, 2)
     assert corpus.rows_by_id[candidate["chunk_id"]] == row_named(corpus, "first")
 
 
 def test_external_declarations_are_not_results(corpus):
     graph = CodeGraph(SymbolGraph(tables_of(corpus, EDGES, ["sum"])))
-    question = {**analyze("who calls stray"), "text": "what does stray call"}
-    assert look_up(corpus, graph, question).candidates == []
+    assert look_up(corpus, graph, analyze("what does `stray` call")).candidates == []
 
 
 def test_similarity_uses_the_code_at_a_location(corpus, run_lookup):
@@ -185,7 +184,7 @@ def look_up_in(files, edges, query):
     """Return the symbol, first and last line of each result of a repository made for one question."""
     corpus = make_corpus(files)
     graph = CodeGraph(SymbolGraph(tables_of(corpus, edges)))
-    candidates = look_up(corpus, graph, analyze(query)).candidates
+    candidates = look_up(corpus, graph, analyze(query, names=CorpusSubjects(corpus))).candidates
     return [(candidate["symbol"], candidate["start_line"], candidate["end_line"]) for candidate in candidates]
 
 

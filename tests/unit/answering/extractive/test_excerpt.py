@@ -45,7 +45,7 @@ def _long(line):
 
 def test_an_explanation_shows_the_line_that_answers_of_a_long_function():
     text = extracted(
-        make_context({"shop.py": _long('raise Refused("voucher expired")')}), "why is a voucher expired"
+        make_context({"shop.py": _long('raise Refused("voucher expired")')}), "how is a voucher expired"
     ).text
     assert 'raise Refused("voucher expired")' in text
     assert "def settle(order):" in text

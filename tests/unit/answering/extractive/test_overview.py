@@ -1,6 +1,6 @@
 import pytest
 
-from coderag.answering.whole import asks_for_overview
+from coderag.question.analysis import analyze
 from tests.support.corpora import make_context
 from tests.support.extracted import cited, extracted, places
 
@@ -43,7 +43,7 @@ def shop():
     ],
 )
 def test_questions_about_the_whole_are_told(question):
-    assert asks_for_overview(question, ["shop"])
+    assert analyze(question, "shop")["reading"]["is_of_whole"]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_questions_about_the_whole_are_told(question):
     ],
 )
 def test_questions_about_a_part_are_not(question):
-    assert not asks_for_overview(question, ["shop"])
+    assert not analyze(question, "shop")["reading"]["is_of_whole"]
 
 
 def test_an_overview_begins_with_what_the_readme_says_the_project_is(shop):
