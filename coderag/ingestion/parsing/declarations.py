@@ -21,6 +21,9 @@ Capture convention (one query for each language, from one or more files, compile
     template). So is one with the same body and receiver, which gives it a further name. A function directly inside a
     class-like declaration becomes a method, so queries need not distinguish them. Declarations inside the body of a function
     are symbols, never chunks; its variables are neither.
+``@definition.case``, ``@definition.group``
+    A test case or a group of them that is written as a call: ``it("closes idle connections", () => {})``. It is a function or
+    a namespace with its title as name. A title may have several ``@name`` parts. See `coderag.ingestion.parsing.test_cases`.
 ``@clause``
     In a definition's pattern: further clauses may follow this node (the equations of a Haskell function, the clauses of an
     Elixir function). Neighbours in a scope with a common name are one declaration, unless an attribute separates them. A
@@ -68,6 +71,7 @@ from coderag.ingestion.parsing.languages import Language
 from coderag.ingestion.parsing.repairs.erased_attributes import find_erased_start
 from coderag.ingestion.parsing.repairs.repair import repair_source
 from coderag.ingestion.parsing.stage_clock import stages
+from coderag.ingestion.parsing.test_cases import CASE_CAPTURES, add_case
 from coderag.ingestion.parsing.trees import SyntaxUnusableError, load_grammar, parse, trim_end
 
 _NEWLINE = 10
@@ -196,6 +200,8 @@ def read_syntax(data: bytes, language: Language, *, timeout_s: float | None) -> 
         for capture, nodes in captures.items():
             if capture in nodes_by_capture:
                 nodes_by_capture[capture] += nodes
+            elif capture in CASE_CAPTURES:
+                add_case(declarations, nodes, captures, data, capture)
             elif capture in compiled.kinds:
                 receivers = compiled.receivers
                 receiver = next((receivers[name] for name in captures if name in receivers), "") if receivers else ""
@@ -455,6 +461,12 @@ def _join_clause(declaration: Declaration, clause: Declaration, branches: list[i
 
 
 def _qualify(declaration: Declaration, outer: Declaration | None, separator: str) -> None:
+    if declaration.is_titled:
+        declaration.scope = outer.qualified_name if outer else ""
+        declaration.qualified_name = separator.join(filter(None, [declaration.scope, declaration.name]))
+        return
+    while outer is not None and outer.is_titled:
+        outer = outer.parent  # no name leads through a test case
     scope = [part for part in (outer.qualified_name if outer else "", declaration.receiver) if part]
     if declaration.kind == "namespace":  # ``namespace a::b`` in C++, ``namespace A\\B`` in PHP
         declaration.names = [re.sub(r"::|\\", separator, name) for name in declaration.names]

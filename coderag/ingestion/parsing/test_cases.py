@@ -1,0 +1,87 @@
+"""Test cases and groups of them that are written as calls: ``describe("pool", () => it("closes idle connections", ...))``.
+
+Nothing refers to such a declaration, and its block is no scope of its own: names in it mean what they mean around it.
+"""
+
+import re
+from operator import attrgetter
+from typing import Final
+
+from tree_sitter import Node
+
+from coderag.ingestion.parsing.declaration_records import Declaration
+from coderag.ingestion.parsing.trees import trim_end
+
+CASE_CAPTURES: Final = {
+    "definition.case": "function",
+    "definition.case.spec": "function",
+    "definition.group": "namespace",
+    "definition.group.spec": "namespace",
+}
+"""Captures of test cases and of groups, and the kinds of their declarations. Those of `_SPEC_SUFFIX` count in a specification."""
+
+_SPEC_SUFFIX: Final = ".spec"
+_SPEC_CLASS: Final = re.compile(rb"class\s+\w+[^{]*?:\s*\w*(?:Spec|Tests?)\b")
+
+_MAX_TITLE_CHARS: Final = 160
+_QUOTED: Final = re.compile(r"(\"\"\"|[\"'`])(.*)\1", re.DOTALL)
+_ESCAPED_QUOTE: Final = re.compile(r"\\(['\"`])")
+_CHAINED_CALLS: Final = frozenset({"call_expression", "member_expression", "member_call_expression"})
+
+
+def add_case(
+    declarations: dict[tuple[int, int], Declaration],
+    nodes: list[Node],
+    captures: dict[str, list[Node]],
+    data: bytes,
+    capture: str,
+) -> None:
+    """Add a test case or a group of test cases to the declarations of a file, by start and end.
+
+    Args:
+        nodes: The nodes that form it.
+        captures: Captures of its match.
+        capture: Name of the nodes' capture.
+    """
+    if capture.endswith(_SPEC_SUFFIX) and not _is_in_spec(nodes[0], data):
+        return
+    nodes = sorted(nodes, key=attrgetter("start_byte"))
+    parts = sorted(captures["name"], key=attrgetter("start_byte"))
+    title = format_title(data, parts)
+    if not title:
+        return
+    start, end = nodes[0].start_byte, trim_end(data, nodes[0].start_byte, _find_last_link(nodes[-1]).end_byte)
+    bodies = captures.get("body")
+    body = (bodies[0].start_byte, bodies[-1].end_byte) if bodies else None
+    kind = CASE_CAPTURES[capture]
+    declared = Declaration(kind, start, end, [title], start, body, outer_start=start, is_titled=True)
+    declarations.setdefault((start, end), declared)
+
+
+def format_title(data: bytes, parts: list[Node]) -> str:
+    """Format the parts of a title as one line without quotes: ``Pool #close`` for ``Pool, "#close"``."""
+    texts = (_read_part(data, part) for part in parts)
+    title = " ".join(" ".join(texts).split())
+    return title if len(title) <= _MAX_TITLE_CHARS else f"{title[:_MAX_TITLE_CHARS].rstrip()}…"
+
+
+def _read_part(data: bytes, part: Node) -> str:
+    text = data[part.start_byte : part.end_byte].decode("utf-8", "replace")
+    if part.type.startswith("binary") or not (quoted := _QUOTED.fullmatch(text)):
+        return text  # an expression may begin and end with a quote, too
+    return _ESCAPED_QUOTE.sub(r"\1", quoted[2])
+
+
+def _is_in_spec(node: Node, data: bytes) -> bool:
+    """Return whether the class around a node is a specification, in which any string before a block names a test case."""
+    around: Node | None = node
+    while around is not None and around.type != "class_declaration":
+        around = around.parent
+    return around is not None and _SPEC_CLASS.search(data, around.start_byte, node.start_byte) is not None
+
+
+def _find_last_link(node: Node) -> Node:
+    """Return the chain of calls that begins with a test case: ``test("closes", ...).timeout(5)``."""
+    while (parent := node.parent) is not None and parent.type in _CHAINED_CALLS and parent.start_byte == node.start_byte:
+        node = parent
+    return node
