@@ -15,8 +15,8 @@ from coderag.schema.facts import MODULE_SCOPE, TEST_MODIFIER, TITLE_MODIFIER, De
 class ScopeTable:
     """Definitions of a file, numbered in order: one for each name of each declaration.
 
-    A test case that a title names is a scope of what it refers to, but no scope of names: those in it belong to the scope around
-    it. A further name of a function or type has the qualified name of the first one: queries of the graph treat both as one.
+    A test case that a title names is the scope of its variables and of what it refers to. Names that are declared in it belong
+    to the scope around it. A further name of a function or type has the qualified name of the first one: queries of the graph treat both as one.
 
     Attributes:
         names, kinds, parents: Columns of `coderag.schema.facts.Definition`, one entry for each definition.
@@ -68,14 +68,10 @@ class ScopeTable:
         return list(map(Definition, *columns, *details, name_lines))
 
     def find_scope(self, offset: int) -> int:
-        """Return the scope of names around an offset."""
+        """Return the scope around an offset in which names are declared."""
         return self._lexical_scopes[self._intervals.find_innermost(offset)]
 
     def find_scopes(self, offsets: Sequence[int]) -> list[int]:
-        """Return the scope of names around each offset."""
-        return [self._lexical_scopes[position] for position in self._intervals.find_innermost_of_each(offsets)]
-
-    def find_users(self, offsets: Sequence[int]) -> list[int]:
         """Return the scope that a use at each offset belongs to, which may be a test case."""
         return [self._scopes[position] for position in self._intervals.find_innermost_of_each(offsets)]
 
@@ -84,7 +80,7 @@ class ScopeTable:
         return self._first_scopes[declaration]
 
     def find_declaration(self, offset: int) -> Declaration | None:
-        """Return the innermost declaration around an offset that is a scope of names; None if there is none."""
+        """Return the innermost declaration around an offset that no title names; None if there is none."""
         position = self._intervals.find_innermost(offset)
         return _find_lexical(self._declarations[position]) if position >= 0 else None
 
@@ -114,7 +110,7 @@ class ScopeTable:
         return max(roots, default=MODULE_SCOPE)
 
     def list_module_scopes(self) -> list[int]:
-        """Return the top-level scopes of names."""
+        """Return the top-level scopes that no title names."""
         return [
             scope
             for scope, parent in enumerate(self.parents)
@@ -126,12 +122,15 @@ class ScopeTable:
 
         A variable is never a scope; a field or property is one for names bound inside it.
         """
-        declaration = self.find_declaration(offset)
+        position = self._intervals.find_innermost(offset)
+        declaration = self._declarations[position] if position >= 0 else None
         while declaration is not None:
             is_its_name = declaration.kind in DATA and (
                 member or declaration.kind != "field" or name in declaration.names
             )
-            is_nested_member = member and declaration.kind not in CLASS_LIKE and declaration.parent is not None
+            is_nested_member = member and (
+                declaration.is_titled or (declaration.kind not in CLASS_LIKE and declaration.parent is not None)
+            )
             if not is_its_name and not is_nested_member:
                 break
             declaration = declaration.parent
@@ -212,7 +211,7 @@ class ScopeTable:
 
 
 def _find_lexical(declaration: Declaration | None) -> Declaration | None:
-    """Return the innermost scope of names among a declaration and those around it; None for that of the file."""
+    """Return the innermost of a declaration and those around it that no title names; None for the file."""
     while declaration is not None and declaration.is_titled:
         declaration = declaration.parent
     return declaration

@@ -179,7 +179,7 @@ def _read_plain_facts(syntax: Syntax, data: bytes, language: Language) -> FileFa
         prefix = data[max(0, start - _MAX_RECEIVER_BYTES) : start]
         receiver = _RECEIVER.sub(_format_receiver, prefix) if prefix.rstrip().endswith(_MEMBER_OPERATORS) else b""
         chain = (receiver + data[start:end]).decode("utf-8", "replace")
-        references.append(Reference(scopes.find_users([start])[0], "call", chain, source.find_line(start)))
+        references.append(Reference(scopes.find_scopes([start])[0], "call", chain, source.find_line(start)))
     return FileFacts(
         language.name,
         definitions=scopes.build_definitions(),
@@ -341,24 +341,22 @@ class _FactReader:
         instantiated |= {(start, text[: -len(_FACTORY)]) for _, start, text, _ in self._uses if text.endswith(_FACTORY)}
         mentioned: set[tuple[int, str, str]] = set()
         variables = self._bindings.find_variables()
-        starts = [start for _, start, _, _ in self._uses]
-        users, scopes = self._scopes.find_users(starts), self._scopes.find_scopes(starts)
+        scopes = self._scopes.find_scopes([start for _, start, _, _ in self._uses])
         lines = self._source.find_lines([offset for _, _, _, offset in self._uses])
-        for (kind, start, text, offset), user, scope, line in zip(self._uses, users, scopes, lines, strict=True):
+        for (kind, start, text, offset), innermost_scope, line in zip(self._uses, scopes, lines, strict=True):
             if (kind == "read" and offset in called) or (kind == "type" and (start, text) in instantiated):
                 continue
             if kind == "type" and (start, text) in self._base_names:
                 continue  # a supertype is no further reference
-            if kind == "decorator":
-                user = scope = self._scopes.find_decorated_scope(start)
+            scope = self._scopes.find_decorated_scope(start) if kind == "decorator" else innermost_scope
             for chain in text.split("|") if "|" in text else (text,):
                 if kind in _MENTION_KINDS:
-                    if (user, kind, chain) in mentioned or (
+                    if (scope, kind, chain) in mentioned or (
                         kind == "read" and is_bound_at(variables.get((scope, chain), ()), line)
                     ):
                         continue
-                    mentioned.add((user, kind, chain))
-                references[Reference(user, kind, self._to_file_chain(kind, chain, scope), line)] = None
+                    mentioned.add((scope, kind, chain))
+                references[Reference(scope, kind, self._to_file_chain(kind, chain, scope), line)] = None
         return list(references)
 
     def _read_use(self, kind: ReferenceKind, captures: Captures) -> None:

@@ -1,6 +1,6 @@
 """Test cases and groups of them that are written as calls: ``describe("pool", () => it("closes idle connections", ...))``.
 
-Nothing refers to such a declaration, and its block is no scope of its own: names in it mean what they mean around it.
+Nothing refers to such a declaration, and what its block declares has the names that it would have around it.
 """
 
 import re
