@@ -23,7 +23,8 @@ Capture convention (one query for each language, from one or more files, compile
     are symbols, never chunks; its variables are neither.
 ``@definition.case``, ``@definition.group``
     A test case or a group of them that is written as a call: ``it("closes idle connections", () => {})``. It is a function or
-    a namespace with its title as name. A title may have several ``@name`` parts. See `coderag.ingestion.parsing.test_cases`.
+    a namespace with its title as name. A title may have several ``@name`` parts. ``@definition.call`` is one if its ``@callee``
+    says so. See `coderag.ingestion.parsing.test_cases`.
 ``@clause``
     In a definition's pattern: further clauses may follow this node (the equations of a Haskell function, the clauses of an
     Elixir function). Neighbours in a scope with a common name are one declaration, unless an attribute separates them. A
@@ -71,7 +72,7 @@ from coderag.ingestion.parsing.languages import Language
 from coderag.ingestion.parsing.repairs.erased_attributes import find_erased_start
 from coderag.ingestion.parsing.repairs.repair import repair_source
 from coderag.ingestion.parsing.stage_clock import stages
-from coderag.ingestion.parsing.test_cases import CASE_CAPTURES, add_case
+from coderag.ingestion.parsing.test_cases import CASE_KINDS, add_case
 from coderag.ingestion.parsing.trees import SyntaxUnusableError, load_grammar, parse, trim_end
 
 _NEWLINE = 10
@@ -200,8 +201,6 @@ def read_syntax(data: bytes, language: Language, *, timeout_s: float | None) -> 
         for capture, nodes in captures.items():
             if capture in nodes_by_capture:
                 nodes_by_capture[capture] += nodes
-            elif capture in CASE_CAPTURES:
-                add_case(declarations, nodes, captures, data, capture)
             elif capture in compiled.kinds:
                 receivers = compiled.receivers
                 receiver = next((receivers[name] for name in captures if name in receivers), "") if receivers else ""
@@ -287,6 +286,9 @@ def _add_definition(
 ) -> None:
     if len(nodes) > 1:
         nodes = sorted(nodes, key=attrgetter("start_byte"))
+    if kind in CASE_KINDS:
+        add_case(declarations, kind, nodes, captures, data)
+        return
     node = nodes[0]
     outer_start = node.start_byte
     start = captures["start"][0].start_byte if "start" in captures else outer_start

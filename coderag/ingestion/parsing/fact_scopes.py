@@ -15,8 +15,8 @@ from coderag.schema.facts import MODULE_SCOPE, TEST_MODIFIER, TITLE_MODIFIER, De
 class ScopeTable:
     """Definitions of a file, numbered in order: one for each name of each declaration.
 
-    A test case that a title names is the scope of its variables and of what it refers to. Names that are declared in it belong
-    to the scope around it. A further name of a function or type has the qualified name of the first one: queries of the graph treat both as one.
+    A further name of a function or type has the qualified name of the first one: queries of the graph treat both as one. A
+    test case that a title names is the scope of its variables and of what it refers to, but not of what is declared in it.
 
     Attributes:
         names, kinds, parents: Columns of `coderag.schema.facts.Definition`, one entry for each definition.

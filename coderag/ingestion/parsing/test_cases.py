@@ -12,14 +12,29 @@ from tree_sitter import Node
 from coderag.ingestion.parsing.declaration_records import Declaration
 from coderag.ingestion.parsing.trees import trim_end
 
-CASE_CAPTURES: Final = {
-    "definition.case": "function",
-    "definition.case.spec": "function",
-    "definition.group": "namespace",
-    "definition.group.spec": "namespace",
+CASE_KINDS: Final = {
+    "case": "function",
+    "case.spec": "function",
+    "group": "namespace",
+    "group.spec": "namespace",
+    "call": "",
 }
-"""Captures of test cases and of groups, and the kinds of their declarations. Those of `_SPEC_SUFFIX` count in a specification."""
+"""Captured kinds of test cases and of groups, and the kinds of their declarations; empty if the callee decides.
 
+Those that end in `_SPEC_SUFFIX` count in a specification only.
+"""
+
+_MODIFIERS: Final = (
+    rb"(?:\.(?:concurrent|each|failing|fails|fixme|for|only|parallel|runIf|sequential|serial|shuffle|skip|skipIf|slow|todo))*"
+    rb"(?:[(`]|$)"
+)
+_CASE_CALL: Final = re.compile(
+    rb"(?:(?:s?t\d?|tt|ctx|context|tap|tape|node[tT]est|Deno|QUnit|test)\.)?[fx]?(?:it|test|specify|bench)" + _MODIFIERS
+)
+_GROUP_CALL: Final = re.compile(rb"(?:QUnit\.module|(?:\w+\.)?[fx]?(?:describe|context|suite))" + _MODIFIERS)
+_TEXTS: Final = frozenset({"string", "template_string", "binary_expression"})
+_NAMES: Final = frozenset({"identifier", "member_expression"})  # ``describe(Pool.name, ...)``
+_MAX_CALLEE_BYTES: Final = 80
 _SPEC_SUFFIX: Final = ".spec"
 _SPEC_CLASS: Final = re.compile(rb"class\s+\w+[^{]*?:\s*\w*(?:Spec|Tests?)\b")
 
@@ -31,21 +46,21 @@ _CHAINED_CALLS: Final = frozenset({"call_expression", "member_expression", "memb
 
 def add_case(
     declarations: dict[tuple[int, int], Declaration],
+    capture: str,
     nodes: list[Node],
     captures: dict[str, list[Node]],
     data: bytes,
-    capture: str,
 ) -> None:
     """Add a test case or a group of test cases to the declarations of a file, by start and end.
 
     Args:
-        nodes: The nodes that form it.
+        capture: Its kind as captured.
+        nodes: The nodes that form it, in order.
         captures: Captures of its match.
-        capture: Name of the nodes' capture.
     """
-    if capture.endswith(_SPEC_SUFFIX) and not _is_in_spec(nodes[0], data):
+    kind = CASE_KINDS[capture] or _classify_call(data, captures["callee"][0], captures["name"][0])
+    if not kind or (capture.endswith(_SPEC_SUFFIX) and not _is_in_spec(nodes[0], data)):
         return
-    nodes = sorted(nodes, key=attrgetter("start_byte"))
     parts = sorted(captures["name"], key=attrgetter("start_byte"))
     title = format_title(data, parts)
     if not title:
@@ -53,9 +68,16 @@ def add_case(
     start, end = nodes[0].start_byte, trim_end(data, nodes[0].start_byte, _find_last_link(nodes[-1]).end_byte)
     bodies = captures.get("body")
     body = (bodies[0].start_byte, bodies[-1].end_byte) if bodies else None
-    kind = CASE_CAPTURES[capture]
     declared = Declaration(kind, start, end, [title], start, body, outer_start=start, is_titled=True)
     declarations.setdefault((start, end), declared)
+
+
+def _classify_call(data: bytes, callee: Node, title: Node) -> str:
+    """Return the kind of the declaration that a call in JavaScript or TypeScript stands for; empty if it is none."""
+    text = data[callee.start_byte : min(callee.end_byte, callee.start_byte + _MAX_CALLEE_BYTES)]
+    if title.type in _TEXTS and _CASE_CALL.match(text):
+        return "function"
+    return "namespace" if title.type in _TEXTS | _NAMES and _GROUP_CALL.match(text) else ""
 
 
 def format_title(data: bytes, parts: list[Node]) -> str:
@@ -82,6 +104,8 @@ def _is_in_spec(node: Node, data: bytes) -> bool:
 
 def _find_last_link(node: Node) -> Node:
     """Return the chain of calls that begins with a test case: ``test("closes", ...).timeout(5)``."""
-    while (parent := node.parent) is not None and parent.type in _CHAINED_CALLS and parent.start_byte == node.start_byte:
+    while (
+        (parent := node.parent) is not None and parent.type in _CHAINED_CALLS and parent.start_byte == node.start_byte
+    ):
         node = parent
     return node

@@ -65,17 +65,10 @@
 (program (lexical_declaration "const" (variable_declarator name: (identifier) @name value: [(string) (number) (template_string) (true) (false) (regex) (unary_expression)]) @definition.constant))
 (export_statement declaration: (lexical_declaration "const" (variable_declarator name: (identifier) @name value: [(string) (number) (template_string) (true) (false) (regex) (unary_expression)]) @definition.constant))
 
-; Test cases and groups of them: it.each(table)("adds %s", () => { ... }), t.test(`adds`, { skip: true }, async (t) => { ... })
-(call_expression function: (_) @_case arguments: (_ . [(string) (template_string) (binary_expression)] @name [
-  (_ parameters: (_) body: (_) @body) (_ parameter: (_) body: (_) @body)
-]) (#match? @_case "^(?:(?:s?t\\d?|tt|ctx|context|tap|tape|node[tT]est|Deno|QUnit|test)\\.)?[fx]?(?:it|test|specify|bench)(?:\\.(?:concurrent|each|failing|fails|fixme|for|only|runIf|sequential|serial|skip|skipIf|slow|todo))*(?:[(`]|$)"))
-  @definition.case
-((_ function: (_ property: _ @_todo) @_case arguments: (_ . (string) @name .)) @definition.case
-  (#eq? @_todo "todo") (#match? @_case "^(?:t\\.)?(?:it|test|specify)\\."))
-(call_expression function: (_) @_group arguments: (_ . [(string) (template_string) (binary_expression) (identifier) (member_expression)] @name [
-  (_ parameters: (_) body: (_) @body) (_ parameter: (_) body: (_) @body)
-]) (#match? @_group "^(?:QUnit\\.module|(?:\\w+\\.)?[fx]?(?:describe|context|suite))(?:\\.(?:concurrent|each|fixme|for|only|parallel|runIf|sequential|serial|shuffle|skip|skipIf|todo))*(?:[(`]|$)"))
-  @definition.group
+; Test cases and groups of them, which the callee tells apart: it.each(table)("adds %s", () => { ... }), t.test("adds", async (t) => { ... })
+(call_expression function: (_) @callee arguments: (_ . (_) @name (_ body: (_) @body))) @definition.call
+((call_expression function: (_ property: _ @_todo) @callee arguments: (_ . (string) @name .)) @definition.call
+  (#eq? @_todo "todo"))
 
 (export_statement) @wrapper
 (program (lexical_declaration) @wrapper)

@@ -1,6 +1,8 @@
 """Test cases that are written as calls: edges begin at them, and nothing refers to them."""
 
-from tests.support.programs import Program, triples
+from coderag.codegraph.graph import CodeGraph
+from coderag.codegraph.symbol_graph import SymbolGraph
+from tests.support.programs import Program, build, triples
 
 POOL = {"pool.js": "export function close(pool) {}\nexport function open() {}\n"}
 
@@ -67,3 +69,13 @@ def test_a_test_case_in_a_class_calls_its_methods() -> None:
         "PoolSpec.kt:PoolSpec.make",
         "Pool.kt:Pool.close",
     }
+
+
+def test_a_qualified_name_means_the_declaration_before_a_group_of_that_title() -> None:
+    program = {
+        "lib/pool.rb": "module Net\n  class Pool\n    def close; end\n  end\nend\n",
+        "spec/pool_spec.rb": "describe Net::Pool do\n  it 'closes' do\n    Net::Pool.new.close\n  end\nend\n",
+    }
+    graph = CodeGraph(SymbolGraph(build(program)))
+    assert "Net::Pool" in {user.qualified_name for user in graph.references("Net::Pool")}
+    assert [test.qualified_name for test in graph.tests("Net::Pool.close")] == ["Net::Pool.closes"]

@@ -31,7 +31,8 @@ CASES = {
         ],
     ),
     "typescript": (
-        "test.describe.parallel(Pool.name, (): void => {\n  test.only('a: b', async ({ page }: Args) => { await page.go(); });\n});\n"
+        "test.describe.parallel(Pool.name, (): void => {\n"
+        "  test.only('a: b', async ({ page }: Args) => { await page.go(); });\n});\n"
         "it.each`a | b\n1 | 2`('sums $a', ({ a }) => {});\n",
         [("namespace", "Pool.name", 1, 3), ("function", "Pool.name.a: b", 2, 2), ("function", "sums $a", 4, 5)],
     ),
@@ -132,7 +133,10 @@ def test_each_test_case_is_a_declaration_with_its_lines_and_title(language: str)
     ("language", "text"),
     [
         ("javascript", "app.get('/users', (req, res) => { res.send(1); });\n"),
-        ("javascript", "emitter.test('event', () => { run(); });\nschema.string().test('name', 'message', (v) => v);\n"),
+        (
+            "javascript",
+            "emitter.test('event', () => { run(); });\nschema.string().test('name', 'message', (v) => v);\n",
+        ),
         ("javascript", "test(value, () => 1);\nit('only a title');\n"),
         ("ruby", "task 'build' do\n  run\nend\nit do\n  run\nend\n"),
         ("kotlin", 'dependencies {\n  "main" { implementation("a:b:1") }\n}\n'),
@@ -159,7 +163,9 @@ def test_a_test_case_is_a_chunk_below_its_group() -> None:
 
 
 def test_a_helper_in_a_group_keeps_its_own_name() -> None:
-    text = "describe('pool', () => {\n  function make() {\n    return 1;\n  }\n  it('closes', () => { make(); });\n});\n"
+    text = (
+        "describe('pool', () => {\n  function make() {\n    return 1;\n  }\n  it('closes', () => { make(); });\n});\n"
+    )
     assert [name for _, name, *_ in list_declarations(text, "javascript")] == ["pool", "make", "pool.closes"]
 
 
@@ -171,7 +177,9 @@ def test_a_long_title_is_one_short_line() -> None:
     assert len(name) <= 161
 
 
-@given(st.lists(st.sampled_from(["describe('a', () => {\n", "it('b', () => {\n", "});\n", "\n", "run();\n"]), max_size=30))
+@given(
+    st.lists(st.sampled_from(["describe('a', () => {\n", "it('b', () => {\n", "});\n", "\n", "run();\n"]), max_size=30)
+)
 def test_chunks_of_any_nesting_cover_the_text_once(lines: list[str]) -> None:
     text = "".join(lines)
     chunks = parse_file("a.test.js", text, "javascript", "test").chunks
