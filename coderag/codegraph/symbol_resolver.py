@@ -224,10 +224,16 @@ class SymbolResolver:
     def _find_in_scope(self, name: str, matches: Iterable[NodeMatch]) -> list[int]:
         """Return the best matches whose scopes or path contain all qualifiers of the name."""
         *qualifiers, _ = split_qualified(name) or [""]
-        nodes = _select_best(
-            [match for match in matches if not qualifiers or self._has_qualifiers(match.node, name, qualifiers)]
-        )
+        candidates = [
+            match for match in matches if not qualifiers or self._has_qualifiers(match.node, name, qualifiers)
+        ]
+        named = [match for match in candidates if not self._is_titled(match.node)]
+        nodes = _select_best(named or candidates)
         return (_filter_exact(self._graph, name, nodes) if qualifiers else []) or nodes
+
+    def _is_titled(self, node: int) -> bool:
+        """Return whether a node is a test case whose title reads as a qualified name: ``describe Net::Pool``."""
+        return self._graph.roles[node] == "test" and len(split_qualified(self._graph.names[node].as_py())) > 1
 
     def _has_qualifiers(self, node: int, name: str, qualifiers: Iterable[str]) -> bool:
         symbol = self._graph.get_node(node)

@@ -2,5 +2,5 @@
 
 from typing import Final
 
-PIPELINE_VERSION: Final = 10
+PIPELINE_VERSION: Final = 11
 """Incremented when a file would give different chunks, vectors or facts. Indexes of another version are rebuilt."""

@@ -40,6 +40,9 @@ IMPLIED_OWNER: Final = "<implied>"
 TEST_MODIFIER: Final = "#test"
 """Modifier of a definition that is a test, with everything in it: ``#[cfg(test)] mod tests`` in Rust."""
 
+TITLE_MODIFIER: Final = "#title"
+"""Modifier of a test case or a group of them that a text names: no code refers to it by that."""
+
 CALLBACK_MODIFIER: Final = "#callback"
 """Modifier of a function that an interface asks for: it can be implemented but not called, as ``@callback`` in Elixir."""
 

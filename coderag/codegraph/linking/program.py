@@ -13,6 +13,7 @@ from coderag.schema.facts import (
     CALLBACK_MODIFIER,
     MODULE_SCOPE,
     TEST_MODIFIER,
+    TITLE_MODIFIER,
     Base,
     Binding,
     Definition,
@@ -58,10 +59,10 @@ class FileInterface:
 
     @cached_property
     def children(self) -> dict[int, dict[str, list[int]]]:
-        """Definitions by scope and name; without implementations and out-of-line members."""
+        """Definitions by scope and name; without implementations, out-of-line members and test cases named by a title."""
         children_by_scope: dict[int, dict[str, list[int]]] = {}
         for index, definition in enumerate(self.facts.definitions):
-            if definition.owner or definition.kind == "impl":
+            if definition.owner or definition.kind == "impl" or TITLE_MODIFIER in definition.modifiers:
                 continue
             children_by_scope.setdefault(definition.parent, {}).setdefault(definition.name, []).append(index)
         return children_by_scope
@@ -96,10 +97,11 @@ class FileInterface:
 
     @cached_property
     def by_name(self) -> dict[str, list[int]]:
-        """All definitions by name."""
+        """All definitions by name; without test cases named by a title."""
         indices_by_name: dict[str, list[int]] = {}
         for index, definition in enumerate(self.facts.definitions):
-            indices_by_name.setdefault(definition.name, []).append(index)
+            if TITLE_MODIFIER not in definition.modifiers:
+                indices_by_name.setdefault(definition.name, []).append(index)
         return indices_by_name
 
     @cached_property
@@ -112,7 +114,8 @@ class FileInterface:
         """Methods and callbacks by name."""
         indices_by_name: dict[str, list[int]] = {}
         for index, definition in enumerate(self.facts.definitions):
-            if definition.kind == "method" or CALLBACK_MODIFIER in definition.modifiers:
+            is_method = definition.kind == "method" and TITLE_MODIFIER not in definition.modifiers
+            if is_method or CALLBACK_MODIFIER in definition.modifiers:
                 indices_by_name.setdefault(definition.name, []).append(index)
         return indices_by_name
 
@@ -183,7 +186,7 @@ def group_bindings(bindings: Sequence[Binding]) -> dict[tuple[int, str], list[Bi
 
 def collect_declared_names(facts: FileFacts) -> list[str]:
     """Return the names by which other files may know something here: declared, bound or re-exported."""
-    names = {strip_arity(fact.name) for fact in facts.definitions}
+    names = {strip_arity(fact.name) for fact in facts.definitions if TITLE_MODIFIER not in fact.modifiers}
     names.update([name.rpartition(".")[2] for name in names if "." in name])  # modules of Elixir
     names.update(fact.alias for fact in facts.imports)
     names.update(fact.name for fact in facts.bindings)

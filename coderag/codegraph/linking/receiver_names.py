@@ -8,7 +8,7 @@ from coderag.codegraph.linking.referents import (
     lower_shadowed_confidence,
 )
 from coderag.codegraph.linking.resolution import Resolution
-from coderag.schema.facts import Binding
+from coderag.schema.facts import TITLE_MODIFIER, Binding
 
 
 def resolve_receiver_name(resolver: Resolution, file: int, scope: int, name: str, line: int) -> Referent | None:
@@ -33,9 +33,10 @@ def _find_bindings(
     type_kinds = resolver.get_rules(file).type_kinds
     is_in_body = True
     while scope != MODULE and (kind := interface.definitions[scope].kind) not in type_kinds:
+        is_block = TITLE_MODIFIER in interface.definitions[scope].modifiers  # which sees the variables around it
         if (binding := resolver.local_names.find_binding(file, scope, name, line)) is not None:
             return (binding, resolver.infer_binding(file, binding, is_local=True)), False
-        is_in_body = is_in_body and kind not in CALLABLE_KINDS
+        is_in_body = is_in_body and (is_block or kind not in CALLABLE_KINDS)
         scope = interface.definitions[scope].parent
     if is_in_body:
         if (binding := resolver.local_names.find_binding(file, scope, name, line)) is not None:

@@ -188,6 +188,8 @@ class DeclarationLayout:
 
     def _is_split(self, declaration: Declaration, first: int, last: int) -> bool:
         """Return whether the members of a declaration become separate spans."""
+        if declaration.is_titled:
+            return declaration.has_cases
         if declaration.kind in DATA:  # an object with methods
             if not any(child.kind == "method" for child in declaration.children):
                 return False
@@ -197,7 +199,7 @@ class DeclarationLayout:
         if not inner:
             return False
         limit = MAX_SMALL_ENTRY_TOKENS if declaration.kind in ENTRY_KINDS else MAX_SMALL_CLASS_TOKENS
-        return any(child.bases for child in inner) or self._estimate_tokens(first, last) > limit
+        return any(child.bases or child.is_titled for child in inner) or self._estimate_tokens(first, last) > limit
 
     def _find_opening_line(self, first: int, last: int, *, is_first: bool) -> int:
         """Return the first line of the text above a declaration that belongs to it; ``last`` if there is none.
@@ -317,7 +319,7 @@ def _classify_group(declaration: Declaration) -> SpanGroup:
 
 def _is_standalone(declaration: Declaration, scope: Declaration | None) -> bool:
     """Return whether a declaration becomes a span of its own, rather than a symbol of the span around it."""
-    if scope is None or scope.kind == "namespace":
+    if scope is None or declaration.is_titled or (scope.kind == "namespace" and not scope.is_titled):
         return True
     if declaration.kind in CALLABLE:
         return declaration.body is not None

@@ -33,6 +33,7 @@ class Declaration:
         last_clause_start: Start of its last clause; None if it cannot have several.
         aliases: Further names of the same function or type in its scope.
         is_anonymous: Whether its names are those of the supertypes of an anonymous class.
+        is_titled: Whether it is a test case or a group of them, which a text names: nothing refers to it by that.
         inner_name: Name that only its own body sees, if that differs from the others.
         qualified_name: Its names from the outermost declaration of the file inwards.
     """
@@ -55,11 +56,17 @@ class Declaration:
     aliases: list[str] = field(default_factory=list)
     inner_name: str = ""
     is_anonymous: bool = False
+    is_titled: bool = False
 
     @property
     def name(self) -> str:
         """First of its names."""
         return self.names[0]
+
+    @property
+    def has_cases(self) -> bool:
+        """True if it is a test case or a group with test cases in it."""
+        return self.is_titled and any(child.is_titled for child in self.children)
 
     @property
     def has_inner_name(self) -> bool:

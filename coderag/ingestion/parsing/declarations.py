@@ -21,6 +21,10 @@ Capture convention (one query for each language, from one or more files, compile
     template). So is one with the same body and receiver, which gives it a further name. A function directly inside a
     class-like declaration becomes a method, so queries need not distinguish them. Declarations inside the body of a function
     are symbols, never chunks; its variables are neither.
+``@definition.case``, ``@definition.group``
+    A test case or a group of them that is written as a call: ``it("closes idle connections", () => {})``. It is a function or
+    a namespace with its title as name. A title may have several ``@name`` parts. ``@definition.call`` is one if its ``@callee``
+    says so. See `coderag.ingestion.parsing.test_cases`.
 ``@clause``
     In a definition's pattern: further clauses may follow this node (the equations of a Haskell function, the clauses of an
     Elixir function). Neighbours in a scope with a common name are one declaration, unless an attribute separates them. A
@@ -68,6 +72,7 @@ from coderag.ingestion.parsing.languages import Language
 from coderag.ingestion.parsing.repairs.erased_attributes import find_erased_start
 from coderag.ingestion.parsing.repairs.repair import repair_source
 from coderag.ingestion.parsing.stage_clock import stages
+from coderag.ingestion.parsing.test_cases import CASE_KINDS, add_case
 from coderag.ingestion.parsing.trees import SyntaxUnusableError, load_grammar, parse, trim_end
 
 _NEWLINE = 10
@@ -281,6 +286,9 @@ def _add_definition(
 ) -> None:
     if len(nodes) > 1:
         nodes = sorted(nodes, key=attrgetter("start_byte"))
+    if kind in CASE_KINDS:
+        add_case(declarations, kind, nodes, captures, data)
+        return
     node = nodes[0]
     outer_start = node.start_byte
     start = captures["start"][0].start_byte if "start" in captures else outer_start
@@ -455,6 +463,12 @@ def _join_clause(declaration: Declaration, clause: Declaration, branches: list[i
 
 
 def _qualify(declaration: Declaration, outer: Declaration | None, separator: str) -> None:
+    if declaration.is_titled:
+        declaration.scope = outer.qualified_name if outer else ""
+        declaration.qualified_name = separator.join(filter(None, [declaration.scope, declaration.name]))
+        return
+    while outer is not None and outer.is_titled:
+        outer = outer.parent  # no name leads through a test case
     scope = [part for part in (outer.qualified_name if outer else "", declaration.receiver) if part]
     if declaration.kind == "namespace":  # ``namespace a::b`` in C++, ``namespace A\\B`` in PHP
         declaration.names = [re.sub(r"::|\\", separator, name) for name in declaration.names]

@@ -9,13 +9,14 @@ from coderag.ingestion.parsing.declaration_records import CLASS_LIKE, DATA, TYPE
 from coderag.ingestion.parsing.declarations import Syntax
 from coderag.ingestion.parsing.source_text import SourceText
 from coderag.ingestion.parsing.text_ranges import IntervalIndex
-from coderag.schema.facts import MODULE_SCOPE, Definition
+from coderag.schema.facts import MODULE_SCOPE, TEST_MODIFIER, TITLE_MODIFIER, Definition
 
 
 class ScopeTable:
     """Definitions of a file, numbered in order: one for each name of each declaration.
 
-    A further name of a function or type has the qualified name of the first one: queries of the graph treat both as one.
+    A further name of a function or type has the qualified name of the first one: queries of the graph treat both as one. A
+    test case that a title names is the scope of its variables and of what it refers to, but not of what is declared in it.
 
     Attributes:
         names, kinds, parents: Columns of `coderag.schema.facts.Definition`, one entry for each definition.
@@ -38,6 +39,9 @@ class ScopeTable:
             self._define(declaration, source)
         self.returns = [""] * len(self.names)
         self.modifiers = [""] * len(self.names)
+        for declaration, scope in self._first_scopes.items():
+            if declaration.is_titled:
+                self.modifiers[scope] = f"{TEST_MODIFIER} {TITLE_MODIFIER}"
         self.parameters = [""] * len(self.names)
         self.fields = frozenset(
             (parent, name)
@@ -45,6 +49,7 @@ class ScopeTable:
             if kind == "field"
         )
         self._scopes = [*self._first_scopes.values(), MODULE_SCOPE]
+        self._lexical_scopes = [*map(self._get_lexical_scope, syntax.declarations), MODULE_SCOPE]
         positions = {declaration: position for position, declaration in enumerate(syntax.declarations)}
         self._intervals = IntervalIndex(
             self._starts,
@@ -63,11 +68,11 @@ class ScopeTable:
         return list(map(Definition, *columns, *details, name_lines))
 
     def find_scope(self, offset: int) -> int:
-        """Return the scope around an offset."""
-        return self._scopes[self._intervals.find_innermost(offset)]
+        """Return the scope around an offset in which names are declared."""
+        return self._lexical_scopes[self._intervals.find_innermost(offset)]
 
     def find_scopes(self, offsets: Sequence[int]) -> list[int]:
-        """Return the scope around each offset."""
+        """Return the scope that a use at each offset belongs to, which may be a test case."""
         return [self._scopes[position] for position in self._intervals.find_innermost_of_each(offsets)]
 
     def get_scope(self, declaration: Declaration) -> int:
@@ -75,9 +80,9 @@ class ScopeTable:
         return self._first_scopes[declaration]
 
     def find_declaration(self, offset: int) -> Declaration | None:
-        """Return the innermost declaration around an offset; None if there is none."""
+        """Return the innermost declaration around an offset that no title names; None if there is none."""
         position = self._intervals.find_innermost(offset)
-        return self._declarations[position] if position >= 0 else None
+        return _find_lexical(self._declarations[position]) if position >= 0 else None
 
     def find_decorated_scope(self, offset: int) -> int:
         """Return the scope of the declaration that a decorator or modifier at an offset belongs to: around it, or below."""
@@ -105,20 +110,27 @@ class ScopeTable:
         return max(roots, default=MODULE_SCOPE)
 
     def list_module_scopes(self) -> list[int]:
-        """Return the top-level scopes."""
-        return [scope for scope, parent in enumerate(self.parents) if parent == MODULE_SCOPE]
+        """Return the top-level scopes that no title names."""
+        return [
+            scope
+            for scope, parent in enumerate(self.parents)
+            if parent == MODULE_SCOPE and TITLE_MODIFIER not in self.modifiers[scope]
+        ]
 
     def find_binding_scope(self, offset: int, name: str, *, member: bool) -> int:
         """Return the scope in which a name is bound: a function, a type or the file.
 
         A variable is never a scope; a field or property is one for names bound inside it.
         """
-        declaration = self.find_declaration(offset)
+        position = self._intervals.find_innermost(offset)
+        declaration = self._declarations[position] if position >= 0 else None
         while declaration is not None:
             is_its_name = declaration.kind in DATA and (
                 member or declaration.kind != "field" or name in declaration.names
             )
-            is_nested_member = member and declaration.kind not in CLASS_LIKE and declaration.parent is not None
+            is_nested_member = member and (
+                declaration.is_titled or (declaration.kind not in CLASS_LIKE and declaration.parent is not None)
+            )
             if not is_its_name and not is_nested_member:
                 break
             declaration = declaration.parent
@@ -131,7 +143,7 @@ class ScopeTable:
         return [
             self.get_scope(declaration)
             for declaration in inside
-            if declaration.parent is None or declaration.parent.start < body.start_byte
+            if not declaration.is_titled and (declaration.parent is None or declaration.parent.start < body.start_byte)
         ]
 
     def list_variable_scopes(self, scope: int) -> list[int]:
@@ -165,8 +177,13 @@ class ScopeTable:
         is_named = index < len(self._starts) and name in self._declarations[index].names
         return self._starts[index] if is_named else offset
 
+    def _get_lexical_scope(self, declaration: Declaration) -> int:
+        lexical = _find_lexical(declaration)
+        return MODULE_SCOPE if lexical is None else self._first_scopes[lexical]
+
     def _define(self, declaration: Declaration, source: SourceText) -> None:
-        parent = MODULE_SCOPE if declaration.parent is None else self.get_scope(declaration.parent)
+        outer = declaration.parent if declaration.is_titled else _find_lexical(declaration.parent)
+        parent = MODULE_SCOPE if outer is None else self.get_scope(outer)
         self._first_scopes[declaration] = len(self.names)
         offsets = (declaration.start, max(declaration.start, declaration.end - 1), declaration.name_start)
         first_line, last_line, name_line = map(source.find_line, offsets)
@@ -186,8 +203,15 @@ class ScopeTable:
         self, declaration: Declaration, name: str, qualified_name: str, parent: int, lines: tuple[int, int, int]
     ) -> None:
         self.names.append(name)
-        self.kinds.append(declaration.kind)
+        self.kinds.append("function" if declaration.kind == "namespace" and declaration.is_titled else declaration.kind)
         self.parents.append(parent)
         self.owners.append("" if parent == self._first_scopes[declaration] else declaration.receiver)
         self._qualified_names.append(qualified_name)
         self._lines.append(lines)
+
+
+def _find_lexical(declaration: Declaration | None) -> Declaration | None:
+    """Return the innermost of a declaration and those around it that no title names; None for the file."""
+    while declaration is not None and declaration.is_titled:
+        declaration = declaration.parent
+    return declaration

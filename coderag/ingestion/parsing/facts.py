@@ -179,7 +179,7 @@ def _read_plain_facts(syntax: Syntax, data: bytes, language: Language) -> FileFa
         prefix = data[max(0, start - _MAX_RECEIVER_BYTES) : start]
         receiver = _RECEIVER.sub(_format_receiver, prefix) if prefix.rstrip().endswith(_MEMBER_OPERATORS) else b""
         chain = (receiver + data[start:end]).decode("utf-8", "replace")
-        references.append(Reference(scopes.find_scope(start), "call", chain, source.find_line(start)))
+        references.append(Reference(scopes.find_scopes([start])[0], "call", chain, source.find_line(start)))
     return FileFacts(
         language.name,
         definitions=scopes.build_definitions(),

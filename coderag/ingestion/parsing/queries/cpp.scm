@@ -13,13 +13,32 @@
 ]) @definition.function
 ((function_definition !type declarator: (_
   declarator: [(identifier) (field_identifier) (destructor_name) (operator_name)] @name parameters: (_))) @definition.function
-  (#not-match? @name "^(TYPED_)?TEST(_[FP])?$"))
+  (#not-match? @name "^(TYPED_)?TEST(_[FP])?$|^BOOST_\\w+_TEST_CASE$"))
 ((function_definition !type declarator: (_
   declarator: (identifier) @_macro
   parameters: (_
     . (_ type: (type_identifier) @receiver)
     . (_ type: (type_identifier) @name) .))) @definition.function
   (#any-of? @_macro "TEST" "TEST_F" "TEST_P" "TYPED_TEST" "TYPED_TEST_P"))
+((function_definition !type declarator: (_
+  declarator: (identifier) @_macro
+  parameters: (_ . (_ type: (type_identifier) @name)))) @definition.function
+  (#any-of? @_macro "BOOST_AUTO_TEST_CASE" "BOOST_FIXTURE_TEST_CASE" "BOOST_AUTO_TEST_CASE_TEMPLATE"))
+
+; Test cases that a string names, and what is nested in them: Catch2, doctest. The macro reads as a statement before a block.
+([
+    (expression_statement (call_expression function: (identifier) @_macro arguments: [
+      (_ . (string_literal) @name) (_ . (identifier) . (string_literal) @name)
+    ]))
+    (ERROR (call_expression function: (identifier) @_macro arguments: (_ . (string_literal) @name)))
+  ] @definition.case
+  . (compound_statement) @definition.case @body
+  (#any-of? @_macro
+    "TEST_CASE" "TEST_CASE_METHOD" "TEST_CASE_FIXTURE" "TEMPLATE_TEST_CASE" "TEST_CASE_TEMPLATE" "SCENARIO" "SCENARIO_METHOD" "SECTION"
+    "DYNAMIC_SECTION" "SUBCASE" "GIVEN" "WHEN" "AND_GIVEN" "AND_WHEN" "THEN" "AND_THEN"))
+((expression_statement (call_expression function: (identifier) @_macro arguments: (_ . (string_literal) @name))) @definition.group
+  . (compound_statement) @definition.group @body
+  (#eq? @_macro "TEST_SUITE"))
 
 ; Functions defined outside their class or namespace, and conversions.
 (function_definition declarator: [

@@ -65,6 +65,11 @@
 (program (lexical_declaration "const" (variable_declarator name: (identifier) @name value: [(string) (number) (template_string) (true) (false) (regex) (unary_expression)]) @definition.constant))
 (export_statement declaration: (lexical_declaration "const" (variable_declarator name: (identifier) @name value: [(string) (number) (template_string) (true) (false) (regex) (unary_expression)]) @definition.constant))
 
+; Test cases and groups of them, which the callee tells apart: it.each(table)("adds %s", () => { ... }), t.test("adds", async (t) => { ... })
+(call_expression function: (_) @callee arguments: (_ . (_) @name (_ body: (_) @body))) @definition.call
+((call_expression function: (_ property: _ @_todo) @callee arguments: (_ . (string) @name .)) @definition.call
+  (#eq? @_todo "todo"))
+
 (export_statement) @wrapper
 (program (lexical_declaration) @wrapper)
 (program (variable_declaration) @wrapper)

@@ -38,6 +38,26 @@
 (companion_object "companion" @attribute "object" . [":" (class_body)])
 (companion_object (modifiers) @attribute . "companion" "object" . [":" (class_body)])
 
+; Test cases and groups of them. In a class whose type is a `Spec`, any string before a block names one.
+((call_expression
+  . (simple_identifier) @_case
+  (call_suffix (value_arguments . (_ (string_literal) @name)) (annotated_lambda) @body)) @definition.case
+  (#any-of? @_case "test" "it" "should" "expect" "scenario" "xtest" "xit" "xshould" "xexpect" "xscenario" "then" "Then" "`then`"))
+((call_expression
+  . (simple_identifier) @_group
+  (call_suffix (value_arguments . (_ (string_literal) @name)) (annotated_lambda) @body)) @definition.group
+  (#any-of? @_group
+    "describe" "context" "feature" "given" "Given" "`when`" "When" "group" "xdescribe" "xcontext" "xfeature" "xgiven" "xwhen"))
+((call_expression
+  . (_ . (call_expression . (simple_identifier) @_case (_ (value_arguments . (_ (string_literal) @name)))) (navigation_suffix))
+  (call_suffix (annotated_lambda) @body)) @definition.case
+  (#any-of? @_case "test" "it" "should" "expect" "scenario"))
+((call_expression
+  . [(string_literal) @name (_ . (string_literal) @name (navigation_suffix (simple_identifier) @_config))]
+  (call_suffix (annotated_lambda) @body)) @definition.case.spec)
+((infix_expression . (string_literal) @name . (simple_identifier) @_verb . (lambda_literal) @body) @definition.group.spec
+  (#any-of? @_verb "should" "When" "`when`" "describe"))
+
 ; Extended and implemented types. A qualified one ends in its own name.
 (class_declaration (delegation_specifier [
   (_ (type_identifier) @base . (type_arguments)? .)

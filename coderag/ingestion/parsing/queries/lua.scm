@@ -18,6 +18,16 @@
   name: [(identifier) @name (string content: (_) @name)]
   value: (function_definition body: (_)? @body)) @definition.method)
 
+; Test cases and groups of them.
+((function_call
+  name: (identifier) @_case
+  arguments: (_ . [(string) (binary_expression)] @name . (function_definition body: (_)? @body))) @definition.case
+  (#any-of? @_case "it" "test" "spec" "specify" "pending"))
+((function_call
+  name: (identifier) @_group
+  arguments: (_ . (_) @name . (function_definition body: (_)? @body))) @definition.group
+  (#any-of? @_group "describe" "context" "insulate" "expose"))
+
 ; Variables of the file, and what it puts into its tables.
 (chunk (variable_declaration [
   (assignment_statement (variable_list name: (identifier) @name))

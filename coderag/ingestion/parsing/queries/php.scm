@@ -14,6 +14,16 @@
   (#eq? @_function "define"))
 (property_declaration (property_element name: (variable_name (name) @name))) @definition.field
 
+; Test cases and groups of them.
+((function_call_expression
+  function: (name) @_case
+  arguments: (_ . (_ [(string) (encapsed_string) (binary_expression)] @name) . (_ (_ body: (_) @body)))) @definition.case
+  (#any-of? @_case "it" "test"))
+((function_call_expression
+  function: (name) @_group
+  arguments: (_ . (_ [(string) (encapsed_string) (binary_expression)] @name) . (_ (_ body: (_) @body)))) @definition.group
+  (#eq? @_group "describe"))
+
 ; Extended and implemented types, and traits used.
 (base_clause [(name) @base (qualified_name (name) @base)])
 (class_interface_clause [(name) @base (qualified_name (name) @base)])

@@ -17,6 +17,15 @@
     "attr_accessor" "attr_reader" "attr_writer" "attr" "class_attribute" "cattr_accessor" "cattr_reader" "mattr_accessor"
     "mattr_reader" "thread_mattr_accessor"))
 
+; Test cases and groups of them.
+((call method: (identifier) @_method arguments: (_ . [(string) (chained_string) (binary)] @name) block: (_) @body) @definition.case
+  (#any-of? @_method
+    "it" "test" "specify" "example" "scenario" "should" "fit" "xit" "focus" "fspecify" "xspecify" "fexample" "xexample" "xscenario"))
+((call method: (identifier) @_method arguments: (_ . (_) @name . (string)? @name) block: (_) @body) @definition.group
+  (#any-of? @_method
+    "describe" "context" "feature" "shared_examples" "shared_examples_for" "shared_context" "example_group" "fdescribe" "xdescribe"
+    "fcontext" "xcontext"))
+
 ; Constants. One that holds a new class is a class.
 ((assignment left: [(constant) @name (_ scope: (_) @receiver name: (constant) @name)] right: (_) @_value) @definition.constant
   (#not-match? @_value "^(Struct|Class|Module|Data)\\.(new|define)\\b"))

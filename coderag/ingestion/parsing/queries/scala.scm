@@ -31,6 +31,28 @@
 (given_definition !name return_type: [(type_identifier) @name (_ type: (_) @name type_arguments: (_))]) @definition.impl
 (extension_definition (_ . "(" . (_ name: (_) type: [(type_identifier) @name (_ type: (_) @name type_arguments: (_))]))) @definition.impl
 
+; Test cases and groups of them.
+((call_expression
+  function: (_ function: (identifier) @_case arguments: (_ . [(string) @name (_ (string) @name)]))
+  arguments: (block) @body) @definition.case
+  (#any-of? @_case "test" "it" "they" "property" "scenario" "ignore" "testAsync" "Scenario"))
+((call_expression
+  function: (_ function: (identifier) @_group arguments: (_ . (string) @name)) arguments: (block) @body) @definition.group
+  (#any-of? @_group "describe" "feature" "Feature" "suite"))
+((infix_expression
+  left: [
+    (string) @name
+    (infix_expression left: [(string) (identifier)] @name operator: (identifier) @_verb @name right: (string) @name)
+    (call_expression function: (identifier) @_test arguments: (_ . (string) @name))
+  ]
+  operator: (_) @_in
+  right: (block) @body) @definition.case
+  (#any-of? @_in "in" ">>" "-" "ignore")
+  (#any-of? @_verb "should" "must" "can")
+  (#eq? @_test "test"))
+((infix_expression left: (string) @name operator: (identifier) @_verb right: (block) @body) @definition.group
+  (#any-of? @_verb "should" "must" "can" "when" "which" "that"))
+
 ; Extended and implemented types. A qualified one ends in its own name.
 (extends_clause [
   (type_identifier) @base

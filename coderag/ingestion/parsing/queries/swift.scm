@@ -26,6 +26,16 @@
 (enum_class_body (_ name: (_ bound_identifier: (simple_identifier) @name)) @definition.field)
 (property_declaration name: (_ bound_identifier: (simple_identifier) @name) computed_value: (_) @body) @definition.function
 
+; Test cases and groups of them.
+((call_expression
+  . (simple_identifier) @_case
+  (call_suffix (value_arguments . (_ (line_string_literal) @name)) (lambda_literal) @body)) @definition.case
+  (#any-of? @_case "it" "fit" "xit" "test"))
+((call_expression
+  . (simple_identifier) @_group
+  (call_suffix (value_arguments . (_ (line_string_literal) @name)) (lambda_literal) @body)) @definition.group
+  (#any-of? @_group "describe" "context" "fdescribe" "fcontext" "xdescribe" "xcontext"))
+
 ; Extended and implemented types. A qualified one ends in its own name.
 (inheritance_specifier (user_type (type_identifier) @base . (type_arguments)? .))
 

@@ -299,9 +299,10 @@ def test_specs_and_blocks_of_classes_are_linked() -> None:
         "  should 'x' do\n    @cart.close\n  end\nend\n",
     }
     edges = triples(program, "calls", "tests")
-    assert ("spec/cart_spec.rb", "calls", "lib/shop/base.rb:Shop.Base.close") in edges
+    assert ("spec/cart_spec.rb:Cart.x", "calls", "lib/shop/base.rb:Shop.Base.close") in edges
+    assert ("spec/cart_spec.rb:Cart.x", "tests", "lib/shop/base.rb:Shop.Base.close") in edges
     assert ("test/cart_test.rb:CartTest", "calls", "test/cart_test.rb:CartTest.fresh") in edges
-    assert ("test/cart_test.rb:CartTest", "calls", "lib/shop/base.rb:Shop.Base.close") in edges
+    assert ("test/cart_test.rb:CartTest.x", "calls", "lib/shop/base.rb:Shop.Base.close") in edges
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ def test_calls_follow_types_packages_and_companions() -> None:
         ("Store.scala:MemoryStore.listener.on", "Store.scala:Audit.record"),
         ("Store.scala:MemoryStore.listener.on", "Store.scala:MemoryStore.close"),
         ("Store.scala:Audit.price", "Item.scala:Price.apply"),
-        ("MemoryStoreSuite.scala:MemoryStoreSuite", "Store.scala:MemoryStore.find"),
+        ("MemoryStoreSuite.scala:MemoryStoreSuite.finds", "Store.scala:MemoryStore.find"),
     }
 
 

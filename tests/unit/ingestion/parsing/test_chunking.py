@@ -222,7 +222,7 @@ def test_a_nested_function_is_a_symbol_of_the_outer_one():
 
 def test_helpers_in_a_callback_stay_in_its_chunk():
     (chunk,) = chunks(
-        "describe('x', () => {\n  const make = () => 1;\n  it('y', () => { expect(make()).toBe(1); });\n});\n",
+        "register('x', () => {\n  const make = () => 1;\n  run('y', () => { expect(make()).toBe(1); });\n});\n",
         "javascript",
         min_tokens=100,
     )
