@@ -33,6 +33,11 @@ class ContextItem:
     name: str = ""
     kind: str = ""
 
+    @property
+    def is_block(self) -> bool:
+        """Whether it shows several lines of code; else it is written as one line."""
+        return self.detail in ("full", "elided") and "\n" in self.text
+
 
 @dataclass(frozen=True, slots=True)
 class Omission:

@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
-from coderag.interfaces.mcp.cleaner import Cleaner, format_code_span
+from coderag.interfaces.mcp.cleaner import Cleaner
 from coderag.interfaces.mcp.replies import McpReply, ReplyPart
 from coderag.interfaces.mcp.repositories import RepositoryHandle
 from coderag.interfaces.mcp.result_parts import format_verdict, suggest_next_steps, to_verdict_fields
 from coderag.retrieval.context.parts import format_relation
 from coderag.schema.chunks import format_location
 from coderag.schema.context import AssembledContext, ContextItem, Omission
+from coderag.text.code_fences import format_code_span
 
 _MAX_OMISSIONS = 8
 _TOKENS_PER_OMISSION = 250  # of the reply; in a small reply the list would displace code

@@ -5,13 +5,14 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from coderag.interfaces.excerpt import cut_excerpt
-from coderag.interfaces.mcp.cleaner import Cleaner, format_code_span
+from coderag.interfaces.mcp.cleaner import Cleaner
 from coderag.interfaces.mcp.replies import ReplyPart
 from coderag.schema.chunks import format_location
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.mentions import NameMention, UnusedDeclaration
 from coderag.schema.search import SearchHit
 from coderag.schema.vocabulary import Evidence
+from coderag.text.code_fences import format_code_span
 
 _ADVICE: Final[Mapping[str, str]] = MappingProxyType(
     {
