@@ -14,7 +14,9 @@ _MAX_SEEDS = 5  # code related to later results rarely earns one of ten places
 
 
 def expand(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
-    """Follow the relations of the first results."""
+    """Follow the relations of the first results, and the calls of a flow that the question asks for."""
+    from coderag.answering.context_flow import find_context_flow  # noqa: PLC0415  # searches end before this node
+
     context = runtime.context
     corpus, settings, analysis = context.corpus, context.settings, state["analysis"]
     with NodeTimer("expand") as step:
@@ -42,5 +44,6 @@ def expand(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
             depth=settings.expand_depth,
             limit=settings.max_related,
         )
-        step.add_detail(related=len(related))
-    return {"related": related, "trace": step.trace_entries}
+        calls, candidates = find_context_flow(context, {**state, "related": related})
+        step.add_detail(related=len(related), calls=len(calls))
+    return {"related": related, "to_read": candidates, "flow": calls, "trace": step.trace_entries}

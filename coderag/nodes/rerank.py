@@ -35,7 +35,9 @@ def rerank(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
             step.add_detail(**rerank_details)
         context_candidates: list[Candidate] = []
         if is_last and state.get("goal", "search") != "search":
-            undecayed = replace(ranking, shape=replace(ranking.shape, same_file_decay=1.0))  # a context weighs each alone
+            undecayed = replace(
+                ranking, shape=replace(ranking.shape, same_file_decay=1.0)
+            )  # a context weighs each alone
             context_candidates = narrow_to_kinds(
                 corpus, undecayed.select_for_context(max(candidate_count, _MIN_CONTEXT_CANDIDATES)), kinds
             )

@@ -10,7 +10,14 @@ from coderag.stores.snippets import Snippet
 from coderag.stores.symbol_table import SymbolMatch
 
 _IDENTIFIER: Final = re.compile(r"(?<![\w$])[A-Za-z_$][\w$]{2,}")
-_ASSIGNMENT: Final = re.compile(r"(?<![=!<>])(?:=|:=)(?![=>])\s*\S")
+_DISTINCTIVE: Final = re.compile(r"_|[a-z][A-Z]|^[A-Z][A-Z\d]+$")
+"""Names that are no plain words; only they mean a value of another file."""
+
+_LITERAL_VALUE: Final = re.compile(
+    r"[^=(){};]*(?<![=!<>])=\s*(?:new\s+)?(?:[\"'`/.+-]|[\[{(](?!\s*[\]})])|\d|[A-Z][A-Z\d_]+\b|(?i:true|false|nil|none|null|iota)\b)"
+)
+"""Rest of a declaration after its name: a type perhaps, and a literal value; calls and imports say little."""
+
 _MAX_SNIPPETS = 3  # values of later results are rarely what decides
 _MAX_VALUES = 5
 _MAX_DECLARATIONS = 3  # a name of more declarations says nothing about which of them is used
@@ -35,13 +42,13 @@ def find_used_values(corpus: Corpus, snippets: Sequence[Snippet]) -> list[Snippe
 
 def _iter_values(corpus: Corpus, snippet: Snippet) -> Iterator[Snippet]:
     for name in dict.fromkeys(_IDENTIFIER.findall(snippet.text)):
-        match = _find_value(corpus, snippet.path, name)
+        match = _find_value(corpus, snippet, name)
         if match is None:
             continue
         position = match.start_line - int(corpus.start_lines[match.row])
         lines = corpus.read_texts([match.row])[0].split("\n")
         text = lines[position] if 0 <= position < len(lines) else ""
-        if _ASSIGNMENT.search(text) or match.kind == "key":
+        if _LITERAL_VALUE.match(text.partition(name)[2]) or match.kind == "key":
             yield Snippet(
                 chunk_id=corpus.get_value("id", match.row),
                 path=corpus.get_value("path", match.row),
@@ -61,11 +68,19 @@ def _iter_values(corpus: Corpus, snippet: Snippet) -> Iterator[Snippet]:
             )
 
 
-def _find_value(corpus: Corpus, path: str, name: str) -> SymbolMatch | None:
-    """Return the declaration of a value that a name means in a file; None if it is unclear."""
+def _find_value(corpus: Corpus, snippet: Snippet, name: str) -> SymbolMatch | None:
+    """Return the declaration of a value that a name in a snippet means; None if it is unclear."""
     matches = [match for match in corpus.symbols.find(name) if match.name == name]
     if any(match.kind not in VALUE_KINDS for match in matches):
         return None
-    in_file = [match for match in matches if corpus.get_value("path", match.row) == path]
-    meant = in_file or (matches if len(matches) == 1 else [])
-    return meant[0] if 0 < len(meant) <= _MAX_DECLARATIONS else None
+    in_file = [match for match in matches if corpus.get_value("path", match.row) == snippet.path]
+    if in_file:
+        return in_file[0] if len(in_file) <= _MAX_DECLARATIONS else None
+    is_clear = len(matches) == 1 and _DISTINCTIVE.search(name)
+    return matches[0] if is_clear and _is_of_same_part(corpus, snippet, matches[0].row) else None
+
+
+def _is_of_same_part(corpus: Corpus, snippet: Snippet, row: int) -> bool:
+    """Return whether a chunk has the language and the role of a snippet."""
+    roles = (corpus.get_value("role", other) for other in (row, corpus.rows_by_id[snippet.chunk_id]))
+    return corpus.get_value("language", row) == snippet.language and len(set(roles)) == 1

@@ -27,7 +27,12 @@ def pack_context(
 ) -> AssembledContext:
     """Pack the state's results and related code."""
     results, reserve, related = gather_snippets(corpus, state)
-    breadth = get_breadth(state["analysis"])
+    breadth = "broad" if state.get("flow") else get_breadth(state["analysis"])
+    relations = state.get("flow") or []
+    if breadth == "broad" and not relations:
+        relations = build_relation_map(
+            (snippet.path, snippet.name, snippet.start_line, snippet.end_line) for snippet in (*results, *related)
+        )
     request = ContextRequest(
         query=state["query"],
         intent=state["analysis"]["intent"],
@@ -35,11 +40,7 @@ def pack_context(
         results=results,
         reserve=reserve,
         related=related,
-        relations=build_relation_map(
-            (snippet.path, snippet.name, snippet.start_line, snippet.end_line) for snippet in (*results, *related)
-        )
-        if breadth == "broad"
-        else (),
+        relations=relations,
         relevance=estimate_relevance([snippet.score for snippet in (*results, *reserve)], breadth),
         token_price=PROFILES[breadth].token_price,
         term_idf=_compute_term_idf(corpus, state["analysis"]),

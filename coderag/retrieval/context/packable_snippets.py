@@ -19,7 +19,7 @@ from coderag.stores.snippets import Snippet
 from coderag.text.token_counts import estimate_tokens
 
 _UNMATCHED_PART_VALUE = 0.4  # of a line, in parts of a long declaration that are not results themselves
-_MAX_WHOLE_LINES = 40  # a longer declaration may be elided
+_MIN_ELIDED_LINES = 10  # a shorter body is not elided
 _ELIDED_LINES = (3, 12, 24, 48)  # lines after the head, in an elided body
 _SIGNATURE_SHARE = 0.2  # of the value of a whole declaration, for its head alone
 _NAME_SHARE = 0.1  # for its name alone
@@ -31,6 +31,8 @@ _RESULT_LINE_VALUE: Final = 0.02
 
 _RELATED_LINE_VALUE: Final = 0.05
 """Value of mentioning the first related declaration of a result that is certainly needed; later ones have less."""
+
+_DISTANT_RELEVANCE = 0.05  # of a result, for what is related to it through other code
 
 _EVIDENCE_RELATIONS: Final = frozenset({"caller", "test_for"})
 """Relations whose line of evidence is in the related code; it says more than its signature."""
@@ -83,7 +85,7 @@ class PackableSnippet:
     def build_levels(self) -> Iterator[DetailLevel]:
         """Yield the levels of detail, the smallest first."""
         snippet = self.snippet
-        if snippet.name or snippet.summary:
+        if snippet.relation != "value":  # without its value, it says nothing
             yield self._build_line("line", _NAME_SHARE, "" if snippet.name else snippet.summary, 0.7)
         evidence = self._find_evidence()
         signature = to_single_line(snippet.signature)[:_MAX_SIGNATURE_CHARS]
@@ -93,7 +95,7 @@ class PackableSnippet:
             yield self._build_line("signature", _SIGNATURE_SHARE, signature)
         if not self.lines:
             return
-        if len(self.lines) > _MAX_WHOLE_LINES:
+        if len(self.lines) >= _MIN_ELIDED_LINES:
             head = count_head_lines([line.text for line in self.lines], snippet.signature)
             for count in _ELIDED_LINES:
                 elided = elide_lines(self.lines, head, count)
@@ -190,7 +192,10 @@ def build_related_lines(related: Sequence[Snippet], relevance_by_chunk: Mapping[
             snippet=snippet,
             section="related",
             relevance=0.0,
-            line_value=_RELATED_LINE_VALUE * snippet.score * relevance_by_chunk.get(snippet.origin, 0.0) / (1 + rank),
+            line_value=_RELATED_LINE_VALUE
+            * snippet.score
+            * relevance_by_chunk.get(snippet.origin, _DISTANT_RELEVANCE)
+            / (1 + rank),
             lines=(),
             first_line=snippet.start_line,
             last_line=snippet.end_line,

@@ -31,9 +31,9 @@ class BreadthProfile(NamedTuple):
 
 PROFILES: Final[Mapping[Breadth, BreadthProfile]] = MappingProxyType(
     {
-        "narrow": BreadthProfile(bias=-0.4, score=0.74, top=-0.48, log_rank=-0.81, token_price=8e-5),
-        "broad": BreadthProfile(bias=-0.45, score=0.45, top=0.0, log_rank=-0.6, token_price=4e-5),
-        "report": BreadthProfile(bias=0.1, score=1.05, top=-1.2, log_rank=-0.66, token_price=5e-5),
+        "narrow": BreadthProfile(bias=-0.4, score=0.74, top=-0.48, log_rank=-0.81, token_price=6e-5),
+        "broad": BreadthProfile(bias=-0.45, score=0.45, top=0.0, log_rank=-0.6, token_price=3e-5),
+        "report": BreadthProfile(bias=0.1, score=1.05, top=-1.2, log_rank=-0.66, token_price=3e-5),
     }
 )
 
