@@ -152,14 +152,14 @@ def test_elided_body_keeps_lines_with_question_terms():
 
 def test_bare_name_has_no_fence():
     assembled = piece(1, name="Guide > Limits", kind="section", signature="", docstring="", summary="")
-    context = packed([assembled], budget=100, query="how", term_idf={})
+    context = packed([assembled], relevance=[0.0], token_price=3e-4)
     assert find_detail(context) == "line"
     assert "`Guide > Limits` (section)" in context.text
     assert fences(context.text) == []
 
 
 def test_signature_is_one_line():
-    context = packed([piece()], budget=100, query="how", term_idf={})
+    context = packed([piece()], relevance=[0.001], token_price=1e-4)
     assert find_detail(context) == "signature"
     assert "- `load_settings` (function) — src/settings_0.py:1-33: `def load_settings(path):`\n" in context.text
     assert fences(context.text) == []
