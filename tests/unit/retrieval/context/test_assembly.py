@@ -1,7 +1,6 @@
 import json
 import shlex
 from dataclasses import replace
-from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
