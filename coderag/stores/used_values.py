@@ -42,7 +42,7 @@ def find_used_values(corpus: Corpus, snippets: Sequence[Snippet]) -> list[Snippe
 
 def _iter_values(corpus: Corpus, snippet: Snippet) -> Iterator[Snippet]:
     for name in dict.fromkeys(_IDENTIFIER.findall(snippet.text)):
-        match = _find_value(corpus, snippet, name)
+        match = _find_value(corpus, snippet, name) if name in corpus.symbols else None
         if match is None:
             continue
         position = match.start_line - int(corpus.start_lines[match.row])

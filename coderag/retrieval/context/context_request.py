@@ -18,6 +18,7 @@ from coderag.text.token_counts import count_tokens
 RelationMap = Callable[[Iterable[tuple[str, str, int, int]]], list[str]]
 """Builds the lines of the relation map from path, qualified name, first and last line of declarations."""
 
+_MIN_ITEM_TOKENS: Final = 30  # of the shortest line about a candidate
 _MAX_TERMS: Final = 40  # the rarest ones; a bug report has hundreds
 _MAX_MEMOIZED_CHARS: Final = 6_000  # longer texts are rarely counted twice
 
@@ -28,6 +29,9 @@ def pack_context(
     """Pack the state's results and related code."""
     results, reserve, related = gather_snippets(corpus, state)
     breadth = "broad" if state.get("flow") else get_breadth(state["analysis"])
+    relevance = estimate_relevance([snippet.score for snippet in (*results, *reserve)], breadth)
+    min_relevance = PROFILES[breadth].token_price * _MIN_ITEM_TOKENS
+    n_worthwhile = sum(probability > min_relevance for probability in relevance[len(results) :])
     relations = state.get("flow") or []
     if breadth == "broad" and not relations:
         relations = build_relation_map(
@@ -38,10 +42,10 @@ def pack_context(
         intent=state["analysis"]["intent"],
         evidence=state["evidence"],
         results=results,
-        reserve=reserve,
+        reserve=reserve[:n_worthwhile],
         related=related,
         relations=relations,
-        relevance=estimate_relevance([snippet.score for snippet in (*results, *reserve)], breadth),
+        relevance=relevance[: len(results) + n_worthwhile],
         token_price=PROFILES[breadth].token_price,
         term_idf=_compute_term_idf(corpus, state["analysis"]),
         token_budget=token_budget,

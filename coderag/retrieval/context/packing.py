@@ -10,6 +10,7 @@ from coderag.schema.context import ContextItem, ContextSection
 
 _MAX_GRAPH_SHARE: Final = 0.1  # of the budget, for the relation map
 _PRICE_STEP: Final = 1.3  # factor by which the price rises until the selection fits the budget
+_MIN_ESTIMATE_SHARE: Final = 0.7  # of an estimate: the least that it may stand for
 _MIN_RAISED_PRICE: Final = 1e-5
 
 ItemTokenCounter = Callable[[ContextItem], int]
@@ -122,6 +123,8 @@ class ContextSelection:
                 added_value = levels[option].value - value
                 if added_value <= 0:
                     break
+                if levels[option].tokens * _MIN_ESTIMATE_SHARE - spent > remaining:
+                    continue  # too large by any estimate, so it is not counted exactly
                 added_tokens = self._get_item(number, option).tokens - spent
                 if added_tokens <= remaining and added_value > self._token_price * added_tokens:
                     self._select(number, option)

@@ -31,7 +31,7 @@ class BreadthProfile(NamedTuple):
 
 PROFILES: Final[Mapping[Breadth, BreadthProfile]] = MappingProxyType(
     {
-        "narrow": BreadthProfile(bias=-0.4, score=0.74, top=-0.48, log_rank=-0.81, token_price=6e-5),
+        "narrow": BreadthProfile(bias=-0.4, score=0.74, top=-0.48, log_rank=-0.81, token_price=7e-5),
         "broad": BreadthProfile(bias=-0.45, score=0.45, top=0.0, log_rank=-0.6, token_price=3e-5),
         "report": BreadthProfile(bias=0.1, score=1.05, top=-1.2, log_rank=-0.66, token_price=3e-5),
     }
