@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from coderag.answering.extractive.index import Declared, Index
 from coderag.answering.flow import find_flow, format_steps
-from coderag.answering.shapes import shape_of
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import Candidate, QueryState
 from coderag.stores.corpus import Corpus
@@ -14,11 +13,9 @@ from coderag.stores.snippets import build_result_snippets
 def find_context_flow(context: QueryContext, state: QueryState) -> tuple[list[str], list[Candidate]]:
     """Find the calls of a flow, one line each, and the candidates with its declarations right after the results.
 
-    Questions that ask for no flow have no calls, and their candidates are unchanged.
+    Without known calls, the candidates are unchanged.
     """
     candidates = state["to_read"]
-    if shape_of(state) != "flow":
-        return [], candidates
     flow = find_flow(Index(context), state, build_result_snippets(context.corpus, state["results"]))
     if flow is None:
         return [], candidates
