@@ -35,7 +35,7 @@ class ContextItem:
 
     @property
     def is_block(self) -> bool:
-        """Whether it shows several lines of code; else it is written as one line."""
+        """True for several lines of code; anything else is written as one line."""
         return self.detail in ("full", "elided") and "\n" in self.text
 
 

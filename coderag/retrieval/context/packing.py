@@ -61,7 +61,7 @@ class ContextSelection:
             choice = self._choose_levels(price)
         for number, option in choice.items():
             self._select(number, option)
-        self._spend_rest(remaining)
+        self._fill_rest(remaining)
 
     def drop_least_valuable(self) -> bool:
         """Drop the least valuable item; return whether there was any."""
@@ -113,7 +113,7 @@ class ContextSelection:
     def _sum_tokens(self, choice: dict[int, int]) -> int:
         return sum(self._get_item(number, option).tokens for number, option in choice.items())
 
-    def _spend_rest(self, max_tokens: int) -> None:
+    def _fill_rest(self, max_tokens: int) -> None:
         """Raise the detail of snippets, best first, where it is worth its tokens and fits."""
         remaining = max_tokens - sum(selected.item.tokens for selected in self._selected.values())
         for number, levels in enumerate(self._levels):

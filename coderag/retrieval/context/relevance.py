@@ -61,15 +61,15 @@ def estimate_relevance(scores: Sequence[float], breadth: Breadth) -> list[float]
         return []
     resolved = sum(score >= _MIN_RESOLVED_SCORE for score in scores) if breadth == "broad" else 0
     profile = PROFILES["narrow" if resolved else breadth]  # a resolved list leaves little to look for
-    base = profile.bias + profile.top * _logit(scores[0])
+    base = profile.bias + profile.top * _to_log_odds(scores[0])
     return [
         _RESOLVED_RELEVANCE
         if rank <= resolved
-        else 1 / (1 + math.exp(-(base + profile.score * _logit(score) + profile.log_rank * math.log(rank))))
+        else 1 / (1 + math.exp(-(base + profile.score * _to_log_odds(score) + profile.log_rank * math.log(rank))))
         for rank, score in enumerate(scores, 1)
     ]
 
 
-def _logit(probability: float) -> float:
+def _to_log_odds(probability: float) -> float:
     clipped = min(max(probability, _MIN_PROBABILITY), _MAX_PROBABILITY)
     return math.log(clipped / (1 - clipped))
