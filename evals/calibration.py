@@ -32,6 +32,7 @@ Kind = Literal["answerable", "near miss", "foreign", "answerable tiny", "foreign
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 DATASETS = Path(__file__).parent / "datasets"
+PROJECT_GROUPS = ("projects", "everyday", "declarations")
 FIXTURES = Path(__file__).parents[1] / "tests" / "fixtures" / "repos"
 FEATURE_SETS = {
     "embedded": ("words_in_files", "likeness", "unknown_words", "smallness"),
@@ -72,7 +73,7 @@ class AskedQuestion:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     options = _build_parser().parse_args(arguments)
-    questions = list(ask_all(options.trees, options.clones, options.repo))
+    questions = list(ask_all(options.trees, options.clones, options.repo, options.leave_out))
     print(format_verdict_table("words alone", questions, [_apply_word_thresholds(question) for question in questions]))
     for name, features in FEATURE_SETS.items():
         print(
@@ -87,15 +88,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def ask_all(trees: Path, clones: Path | None, repo: Path) -> Iterator[AskedQuestion]:
+def ask_all(trees: Path, clones: Path | None, repo: Path, left_out: Sequence[str] = ()) -> Iterator[AskedQuestion]:
     """Ask every question of its repository, and the answerable ones of two others; yield their features."""
-    sources = load_sources(DATASETS / "projects" / "sources.toml")
     folders = {"coderag": repo}
-    for name, source in sources.items():
-        try:
-            folders[name] = check_out_project(name, source, trees, clones)
-        except IngestionError as error:
-            print(f"skipped: {error}", file=sys.stderr)
+    for group in PROJECT_GROUPS:
+        for name, source in load_sources(DATASETS / group / "sources.toml").items():
+            if name in left_out or not (DATASETS / group / f"{name}.jsonl").exists():
+                continue
+            try:
+                folders[f"{group}/{name}"] = check_out_project(name, source, trees, clones)
+            except IngestionError as error:
+                print(f"skipped: {error}", file=sys.stderr)
     yield from _ask_group(folders, trees)
     tiny = {f"fixtures/{path.stem}": FIXTURES / path.stem for path in sorted((DATASETS / "fixtures").glob("*.jsonl"))}
     yield from _ask_group({name: folder for name, folder in tiny.items() if folder.is_dir()}, trees)
@@ -115,8 +118,7 @@ def _ask_group(folders: Mapping[str, Path], trees: Path) -> Iterator[AskedQuesti
 
 def _ask(rag: CodeRAG, repository: str, origin: str) -> Iterator[AskedQuestion]:
     tiny = origin.startswith("fixtures/")
-    path = DATASETS / ("coderag.jsonl" if origin == "coderag" else f"{origin if tiny else f'projects/{origin}'}.jsonl")
-    for question in load_golden(path).questions:
+    for question in load_golden(DATASETS / f"{origin}.jsonl").questions:
         if question.unanswerable and (origin != repository or tiny):
             continue
         judgement = asyncio.run(rag.aquery({"query": question.question}))["judgement"]
@@ -219,6 +221,7 @@ def _build_parser() -> argparse.ArgumentParser:
     add("--clones", type=Path, help="folder of git clones (default: download the revisions)")
     add("--trees", type=Path, default=Path(tempfile.gettempdir()) / "coderag-projects",
         help="folder for the projects' files and indexes (%(default)s)")  # fmt: skip
+    add("--leave-out", nargs="*", default=[], help="projects that must not be looked at")
     add("--repo", type=Path, default=Path(__file__).parents[1],
         help="checkout of this repository without evals/datasets, which holds the questions (%(default)s)")  # fmt: skip
     return parser

@@ -14,11 +14,12 @@ from coderag.answering.generated.numbered_evidence import NumberedEvidence, numb
 from coderag.answering.generated.statements import replace_places
 from coderag.answering.shapes import choose_shape
 from coderag.models.protocols import LanguageModel
+from coderag.retrieval.context.context_snippets import gather_snippets
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.answers import Answer, AnswerClaim, Citation
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import AnswerShape
-from coderag.stores.snippets import build_related_snippets, build_result_snippets, gather_snippets
+from coderag.stores.snippets import build_related_snippets, build_result_snippets
 
 _CHANGED_NOTE: Final = " *(not verified: changed since it was indexed)*"
 

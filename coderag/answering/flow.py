@@ -12,10 +12,12 @@ from coderag.retrieval.query_context import QueryContext
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.query import QueryState
 from coderag.stores.snippets import Snippet
+from coderag.text.code_fences import format_code_span
 from coderag.text.mermaid import escape_label
 
 _MAX_MEETING_DEPTH = 3  # calls from the common caller to either end
 _MAX_LABEL_CHARS = 60
+_MAX_CODE_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,20 @@ def format_mermaid(flow: Flow) -> str:
         arrow = "-->" if step.is_certain else "-.->"
         lines.append(f'    n{step.source} {arrow}|"{number}: line {step.line.start_line}"| n{step.target}')
     return "\n".join(lines)
+
+
+def format_steps(flow: Flow) -> list[str]:
+    """Format the calls of a flow in their order, one line each."""
+    lines = []
+    for number, step in enumerate(flow.steps, 1):
+        source, target = flow.declarations[step.source], flow.declarations[step.target]
+        verb = "calls" if step.is_certain else "may call"
+        place = f"{step.line.path}:{step.line.start_line}"
+        code = format_code_span(" ".join(step.line.text.split())[:_MAX_CODE_CHARS])
+        lines.append(
+            f"{number}. `{source.name}` {verb} `{target.name}` ({target.path}:{target.start_line}) at {place}: {code}"
+        )
+    return lines
 
 
 # From one end to the other

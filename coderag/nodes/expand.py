@@ -3,18 +3,19 @@
 from collections.abc import Iterator
 from functools import partial
 
+from coderag.answering.shapes import shape_of
 from coderag.nodes.trace import NodeTimer
 from coderag.retrieval.expansion import NeighbourTuple, Seed
 from coderag.retrieval.expansion import expand_seeds as expand_results
 from coderag.retrieval.filters import NO_FILTERS, build_related_mask
-from coderag.retrieval.query_context import QueryRuntime
-from coderag.schema.query import QueryState, QueryUpdate
+from coderag.retrieval.query_context import QueryContext, QueryRuntime
+from coderag.schema.query import Candidate, QueryState, QueryUpdate
 
 _MAX_SEEDS = 5  # code related to later results rarely earns one of ten places
 
 
 def expand(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
-    """Follow the relations of the first results."""
+    """Follow the relations of the first results, and the calls of a flow that the question asks for."""
     context = runtime.context
     corpus, settings, analysis = context.corpus, context.settings, state["analysis"]
     with NodeTimer("expand") as step:
@@ -42,5 +43,15 @@ def expand(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
             depth=settings.expand_depth,
             limit=settings.max_related,
         )
-        step.add_detail(related=len(related))
-    return {"related": related, "trace": step.trace_entries}
+        calls, candidates = _find_flow(context, {**state, "related": related})
+        step.add_detail(related=len(related), calls=len(calls))
+    return {"related": related, "to_read": candidates, "flow": calls, "trace": step.trace_entries}
+
+
+def _find_flow(context: QueryContext, state: QueryState) -> tuple[list[str], list[Candidate]]:
+    """Find the calls of a flow and the candidates of the context; without a flow, no calls and the same candidates."""
+    if shape_of(state) != "flow":
+        return [], state["to_read"]
+    from coderag.answering.context_flow import find_context_flow  # noqa: PLC0415  # it loads the parser
+
+    return find_context_flow(context, state)

@@ -33,6 +33,11 @@ class ContextItem:
     name: str = ""
     kind: str = ""
 
+    @property
+    def is_block(self) -> bool:
+        """True for several lines of code; anything else is written as one line."""
+        return self.detail in ("full", "elided") and "\n" in self.text
+
 
 @dataclass(frozen=True, slots=True)
 class Omission:

@@ -252,10 +252,12 @@ class QueryState(QueryInput, QueryOutput):
 
     Attributes:
         to_read: Candidates for the context, best first, with more of one file than the results.
+        flow: Calls between the ends of a flow that the question asks for, in their order, one line each.
     """
 
     candidates: list[Candidate]
     to_read: list[Candidate]
+    flow: list[str]
     widened: bool
 
 
@@ -273,4 +275,5 @@ class QueryUpdate(TypedDict, total=False):
     trace: list[TraceEntry]
     candidates: list[Candidate]
     to_read: list[Candidate]
+    flow: list[str]
     widened: bool

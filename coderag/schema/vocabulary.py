@@ -80,6 +80,7 @@ Relation = Literal[
     "interface_of",
     "base",
     "derived",
+    "value",
 ]
 """How a related chunk is related to a primary one, read as "this chunk is the … of it"."""
 

@@ -1,11 +1,11 @@
 """Snippets: chunks with the text and metadata that are shown to a reader, as results or related code."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 from coderag.errors import InvalidQueryError
-from coderag.schema.query import Candidate, QueryState, RelatedChunk
+from coderag.schema.query import Candidate, RelatedChunk
 from coderag.schema.vocabulary import Relation
 from coderag.stores.corpus import Corpus
 
@@ -21,10 +21,9 @@ _RELATION_PHRASES: dict[Relation, str] = {
     "base": "`{this}` extends `{other}`",
     "derived": "`{other}` extends `{this}`",
     "interface_of": "`{other}` is the interface of `{this}`",
+    "value": "`{this}` uses the value `{other}`",
 }
 _FILE_RELATIONS = frozenset({"imports", "imported_by"})
-_MAX_COMPLETED_RESULTS = 5  # results
-_MAX_PARTS_PER_SIDE = 4  # parts of a declaration before and after the matched one
 _MIN_LOOKUP_SCORE = 0.5  # below it, the look-up found only an unresolved reference
 
 
@@ -37,7 +36,10 @@ class Snippet:
         members: Other names that the lines declare.
         is_looked_up: Whether it comes from the symbol table or the code graph rather than a search.
         relation: Its relation to the result `related_to`; None for a result.
+        origin: Id of the chunk from which it was reached; empty for a result.
         matched_lines: First and last matched line, if the snippet has more lines; else None.
+        member_lines: First line of each member, of a type whose members are chunks of their own.
+        evidence_line: Line that proves the relation, in this snippet's file or its result's; 0 without one.
     """
 
     chunk_id: str
@@ -55,7 +57,10 @@ class Snippet:
     is_looked_up: bool = False
     relation: Relation | None = None
     related_to: str = ""
+    origin: str = ""
     matched_lines: tuple[int, int] | None = None
+    member_lines: Sequence[int] = ()
+    evidence_line: int = 0
 
     @property
     def location(self) -> str:
@@ -84,17 +89,6 @@ def build_result_snippets(corpus: Corpus, results: Sequence[Candidate]) -> list[
         _build_snippet(corpus, rows, [next(texts).removesuffix("\n") for _ in rows], result)
         for rows, result in zip(parts, results, strict=True)
     ]
-
-
-def gather_snippets(corpus: Corpus, state: QueryState) -> tuple[list[Snippet], list[Snippet], list[Snippet]]:
-    """Gather the snippets of a context: results, further candidates and related code, each best first.
-
-    The first results include all parts of a declaration that is split over several chunks.
-    """
-    ranked = build_result_snippets(corpus, state.get("to_read") or state["results"])
-    results, reserve = ranked[: len(state["results"])], ranked[len(state["results"]) :]
-    completed = [_complete_declaration(corpus, snippet) for snippet in results[:_MAX_COMPLETED_RESULTS]]
-    return [*completed, *results[_MAX_COMPLETED_RESULTS:]], reserve, build_related_snippets(corpus, state["related"])
 
 
 def find_snippets_at_lines(corpus: Corpus, path: str, start_line: int, end_line: int) -> list[Snippet]:
@@ -149,51 +143,11 @@ def build_related_snippets(corpus: Corpus, related: Sequence[RelatedChunk]) -> l
             score=related_chunk["score"],
             relation=cast("Relation", related_chunk["relation"]),
             related_to=related_chunk["related_to"],
+            origin=related_chunk["origin"],
+            evidence_line=related_chunk["line"],
         )
         for row, text, related_chunk in zip(rows, corpus.read_texts(rows), related, strict=True)
     ]
-
-
-def _complete_declaration(corpus: Corpus, snippet: Snippet) -> Snippet:
-    """Extend a snippet to all parts of its declaration."""
-    row = corpus.rows_by_id[snippet.chunk_id]
-    chunk_lines = int(corpus.start_lines[row]), int(corpus.end_lines[row])
-    if (snippet.start_line, snippet.end_line) != chunk_lines:  # a member of a chunk, or several parts already
-        return (
-            replace(snippet, matched_lines=chunk_lines)
-            if snippet.start_line <= chunk_lines[0] and chunk_lines[1] <= snippet.end_line
-            else snippet
-        )
-    rows = _find_declaration_rows(corpus, row)
-    if len(rows) == 1:
-        return snippet
-    lines = [line for text in corpus.read_texts(rows) for line in text.removesuffix("\n").split("\n")]
-    return replace(
-        snippet,
-        start_line=int(corpus.start_lines[rows[0]]),
-        end_line=int(corpus.end_lines[rows[-1]]),
-        text="\n".join(lines),
-        signature=corpus.get_value("signature", rows[0]),
-        matched_lines=chunk_lines,
-    )
-
-
-def _find_declaration_rows(corpus: Corpus, row: int) -> range:
-    """Find the chunks of one declaration: adjacent chunks of one name with consecutive lines."""
-    file_rows = corpus.get_chunk_rows(int(corpus.chunk_files[row]))
-    name, first, last = corpus.get_value("qualified_name", row), row, row
-
-    def is_continued(previous: int, following_row: int) -> bool:
-        is_same_name = (
-            corpus.get_value("qualified_name", previous) == corpus.get_value("qualified_name", following_row) == name
-        )
-        return is_same_name and corpus.start_lines[following_row] == corpus.end_lines[previous] + 1
-
-    while name and first > max(file_rows.start, row - _MAX_PARTS_PER_SIDE) and is_continued(first - 1, first):
-        first -= 1
-    while name and last + 1 < min(file_rows.stop, row + _MAX_PARTS_PER_SIDE) and is_continued(last, last + 1):
-        last += 1
-    return range(first, last + 1)
 
 
 def _build_snippet(corpus: Corpus, rows: Sequence[int], texts: Sequence[str], result: Candidate) -> Snippet:

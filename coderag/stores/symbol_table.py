@@ -110,6 +110,10 @@ class SymbolTable:
     def __len__(self) -> int:
         return len(self._records)
 
+    def __contains__(self, name: str) -> bool:
+        """Return whether a plain name is declared exactly as it is written."""
+        return name in self._positions_by_name
+
     def find(self, name: str) -> list[SymbolMatch]:
         """Find the declarations of a name, best first; an exact spelling hides folded ones.
 

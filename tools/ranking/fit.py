@@ -24,6 +24,7 @@ from coderag.retrieval.ranking.declaration_ranker import OTHER_ROLE, load_weight
 from coderag.retrieval.ranking.features import (
     DECLARATION_FEATURES,
     FILE_FEATURES,
+    compute_doubt,
     compute_features,
     compute_role_shares,
 )
@@ -99,8 +100,9 @@ def _build_example(context: QueryContext, name: str, kind: str, question: Questi
     shares = compute_role_shares(analysis, ROLES[:-1])
     is_limited = 0.0 in shares.values()
     columns = [features[feature] for feature in DECLARATION_FEATURES]
-    columns += [np.array([kinds[row] == kind_name for row in rows.tolist()]) for kind_name in KINDS]
-    columns += [shares[role] * np.array([file_role == role for file_role in roles]) for role in ROLES[:-1]]
+    doubt = compute_doubt(scores, rows)
+    columns += [doubt * np.array([kinds[row] == kind_name for row in rows.tolist()]) for kind_name in KINDS]
+    columns += [doubt * shares[role] * np.array([file_role == role for file_role in roles]) for role in ROLES[:-1]]
     columns.append(is_limited * np.array([bool(shares.get(file_role, 1.0)) for file_role in roles]))
     is_answer = _find_answers(corpus, rows, question.answers)
     return Example(

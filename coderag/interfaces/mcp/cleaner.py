@@ -41,9 +41,3 @@ def fence_code(code: str, language: str = "") -> str:
     """Format code as a Markdown block with a fence that the code cannot close."""
     fence = make_fence(code)
     return f"{fence}{language}\n{code}\n{fence}"
-
-
-def format_code_span(text: str) -> str:
-    """Format text as a Markdown code span that the text cannot close."""
-    fence = make_fence(text, 1)
-    return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"

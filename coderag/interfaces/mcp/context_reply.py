@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
-from coderag.interfaces.mcp.cleaner import Cleaner, format_code_span
+from coderag.interfaces.mcp.cleaner import Cleaner
 from coderag.interfaces.mcp.replies import McpReply, ReplyPart
 from coderag.interfaces.mcp.repositories import RepositoryHandle
 from coderag.interfaces.mcp.result_parts import format_verdict, suggest_next_steps, to_verdict_fields
 from coderag.retrieval.context.parts import format_relation
 from coderag.schema.chunks import format_location
 from coderag.schema.context import AssembledContext, ContextItem, Omission
+from coderag.text.code_fences import format_code_span
 
 _MAX_OMISSIONS = 8
 _TOKENS_PER_OMISSION = 250  # of the reply; in a small reply the list would displace code
@@ -87,15 +88,14 @@ def _build_part(item: ContextItem, section: str, cleaner: Cleaner) -> ReplyPart:
     if item.detail != "full":
         data["detail"] = item.detail
     place = cleaner.clean_line(format_location(item.path, item.start_line, item.end_line))
-    text = f"### {place} {cleaner.clean_line(item.title)}"
+    text = f"{'###' if item.is_block else '-'} {place} {cleaner.clean_line(item.title)}"
     if item.relation:
         data |= {"relation": item.relation, "related_to": cleaner.clean_line(item.related_to)}
         text += f" ({format_relation(item)} {format_code_span(data['related_to'])})"
-    if item.detail == "line":
+    if not item.is_block:
         line = cleaner.clean_line(item.text)
-        return ReplyPart(
-            f"{text}: {line}" if line else text, {**data, "code": line} if line else data, key=key, title=title
-        )
+        text = f"{text}: {format_code_span(line)}" if line else text
+        return ReplyPart(text, {**data, "code": line} if line else data, key=key, title=title)
     return ReplyPart(text, data, cleaner.clean_code(item.text), item.language, key, title)
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from coderag.interfaces.mcp.cleaner import Cleaner, fence_code, format_code_span
+from coderag.interfaces.mcp.cleaner import Cleaner, fence_code
 from coderag.interfaces.mcp.diffs import ChangedFile, find_changed_files
 from coderag.interfaces.mcp.paths import list_indexed_paths
 from coderag.interfaces.mcp.repositories import RepositoryHandle
 from coderag.schema.chunks import format_location
 from coderag.schema.graph import GraphNeighbour
+from coderag.text.code_fences import format_code_span
 
 if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph

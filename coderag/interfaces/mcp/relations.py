@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
-from coderag.interfaces.mcp.cleaner import Cleaner, format_code_span
+from coderag.interfaces.mcp.cleaner import Cleaner
 from coderag.interfaces.mcp.replies import ReplyPart
 from coderag.interfaces.mcp.result_parts import build_mention_part, build_neighbour_part
 from coderag.retrieval.mentions.wording import describe_mentions, list_caveats
@@ -13,6 +13,7 @@ from coderag.schema.graph import GraphNeighbour
 from coderag.schema.graph_queries import GraphQuery, query_graph
 from coderag.schema.mentions import MENTION_QUERIES, MentionQuery
 from coderag.schema.vocabulary import Kind
+from coderag.text.code_fences import format_code_span
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from coderag.interfaces.mcp.cleaner import Cleaner, format_code_span
+from coderag.interfaces.mcp.cleaner import Cleaner
 from coderag.interfaces.mcp.paths import list_indexed_paths
+from coderag.text.code_fences import format_code_span
 from coderag.text.token_counts import count_tokens
 
 if TYPE_CHECKING:

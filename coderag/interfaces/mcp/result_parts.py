@@ -5,13 +5,14 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from coderag.interfaces.excerpt import cut_excerpt
-from coderag.interfaces.mcp.cleaner import Cleaner, format_code_span
+from coderag.interfaces.mcp.cleaner import Cleaner
 from coderag.interfaces.mcp.replies import ReplyPart
 from coderag.schema.chunks import format_location
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.mentions import NameMention, UnusedDeclaration
 from coderag.schema.search import SearchHit
 from coderag.schema.vocabulary import Evidence
+from coderag.text.code_fences import format_code_span
 
 _ADVICE: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -57,16 +58,16 @@ def build_hit_part(
     key: str = "results",
     query: str = "",
 ) -> ReplyPart:
-    """Build the part of a result with the first lines of its code.
+    """Build the part of a result with the lines of its code that match best.
 
     Args:
         hit: The result.
         cleaner: Of its repository.
-        lines: Maximum lines of code, from the line of its name.
+        lines: Maximum lines of code.
         number: Number in the list; 0 for none.
         repository: Name of its repository if there are several.
         key: Key of the list in the data.
-        query: What was searched for; the lines have it if it is one literal.
+        query: The query, whose words or literal the lines have.
     """
     lines_above, visible_lines = cut_excerpt(hit.text, hit.name, lines, query)
     code = cleaner.clean_code("\n".join(visible_lines)).rstrip()

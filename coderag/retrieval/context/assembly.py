@@ -1,7 +1,7 @@
-"""Assembly of a context within a token budget: 60 % results, 30 % related code, 10 % relation map.
+"""Assembly of a context within a token budget: what the question needs, and at most the budget.
 
-Unused tokens go to the other sections. The level of detail of each snippet is chosen by value per token: full,
-elided, signature, one line, or nothing. Omitted snippets are listed with the command that fetches them.
+Each snippet is shown whole, elided, in one line or not at all, by what it adds for its tokens. Omitted snippets are
+listed with the command that fetches them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Final
 
 from coderag.question.places import format_fetch_command
 from coderag.retrieval.context.formats import WRITERS
-from coderag.retrieval.context.packable_snippets import PackableSnippet, build_packable_snippets
+from coderag.retrieval.context.packable_snippets import PackableSnippet, build_packable_snippets, build_related_lines
 from coderag.retrieval.context.packing import ContextSelection
 from coderag.retrieval.context.parts import EVIDENCE_NOTES, ContextParts, truncate_question
 from coderag.retrieval.context.shown_lines import ShownLines, build_shown_keys, merge_keys
@@ -36,7 +36,9 @@ class ContextRequest:
         relations: Lines of the relation map, best first.
         term_idf: IDF of each question term, positive.
         token_budget: Maximum size of the text, in tokens.
-        reserve: Further results, for the remaining budget.
+        relevance: Probability that each result, then each further candidate, is needed.
+        token_price: Relevance that a token must add to be spent; 0 spends the whole budget.
+        reserve: Further candidates, best first.
         shown_keys: Keys of earlier contexts.
         format: Output format.
     """
@@ -49,6 +51,8 @@ class ContextRequest:
     relations: Sequence[str]
     term_idf: Mapping[str, float]
     token_budget: int
+    relevance: Sequence[float]
+    token_price: float = 0.0
     reserve: Sequence[Snippet] = ()
     shown_keys: Sequence[str] = ()
     format: ContextFormat = "markdown"
@@ -70,10 +74,17 @@ def assemble_context(request: ContextRequest, count_tokens: TokenCounter) -> Ass
         return sum(map(count_tokens, writer.write(context_parts)))
 
     shown_lines = ShownLines(request.shown_keys)
+    candidates = [*request.results, *request.reserve]
     packable, shown_before = build_packable_snippets(
-        request.results, request.reserve, request.related, request.term_idf, shown_lines
+        candidates, len(request.results), request.relevance, request.term_idf, shown_lines
     )
-    selection = ContextSelection(packable, request.relations, lambda item: count_tokens(writer.format_item(item)))
+    relevance_by_chunk = {
+        snippet.chunk_id: probability for snippet, probability in zip(candidates, request.relevance, strict=True)
+    }
+    packable += build_related_lines(request.related, relevance_by_chunk)
+    selection = ContextSelection(
+        packable, request.relations, request.token_price, lambda item: count_tokens(writer.format_item(item))
+    )
     frame = ContextParts(truncate_question(request.query, lambda text: count_parts(ContextParts(text, note))), note)
     overhead_tokens = count_parts(replace(frame, sections=_EMPTY_SECTIONS))
     selection.fill(budget - overhead_tokens - int(budget * _MAX_LIST_SHARE))

@@ -2,23 +2,24 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from itertools import accumulate
 from typing import Final
 
 from coderag.question.places import parse_location
 from coderag.retrieval.context.assembly import ContextRequest, assemble_context
+from coderag.retrieval.context.context_snippets import gather_snippets
+from coderag.retrieval.context.relevance import PROFILES, estimate_relevance, get_breadth
 from coderag.schema.context import AssembledContext
 from coderag.schema.query import Analysis, QueryState
 from coderag.schema.vocabulary import ContextFormat
 from coderag.stores.corpus import Corpus
-from coderag.stores.snippets import Snippet, find_snippets_at_lines, gather_snippets
+from coderag.stores.snippets import find_snippets_at_lines
 from coderag.text.token_counts import count_tokens
 
 RelationMap = Callable[[Iterable[tuple[str, str, int, int]]], list[str]]
 """Builds the lines of the relation map from path, qualified name, first and last line of declarations."""
 
+_MIN_ITEM_TOKENS: Final = 30  # of the shortest line about a candidate
 _MAX_TERMS: Final = 40  # the rarest ones; a bug report has hundreds
-_MAX_CHARS_PER_TOKEN: Final = 5  # of code, on average
 _MAX_MEMOIZED_CHARS: Final = 6_000  # longer texts are rarely counted twice
 
 
@@ -27,16 +28,25 @@ def pack_context(
 ) -> AssembledContext:
     """Pack the state's results and related code."""
     results, reserve, related = gather_snippets(corpus, state)
+    breadth = "broad" if state.get("flow") else get_breadth(state["analysis"])
+    relevance = estimate_relevance([snippet.score for snippet in (*results, *reserve)], breadth)
+    min_relevance = PROFILES[breadth].token_price * _MIN_ITEM_TOKENS
+    n_worthwhile = sum(probability > min_relevance for probability in relevance[len(results) :])
+    relations = state.get("flow") or []
+    if breadth == "broad" and not relations:
+        relations = build_relation_map(
+            (snippet.path, snippet.name, snippet.start_line, snippet.end_line) for snippet in (*results, *related)
+        )
     request = ContextRequest(
         query=state["query"],
         intent=state["analysis"]["intent"],
         evidence=state["evidence"],
         results=results,
-        reserve=reserve if state.get("shown") else _limit_reserve(reserve, (*results, *related), token_budget),
+        reserve=reserve[:n_worthwhile],
         related=related,
-        relations=build_relation_map(
-            (snippet.path, snippet.name, snippet.start_line, snippet.end_line) for snippet in (*results, *related)
-        ),
+        relations=relations,
+        relevance=relevance[: len(results) + n_worthwhile],
+        token_price=PROFILES[breadth].token_price,
         term_idf=_compute_term_idf(corpus, state["analysis"]),
         token_budget=token_budget,
         shown_keys=state.get("shown") or (),
@@ -53,13 +63,15 @@ def pack_locations(
     Raises:
         InvalidQueryError: A location is invalid or not indexed.
     """
+    snippets = [
+        snippet for location in locations for snippet in find_snippets_at_lines(corpus, *parse_location(location))
+    ]
     request = ContextRequest(
         query=", ".join(locations),
         intent="find_definition",
         evidence="found",
-        results=[
-            snippet for location in locations for snippet in find_snippets_at_lines(corpus, *parse_location(location))
-        ],
+        results=snippets,
+        relevance=[1.0] * len(snippets),
         related=(),
         relations=(),
         term_idf={},
@@ -67,13 +79,6 @@ def pack_locations(
         format=text_format,
     )
     return assemble_context(request, _count_tokens)
-
-
-def _limit_reserve(reserve: Sequence[Snippet], packed: Sequence[Snippet], token_budget: int) -> list[Snippet]:
-    """Limit the further candidates to those that may fit."""
-    room = token_budget * _MAX_CHARS_PER_TOKEN - sum(len(snippet.text) for snippet in packed)
-    sizes = accumulate((len(snippet.text) for snippet in reserve), initial=0)
-    return [snippet for snippet, size in zip(reserve, sizes, strict=False) if size < room]
 
 
 def _compute_term_idf(corpus: Corpus, analysis: Analysis) -> dict[str, float]:

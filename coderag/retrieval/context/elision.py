@@ -1,12 +1,12 @@
-"""Elision of code: its most relevant lines, its signature with the docstring, or one line."""
+"""Elision of code: its head with the lines that match the question."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from math import sqrt
 from typing import Final, NamedTuple
 
-_TAIL_LINE_COUNT = 1
 _MAX_HEAD_LINES = 8
 _MIN_GAP_LINES = 2  # a shorter gap is not worth its own marker
 _NEIGHBOUR_FACTOR = 0.5  # share of a line's term value that adjacent lines get
@@ -15,82 +15,81 @@ _BRANCH_OR_EXIT: Final = re.compile(
 )
 _WORD: Final = re.compile(r"\w")
 _BRANCH_VALUE = 0.3  # additional value of a branch or an exit
-_WORDLESS_VALUE = 0.2  # value of a line without words
+_WORDLESS_VALUE = 0.2  # value of a line without words, relative to a plain one
+_TERM_SHARE = 0.5  # of a declaration's value, for the lines with terms of the question
 
 
 class WeightedLine(NamedTuple):
-    """Line of a file: its 1-based number, text and value to the reader."""
+    """Line of a file: its 1-based number, text and share of its declaration's value to the reader."""
 
     number: int
     text: str
-    value: float = 1.0
+    value: float = 0.0
 
 
-def weigh_lines(text: str, term_idf: Mapping[str, float], word_weight: float) -> list[float]:
-    """Compute the value of each line: 1 for a plain one, more for question terms.
+def weigh_lines(text: str, term_idf: Mapping[str, float]) -> list[float]:
+    """Compute the share of each line in the value of some code; their sum is 1.
+
+    Half of the value is that of the lines with terms of the question, if there are any.
 
     Args:
         text: Code.
         term_idf: IDF of each question term, positive.
-        word_weight: Additional value of a line with the rarest term.
     """
-    lower_text, plain_values = _compute_plain_values(text)
-    question_values = _score_lines(lower_text, term_idf)
-    if not any(question_values):
-        return [*plain_values]
-    padded = [0.0, *question_values, 0.0]
-    neighbour_values = (
-        _NEIGHBOUR_FACTOR * max(padded[number], padded[number + 2]) for number in range(len(question_values))
-    )
+    lower_text, plain_shares = _compute_plain_shares(text)
+    scores = _score_lines(lower_text, term_idf)
+    if not any(scores):
+        return [*plain_shares]
+    padded = [0.0, *scores, 0.0]
+    spread = [
+        max(score, _NEIGHBOUR_FACTOR * max(padded[position], padded[position + 2]))
+        for position, score in enumerate(scores)
+    ]
+    unit = _TERM_SHARE / sum(spread)
     return [
-        plain_value + word_weight * max(own_value, neighbour_value)
-        for plain_value, own_value, neighbour_value in zip(plain_values, question_values, neighbour_values, strict=True)
+        (1 - _TERM_SHARE) * plain_share + unit * score for plain_share, score in zip(plain_shares, spread, strict=True)
     ]
 
 
 @lru_cache(maxsize=4_096)
-def _compute_plain_values(text: str) -> tuple[str, Sequence[float]]:
-    """Return the code in lower case, and its line values independent of the question."""
-    lower_text = text.lower()
+def _compute_plain_shares(text: str) -> tuple[str, Sequence[float]]:
+    """Return the code in lower case, and the shares of its lines independent of the question."""
     values = [
         (1.0 if _WORD.search(line) else _WORDLESS_VALUE) + (_BRANCH_VALUE if _BRANCH_OR_EXIT.match(line) else 0.0)
         for line in text.split("\n")
     ]
-    return lower_text, values
+    total = sum(values)
+    return text.lower(), [value / total for value in values]
 
 
 def _score_lines(text: str, term_idf: Mapping[str, float]) -> list[float]:
-    """Score the question terms in each line, 0 to 1; substring search is fast."""
+    """Score the question terms in each line; a term in many lines tells little about each. Substring search is fast."""
     lines = text.split("\n")
     scores = [0.0] * len(lines)
-    max_idf = max(term_idf.values(), default=1.0)
     for term, weight in term_idf.items():
         if term in text:
-            for number, line in enumerate(lines):
-                if term in line:
-                    scores[number] += weight / max_idf
-    return [min(value, 1.0) for value in scores]
+            numbers = [number for number, line in enumerate(lines) if term in line]
+            for number in numbers:
+                scores[number] += weight / sqrt(len(numbers))
+    return scores
 
 
-def elide_lines(lines: Sequence[WeightedLine], head: int, share: float) -> list[WeightedLine]:
-    """Select the head, the last line and the most valuable lines between, in order.
+def elide_lines(lines: Sequence[WeightedLine], head: int, count: int) -> list[WeightedLine]:
+    """Select the head and the most valuable lines after it, in order.
 
     Args:
         lines: The lines, in their order.
-        head: Number of first lines that are always shown.
-        share: Share of lines to show, 0 to 1; gaps that are too short add a few.
+        head: Number of first lines that are always selected.
+        count: Number of further lines; gaps that are too short for a marker add a few.
     """
-    kept_positions = set(range(min(head, len(lines)))) | set(range(max(len(lines) - _TAIL_LINE_COUNT, 0), len(lines)))
-    order = sorted(range(len(lines)), key=lambda position: (-lines[position].value, position))
-    for position in order:
-        if len(kept_positions) >= share * len(lines):
-            break
-        kept_positions.add(position)
-    positions = sorted(kept_positions)
-    for previous, following_position in pairwise(positions):
+    body = range(min(head, len(lines)), len(lines))
+    best = sorted(body, key=lambda position: (-lines[position].value, position))[:count]
+    positions = sorted([*range(body.start), *best])
+    selected = set(positions)
+    for previous, following_position in pairwise([*positions, len(lines)]):
         if following_position - previous - 1 < _MIN_GAP_LINES:
-            kept_positions.update(range(previous, following_position))
-    return [lines[position] for position in sorted(kept_positions)]
+            selected.update(range(previous + 1, following_position))
+    return [lines[position] for position in sorted(selected)]
 
 
 def count_head_lines(texts: Sequence[str], signature: str) -> int:
@@ -146,12 +145,3 @@ def _format_marker(
         else ""
     )
     return [f"{indent}… {gap_length} line{'' if gap_length == 1 else 's'}{note}"]
-
-
-def format_signature(signature: str, docstring: str) -> str:
-    """Format a declaration's signature and docstring."""
-    return f"{signature}\n{_indent(docstring)}".rstrip() if docstring else signature
-
-
-def _indent(text: str) -> str:
-    return "\n".join(f"    {line}".rstrip() for line in text.strip().split("\n"))

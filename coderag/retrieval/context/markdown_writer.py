@@ -4,7 +4,7 @@ from typing import Final
 
 from coderag.retrieval.context.parts import ContextParts, format_relation, to_single_line
 from coderag.schema.context import ContextItem
-from coderag.text.code_fences import make_fence
+from coderag.text.code_fences import format_code_span, make_fence
 
 _SECTION_TITLES: Final = {"primary": "Results", "related": "Related code", "graph": "How they relate"}
 
@@ -19,9 +19,9 @@ class MarkdownContextWriter:
         location = f"{to_single_line(item.path)}:{item.start_line}-{item.end_line}"
         relation = f" · {format_relation(item)} `{to_single_line(item.related_to)}`" if item.relation else ""
         title = to_single_line(item.title)
-        if item.detail == "line":
-            summary = f": {to_single_line(item.text)}" if item.text.strip() else ""
-            return f"- {title} — {location}{relation}{summary}\n\n"
+        if not item.is_block:
+            text = f": {format_code_span(to_single_line(item.text))}" if item.text.strip() else ""
+            return f"- {title} — {location}{relation}{text}\n"
         fence = make_fence(item.text)
         return f"### {title} — {location}{relation}\n\n{fence}{item.language}\n{item.text}\n{fence}\n\n"
 
@@ -32,6 +32,8 @@ class MarkdownContextWriter:
             lines.append(f"*{parts.note}*\n\n")
         for section in parts.sections:
             lines += [f"## {_SECTION_TITLES[section.name]}\n\n", *map(self.format_item, section.items)]
+            if not lines[-1].endswith("\n\n"):
+                lines[-1] += "\n"  # a blank line before the next heading
         return [*lines, *_format_not_shown(parts)]
 
 

@@ -1,23 +1,17 @@
-"""Selection of a context's snippets and their level of detail, by value per token within shares of a budget."""
+"""Selection of a context's snippets and their levels of detail: each gets the level that is worth its tokens."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from coderag.retrieval.context.elision import WeightedLine, format_signature
-from coderag.retrieval.context.knapsack import find_upgrades
-from coderag.retrieval.context.packable_snippets import DetailLevel, PackableSnippet, sort_by_reading_order
+from coderag.retrieval.context.elision import WeightedLine
+from coderag.retrieval.context.packable_snippets import DetailLevel, PackableSnippet
 from coderag.schema.context import ContextItem, ContextSection
 
-SECTION_SHARES: Final[Mapping[str, float]] = {"primary": 0.9, "related": 0.3, "graph": 0.1}
-"""Maximum budget share of each section, before unused tokens go to the others. Results get 60 %, plus what is worth
-more of the 30 % of related code.
-"""
-
-_FULL_SHARES: Final[Mapping[str, float]] = dict.fromkeys(SECTION_SHARES, 1.0)
-_MIN_ESTIMATE_SHARE: Final = 0.7  # of an estimate; an item that is too large even so is not counted exactly
-_MIN_ELIDED_TOKENS: Final = 100
-_MIN_FILLER_LINES: Final = 4  # fewer lines of a filler are useless
+_MAX_GRAPH_SHARE: Final = 0.1  # of the budget, for the relation map
+_PRICE_STEP: Final = 1.3  # factor by which the price rises until the selection fits the budget
+_MIN_ESTIMATE_SHARE: Final = 0.7  # of an estimate: the least that it may stand for
+_MIN_RAISED_PRICE: Final = 1e-5
 
 ItemTokenCounter = Callable[[ContextItem], int]
 
@@ -30,75 +24,75 @@ class _SelectedSnippet(NamedTuple):
 class ContextSelection:
     """Selection of snippets and lines of the relation map.
 
+    A token has a price in relevance. Each snippet gets the level of detail with the most value beyond its price. If the
+    selection exceeds the budget, the price rises, so that all snippets degrade by the same rule.
+
     Args:
         candidates: Packable snippets, best first.
         relations: Lines of the relation map, best first.
+        token_price: Value that a token must add; 0 spends the whole budget.
         count_tokens: Counts the tokens of a formatted item.
-
-    Attributes:
-        section_tokens: Tokens of selected items, by section.
     """
 
     def __init__(
-        self, candidates: Sequence[PackableSnippet], relations: Sequence[str], count_tokens: ItemTokenCounter
+        self,
+        candidates: Sequence[PackableSnippet],
+        relations: Sequence[str],
+        token_price: float,
+        count_tokens: ItemTokenCounter,
     ) -> None:
-        self.section_tokens = dict.fromkeys(SECTION_SHARES, 0)
         self._candidates = candidates
         self._relations = relations
+        self._token_price = token_price
         self._count_tokens = count_tokens
-        self._levels = [_list_levels(candidate) for candidate in candidates]
-        self._upgrades = find_upgrades(self._levels)
+        self._levels = [list(candidate.build_levels()) for candidate in candidates]
+        self._items: dict[tuple[int, int], ContextItem] = {}
         self._selected: dict[int, _SelectedSnippet] = {}
         self._relation_items: list[ContextItem] = []
 
     def fill(self, max_tokens: int) -> None:
-        """Select by value per token: first each section within its share, then whatever fits."""
-        for shares in (SECTION_SHARES, _FULL_SHARES):
-            limits = {section: int(max_tokens * share) for section, share in shares.items()}
-            if shares is SECTION_SHARES:
-                self._add_relations(max_tokens, limits)
-            for upgrade in self._upgrades:
-                level = self._levels[upgrade.item][upgrade.option]
-                if not self._select_level(upgrade.item, level, max_tokens, limits) and level.detail == "full":
-                    self._select_elided(upgrade.item, max_tokens, limits)
-        for number in sorted(range(len(self._levels)), key=lambda number: -self._candidates[number].line_value):
-            for level in reversed(self._levels[number]):  # options off the hull may still fit the remaining budget
-                if self._select_level(number, level, max_tokens, limits):
-                    break
-        self._add_relations(max_tokens, limits)
+        """Select what is worth its tokens, within a number of tokens."""
+        self._selected = {}
+        self._relation_items = self._select_relations(int(max_tokens * _MAX_GRAPH_SHARE))
+        price, remaining = self._token_price, max_tokens - sum(item.tokens for item in self._relation_items)
+        choice = self._choose_levels(price)
+        while choice and self._sum_tokens(choice) > remaining:
+            price = max(price * _PRICE_STEP, _MIN_RAISED_PRICE)
+            choice = self._choose_levels(price)
+        for number, option in choice.items():
+            self._select(number, option)
+        self._fill_rest(remaining)
 
     def drop_least_valuable(self) -> bool:
         """Drop the least valuable item; return whether there was any."""
         if self._relation_items:
-            self.section_tokens["graph"] -= self._relation_items.pop().tokens
+            self._relation_items.pop()
         elif self._selected:
-            number = min(self._selected, key=lambda number: self._candidates[number].line_value)
-            self.section_tokens[self._candidates[number].section] -= self._selected.pop(number).item.tokens
+            del self._selected[min(self._selected, key=lambda number: self._selected[number].level.value)]
         else:
             return False
         return True
 
     def build_sections(self) -> list[ContextSection]:
-        """Build the sections; snippets of one file are grouped at its best one."""
-        order = sort_by_reading_order([self._candidates[number] for number in sorted(self._selected)])
-        items = {id(self._candidates[number]): selected.item for number, selected in self._selected.items()}
-        by_section = {
-            section: [items[id(candidate)] for candidate in order if candidate.section == section]
+        """Build the sections: blocks of code, then what has one line, each best first."""
+        order = sorted(self._selected, key=lambda number: (not self._selected[number].item.is_block, number))
+        items = {
+            section: [self._selected[number].item for number in order if self._candidates[number].section == section]
             for section in ("primary", "related")
         }
         sections = (
-            ContextSection("primary", by_section["primary"], self.section_tokens["primary"]),
-            ContextSection("related", by_section["related"], self.section_tokens["related"]),
-            ContextSection("graph", self._relation_items, self.section_tokens["graph"]),
+            _build_section("primary", items["primary"]),
+            _build_section("related", items["related"]),
+            _build_section("graph", self._relation_items),
         )
         return [section for section in sections if section.items]
 
     def list_hidden(self) -> list[PackableSnippet]:
-        """List the results and related code that are not selected."""
+        """List the results and related code that are worth their tokens, but are not selected."""
         return [
-            candidate
-            for number, candidate in enumerate(self._candidates)
-            if candidate.is_listed and number not in self._selected
+            self._candidates[number]
+            for number in self._choose_levels(self._token_price)
+            if self._candidates[number].is_listed and number not in self._selected
         ]
 
     def iter_source(self) -> Iterator[tuple[str, Sequence[WeightedLine]]]:
@@ -106,72 +100,74 @@ class ContextSelection:
         for number, selected in self._selected.items():
             yield self._candidates[number].snippet.path, selected.level.lines
 
-    def _select_level(self, number: int, level: DetailLevel, max_tokens: int, limits: Mapping[str, int]) -> bool:
-        """Select a level of a snippet if it fits and adds value."""
-        candidate, selected = self._candidates[number], self._selected.get(number)
-        if selected and selected.level.value >= level.value:
-            return False
-        section, selected_tokens = candidate.section, selected.item.tokens if selected else 0
-        remaining = self._compute_remaining(section, max_tokens, limits) + selected_tokens
-        if level.tokens * _MIN_ESTIMATE_SHARE > remaining:
-            return False
-        item = _build_item(candidate, level)
-        item = replace(item, tokens=self._count_tokens(item))
-        if item.tokens > remaining:
-            return False
-        self.section_tokens[section] += item.tokens - selected_tokens
-        self._selected[number] = _SelectedSnippet(level, item)
-        return True
+    def _choose_levels(self, price: float) -> dict[int, int]:
+        """Choose the index of each snippet's best level at a price; those that are not worth any are left out."""
+        choice = {}
+        for number, levels in enumerate(self._levels):
+            gains = [level.value - price * level.tokens for level in levels]
+            best = max(range(len(levels)), key=lambda option: (gains[option], option), default=0)
+            if gains and gains[best] > 0:
+                choice[number] = best
+        return choice
 
-    def _select_elided(self, number: int, max_tokens: int, limits: Mapping[str, int]) -> None:
-        """Select an elided level of a snippet that does not fit in full."""
-        candidate, selected = self._candidates[number], self._selected.get(number)
-        if selected and selected.level.detail == "full":
-            return
-        if self._compute_remaining(candidate.section, max_tokens, limits) >= _MIN_ELIDED_TOKENS:
-            any(self._select_level(number, level, max_tokens, limits) for level in candidate.build_elided_levels())
+    def _sum_tokens(self, choice: dict[int, int]) -> int:
+        return sum(self._get_item(number, option).tokens for number, option in choice.items())
 
-    def _add_relations(self, max_tokens: int, limits: Mapping[str, int]) -> None:
-        for relation in self._relations[len(self._relation_items) :]:
-            line = ContextItem("", "", 0, 0, "", relation, 0, "line")
-            line = replace(line, tokens=self._count_tokens(line))
-            if line.tokens > self._compute_remaining("graph", max_tokens, limits):
+    def _fill_rest(self, max_tokens: int) -> None:
+        """Raise the detail of snippets, best first, where it is worth its tokens and fits."""
+        remaining = max_tokens - sum(selected.item.tokens for selected in self._selected.values())
+        for number, levels in enumerate(self._levels):
+            selected = self._selected.get(number)
+            spent, value = (selected.item.tokens, selected.level.value) if selected else (0, 0.0)
+            for option in sorted(range(len(levels)), key=lambda option: -levels[option].value):
+                added_value = levels[option].value - value
+                if added_value <= 0:
+                    break
+                if levels[option].tokens * _MIN_ESTIMATE_SHARE - spent > remaining:
+                    continue  # too large by any estimate, so it is not counted exactly
+                added_tokens = self._get_item(number, option).tokens - spent
+                if added_tokens <= remaining and added_value > self._token_price * added_tokens:
+                    self._select(number, option)
+                    remaining -= added_tokens
+                    break
+
+    def _select(self, number: int, option: int) -> None:
+        self._selected[number] = _SelectedSnippet(self._levels[number][option], self._get_item(number, option))
+
+    def _get_item(self, number: int, option: int) -> ContextItem:
+        """Return the item of a level, with its exact tokens."""
+        if (number, option) not in self._items:
+            item = _build_item(self._candidates[number], self._levels[number][option])
+            self._items[number, option] = replace(item, tokens=self._count_tokens(item))
+        return self._items[number, option]
+
+    def _select_relations(self, max_tokens: int) -> list[ContextItem]:
+        items = []
+        for relation in self._relations:
+            item = ContextItem("", "", 0, 0, "", relation, 0, "line")
+            item = replace(item, tokens=self._count_tokens(item))
+            max_tokens -= item.tokens
+            if max_tokens < 0:
                 break
-            self.section_tokens["graph"] += line.tokens
-            self._relation_items.append(line)
-
-    def _compute_remaining(self, section: str, max_tokens: int, limits: Mapping[str, int]) -> int:
-        return min(max_tokens - sum(self.section_tokens.values()), limits[section] - self.section_tokens[section])
+            items.append(item)
+        return items
 
 
-def _list_levels(candidate: PackableSnippet) -> list[DetailLevel]:
-    """List the levels of a snippet; fillers must show some of their body."""
-    min_lines = min(_MIN_FILLER_LINES, len(candidate.lines))
-    return [level for level in candidate.build_levels() if candidate.is_listed or len(level.lines) >= max(min_lines, 1)]
+def _build_section(name: str, items: Sequence[ContextItem]) -> ContextSection:
+    return ContextSection(name, items, sum(item.tokens for item in items))  # type: ignore[arg-type]
 
 
 def _build_item(candidate: PackableSnippet, level: DetailLevel) -> ContextItem:
-    snippet, detail = candidate.snippet, level.detail
-    if level.lines:
-        text = candidate.format_text(level.lines)
-    elif detail == "signature":
-        text = format_signature(snippet.signature or snippet.name, snippet.docstring)
-        if text in (
-            snippet.name,
-            snippet.name.rpartition(" > ")[2],
-        ):  # of a module or section: the title has it already
-            text, detail = "", "line"
-    else:
-        text = snippet.summary
+    snippet = candidate.snippet
     return ContextItem(
         chunk_id=snippet.chunk_id,
         path=snippet.path,
         start_line=snippet.start_line,
         end_line=snippet.end_line,
         title=f"`{snippet.name}` ({snippet.kind})" if snippet.name else snippet.kind,
-        text=text,
+        text=level.text,
         tokens=0,
-        detail=detail,
+        detail=level.detail,
         language=snippet.language,
         relation=snippet.relation,
         related_to=snippet.related_to,

@@ -32,6 +32,7 @@ _RELATION_PHRASES: Final[dict[Relation, str]] = {
     "base": "extended by",
     "derived": "extends",
     "interface_of": "interface of",
+    "value": "value used by",
 }
 
 

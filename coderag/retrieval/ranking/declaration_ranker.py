@@ -19,6 +19,7 @@ from coderag.retrieval.ranking.features import (
     FILE_FEATURES,
     Feature,
     QuestionScores,
+    compute_doubt,
     compute_features,
     compute_role_shares,
 )
@@ -142,18 +143,23 @@ def count_better_in_file(files: NDArray[np.integer[Any]], values: FloatArray) ->
 
 def _weigh_kinds(scores: QuestionScores, rows: IntArray, weights: RankingWeights) -> FloatArray:
     kinds = scores.corpus.get_column("kind")
-    return np.fromiter((weights.kinds.get(kinds[row], 0.0) for row in rows.tolist()), np.float32, len(rows))
+    by_row = np.fromiter((weights.kinds.get(kinds[row], 0.0) for row in rows.tolist()), np.float32, len(rows))
+    return by_row * compute_doubt(scores, rows)
 
 
 def _weigh_roles(scores: QuestionScores, rows: IntArray, weights: RankingWeights) -> FloatArray:
-    """Return the weight of each chunk's role, which does not apply where the question asks for that role."""
+    """Return the weight of each chunk's role, which does not apply where the question asks for that role.
+
+    Where the question asks for a role, files of others step back, also those with its literals.
+    """
     file_roles = scores.corpus.file_roles
     shares = compute_role_shares(scores.analysis, list(weights.roles))
     is_limited = bool(0.0 in shares.values())
-    by_role = {role: weight * shares[role] for role, weight in weights.roles.items()}
-    if is_limited:
-        for role in ("source", *weights.roles):
-            if shares.get(role, 1.0):
-                by_role[role] = by_role.get(role, 0.0) + weights.roles[OTHER_ROLE]
     files = scores.corpus.chunk_files[rows].tolist()
-    return np.fromiter((by_role.get(file_roles[file], 0.0) for file in files), np.float32, len(rows))
+    by_role = {role: weight * shares[role] for role, weight in weights.roles.items()}
+    penalties = np.fromiter((by_role.get(file_roles[file], 0.0) for file in files), np.float32, len(rows))
+    penalties *= compute_doubt(scores, rows)
+    if is_limited:
+        is_other = np.fromiter((shares.get(file_roles[file], 1.0) > 0 for file in files), np.float32, len(rows))
+        penalties += np.float32(weights.roles[OTHER_ROLE]) * is_other
+    return penalties

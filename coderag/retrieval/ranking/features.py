@@ -199,6 +199,12 @@ def compute_features(scores: QuestionScores, features: Mapping[str, Feature], ro
     return {name: compute(scores, rows) for name, compute in features.items()}
 
 
+def compute_doubt(scores: QuestionScores, rows: IntArray) -> FloatArray:
+    """Return how far kind and role of some chunks count: 1, down to 0 for those with a literal of the question."""
+    doubt: FloatArray = np.float32(1) - np.minimum(scores.literal[rows], np.float32(1))
+    return doubt
+
+
 def compute_role_shares(analysis: Analysis, roles: Sequence[str]) -> dict[str, float]:
     """Return by role how far the weight of files of that role applies; 0 for a role that the question asks for."""
     wanted = find_wanted_roles(analysis)

@@ -5,10 +5,11 @@ import pytest
 from pydantic import BaseModel, Field, ValidationError
 
 from coderag.interfaces.mcp.arguments import MAX_RANKED_RESULTS, SearchArguments
-from coderag.interfaces.mcp.cleaner import Cleaner, fence_code, format_code_span
+from coderag.interfaces.mcp.cleaner import Cleaner, fence_code
 from coderag.interfaces.mcp.paging import fetch_page
 from coderag.interfaces.mcp.paths import normalize_place, strip_line_range
 from coderag.interfaces.mcp.schemas import compact_schema
+from coderag.text.code_fences import format_code_span
 
 
 class Inner(BaseModel):

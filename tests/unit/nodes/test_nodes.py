@@ -30,6 +30,11 @@ FILES = {
     ),
     "tests/test_money.py": "from shop.money import round_up\n\n\ndef test_rounding():\n    assert round_up(0.2) == 1\n",
 }
+FLOW_FILES = {
+    "a.py": "from b import middle\n\n\ndef start(x):\n    return middle(x)\n",
+    "b.py": "from c import finish\n\n\ndef middle(x):\n    return finish(x * 2)\n",
+    "c.py": "def finish(x):\n    return x + 1\n",
+}
 NODES = (analyze, lookup, retrieve, rerank, widen, expand, budget, answer)
 PYTHON_ONLY = {"languages": ["python"], "kinds": [], "paths": [], "roles": []}
 
@@ -210,6 +215,27 @@ def test_expand_does_not_relate_later_results_to_the_first():
 def test_expand_can_be_disabled(settings):
     context = make_context(FILES, **settings)
     assert call(expand, context, ready(context, "where is round_up defined", top_k=1))["related"] == []
+
+
+def test_flow_has_its_calls_and_the_declarations_on_the_way():
+    context = make_context(FLOW_FILES)
+    given = ready(context, "how does start get to finish", top_k=1)
+    update = call(expand, context, given)
+    assert [line.split(" (")[0] for line in update["flow"]] == [
+        "1. `start` calls `middle`",
+        "2. `middle` calls `finish`",
+    ]
+    names = names_of(context.corpus, update["to_read"])
+    assert set(names[:3]) == {"start", "middle", "finish"}
+    packed = call(budget, context, {**given, **update})["context"]
+    assert "1. `start` calls `middle` (b.py:4) at a.py:5: `return middle(x)`" in packed["text"]
+    assert "return finish(x * 2)" in packed["text"]
+
+
+def test_other_questions_have_no_flow(context):
+    given = ready(context, "where is round_up defined")
+    update = call(expand, context, given)
+    assert (update["flow"], update["to_read"]) == ([], given["to_read"])
 
 
 @pytest.mark.parametrize(("given", "expected"), [({"token_budget": 300}, 300), ({}, 1_234)])

@@ -66,6 +66,7 @@ def test_related_snippet_has_its_relation(corpus):
         "chunk_id": corpus.get_value("id", row_named(corpus, "Cart")),
         "relation": "caller",
         "related_to": "checkout",
+        "origin": corpus.get_value("id", row_named(corpus, "Cart")),
         "depth": 1,
         "score": 0.4,
         "line": 3,

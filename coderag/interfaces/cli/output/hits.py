@@ -23,7 +23,7 @@ _THEME = "ansi_dark"
 
 
 def print_hits(hits: Sequence[SearchHit], root: Path, lines: int, output: Output, query: str = "") -> None:
-    """Print results with `lines` lines of code each, those that have a literal `query`."""
+    """Print results with `lines` lines of code each, those that match `query` best."""
     if not output.is_terminal:
         if hits:
             output.write("\n".join(_format_hit(hit, lines, query) for hit in hits))

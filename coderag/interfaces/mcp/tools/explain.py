@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from coderag.errors import InvalidQueryError, UnknownNameError
 from coderag.interfaces.mcp.arguments import MIN_TOKENS, ExplainArguments
-from coderag.interfaces.mcp.cleaner import Cleaner, format_code_span
+from coderag.interfaces.mcp.cleaner import Cleaner
 from coderag.interfaces.mcp.paths import normalize_place, refuse_path, strip_line_range
 from coderag.interfaces.mcp.pending_reply import build_pending_reply
 from coderag.interfaces.mcp.relations import (
@@ -22,6 +22,7 @@ from coderag.interfaces.mcp.result_parts import build_hit_part
 from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
 from coderag.schema.graph import OutlineEntry
 from coderag.schema.search import Filters, SearchHit
+from coderag.text.code_fences import format_code_span
 
 if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from coderag.interfaces.mcp.arguments import MAX_RANKED_RESULTS, SearchArguments
-from coderag.interfaces.mcp.cleaner import Cleaner, format_code_span
+from coderag.interfaces.mcp.cleaner import Cleaner
 from coderag.interfaces.mcp.replies import McpReply, ReplyPart
 from coderag.interfaces.mcp.repositories import RepositoryHandle
+from coderag.text.code_fences import format_code_span
 
 if TYPE_CHECKING:
     from coderag.schema.text_matches import TextMatch, TextMatches

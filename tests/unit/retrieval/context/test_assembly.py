@@ -1,7 +1,6 @@
 import json
 import shlex
 from dataclasses import replace
-from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -18,8 +17,10 @@ DETAILS = ["full", "elided", "signature", "line", None]
 
 
 def packed(results=(), related=(), relations=(), *, budget=8_000, query="how are settings loaded", **changes):
+    n_candidates = len(results) + len(changes.get("reserve", ()))
     request = ContextRequest(
         **{
+            "relevance": [1 / (rank + 2) for rank in range(n_candidates)],
             "query": query,
             "intent": "general",
             "evidence": "found",
@@ -81,6 +82,7 @@ def pieces(draw, first, most):
             summary=draw(st.sampled_from(["", "Load it."])),
             start_line=draw(st.sampled_from([1, 7])),
             relation=draw(st.sampled_from(["callee", "caller"])) if first else None,
+            score=0.5,
             related_to="load" if first else "",
         )
         for number, lines in enumerate(texts)
@@ -118,10 +120,18 @@ def test_every_context_fits_and_accounts_for_everything(  # one parameter a part
 def test_source_cannot_break_the_markdown(results):
     results = [snippet for snippet in results if snippet.text.strip()]
     context = packed(results, budget=20_000)
-    expected = [snippet.text.strip("\n") for snippet in results]
-    assert [content.rstrip("\n") for content in fences(context.text) if content.strip("\n")] == [
-        text.rstrip("\n") for text in expected
+    blocks = [snippet.text.strip("\n") for snippet in results if "\n" in snippet.text.strip()]
+    assert [content.rstrip("\n") for content in fences(context.text)] == [text.rstrip("\n") for text in blocks]
+    spans = [
+        child.content
+        for token in MarkdownIt().parse(context.text)
+        if token.type == "inline"
+        for child in token.children or ()
+        if child.type == "code_inline"
     ]
+    for snippet in results:
+        if "\n" not in snippet.text.strip():
+            assert " ".join(snippet.text.split()) in spans
 
 
 def test_detail_degrades_with_the_budget():
@@ -141,45 +151,40 @@ def test_elided_body_keeps_lines_with_question_terms():
 
 def test_bare_name_has_no_fence():
     assembled = piece(1, name="Guide > Limits", kind="section", signature="", docstring="", summary="")
-    context = packed([assembled], budget=130, query="how", term_idf={})
+    context = packed([assembled], relevance=[0.0], token_price=3e-4)
     assert find_detail(context) == "line"
     assert "`Guide > Limits` (section)" in context.text
     assert fences(context.text) == []
 
 
-def test_signature_includes_its_docstring():
-    context = packed([piece()], budget=130, query="how", term_idf={})
+def test_signature_is_one_line():
+    context = packed([piece()], relevance=[0.001], token_price=1e-4)
     assert find_detail(context) == "signature"
-    assert fences(context.text) == ["def load_settings(path):\n    Read the settings of a repository from its file.\n"]
+    assert "- `load_settings` (function) — src/settings_0.py:1-33: `def load_settings(path):`\n" in context.text
+    assert fences(context.text) == []
 
 
-def test_sections_are_limited_to_their_shares_under_pressure():
-    results, related = (
-        [piece(number) for number in range(20)],
-        [piece(number, relation="callee") for number in range(50, 70)],
-    )
+def test_related_code_has_one_line():
+    related = [piece(number, relation="callee", related_to="load", score=1.0) for number in range(50, 54)]
+    context = packed([piece(1)], related, budget=6_000)
+    assert [item.is_block for item in section(context, "primary").items] == [True]
+    assert [item.is_block for item in section(context, "related").items] == [False] * 4
+    assert section(context, "related").tokens < 250
+
+
+def test_caller_is_shown_by_the_line_that_calls():
+    caller = piece(2, relation="caller", related_to="load_settings", score=1.0, evidence_line=20)
+    context = packed([piece(1)], [caller])
+    assert f"calls `load_settings`: `{BODY.splitlines()[19].strip()}`" in context.text
+
+
+def test_relation_map_has_at_most_a_tenth_of_the_budget():
     relations = [f"`a{number}` calls `b{number}` — src/a.py:{number}-{number}" for number in range(400)]
-    context = packed(results, related, relations, budget=8_000)
-    spent = {snippet.name: snippet.tokens / 8_000 for snippet in context.sections}
-    assert 0.55 < spent["primary"] <= 0.9
-    assert 0.15 < spent["related"] <= 0.3
-    assert 0.05 < spent["graph"] <= 0.1
+    context = packed([short_piece()], [], relations, budget=2_000)
+    assert 0.05 * 2_000 < section(context, "graph").tokens <= 0.1 * 2_000
 
 
-def test_unused_result_tokens_go_to_related_code():
-    related = [piece(number, relation="callee") for number in range(50, 70)]
-    many = packed([piece(number) for number in range(20)], related, budget=6_000)
-    few = packed([short_piece()], related, budget=6_000)
-    assert section(few, "related").tokens > 1.5 * section(many, "related").tokens
-
-
-def test_unused_related_tokens_go_to_the_map():
-    relations = [f"`a{number}` calls `b{number}` — src/a.py:{number}-{number}" for number in range(400)]
-    context = packed([short_piece()], [short_piece(50, relation="callee")], relations, budget=2_000)
-    assert section(context, "graph").tokens > 0.7 * 2_000
-
-
-def test_unused_tokens_return_to_the_results():
+def test_budget_without_a_price_is_spent_on_all_results():
     context = packed([piece(number) for number in range(8)], budget=8_000)
     assert [item.detail for item in section(context, "primary").items] == ["full"] * 8
 
@@ -188,7 +193,86 @@ def test_best_results_get_the_most_detail():
     context = packed([piece(number) for number in range(12)], budget=4_000)
     places = [DETAILS.index(item.detail) for item in section(context, "primary").items]
     assert places[0] == 0
-    assert all(earlier <= later for earlier, later in pairwise(places[:6]))
+    assert places == sorted(places)
+
+
+# what a question needs
+
+
+def test_certain_answer_leaves_the_budget_unspent():
+    results = [short_piece(1), *(piece(number) for number in range(2, 10))]
+    relevance = [0.9, *[0.002] * 8]
+    context = packed(results, relevance=relevance, token_price=1e-4, budget=8_000)
+    details = [item.detail for item in section(context, "primary").items]
+    assert details == ["full", *["signature"] * 8]
+    assert context.tokens < 600
+    assert context.omitted == []
+
+
+def test_uncertain_answer_shows_more_candidates():
+    results = [piece(number) for number in range(10)]
+    certain = packed(results, relevance=[0.9, *[0.002] * 9], token_price=1e-4, budget=8_000)
+    uncertain = packed(results, relevance=[0.2] * 10, token_price=1e-4, budget=8_000)
+    assert uncertain.tokens > 4 * certain.tokens
+
+
+def test_further_candidate_that_adds_nothing_is_left_out_in_silence():
+    context = packed([short_piece(1)], reserve=[piece(2)], relevance=[0.9, 0.0001], token_price=1e-4, budget=8_000)
+    assert [item.chunk_id for item in section(context, "primary").items] == ["c1"]
+    assert context.omitted == []
+
+
+def test_long_declaration_shows_its_head_and_the_matching_lines():
+    lines = ["def serve(port):", *(f"    step_{number}()" for number in range(200)), "    return port"]
+    lines[120] = "    needle = open_socket(port)"
+    context = packed(
+        [piece(1, text="\n".join(lines), end_line=202, signature="def serve(port):")],
+        relevance=[0.5],
+        token_price=1e-3,
+        term_idf={"needl": 3.0},
+    )
+    assert find_detail(context) == "elided"
+    assert fences(context.text)[0].startswith("def serve(port):\n")
+    assert "needle = open_socket(port)" in context.text
+    assert context.tokens < 250
+
+
+def test_type_is_shown_with_the_first_lines_of_its_members():
+    text = "\n".join(
+        [
+            "class A:",
+            "    x = 1",
+            "    def f(self):",
+            "        y = 1",
+            "        return y",
+            "    def g(self):",
+            "        return 2",
+        ]
+    )
+    outer = piece(
+        1,
+        start_line=1,
+        end_line=7,
+        text=text,
+        name="A",
+        signature="class A:",
+        matched_lines=(1, 2),
+        member_lines=[3, 6],
+    )
+    context = packed([outer])
+    assert fences(context.text) == [
+        "class A:\n    x = 1\n    def f(self):\n    … 2 lines\n    def g(self):\n        return 2\n"
+    ]
+
+
+def test_member_is_shown_in_full_after_the_outline_of_its_type():
+    text = "\n".join(["class A:", "    x = 1", "    def f(self):", "        return 1", "        # end"])
+    outer = piece(
+        1, start_line=1, end_line=5, text=text, name="A", signature="class A:", matched_lines=(1, 2), member_lines=[3]
+    )
+    method = piece(2, start_line=3, end_line=4, text="    def f(self):\n        return 1", name="A.f")
+    outer, method = replace(outer, path="a.py"), replace(method, path="a.py")
+    assert "    def f(self):\n        return 1\n" in packed([outer, method]).text
 
 
 def test_order_of_results_is_kept():
@@ -197,7 +281,7 @@ def test_order_of_results_is_kept():
 
 
 def test_omissions_are_listed_with_a_fetch_command():
-    context = packed([piece(number) for number in range(30)], budget=2_000)
+    context = packed([piece(number) for number in range(30)], budget=600)
     assert context.omitted
     first = context.omitted[0]
     assert first.tokens == count_tokens(BODY)
@@ -207,7 +291,7 @@ def test_omissions_are_listed_with_a_fetch_command():
 
 
 def test_long_omission_list_is_counted():
-    context = packed([piece(number) for number in range(60)], budget=2_000)
+    context = packed([piece(number) for number in range(60)], budget=600)
     listed = context.text.count("`coderag context --file ")
     assert 0 < listed < len(context.omitted)
     assert f"and {len(context.omitted) - listed} more" in context.text
@@ -225,7 +309,7 @@ def test_weak_verdict_is_noted():
 
 
 def test_related_item_has_its_relation():
-    context = packed([short_piece(1)], [short_piece(2, relation="test_for", related_to="short_1")])
+    context = packed([short_piece(1)], [short_piece(2, relation="test_for", related_to="short_1", score=1.0)])
     assert "src/settings_2.py:1-2 · tests `short_1`" in context.text
 
 
@@ -273,7 +357,7 @@ def test_class_around_a_shown_method_has_a_gap():
     method = piece(2, start_line=3, end_line=4, text="    def f(self):\n        return 1", name="A.f")
     method, outer = replace(method, path="a.py"), replace(outer, path="a.py")
     context = packed([method, outer])
-    assert [item.name for item in section(context, "primary").items] == ["A", "A.f"]
+    assert [item.name for item in section(context, "primary").items] == ["A.f", "A"]
     assert "    x = 1\n    … 2 lines\n    y = 2" in context.text
 
 
@@ -288,15 +372,6 @@ def test_reserve_fills_unused_tokens_and_is_not_listed():
     assert len(items) > 3
     assert context.tokens > 2_500
     assert context.omitted == []
-
-
-def test_snippets_of_one_file_are_grouped_in_line_order():
-    results = [
-        replace(short_piece(number), path=path, start_line=start, end_line=start + 1)
-        for number, (path, start) in enumerate([("b.py", 50), ("a.py", 1), ("b.py", 10)])
-    ]
-    places = [(item.path, item.start_line) for item in section(packed(results), "primary").items]
-    assert places == [("b.py", 10), ("b.py", 50), ("a.py", 1)]
 
 
 def test_fetch_command_of_an_omission_has_its_exact_lines():
@@ -359,7 +434,7 @@ def test_json_has_the_same_parts_as_markdown():
     hostile = replace(piece(1), text=HOSTILE, end_line=8)
     context = packed(
         [hostile],
-        [piece(number) for number in range(50, 99)],
+        [piece(number, relation="callee", related_to="f", score=1.0) for number in range(50, 99)],
         ["`a` calls `b`"],
         format="json",
         evidence="weak",

@@ -5,7 +5,6 @@ from coderag.retrieval.context.elision import (
     WeightedLine,
     count_head_lines,
     elide_lines,
-    format_signature,
     join_with_markers,
     weigh_lines,
 )
@@ -22,25 +21,36 @@ def lines(texts=TEXTS, rarity=None, first=1):
     return [
         WeightedLine(number, text, value)
         for number, (text, value) in enumerate(
-            zip(texts, weigh_lines("\n".join(texts), rarity or {}, 1.0), strict=True), first
+            zip(texts, weigh_lines("\n".join(texts), rarity or {}), strict=True), first
         )
     ]
 
 
-def test_elision_keeps_head_tail_and_question_terms():
-    elided = [line.text for line in elide_lines(lines(rarity={"password": 3.0}), head=1, share=0.2)]
+def test_elision_keeps_head_and_question_terms():
+    elided = [line.text for line in elide_lines(lines(rarity={"password": 3.0}), head=1, count=2)]
     assert elided[0] == TEXTS[0]
     assert elided[-2:] == TEXTS[-2:]
-    assert len(elided) < 8
+    assert len(elided) < 6
 
 
 def test_rarer_term_makes_a_line_more_valuable():
-    rare, _, common, _, plain = weigh_lines("zlib()\n\nvalue()\n\nother()", {"zlib": 6.0, "valu": 1.0}, 1.0)
+    rare, _, common, _, plain = weigh_lines("zlib()\n\nvalue()\n\nother()", {"zlib": 6.0, "valu": 1.0})
     assert rare > common > plain
 
 
+def test_term_of_few_lines_is_worth_more_than_one_of_many():
+    texts = ["retry(user)", "", "load(user)", "", "save(user)", "", "drop(user)"]
+    values = weigh_lines("\n".join(texts), {"user": 2.0, "retry": 1.5})
+    assert values[0] > 1.3 * values[2]
+
+
+def test_values_of_lines_add_up_to_one():
+    assert abs(sum(weigh_lines("\n".join(TEXTS), {"password": 2.0})) - 1) < 1e-9
+    assert abs(sum(weigh_lines("\n".join(TEXTS), {})) - 1) < 1e-9
+
+
 def test_return_outweighs_a_plain_line_and_a_brace():
-    leaving, plain, brace = weigh_lines("    return x\n    x = 1\n}", {}, 1.0)
+    leaving, plain, brace = weigh_lines("    return x\n    x = 1\n}", {})
     assert leaving > plain > brace > 0
 
 
@@ -58,7 +68,7 @@ def test_gap_marker_mentions_lines_shown_before():
 
 
 def test_gap_of_one_line_is_filled():
-    assert len(elide_lines(lines(["a", "b", "c"]), head=1, share=0.0)) == 3
+    assert len(elide_lines(lines(["a", "b", "c"]), head=1, count=1)) == 3
 
 
 def test_head_includes_decorators_and_a_multiline_signature():
@@ -69,20 +79,15 @@ def test_head_includes_decorators_and_a_multiline_signature():
 
 @given(
     texts=st.lists(st.sampled_from(["", "}", "x = password", "    return y", "for a in b:"]), min_size=1, max_size=60),
-    share=st.floats(0, 1),
+    count=st.integers(0, 60),
     head=st.integers(1, 5),
     first=st.integers(1, 50),
 )
-def test_shown_and_marked_lines_add_up(texts, share, head, first):
+def test_shown_and_marked_lines_add_up(texts, count, head, first):
     given_lines = lines(texts, {"password": 1.0}, first)
-    elided = elide_lines(given_lines, head, share)
+    elided = elide_lines(given_lines, head, count)
     text = join_with_markers(elided, first, first + len(texts) - 1).split("\n")
     gaps = [int(line.split("… ")[1].split(" ")[0]) for line in text if "… " in line]
     assert len(elided) + sum(gaps) == len(texts)
     assert all(gap > 1 for gap in gaps)
     assert [line for line in text if "… " not in line] == [line.text for line in elided]
-
-
-def test_signature_is_formatted_with_its_docstring():
-    assert format_signature("def f():", "Do it.\n\nWell.") == "def f():\n    Do it.\n\n    Well."
-    assert format_signature("def f():", "") == "def f():"
