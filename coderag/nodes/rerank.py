@@ -1,7 +1,6 @@
 """Node ``rerank``: ranking, choice of results and verdict."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from coderag.nodes.trace import NodeTimer
@@ -35,11 +34,8 @@ def rerank(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
             step.add_detail(**rerank_details)
         context_candidates: list[Candidate] = []
         if is_last and state.get("goal", "search") != "search":
-            undecayed = replace(
-                ranking, shape=replace(ranking.shape, same_file_decay=1.0)
-            )  # a context weighs each alone
             context_candidates = narrow_to_kinds(
-                corpus, undecayed.select_for_context(max(candidate_count, _MIN_CONTEXT_CANDIDATES)), kinds
+                corpus, ranking.select_for_context(max(candidate_count, _MIN_CONTEXT_CANDIDATES)), kinds
             )
             if reranker:
                 context_candidates = _prepend(results, context_candidates)

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
 from coderag.schema.query import Analysis
-from coderag.schema.vocabulary import Intent
+from coderag.schema.vocabulary import QuestionKind
 
 Breadth = Literal["narrow", "broad", "report"]
 """Extent of what a question needs: one place, many places, or what a problem report may concern."""
@@ -37,7 +37,9 @@ PROFILES: Final[Mapping[Breadth, BreadthProfile]] = MappingProxyType(
     }
 )
 
-_BROAD_INTENTS: Final[frozenset[Intent]] = frozenset({"find_usage", "hierarchy", "find_tests", "understand_module"})
+_BROAD_KINDS: Final[frozenset[QuestionKind]] = frozenset(
+    {"find_usage", "hierarchy", "find_tests", "impact", "path", "flow"}
+)
 _MIN_RESOLVED_SCORE = 2.0  # of answers that the code graph has resolved; the ranker's own scores are at most 1
 _RESOLVED_RELEVANCE = 0.85
 _MIN_PROBABILITY, _MAX_PROBABILITY = 1e-4, 0.97  # exact answers have scores above 1
@@ -47,7 +49,8 @@ def get_breadth(analysis: Analysis) -> Breadth:
     """Return the breadth of a question."""
     if analysis["report"]:
         return "report"
-    return "broad" if analysis["intent"] in _BROAD_INTENTS else "narrow"
+    reading = analysis["reading"]
+    return "broad" if reading["kind"] in _BROAD_KINDS or reading["form"] == "overview" else "narrow"
 
 
 def estimate_relevance(scores: Sequence[float], breadth: Breadth) -> list[float]:
