@@ -54,6 +54,12 @@ _NAMING_KINDS: Final = frozenset({"find_definition", "find_usage", "hierarchy", 
 _ENDED_KINDS: Final = frozenset({"path", "flow"})
 _TEST_CONCEPTS: Final = frozenset({"test", "mock"})
 _DOCUMENT_CONCEPTS: Final = frozenset({"document", "says"})
+_ARTICLES: Final = frozenset(
+    {"the", "a", "an", "our", "this", "der", "die", "das", "den", "dem", "la", "le", "el", "o"}
+)
+_PREPOSITIONS: Final = frozenset(
+    {"of", "in", "for", "about", "inside", "von", "des", "im", "über", "de", "du", "del", "do", "da"}
+)
 _PROJECT_WORDS: Final = ("this", "project")
 _COMPARING_CONCEPTS: Final = frozenset({"similar", "duplicate", "same", "call", "use", "import", "test", "change"})
 """Concepts of questions about a place that are more than what it is."""
@@ -226,7 +232,17 @@ class _Analyzer:
         named = [name for name in subjects if name.lower() != self._project.lower()]
         if named or any(entity["kind"] in ("path", "location", "quoted") for entity in self._entities):
             return False
-        return not self._list_plain_words() or self._has_cue(frozenset({"project"}))
+        if self._has_cue(frozenset({"project"})):
+            return True
+        return not any(map(self._is_named_part, self._list_plain_tokens()))
+
+    def _is_named_part(self, position: int) -> bool:
+        """Whether a plain word is what an overview is of: one of the index, behind a preposition."""
+        before = position - 1
+        while before > 0 and self._tokens[before].text in _ARTICLES:
+            before -= 1
+        is_object = before >= 0 and self._tokens[before].text in _PREPOSITIONS
+        return is_object and (self._names is None or self._names.has_word(self._tokens[position].source))
 
     def _choose_intent(self, reading: QuestionReading) -> Intent:
         """Return the intent of a reading; ``general`` where a look-up has no name to look up."""
@@ -262,9 +278,13 @@ class _Analyzer:
 
     def _list_plain_words(self) -> list[str]:
         """Return the words that neither ask nor are stop words."""
+        return [self._tokens[at].source for at in self._list_plain_tokens()]
+
+    def _list_plain_tokens(self) -> list[int]:
+        """Return the positions of those words."""
         asking = read_asking(self._cues)
         return [
-            token.source
+            at
             for at, token in enumerate(self._tokens)
             if token.is_word and at not in asking and not token.is_stop_word and not self._is_project(token)
         ]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.question.cues import CueTable, load_cues
-from coderag.question.features import extract_features
+from coderag.question.features import N_SHAPE_FEATURES, extract_features
 from coderag.question.wording import Token
 from coderag.schema.vocabulary import QuestionKind
 
@@ -91,7 +91,7 @@ class Classifier:
         """Return the score of each label, (n_labels,)."""
         features = extract_features(tokens, self._cues)
         rows = [row for feature in features if (row := self._rows.get(feature)) is not None]
-        if not rows:
+        if len(rows) <= N_SHAPE_FEATURES:  # no word says anything
             return np.zeros(len(self._scales), np.float32)
         weights = self._weights[rows]
         length = float(np.sqrt(weights @ weights))

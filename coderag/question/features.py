@@ -13,6 +13,9 @@ _MIN_GRAM_WORD_CHARS: Final = 5
 _MAX_SIGNS: Final = 4
 _LENGTHS: Final = (0, 2, 5, 9)
 _MAX_MASKS: Final = 3
+N_SHAPE_FEATURES: Final = 3
+"""Features that every question has, of its length, its masks and its question mark."""
+
 _MAX_CONCEPTS: Final = 24
 """Concepts whose pairs count; a question with more tells a story around what it asks."""
 

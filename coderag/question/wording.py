@@ -114,7 +114,7 @@ def read_tokens(question: str, language: HumanLanguage = "en") -> list[Token]:
     tokens = list(_iterate_tokens(question, names_latin=names_latin))
     if language == "en":
         tokens = _mask_capitalized(tokens, question)
-    stop_words = STOP_WORDS if language == "en" else STOP_WORDS | load_function_words(language)
+    stop_words = STOP_WORDS | load_function_words(language)
     return [
         replace(token, is_stop_word=True) if token.is_word and _fold(token.text, language) in stop_words else token
         for token in tokens

@@ -200,7 +200,11 @@ def _bare(bare: str, antecedents: Antecedents) -> Standalone | None:
 def _complete(body: str, antecedents: Antecedents) -> Standalone | None:
     """Return a question that leaves out what it is about, or has a pronoun of another language for it, with its name."""
     is_possessive = not _POSSESSIVES.isdisjoint(body.lower().split())
-    if not antecedents.single or (not is_possessive and replace_pronouns(body, antecedents) != body):
+    if (
+        not antecedents.single
+        or _POINTS_BACK.search(body)
+        or (not is_possessive and replace_pronouns(body, antecedents) != body)
+    ):
         return None
     question = complete_question(body, antecedents.single)
     return Standalone(question) if question else None
