@@ -64,6 +64,10 @@ _PROJECT_WORDS: Final = ("this", "project")
 _COMPARING_CONCEPTS: Final = frozenset({"similar", "duplicate", "same", "call", "use", "import", "test", "change"})
 """Concepts of questions about a place that are more than what it is."""
 
+_MAX_WORDS_BESIDE_DEFINITION: Final = 1
+_MAX_WORDS_BESIDE_NAME: Final = 3
+"""More plain words than these beside a plain word that is a name of the index describe something that has no name here."""
+
 _SCRIPT_EDGE: Final = re.compile(r"(?<=[A-Za-z0-9_)`])(?=[\u3040-\u9fff])|(?<=[\u3040-\u9fff])(?=[A-Za-z0-9_`])")
 
 
@@ -124,7 +128,9 @@ class _Analyzer:
         question = question if self._is_symbol else _without_project(question, self._project)
         if intent == "documentation":
             question = self._without_documents(question)
-        about_names = intent in ABOUT_ONE_NAME and bool(reading["subjects"]) and not self._has_more_words(reading)
+        about_names = (
+            intent in ABOUT_ONE_NAME and bool(reading["subjects"]) and not self._list_words_beside(reading["subjects"])
+        )
         names = reading["subjects"]
         if not names and not entities and query.isascii() and query.strip().isidentifier():
             names = [query.strip()]  # one bare word may be a name as well, whatever else it means
@@ -225,7 +231,16 @@ class _Analyzer:
         if classified.kind not in _NAMING_KINDS and classified.form not in ("comparison", "unused"):
             return self._finder.marked_names
         has_ends = classified.form == "comparison" or classified.kind == "path"
-        return self._finder.find(2 if has_ends else 1)
+        subjects = self._finder.find(2 if has_ends else 1)
+        is_described = not has_ends and self._describes_more(subjects, classified.kind)
+        return self._finder.marked_names if is_described else subjects
+
+    def _describes_more(self, subjects: Sequence[str], kind: str) -> bool:
+        """Whether the question describes something in plain words, of which some happen to be names of the index."""
+        if self._finder.marked_names or any(name in self._query and not name.islower() for name in subjects):
+            return False
+        limit = _MAX_WORDS_BESIDE_DEFINITION if kind == "find_definition" else _MAX_WORDS_BESIDE_NAME
+        return len(self._list_words_beside(subjects)) > limit
 
     def _is_of_whole(self, subjects: Sequence[str]) -> bool:
         """Whether nothing is named but the repository itself, and no other word says of what."""
@@ -289,11 +304,11 @@ class _Analyzer:
             if token.is_word and at not in asking and not token.is_stop_word and not self._is_project(token)
         ]
 
-    def _has_more_words(self, reading: QuestionReading) -> bool:
-        """Whether the question says more than its names and what it asks."""
-        parts = {word.lower() for name in reading["subjects"] for word in (name, *split_raw_tokens(name))}
+    def _list_words_beside(self, subjects: Sequence[str]) -> list[str]:
+        """Return the plain words that the question has beside the names that it is about."""
+        parts = {part.lower() for name in subjects for part in (name, *split_raw_tokens(name))}
         plain = [word.lower() for word in self._list_plain_words()]
-        return any(word not in parts and word.removesuffix("s") not in parts for word in plain)
+        return [word for word in plain if word not in parts and word.removesuffix("s") not in parts]
 
     def _without_documents(self, question: str) -> str:
         """Return the question without the words that only ask for documents."""
