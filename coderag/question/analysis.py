@@ -48,7 +48,9 @@ _INTENTS: Final[Mapping[QuestionKind, Intent]] = MappingProxyType(
         "setting": "general", "history": "general", "general": "general",
     }
 )  # fmt: skip
-_NAMING_KINDS: Final = frozenset({"find_definition", "find_usage", "hierarchy", "find_tests", "impact", "path"})
+_NAMING_KINDS: Final = frozenset(
+    {"find_definition", "find_usage", "hierarchy", "find_tests", "find_similar", "impact", "path"}
+)
 """Kinds of questions about declarations, whose plain words may be names of them."""
 
 _ENDED_KINDS: Final = frozenset({"path", "flow"})
@@ -61,12 +63,15 @@ _PREPOSITIONS: Final = frozenset(
     {"of", "in", "for", "about", "inside", "von", "des", "im", "über", "de", "du", "del", "do", "da"}
 )
 _PROJECT_WORDS: Final = ("this", "project")
+_MIN_CONFIDENCE: Final = 0.5
+"""Confidence below which a question is searched for by its words."""
+
+_SURE_CONFIDENCE: Final = 0.8
+_ASKING_CONCEPTS: Final = frozenset(
+    {"who", "what", "where", "which", "how", "is", "do", "exist", "list", "show", "find", "can"}
+)
 _COMPARING_CONCEPTS: Final = frozenset({"similar", "duplicate", "same", "call", "use", "import", "test", "change"})
 """Concepts of questions about a place that are more than what it is."""
-
-_MAX_WORDS_BESIDE_DEFINITION: Final = 1
-_MAX_WORDS_BESIDE_NAME: Final = 3
-"""More plain words than these beside a plain word that is a name of the index describe something that has no name here."""
 
 _SCRIPT_EDGE: Final = re.compile(r"(?<=[A-Za-z0-9_)`])(?=[\u3040-\u9fff])|(?<=[\u3040-\u9fff])(?=[A-Za-z0-9_`])")
 
@@ -123,14 +128,17 @@ class _Analyzer:
         is_place = any(entity["kind"] in ("location", "snippet") for entity in entities)
         literal = "" if is_place else parse_literal_query(query)
         reading, confidence = self._read()
-        intent = self._choose_intent(reading)
+        intent = self._choose_intent(reading, confidence)
+        is_comparison = reading["form"] == "comparison" and bool(reading["ends"])
+        if intent not in ABOUT_ONE_NAME and not is_comparison:
+            reading["subjects"] = self._finder.marked_names  # plain words are searched for
+            if _INTENTS[reading["kind"]] in ABOUT_ONE_NAME:
+                reading = QuestionReading({**reading, "kind": NO_KIND, "relation": "", "direction": "", "ends": []})
         question = translation.text if translation else query
         question = question if self._is_symbol else _without_project(question, self._project)
         if intent == "documentation":
             question = self._without_documents(question)
-        about_names = (
-            intent in ABOUT_ONE_NAME and bool(reading["subjects"]) and not self._list_words_beside(reading["subjects"])
-        )
+        about_names = intent in ABOUT_ONE_NAME and bool(reading["subjects"]) and not self._has_more_words(reading)
         names = reading["subjects"]
         if not names and not entities and query.isascii() and query.strip().isidentifier():
             names = [query.strip()]  # one bare word may be a name as well, whatever else it means
@@ -231,16 +239,7 @@ class _Analyzer:
         if classified.kind not in _NAMING_KINDS and classified.form not in ("comparison", "unused"):
             return self._finder.marked_names
         has_ends = classified.form == "comparison" or classified.kind == "path"
-        subjects = self._finder.find(2 if has_ends else 1)
-        is_described = not has_ends and self._describes_more(subjects, classified.kind)
-        return self._finder.marked_names if is_described else subjects
-
-    def _describes_more(self, subjects: Sequence[str], kind: str) -> bool:
-        """Whether the question describes something in plain words, of which some happen to be names of the index."""
-        if self._finder.marked_names or any(name in self._query and not name.islower() for name in subjects):
-            return False
-        limit = _MAX_WORDS_BESIDE_DEFINITION if kind == "find_definition" else _MAX_WORDS_BESIDE_NAME
-        return len(self._list_words_beside(subjects)) > limit
+        return self._finder.find(2 if has_ends else 1)
 
     def _is_of_whole(self, subjects: Sequence[str]) -> bool:
         """Whether nothing is named but the repository itself, and no other word says of what."""
@@ -259,20 +258,39 @@ class _Analyzer:
         is_object = before >= 0 and self._tokens[before].text in _PREPOSITIONS
         return is_object and (self._names is None or self._names.has_word(self._tokens[position].source))
 
-    def _choose_intent(self, reading: QuestionReading) -> Intent:
-        """Return the intent of a reading; ``general`` where a look-up has no name to look up."""
+    def _choose_intent(self, reading: QuestionReading, confidence: float) -> Intent:
+        """Return the intent of a reading: a search by words where it is not sure that a name is to be looked up."""
+        by_words: Intent = "understand_module" if reading["form"] == "explanation" else "general"
         intent = _INTENTS[reading["kind"]]
-        if intent == "general" and reading["form"] == "explanation":
-            return "understand_module"
-        has_place = any(item["kind"] in ("path", "location", "snippet") for item in self._entities)
-        has_target = bool(reading["subjects"]) or has_place
         if reading["form"] == "comparison" and reading["ends"]:
             return "understand_module"
-        if intent == "find_similar":
-            return intent
-        if intent in ABOUT_ONE_NAME and not has_target and intent != "find_tests" and reading["form"] != "unused":
-            return "general"
+        if intent in ("general", "understand_module"):
+            return by_words if intent == "general" else intent
+        if (confidence < _MIN_CONFIDENCE and reading["form"] != "unused") or (
+            intent in ABOUT_ONE_NAME and not self._is_of_target(reading, confidence)
+        ):
+            return by_words
+        has_target = bool(reading["subjects"]) or self._has_place()
+        if intent == "find_similar" and not has_target and confidence < _SURE_CONFIDENCE:
+            return by_words
         return intent
+
+    def _has_place(self) -> bool:
+        return any(item["kind"] in ("path", "location", "snippet") for item in self._entities)
+
+    def _is_of_target(self, reading: QuestionReading, confidence: float) -> bool:
+        """Whether a question is about what it names: plain words are a name only if it says nothing more."""
+        if self._has_place() or reading["form"] == "unused" or self._finder.has_marked(reading["subjects"]):
+            return True
+        if reading["subjects"]:
+            is_sure = confidence >= _SURE_CONFIDENCE and self._finder.has_object(reading["subjects"])
+            return is_sure or not self._has_more_words(reading)
+        return reading["kind"] == "find_tests" and self._asks()
+
+    def _asks(self) -> bool:
+        """Whether the text is a question by its first word or its sign."""
+        first = next((cue.concepts for cue in self._cues), frozenset())
+        return any(token.text == "?" for token in self._tokens) or not first.isdisjoint(_ASKING_CONCEPTS)
 
     def _about_unused(self, reading: QuestionReading) -> Literal["", "name", "list"]:
         """Return whether the question is whether something is unused, or what is; empty if it is neither."""
@@ -304,11 +322,10 @@ class _Analyzer:
             if token.is_word and at not in asking and not token.is_stop_word and not self._is_project(token)
         ]
 
-    def _list_words_beside(self, subjects: Sequence[str]) -> list[str]:
-        """Return the plain words that the question has beside the names that it is about."""
-        parts = {part.lower() for name in subjects for part in (name, *split_raw_tokens(name))}
-        plain = [word.lower() for word in self._list_plain_words()]
-        return [word for word in plain if word not in parts and word.removesuffix("s") not in parts]
+    def _has_more_words(self, reading: QuestionReading) -> bool:
+        """Whether the question says more than its names and what it asks."""
+        names = " ".join(reading["subjects"]).lower()
+        return any(word.lower().removesuffix("s") not in names for word in self._list_plain_words())
 
     def _without_documents(self, question: str) -> str:
         """Return the question without the words that only ask for documents."""

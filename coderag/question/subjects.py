@@ -46,6 +46,31 @@ _COMPOUND_CONCEPTS: Final = frozenset(
 """Concepts of nouns that make another thing of the word before them: a "login error" is not ``login``."""
 
 
+_GOVERNING_CONCEPTS: Final = frozenset(
+    {
+        "call",
+        "caller",
+        "callee",
+        "use",
+        "reference",
+        "import",
+        "depend",
+        "inherit",
+        "implement",
+        "override",
+        "remove",
+        "rename",
+    }
+)
+"""Concepts of verbs and nouns whose object is a name."""
+
+_RELATION_CONCEPTS: Final = _GOVERNING_CONCEPTS | {"test", "cover", "affect", "break", "change", "unused"}
+_PREPOSITIONS: Final = frozenset({"of", "to", "on", "for", "by", "von", "auf", "de", "du", "des", "del", "do"})
+_KIND_CONCEPTS: Final = frozenset({"function", "class"})
+_JOINING_CONCEPTS: Final = frozenset({"or", "and", "with", "difference", "between"})
+_COMPARING_CONCEPTS: Final = frozenset({"or", "difference", "compare", "same"})
+
+
 class Resolved(NamedTuple):
     """A name of the index that words of a question spell.
 
@@ -154,6 +179,23 @@ class SubjectFinder:
         names = list(dict.fromkeys(names))[:_MAX_SUBJECTS]
         return _qualify(names, self._index) if self._index else names
 
+    def has_marked(self, names: Sequence[str]) -> bool:
+        """Return whether one of some names is written as one: marked, in a convention of code, or with a capital."""
+        capital = {token.source for at, token in enumerate(self._tokens) if self._is_capital(at)}
+        return any(name in self.marked_names or name in capital or "." in name for name in names)
+
+    def has_object(self, names: Sequence[str]) -> bool:
+        """Return whether one of some names is the object of a word for a relation: "callers of run", "is run used"."""
+        return any(token.source in names and self._is_object(at) for at, token in enumerate(self._tokens))
+
+    def _is_object(self, position: int) -> bool:
+        before = position - 1
+        while before > 0 and (self._tokens[before].is_stop_word or self._tokens[before].text in _PREPOSITIONS):
+            before -= 1
+        follows = before >= 0 and not self._asking.get(before, frozenset()).isdisjoint(_RELATION_CONCEPTS)
+        is_passive = not self._asking.get(position + 1, frozenset()).isdisjoint(_RELATION_CONCEPTS)
+        return is_passive or (follows and (position + 1 == len(self._tokens) or self._separates(position + 1)))
+
     def mask_names(self) -> list[Token]:
         """Return the tokens with masks for the words that are surely names of the index."""
         if self._index is None:
@@ -165,9 +207,10 @@ class SubjectFinder:
 
     def _is_surely_name(self, position: int, index: SubjectIndex) -> bool:
         token = self._tokens[position]
-        if not token.is_word or position in self._asking or token.is_stop_word or not _may_be_part(token):
+        if not token.is_word or not _may_be_part(token):
             return False
-        resolved = index.resolve([token.source]) if self._stands_alone(position) else None
+        is_plain = position not in self._asking and not token.is_stop_word and self._stands_alone(position)
+        resolved = index.resolve([token.source]) if is_plain or self._is_governed(position) else None
         return resolved is not None and resolved.quality == _EXACT
 
     def _list_marked_names(self, entities: Sequence[Entity]) -> list[str]:
@@ -231,7 +274,7 @@ class SubjectFinder:
         if not self._stands_alone(position):
             return (resolved.name, _CUE) if is_exact and not asks and self._ends_phrase(position) else None
         if asks:
-            return (resolved.name, _CUE) if is_exact else None
+            return (resolved.name, _LOWER if self._is_governed(position) else _CUE) if is_exact else None
         return resolved.name, _LOWER if is_exact else _FOLDED
 
     def _resolve_type(self, position: int, index: SubjectIndex) -> Resolved | None:
@@ -257,6 +300,19 @@ class SubjectFinder:
             return False
         neighbours = [at for at in (position - 1, position + 1) if 0 <= at < len(self._tokens)]
         return all(self._separates(at) or self._is_compound(at) for at in neighbours)
+
+    def _is_governed(self, position: int) -> bool:
+        """Whether the words around a word that may ask make it a name: "who calls run", "the run method", "run or stop"."""
+        before, after = (self._asking.get(at, frozenset()) for at in (position - 1, position + 1))
+        text = self._tokens[position - 1].text if position else ""
+        if self._is_object(position):
+            return True
+        if not before.isdisjoint(_GOVERNING_CONCEPTS) or text in ("of", "by"):
+            return position + 1 == len(self._tokens) or self._separates(position + 1)
+        if text in ("the", "a") and not after.isdisjoint(_KIND_CONCEPTS):
+            return True
+        is_joined = not before.isdisjoint(_JOINING_CONCEPTS) or not after.isdisjoint(_JOINING_CONCEPTS)
+        return is_joined and any(not concepts.isdisjoint(_COMPARING_CONCEPTS) for concepts in self._asking.values())
 
     def _ends_phrase(self, position: int) -> bool:
         """Whether a word ends a noun phrase of two words, such as "table invoices", whose first is no name."""

@@ -18,7 +18,7 @@ _SUFFIXES: Final = (
     "py|pyi|[cm]?[jt]sx?|go|rs|java|cs|c|h|cc|cpp|hpp|rb|php|kt|scala|swift|exs?|hs|lua|zig|sh|md|rst|toml|ya?ml|json|sql|tf"
     "|txt|cfg|ini|conf|html|css|vue|lock|proto|xml|ipynb|csv|log|env"
 )
-_SEGMENT: Final = r"[A-Za-z_$][\w$]*[!?]?"
+_SEGMENT: Final = r"[A-Za-z_$][\w$]*"
 _MASKS: Final[Sequence[tuple[MaskKind, str]]] = (
     ("<code>", r"```.*?(?:```|\Z)"),
     ("<name>", r"`[^`\n]{1,200}`"),
