@@ -19,7 +19,6 @@ _HIRAGANA: Final = re.compile(r"[\u3041-\u309f]+")
 _GENERIC_WORDS: Final = frozenset({"function", "code", "method", "place", "location", "word"})
 _MAX_CHOICES: Final = 2  # English words for a word: often the code has the second where the comment has the first
 _MIN_SPECIFIC: Final = 2  # other words beside which a generic one says nothing
-_MAX_RELATION_WORDS: Final = 3  # of a question that is about the relation of a name
 _MAX_TOKENS: Final = 400
 
 IsIndexed = Callable[[str], bool]
@@ -101,27 +100,23 @@ class _Translator:
         self._protected = protected
         self._is_indexed = is_indexed
 
-    def translate_part(self, text: str) -> str:
-        """Return the English words of a part of the question, one for each of its words, with marks for names."""
-        return " ".join(self.choose_words(self.read_terms(text), 1, keeps_marks=True))
-
     def read_terms(self, text: str) -> list[Term]:
         """Return the words and names of a text in their order, without function words."""
         read = self._read_segmented if self._language in _SPACELESS else self._read_spaced
         return list(read(text))
 
-    def choose_words(self, terms: Sequence[Term], limit: int = _MAX_CHOICES, *, keeps_marks: bool = False) -> list[str]:
-        """Return the names, and up to `limit` English words for each other term, one without an index.
+    def choose_words(self, terms: Sequence[Term]) -> list[str]:
+        """Return the names, and up to `_MAX_CHOICES` English words for each other term, one without an index.
 
         What is unknown is left out unless the index has it, or there is nothing else.
         """
         words: list[str] = []
         for term in terms:
             if term.is_name:
-                words.append(term.source if keeps_marks else self._protected.restore(term.source))
+                words.append(self._protected.restore(term.source))
             elif term.options:
                 indexed = [word for word in term.options if self._has_word(word)] if self._is_indexed else []
-                words += (word.replace("-", " ") for word in indexed[:limit] or term.options[:1])
+                words += (word.replace("-", " ") for word in indexed[:_MAX_CHOICES] or term.options[:1])
             elif self._is_indexed is None or self._has_word(term.source) or _is_technical(term.source):
                 words.append(term.source)
         return list(dict.fromkeys(words or [self._protected.restore(term.source) for term in terms]))
