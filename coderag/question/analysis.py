@@ -130,6 +130,8 @@ class _Analyzer:
         reading, confidence = self._read()
         intent = self._choose_intent(reading, confidence)
         is_comparison = reading["form"] == "comparison" and bool(reading["ends"])
+        if intent == "find_tests" and not self._names_target(reading, confidence):
+            reading["subjects"] = self._finder.marked_names  # the tests of a behaviour
         if intent not in ABOUT_ONE_NAME and not is_comparison:
             reading["subjects"] = self._finder.marked_names  # plain words are searched for
             if _INTENTS[reading["kind"]] in ABOUT_ONE_NAME:
@@ -279,18 +281,29 @@ class _Analyzer:
         return any(item["kind"] in ("path", "location", "snippet") for item in self._entities)
 
     def _is_of_target(self, reading: QuestionReading, confidence: float) -> bool:
-        """Whether a question is about what it names: plain words are a name only if it says nothing more."""
-        if self._has_place() or reading["form"] == "unused" or self._finder.has_marked(reading["subjects"]):
+        """Whether a question is about something that can be looked up: a name, a place, or the tests of a behaviour."""
+        if self._has_place() or reading["form"] == "unused" or self._names_target(reading, confidence):
             return True
-        if reading["subjects"]:
-            is_sure = confidence >= _SURE_CONFIDENCE and self._finder.has_object(reading["subjects"])
-            return is_sure or not self._has_more_words(reading)
-        return reading["kind"] == "find_tests" and self._asks()
+        return reading["kind"] == "find_tests" and (self._asks() or self._is_headed_by_tests())
+
+    def _names_target(self, reading: QuestionReading, confidence: float) -> bool:
+        """Whether a question is about what it names: plain words are a name only if it says nothing more."""
+        subjects = reading["subjects"]
+        if self._finder.has_marked(subjects):
+            return True
+        is_sure = confidence >= _SURE_CONFIDENCE and self._finder.has_object(subjects)
+        return bool(subjects) and (is_sure or not self._has_more_words(reading))
 
     def _asks(self) -> bool:
         """Whether the text is a question by its first word or its sign."""
         first = next((cue.concepts for cue in self._cues), frozenset())
         return any(token.text == "?" for token in self._tokens) or not first.isdisjoint(_ASKING_CONCEPTS)
+
+    def _is_headed_by_tests(self) -> bool:
+        """Whether the text begins like "tests for": then it is about tests, not about what tests are made with."""
+        if len(self._tokens) < 2 or not self._cues or self._cues[0].first > 0:
+            return False
+        return not _TEST_CONCEPTS.isdisjoint(self._cues[0].concepts) and self._tokens[1].text in _PREPOSITIONS
 
     def _about_unused(self, reading: QuestionReading) -> Literal["", "name", "list"]:
         """Return whether the question is whether something is unused, or what is; empty if it is neither."""
