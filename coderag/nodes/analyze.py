@@ -15,19 +15,20 @@ _REWRITTEN_INTENTS = frozenset({"general", "understand_module"})  # other intent
 def analyze(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     """Analyze the question; a language model may add terms, if configured."""
     with NodeTimer("analyze") as step:
-        corpus = runtime.context.corpus
-        analysis = corrected(
-            corpus,
-            analyze_query(
-                state["query"], runtime.context.project, corpus.term_ids.__contains__, CorpusSubjects(corpus)
-            ),
-        )
+        analysis = read_question(state["query"], runtime.context)
         step.add_detail(
             intent=analysis["intent"], confidence=analysis["confidence"], entities=len(analysis["entities"])
         )
         if runtime.context.settings.rewrite != "none" and analysis["intent"] in _REWRITTEN_INTENTS:
             analysis = _rewrite_query(state["query"], analysis, runtime.context, step)
     return {"analysis": analysis, "candidates": [], "widened": False, "related": [], "trace": step.trace_entries}
+
+
+def read_question(query: str, context: QueryContext) -> Analysis:
+    """Return what a question asks, by the names and words of an index, with its misspelt words corrected."""
+    corpus = context.corpus
+    analysis = analyze_query(query, context.project, corpus.term_ids.__contains__, CorpusSubjects(corpus))
+    return corrected(corpus, analysis)
 
 
 def _rewrite_query(query: str, analysis: Analysis, context: QueryContext, step: NodeTimer) -> Analysis:

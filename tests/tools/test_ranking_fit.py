@@ -184,11 +184,13 @@ def test_command_leaves_repositories_out_and_writes_nothing_unasked(fit, tmp_pat
     monkeypatch.setattr(fit, "WEIGHTS", tmp_path / "weights.toml")
     monkeypatch.setattr(fit, "_FOLDS", 2)
     arguments = [f"{sets}=0.5", "--trees", tmp_path / "trees", "--indexes", tmp_path / "indexes"]
-    arguments += ["--clones", tmp_path / "clones", "--leave-out", "locked"]
+    arguments += ["--clones", tmp_path / "clones", "--ablate", "--leave-out", "locked"]
     monkeypatch.setattr(sys, "argv", ["fit.py", *map(str, arguments)])
     fit.main()
     out = capsys.readouterr().out
-    assert "all                 4 questions" in out
+    assert "4 questions" in out
+    assert "without lexical" in out
+    assert "without files" in out
     assert "probability: scale" in out
     assert not (tmp_path / "weights.toml").exists()
     monkeypatch.setattr(sys, "argv", [*sys.argv, "--write"])

@@ -8,15 +8,16 @@ loss: ListNet (Cao et al., Learning to Rank, ICML 2007), with one top position.
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from coderag import CodeRAG
-from coderag.question.analysis import analyze
+from coderag.nodes.analyze import read_question
 from coderag.retrieval.hybrid import propose_candidates, run_channels
 from coderag.retrieval.literals import build_literal_candidates, find_literal_matches
 from coderag.retrieval.query_context import QueryContext
@@ -28,6 +29,7 @@ from coderag.retrieval.ranking.features import (
     compute_features,
     compute_role_shares,
 )
+from coderag.schema.query import Analysis
 from coderag.stores.corpus import Corpus
 from evals.golden import Question, Target, load_golden
 from evals.sources import check_out_project, load_sources
@@ -66,6 +68,15 @@ class Example:
     weight: float
 
 
+class Label(NamedTuple):
+    """Labelled answers of a question, its kind, and its weight in the fit."""
+
+    repository: str
+    kind: str
+    answers: Sequence[Target]
+    weight: float
+
+
 def list_columns() -> list[str]:
     """Return the names of the columns."""
     return [*DECLARATION_FEATURES, *(f"kinds.{kind}" for kind in KINDS), *(f"roles.{role}" for role in ROLES)]
@@ -78,15 +89,13 @@ def build_examples(rag: CodeRAG, name: str, questions: Sequence[Question], weigh
         kind = question.tags[0] if question.tags else ""
         if question.unanswerable or kind in GRAPH_KINDS:
             continue
-        analysis = analyze(question.question, context.project)
-        if analysis["report"]:
-            continue
-        yield _build_example(context, name, kind, question, weight)
+        analysis = read_question(question.question, context)
+        if not analysis["report"]:
+            yield _build_example(context, analysis, Label(name, kind, question.answers, weight))
 
 
-def _build_example(context: QueryContext, name: str, kind: str, question: Question, weight: float) -> Example:
+def _build_example(context: QueryContext, analysis: Analysis, label: Label) -> Example:
     corpus, settings = context.corpus, context.settings
-    analysis = analyze(question.question, context.project)
     vector = context.embedder.embed_query(analysis["text"], analysis["terms"])
     literals = build_literal_candidates(corpus, find_literal_matches(corpus, analysis))
     channels = run_channels(corpus, analysis, vector, None, settings)
@@ -104,9 +113,13 @@ def _build_example(context: QueryContext, name: str, kind: str, question: Questi
     columns += [doubt * np.array([kinds[row] == kind_name for row in rows.tolist()]) for kind_name in KINDS]
     columns += [doubt * shares[role] * np.array([file_role == role for file_role in roles]) for role in ROLES[:-1]]
     columns.append(is_limited * np.array([bool(shares.get(file_role, 1.0)) for file_role in roles]))
-    is_answer = _find_answers(corpus, rows, question.answers)
     return Example(
-        name, kind, np.stack(columns, 1).astype(np.float64), np.asarray(offsets, np.float64), is_answer, weight
+        label.repository,
+        label.kind,
+        np.stack(columns, 1).astype(np.float64),
+        np.asarray(offsets, np.float64),
+        _find_answers(corpus, rows, label.answers),
+        label.weight,
     )
 
 
@@ -171,6 +184,18 @@ def predict_held_out(examples: Sequence[Example]) -> list[NDArray[np.float64]]:
     return sums
 
 
+def print_ablation(examples: Sequence[Example]) -> None:
+    """Print the hits without each feature, by weights that were fitted without it."""
+    names = [*DECLARATION_FEATURES, "kinds", "roles"]
+    columns = [column.partition(".")[0] for column in list_columns()]
+    for name in names:
+        keeps = np.array([column != name for column in columns])
+        reduced = [replace(example, values=example.values * keeps) for example in examples]
+        print_hits(f"without {name}", reduced, predict_held_out(reduced))
+    reduced = [replace(example, offsets=np.zeros_like(example.offsets)) for example in examples]
+    print_hits("without files", reduced, predict_held_out(reduced))
+
+
 def fit_probability(examples: Sequence[Example], sums: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
     """Fit the probability that a candidate answers: scale and bias of its sum (Platt, 1999)."""
     values, labels = np.concatenate(sums), np.concatenate([example.is_answer for example in examples])
@@ -191,7 +216,7 @@ def print_hits(label: str, examples: Sequence[Example], sums: Sequence[NDArray[n
         positions = np.flatnonzero(example.is_answer[np.argsort(-values, kind="stable")])
         ranks.append(positions[0] + 1 if len(positions) else 1 << 30)
     shares = "  ".join(f"@{rank} {np.mean(np.array(ranks) <= rank):.3f}" for rank in (1, 5, 10))
-    print(f"{label:16} {len(ranks):4} questions  {shares}")
+    print(f"{label:24} {len(ranks):4} questions  {shares}")
 
 
 def write_weights(weights: NDArray[np.float64], scale: float, bias: float) -> None:
@@ -218,6 +243,7 @@ def main() -> None:
     parser.add_argument("--indexes", type=Path, required=True, help="folder of their indexes")
     parser.add_argument("--clones", type=Path, help="folder of git clones")
     parser.add_argument("--leave-out", nargs="*", default=[], help="repositories that must not be looked at")
+    parser.add_argument("--ablate", action="store_true", help="measure what each feature is worth")
     parser.add_argument("--write", action="store_true", help="write the weights")
     arguments = parser.parse_args()
     examples: list[Example] = []
@@ -242,6 +268,8 @@ def main() -> None:
         print(f"{list_columns()[position]:20} weight {weights[position]:+.3f}  effect {effects[position]:+.3f}")
     scale, bias = fit_probability(examples, [example.values @ weights + example.offsets for example in examples])
     print(f"probability: scale {scale:.3f}, bias {bias:.3f}")
+    if arguments.ablate:
+        print_ablation(examples)
     if arguments.write:
         write_weights(weights, scale, bias)
         load_weights.cache_clear()
