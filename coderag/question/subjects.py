@@ -166,7 +166,7 @@ class SubjectFinder:
         candidates = list(self._find_candidates(self._index))
         if self._index and not marked and all(item.score <= _CUE for item in candidates):
             unknown = self._find_candidates(None)  # what the index lacks, or what is misspelt
-            candidates += [item for item in unknown if item.score >= _CAPITAL or not self._index.has_word(item.name)]
+            candidates += [item for item in unknown if item.name[0].isupper() or not self._index.has_word(item.name)]
         if marked or n_wanted > 1:
             parts = {part for name in marked for part in (name, *split_qualified(name))}
             min_score = _CAPITAL if len(marked) >= n_wanted else _LOWER

@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,10 @@ ROLES = ("test", "docs", "example", "config", "generated", "vendored", OTHER_ROL
 GRAPH_KINDS = frozenset({"callers", "impact", "implementations", "language"})
 """Kinds of questions that the code graph answers, or that are in another language: they say nothing about the ranker."""
 
+FIXED_FEATURES = ("literal",)
+"""Features whose weights stay as they are: few labelled questions have a literal, and all that have it show it."""
+
+FITTED_FEATURES = tuple(name for name in DECLARATION_FEATURES if name not in FIXED_FEATURES)
 WEIGHTS = Path("coderag/retrieval/ranking/weights.toml")
 _MIN_OVERLAP = 0.5  # of the lines of both together, for a chunk to be a labelled declaration
 _MIN_PART = 0.8  # of the chunk's lines
@@ -79,7 +83,7 @@ class Label(NamedTuple):
 
 def list_columns() -> list[str]:
     """Return the names of the columns."""
-    return [*DECLARATION_FEATURES, *(f"kinds.{kind}" for kind in KINDS), *(f"roles.{role}" for role in ROLES)]
+    return [*FITTED_FEATURES, *(f"kinds.{kind}" for kind in KINDS), *(f"roles.{role}" for role in ROLES)]
 
 
 def build_examples(rag: CodeRAG, name: str, questions: Sequence[Question], weight: float) -> Iterator[Example]:
@@ -104,14 +108,16 @@ def _build_example(context: QueryContext, analysis: Analysis, label: Label) -> E
     )
     features = compute_features(scores, DECLARATION_FEATURES, rows)
     file_features = compute_features(scores, FILE_FEATURES, rows)
-    offsets = scores.breadth * sum(weight * file_features[feature] for feature, weight in load_weights().file.items())
+    by_hand = load_weights()
+    offsets = scores.breadth * sum(weight * file_features[feature] for feature, weight in by_hand.file.items())
+    offsets += sum(by_hand.declaration[feature] * features[feature] for feature in FIXED_FEATURES)
     kinds, roles = corpus.get_column("kind"), [corpus.file_roles[file] for file in corpus.chunk_files[rows]]
     shares = compute_role_shares(analysis, ROLES[:-1])
     is_limited = 0.0 in shares.values()
-    columns = [features[feature] for feature in DECLARATION_FEATURES]
+    columns: list[NDArray[Any]] = [features[feature] for feature in FITTED_FEATURES]
     doubt = compute_doubt(scores, rows)
     columns += [doubt * np.array([kinds[row] == kind_name for row in rows.tolist()]) for kind_name in KINDS]
-    columns += [doubt * shares[role] * np.array([file_role == role for file_role in roles]) for role in ROLES[:-1]]
+    columns += [shares[role] * np.array([file_role == role for file_role in roles]) for role in ROLES[:-1]]
     columns.append(is_limited * np.array([bool(shares.get(file_role, 1.0)) for file_role in roles]))
     return Example(
         label.repository,
@@ -186,7 +192,7 @@ def predict_held_out(examples: Sequence[Example]) -> list[NDArray[np.float64]]:
 
 def print_ablation(examples: Sequence[Example]) -> None:
     """Print the hits without each feature, by weights that were fitted without it."""
-    names = [*DECLARATION_FEATURES, "kinds", "roles"]
+    names = [*FITTED_FEATURES, "kinds", "roles"]
     columns = [column.partition(".")[0] for column in list_columns()]
     for name in names:
         keeps = np.array([column != name for column in columns])
@@ -220,13 +226,14 @@ def print_hits(label: str, examples: Sequence[Example], sums: Sequence[NDArray[n
 
 
 def write_weights(weights: NDArray[np.float64], scale: float, bias: float) -> None:
-    """Write ``weights.toml``, rounded to three digits; those of files stay as they are."""
+    """Write ``weights.toml``, rounded to three digits; those set by hand stay as they are."""
     by_hand = [f"{name} = {weight:g}" for name, weight in load_weights().file.items()]
     tables: dict[str, list[str]] = {"declaration": [], "file": by_hand, "kinds": [], "roles": []}
     for column, weight in zip(list_columns(), weights.tolist(), strict=True):
         table, _, name = column.rpartition(".")
         tables[table or "declaration"].append(f"{name} = {weight:.3f}")
     lines = ["# Weights of the ranker of declarations, fitted by tools/ranking; docs/ranking.md describes the fit."]
+    tables["declaration"] += [f"{name} = {load_weights().declaration[name]:g}" for name in FIXED_FEATURES]
     for table, entries in tables.items():
         lines += ["", f"[{table}]", *entries]
     lines += ["", "[probability]", f"scale = {scale:.3f}", f"bias = {bias:.3f}"]

@@ -148,17 +148,13 @@ def _weigh_kinds(scores: QuestionScores, rows: IntArray, weights: RankingWeights
 
 
 def _weigh_roles(scores: QuestionScores, rows: IntArray, weights: RankingWeights) -> FloatArray:
-    """Return the weight of each chunk's role, which does not apply where the question asks for that role.
-
-    Where the question asks for a role, files of others step back, also those with its literals.
-    """
+    """Return the weight of each chunk's role, which does not apply where the question asks for that role."""
     file_roles = scores.corpus.file_roles
     shares = compute_role_shares(scores.analysis, list(weights.roles))
     is_limited = bool(0.0 in shares.values())
     files = scores.corpus.chunk_files[rows].tolist()
     by_role = {role: weight * shares[role] for role, weight in weights.roles.items()}
     penalties = np.fromiter((by_role.get(file_roles[file], 0.0) for file in files), np.float32, len(rows))
-    penalties *= compute_doubt(scores, rows)
     if is_limited:
         is_other = np.fromiter((shares.get(file_roles[file], 1.0) > 0 for file in files), np.float32, len(rows))
         penalties += np.float32(weights.roles[OTHER_ROLE]) * is_other

@@ -100,10 +100,13 @@ class QuestionScores:
     def breadth(self) -> float:
         """Breadth of the question, 0 to 1 by its number of terms: 1 is about a subject, 0 about one declaration.
 
-        Few words name a subject, to which a file or a long declaration is devoted; many words describe what one does.
+        Few words name a subject, to which a file or a long declaration is devoted; many words describe what one does. A
+        question with a literal that chunks have, and more words, is about that.
         """
         term_count = len({term for term in self.analysis["terms"] if not term.startswith(COMPOUND_PREFIX)})
-        return min(max((_MAX_TERMS_BROAD - term_count) / (_MAX_TERMS_BROAD - _MIN_TERMS_BROAD), 0.0), 1.0)
+        share = (_MAX_TERMS_BROAD - term_count) / (_MAX_TERMS_BROAD - _MIN_TERMS_BROAD)
+        literal = 0.0 if self.analysis["literal_query"] else float(self.literal.max(initial=0.0))
+        return min(max(share, 0.0), 1.0) * (1 - min(literal, 1.0))
 
     @cached_property
     def evidence(self) -> FloatArray:
@@ -200,7 +203,7 @@ def compute_features(scores: QuestionScores, features: Mapping[str, Feature], ro
 
 
 def compute_doubt(scores: QuestionScores, rows: IntArray) -> FloatArray:
-    """Return how far kind and role of some chunks count: 1, down to 0 for those with a literal of the question."""
+    """Return how far the kind of some chunks counts: 1, down to 0 for those with a literal of the question."""
     doubt: FloatArray = np.float32(1) - np.minimum(scores.literal[rows], np.float32(1))
     return doubt
 

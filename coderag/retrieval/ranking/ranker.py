@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from coderag.config.sections import SearchSettings
 from coderag.retrieval.literals import CHANNEL as LITERAL_CHANNEL
+from coderag.retrieval.ranking.file_factors import find_wanted_roles
 from coderag.retrieval.ranking.merging import POOL_FACTOR, merge_results
 from coderag.retrieval.shapes import REPORT, Shape, get_shape
 from coderag.schema.query import Analysis, Candidate
@@ -14,6 +15,7 @@ from coderag.stores.corpus import Corpus
 
 _MIN_RESOLVED_CONFIDENCE = 0.5  # confidence required of the code graph
 _EXACT_BONUS = 2.0  # resolved answers and the text of a literal query precede what is similar
+_TEST_DECLARATION_SHARE = 0.3
 _CONTEXT_MAX_PER_FILE_FACTOR = 3  # a context may show much of one file: the answer is often there
 _RESOLVED_SAME_FILE_DECAY = 0.99  # per further result of a file, so that equally near ones of other files precede it
 
@@ -110,7 +112,11 @@ def rank_candidates(
     """
     shape = REPORT if analysis["report"] else get_shape(analysis["intent"])
     scored = [
-        Scored(candidate["score"] + _compute_bonus(candidate, analysis, shape), row, candidate)
+        Scored(
+            candidate["score"] + _compute_bonus(candidate, analysis, shape, corpus.file_roles[corpus.chunk_files[row]]),
+            row,
+            candidate,
+        )
         for candidate in candidates
         if candidate["chunk_id"] != analysis["similar_to"]
         for row in (corpus.rows_by_id[candidate["chunk_id"]],)
@@ -119,10 +125,13 @@ def rank_candidates(
     return Ranking(corpus, scored, shape, settings.max_per_file, settings.top_k)
 
 
-def _compute_bonus(candidate: Candidate, analysis: Analysis, shape: Shape) -> float:
-    """Return what an exact answer has beyond the ranker's score, which is at most 1."""
+def _compute_bonus(candidate: Candidate, analysis: Analysis, shape: Shape, role: str) -> float:
+    """Return what an exact answer has beyond the ranker's score, which is at most 1.
+
+    A declaration of the requested name in a test counts less: it is rarely the one that is meant.
+    """
     lookup = candidate["channels"].get("lookup", 0.0)
-    bonus = lookup
+    bonus = lookup * (_TEST_DECLARATION_SHARE if role == "test" and role not in find_wanted_roles(analysis) else 1.0)
     if _is_resolved_answer(candidate, shape):  # nearer ones precede better named ones
         bonus = _EXACT_BONUS + lookup
     if analysis["literal_query"]:
