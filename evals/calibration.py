@@ -35,7 +35,7 @@ DATASETS = Path(__file__).parent / "datasets"
 PROJECT_GROUPS = ("projects", "everyday", "declarations")
 FIXTURES = Path(__file__).parents[1] / "tests" / "fixtures" / "repos"
 FEATURE_SETS = {
-    "embedded": ("words_in_files", "likeness", "unknown_words", "smallness"),
+    "embedded": ("words_in_files", "likeness", "smallness"),
     "other": ("words_in_files", "words_in_results", "unknown_words", "smallness"),
 }
 WEAK_SHARE, NOT_FOUND_SHARE = 0.13, 0.025

@@ -8,7 +8,7 @@ from coderag.schema.vocabulary import Relation
 
 RELATION_WEIGHTS: dict[Relation, float] = {
     "callee": 1.0, "contained_by": 0.9, "caller": 0.9, "base": 0.9, "interface_of": 0.9, "contains": 0.8, "derived": 0.8,
-    "test_for": 0.7, "sibling": 0.6, "imports": 0.6, "imported_by": 0.5,
+    "value": 0.8, "test_for": 0.7, "sibling": 0.6, "imports": 0.6, "imported_by": 0.5,
 }  # fmt: skip
 """Usefulness of related code for understanding a result, 0 to 1; set by hand."""
 
