@@ -26,6 +26,7 @@ _TEST_SHARE_ABOUT_TESTS = 0.4  # of the weight of tests, for a question that men
 _MIN_TERMS_BROAD, _MAX_TERMS_BROAD = 6, 14
 """Numbers of terms up to which a question is wholly about a subject, and from which on it is not."""
 
+_LITERAL_SHARE = 1.0  # by which a literal of a question narrows it
 _LOG_LINES_UNIT, _LOG_FILE_LINES_UNIT = 5, 10
 """Logarithms of line counts are divided by these, so that most values are 0 to 1."""
 
@@ -106,7 +107,7 @@ class QuestionScores:
         term_count = len({term for term in self.analysis["terms"] if not term.startswith(COMPOUND_PREFIX)})
         share = (_MAX_TERMS_BROAD - term_count) / (_MAX_TERMS_BROAD - _MIN_TERMS_BROAD)
         literal = 0.0 if self.analysis["literal_query"] else float(self.literal.max(initial=0.0))
-        return min(max(share, 0.0), 1.0) * (1 - min(literal, 1.0))
+        return min(max(share, 0.0), 1.0) * (1 - _LITERAL_SHARE * min(literal, 1.0))
 
     @cached_property
     def evidence(self) -> FloatArray:

@@ -15,7 +15,7 @@ from coderag.stores.corpus import Corpus
 
 _MIN_RESOLVED_CONFIDENCE = 0.5  # confidence required of the code graph
 _EXACT_BONUS = 2.0  # resolved answers and the text of a literal query precede what is similar
-_TEST_DECLARATION_SHARE = 0.3
+_TEST_DECLARATION_SHARE = 0.2
 _CONTEXT_MAX_PER_FILE_FACTOR = 3  # a context may show much of one file: the answer is often there
 _RESOLVED_SAME_FILE_DECAY = 0.99  # per further result of a file, so that equally near ones of other files precede it
 

@@ -96,7 +96,7 @@ def judge(
     is_embedded = corpus.snapshot.pointer.embedding.provider == "embedded"
     calibration = load_calibrations()["embedded" if is_embedded else "other"]
     is_absent = _asks_for_location(analysis)  # a location that was not looked up does not exist
-    has_no_answer = not results or is_absent
+    has_no_answer = not results or is_absent or features["unknown_words"] == 1.0  # no word of it is anywhere
     confidence = 0.0 if has_no_answer else calibration.compute_probability(features)
     verdict = "not_found" if has_no_answer else calibration.classify(confidence)
     if not has_no_answer:
