@@ -6,6 +6,7 @@ import os
 import re
 import sqlite3
 import sys
+from contextlib import aclosing
 
 import pytest
 
@@ -117,8 +118,8 @@ def test_a_text_that_is_no_question_changes_nothing(shop, text):
 
 async def test_an_answer_that_nobody_waits_for_is_ended(shop):
     chat = shop.chat()
-    async for _ in chat.astream("who calls round_up"):
-        break
+    async with aclosing(chat.astream("who calls round_up")) as events:
+        await anext(events)
     await chat.aclose()
     assert await chat.read_turns() == []
     assert answer_in(await events_of(chat, "who calls round_up")).citations
