@@ -326,15 +326,14 @@ class CodeRAG(MentionQueries):
             filters: Filters of the search.
             format: Format of the text.
             shown: ``shown`` of an earlier context: that code is left out unless it has been edited.
-            session: Name of a session: code shown in it is recorded next to the index and left out of its next
-                contexts.
+            session: Name of a session: code shown in it is recorded next to the index and left out afterwards.
         """
         query_input = self._make_input(query, "context", token_budget=token_budget, filters=filters)
         query_input["format"] = format
         query_input["shown"] = [*shown, *(self._sessions.read(session) if session else ())]
         _, output = self._runs.run(self._open(), query_input)
-        notes = describe_reading(output["analysis"])
-        context = to_context({**output["context"], **verdict_fields(output), "notes": notes})
+        verdict, reading = verdict_fields(output), describe_reading(output["analysis"])
+        context = to_context({**output["context"], **verdict, "notes": reading})
         if session:
             self._sessions.update(session, lambda earlier: merge_keys(earlier, context.shown))
         return context

@@ -7,6 +7,27 @@ from typing import Final, NamedTuple
 
 from coderag.question.wording import Token
 
+QUESTION_CONCEPTS: Final = frozenset(
+    {
+        "who",
+        "what",
+        "where",
+        "when",
+        "why",
+        "how",
+        "which",
+        "howmany",
+        "exist",
+        "can",
+        "should",
+        "is",
+        "do",
+        "show",
+        "find",
+    }
+)
+"""Concepts of words that only ask."""
+
 _MAX_PHRASE_WORDS: Final = 4
 _MEMO_CAPACITY: Final = 4_096  # words
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from coderag.question.cues import Cue, read_asking
+from coderag.question.cues import QUESTION_CONCEPTS, Cue, read_asking
 from coderag.question.wording import Token
 
 _N_ENDS: Final = 2
@@ -18,24 +18,8 @@ _SEPARATORS: Final = frozenset(
 )
 """Concepts and signs between two ends."""
 
-_FRAME_CONCEPTS: Final = frozenset(
-    {
-        "who",
-        "what",
-        "where",
-        "when",
-        "why",
-        "how",
-        "which",
-        "howmany",
-        "exist",
-        "can",
-        "should",
-        "is",
-        "do",
-        "show",
-        "find",
-    }
+_FRAME_CONCEPTS: Final = (
+    QUESTION_CONCEPTS
     | {
         "list",
         "explain",

@@ -12,6 +12,7 @@ _COMPOUND: Final = re.compile(
 )
 """Words joined by signs, or one word behind the sign of an option, a class, a decorator or a variable."""
 
+_HYPHENATED: Final = re.compile(r"[a-z]+(?:-[a-z]+)+")
 _QUOTED: Final = re.compile(r"`([^`\n]{1,200})`|\"([^\"\n]{2,200})\"|(?<!\w)'([^'\n]{2,200})'(?!\w)")
 _OPENING, _CLOSING = "([{<\"'`", ")]}>\"'`,;:.!?"
 _ABBREVIATIONS: Final = frozenset({"e.g", "i.e", "a.k.a", "and/or"})
@@ -44,6 +45,11 @@ def find_literals(query: str) -> list[str]:
 def is_plain_word(literal: str) -> bool:
     """Return whether a literal is a word as in prose, which says little about how it is written."""
     return literal.isalpha() and literal.islower()
+
+
+def is_hyphenated_word(literal: str) -> bool:
+    """Return whether a literal is words joined by hyphens, as in prose or in a key: "read-only"."""
+    return _HYPHENATED.fullmatch(literal) is not None
 
 
 def _is_literal_word(word: str) -> bool:

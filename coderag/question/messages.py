@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from coderag.question.cues import Cue
+from coderag.question.cues import QUESTION_CONCEPTS, Cue
 from coderag.question.wording import Token
 from coderag.schema.query import Entity
 
@@ -14,26 +14,7 @@ _LOGGED: Final = re.compile(
 )
 """A line that a program wrote."""
 
-_ASKING: Final = frozenset(
-    {
-        "who",
-        "what",
-        "where",
-        "when",
-        "why",
-        "how",
-        "which",
-        "howmany",
-        "exist",
-        "can",
-        "should",
-        "is",
-        "do",
-        "show",
-        "find",
-    }
-    | {"list", "explain", "compare", "difference", "please", "my", "pronoun"}
-)
+_ASKING: Final = QUESTION_CONCEPTS | {"list", "explain", "compare", "difference", "please", "my", "pronoun"}
 _MIN_WORDS: Final = 2
 _MAX_LINES, _MAX_LINE_CHARS = 50, 500  # of a message
 

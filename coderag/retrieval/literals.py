@@ -4,7 +4,6 @@ The lexical index narrows the chunks by the literal's parts, and their text deci
 typed, the same words in another convention count: ``group_interval`` for ``GroupInterval``.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.question.entities import names_in
-from coderag.question.literals import is_plain_word
+from coderag.question.literals import is_hyphenated_word, is_plain_word
 from coderag.retrieval.literal_text import LiteralOccurrence, find_exact, find_respelt, strip_signs
 from coderag.schema.query import Analysis, Candidate
 from coderag.schema.vocabulary import FILE_NAMED_KINDS, VALUE_KINDS, Intent
@@ -29,7 +28,6 @@ MENTION_CHANNEL: Final = "mention"
 _MIN_EXACT_QUALITY = 0.9  # of a symbol match: the name as typed, in the requested scope
 _MIN_FOLDED_QUALITY = 0.6
 _MIN_KEY_QUALITY = 0.9  # of a literal at the beginning of a line, such as a key
-_HYPHENATED_WORD: Final = re.compile(r"[a-z]+(?:-[a-z]+)+")
 _RESPELT_FACTOR = 0.65
 _SUFFIX_FACTOR = 0.6  # of the last part of a dotted name, whose other parts are elsewhere in the file
 _OTHER_SCOPE_SHARE = 0.5  # weight of a dotted name declared only in another scope, such as a settings key
@@ -165,7 +163,7 @@ class _LiteralSearch:
         matches = self._find_as_typed(literal, _MAX_QUESTION_CHUNKS) or self._find_elsewise(
             literal, _MAX_QUESTION_CHUNKS
         )
-        if _HYPHENATED_WORD.fullmatch(literal):  # prose, unless it is a key or a name
+        if is_hyphenated_word(literal):  # prose, unless it is a key or a name
             matches = [match for match in matches if match.quality >= _MIN_KEY_QUALITY]
         rarity = min(1.0, _MAX_TELLING_CHUNKS / max(len({match.row for match in matches}), 1))
         is_mention = literal.isidentifier() or share <= _OTHER_SCOPE_SHARE
