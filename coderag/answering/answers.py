@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Final
 
-from coderag.answering.citations import CitationChecker
-from coderag.answering.draft import CitedLines
+from coderag.answering.evidence.answer_input import AnswerInput
+from coderag.answering.evidence.citation_checker import CitationChecker
 from coderag.answering.extractive.extract import extract
 from coderag.answering.generated.generator import EmitText, generate_text
 from coderag.answering.generated.numbered_evidence import NumberedEvidence, number_evidence
-from coderag.answering.generated.statements import replace_places
-from coderag.answering.shapes import choose_shape
+from coderag.answering.plan import choose_shape
+from coderag.answering.rendering.checked_lines import CheckedLines
+from coderag.answering.rendering.markdown import render_markdown
+from coderag.answering.rendering.records import build_claims, build_sections
 from coderag.models.protocols import LanguageModel
 from coderag.retrieval.context.context_snippets import gather_snippets
 from coderag.retrieval.query_context import QueryContext
@@ -20,8 +21,6 @@ from coderag.schema.answers import Answer, AnswerClaim, Citation
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import AnswerShape
 from coderag.stores.snippets import build_related_snippets, build_result_snippets
-
-_CHANGED_NOTE: Final = " *(not verified: changed since it was indexed)*"
 
 
 async def write_answer(context: QueryContext, state: QueryState, emit: EmitText) -> Answer:
@@ -81,23 +80,29 @@ def _extract_answer(context: QueryContext, state: QueryState, checker: CitationC
     """Extract the answer from the evidence; moved lines are cited at their new location, changed ones marked."""
     corpus = context.corpus
     draft = extract(
-        context,
-        state,
-        build_result_snippets(corpus, state["results"]),
-        build_related_snippets(corpus, state["related"]),
+        AnswerInput(
+            context,
+            state,
+            build_result_snippets(corpus, state["results"]),
+            build_related_snippets(corpus, state["related"]),
+        )
     )
-    claimed = (cited for claim in draft.claims for cited in claim.cited_lines)
-    lines = list(dict.fromkeys(chain(claimed, draft.references)))
-    citations = [checker.check(cited) for cited in lines]
-    moved_places = {old.location: new.location for old, new in zip(lines, citations, strict=True) if new.moved_from}
-    text = replace_places(draft.text, moved_places)
-    for citation in citations:
-        if not citation.verified:
-            text = text.replace(f"`{citation.location}`", f"`{citation.location}`{_CHANGED_NOTE}")
-    claims = [_check_claim(claim.text, claim.cited_lines, lines, citations) for claim in draft.claims]
-    if draft.shape == "usages" and state["analysis"].get("about_unused"):
-        state = {**state, "evidence": "found"}  # what matches by words says nothing of it
-    return _build_answer(state, draft.shape, text, claims, citations, draft.missing)
+    checked = CheckedLines(chain.from_iterable(section.cited for section in draft.sections), checker)
+    claims = build_claims(draft.sections, checked)
+    is_found = state["evidence"] == "found" and draft.shape != "not_found"
+    return replace(
+        _build_answer(
+            state,
+            draft.shape,
+            render_markdown(draft.sections, checked),
+            claims,
+            checked.citations,
+            draft.missing,
+        ),
+        verified=sum(citation.verified for citation in checked.citations) if is_found else 0,
+        total=len(checked.citations) if is_found else 0,
+        sections=build_sections(draft.sections, checked),
+    )
 
 
 def _build_answer(
@@ -121,23 +126,6 @@ def _build_answer(
         claims=claims,
         missing=missing,
     )
-
-
-def _check_claim(
-    text: str, cited: Sequence[CitedLines], lines: Sequence[CitedLines], citations: Sequence[Citation]
-) -> AnswerClaim:
-    positions = [lines.index(cited_lines) for cited_lines in cited]
-    reason = next(
-        (
-            f"{cited_lines.location}: {cited_lines.reason}"
-            for cited_lines in map(citations.__getitem__, positions)
-            if cited_lines.reason
-        ),
-        "",
-    )
-    if not positions:
-        return AnswerClaim(text, [], "uncited", "it cites nothing")
-    return AnswerClaim(text, positions, "unsupported" if reason else "verified", reason)
 
 
 def _format_none_verified(model: LanguageModel, claim_count: int) -> str:

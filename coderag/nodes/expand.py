@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from coderag.answering.shapes import choose_shape
+from coderag.answering.plan import choose_shape
 from coderag.nodes.trace import NodeTimer
 from coderag.retrieval.expansion import NeighbourTuple, Seed
 from coderag.retrieval.expansion import expand_seeds as expand_results
@@ -52,6 +52,6 @@ def _find_flow(context: QueryContext, state: QueryState) -> tuple[list[str], lis
     """Find the calls of a flow and the candidates of the context; without a flow, no calls and the same candidates."""
     if choose_shape(state) != "flow":
         return [], state["to_read"]
-    from coderag.answering.context_flow import find_context_flow  # noqa: PLC0415  # it loads the parser
+    from coderag.answering.evidence.context_flow import find_context_flow  # noqa: PLC0415  # it loads the parser
 
     return find_context_flow(context, state)

@@ -6,7 +6,7 @@ from langgraph.runtime import Runtime
 
 from coderag.answering.chat.cited_lines import build_cited_lines_answer, build_remark_answer, extend_to_declaration
 from coderag.answering.chat.state import ChatContext, ChatState, ChatUpdate
-from coderag.answering.citations import CitationChecker
+from coderag.answering.evidence.citation_checker import CitationChecker
 from coderag.question.places import parse_location
 from coderag.retrieval.context.context_request import pack_locations
 from coderag.schema.records import to_record

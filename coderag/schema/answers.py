@@ -6,7 +6,14 @@ from typing import Literal
 
 from coderag.schema.chunks import format_location
 from coderag.schema.search import SearchHit
-from coderag.schema.vocabulary import AnswerShape, ClaimStatus, Evidence, Intent
+from coderag.schema.vocabulary import (
+    AnswerSectionKind,
+    AnswerShape,
+    ClaimStatus,
+    Evidence,
+    Intent,
+    ProofRelation,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +60,44 @@ class AnswerClaim:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerStatement:
+    """A statement of an answer that was written without a language model.
+
+    Attributes:
+        text: Inline Markdown; places stand in it as ``path:10``.
+        citations: Positions in the answer's ``citations``, from 0.
+        relation: How the cited lines prove it, such as ``calls`` or ``declares``; empty if they are only quoted.
+        level: Depth in a list, from 0.
+        code: Lines of code below it, with ``…`` for lines left out; ``language`` is theirs.
+        shown: First and last line number of each run of lines in ``code``, as indexed.
+    """
+
+    text: str
+    citations: Sequence[int]
+    relation: ProofRelation = ""
+    level: int = 0
+    code: str = ""
+    language: str = ""
+    shown: Sequence[Sequence[int]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSection:
+    """A section of an answer that was written without a language model; the first one states what was asked for."""
+
+    kind: AnswerSectionKind
+    title: str
+    statements: Sequence[AnswerStatement]
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """An answer in Markdown, its claims and their citations.
 
     Attributes:
-        verified: Number of verified claims; ``total`` is the number of all claims.
+        verified: Without a model, the number of quoted places that match the files; ``total`` counts all of them. With one,
+            they count statements that agree with the lines they cite. Both are 0 if the evidence is below ``found``.
+        sections: Sections of an answer without a language model; empty with one.
         generator: ``extractive``, or provider and model of the LLM.
         confidence, not_indexed: As in `SearchHits`.
         missing: Requested facts that were not found, a sentence each.
@@ -83,6 +123,7 @@ class Answer:
     flagged: Sequence[str] = ()
     redacted: int = 0
     notes: Sequence[str] = field(default_factory=list)
+    sections: Sequence[AnswerSection] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from coderag.schema.answers import Answer, AnswerClaim, Citation
+from coderag.schema.answers import Answer, AnswerClaim, AnswerSection, AnswerStatement, Citation
 from coderag.schema.context import AssembledContext, ContextItem, ContextSection, Omission
 from coderag.schema.search import SearchHit
 
@@ -32,4 +32,8 @@ def to_answer(record: dict[str, Any], hits: Sequence[SearchHit]) -> Answer:
     """Restore the answer from its record, with the hits that it is based on."""
     citations = [Citation(**citation) for citation in record["citations"]]
     claims = [AnswerClaim(**claim) for claim in record["claims"]]
-    return Answer(**{**record, "citations": citations, "claims": claims, "hits": hits})
+    sections = [
+        AnswerSection(**{**section, "statements": [AnswerStatement(**one) for one in section["statements"]]})
+        for section in record.get("sections", ())
+    ]
+    return Answer(**{**record, "citations": citations, "claims": claims, "sections": sections, "hits": hits})

@@ -122,6 +122,25 @@ AnswerShape = Literal["explanation", "definition", "usages", "flow", "comparison
 """Shapes of answers: ``usages`` lists locations, ``flow`` has a diagram, ``not_found`` names what was searched."""
 
 
+AnswerTopic = Literal[
+    "overview", "unused", "absent", "report", "message", "comparison", "flow", "definition", "relation", "setting",
+    "failure", "similar", "place",
+]  # fmt: skip
+"""What an answer is about: it chooses the plan of its sections."""
+
+AnswerSectionKind = Literal[
+    "place", "code", "next", "message", "writers", "definition", "members", "users", "relation", "mentions",
+    "flow", "steps", "setting", "readers", "documentation", "failure", "handling", "comparison", "difference", "common",
+    "overview", "layout", "central", "documents", "unused", "absent", "nearest", "unindexed", "detail",
+]  # fmt: skip
+"""Kinds of sections of an answer; the first section of an answer states what is asked for."""
+
+ProofRelation = Literal[
+    "", "declares", "calls", "imports", "inherits", "implements", "overrides", "references", "tests", "mentions",
+    "quotes", "sets", "reads", "documents", "raises", "handles", "reports", "differs",
+]  # fmt: skip
+"""How cited lines prove a statement; empty if they are only quoted."""
+
 ClaimStatus = Literal["verified", "unsupported", "uncited"]
 """``unsupported``: names or quotes are not in the cited lines; ``uncited``: it cites nothing."""
 

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from coderag.answering.draft import Draft
+from coderag.answering.evidence.cited_lines import Draft
 from coderag.answering.extractive.extract import extract
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import QueryState

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from coderag.answering.chat.focus import declaration_at
-from coderag.answering.citations import CitationChecker
-from coderag.answering.draft import CitedLines
+from coderag.answering.evidence.citation_checker import CitationChecker
+from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.schema.answers import Answer, Citation
 from coderag.schema.chunks import SymbolRecord, format_location
 from coderag.schema.context import AssembledContext, ContextItem

@@ -4,19 +4,19 @@ import re
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
-from coderag.answering.draft import CitedLines
-from coderag.answering.extractive.index import MOST_NAMED, Declared, Index
-from coderag.answering.extractive.writer import Writer, a_kind, code, joined
+from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.index_reader import MOST_NAMED, Declared, IndexReader
+from coderag.answering.extractive.wording import Writer, a_kind, code, joined
 
 _MOST_NEAR, _MOST_SHOWN = 3, 4
 
 
-def write_absent(writer: Writer, index: Index, names: Sequence[str]) -> list[str]:
+def write_absent(writer: Writer, index: IndexReader, names: Sequence[str]) -> list[str]:
     """Write which of some names are members that their types do not have, and what comes near; return it as sentences."""
     return [sentence for name in dict.fromkeys(names) if (sentence := _absent(writer, index, name))]
 
 
-def _absent(writer: Writer, index: Index, name: str) -> str:
+def _absent(writer: Writer, index: IndexReader, name: str) -> str:
     absent = index.graph.symbol_resolver.find_missing_member(name)
     if absent is None:
         return ""
@@ -43,7 +43,7 @@ def _absent(writer: Writer, index: Index, name: str) -> str:
 
 
 def cited_declarations(
-    cite: Callable[[CitedLines], str], index: Index, declared: Sequence[Declared], more: str = ""
+    cite: Callable[[CitedLines], str], index: IndexReader, declared: Sequence[Declared], more: str = ""
 ) -> list[str]:
     """Return the first declarations, each with its place, and how many `more` there are."""
     shown = [(one, head) for one in declared[:_MOST_SHOWN] if (head := index.head_of(one))]
@@ -51,14 +51,14 @@ def cited_declarations(
     return [*places, f"{more}{len(declared) - len(shown)} more"] if len(declared) > len(shown) else places
 
 
-def _sets(index: Index, owner: Declared, member: str) -> bool:
+def _sets(index: IndexReader, owner: Declared, member: str) -> bool:
     """Whether a type has a member by using it of itself, as in Python and Ruby, where nothing else declares fields."""
     lines = index.lines_of(owner)
     used = re.compile(rf"(?:\b(?:self|this|cls)\s*(?:\.|->)\s*|@){re.escape(member)}\b")
     return lines is not None and used.search(lines.text) is not None
 
 
-def _near(index: Index, owner: str, member: str, owners: Sequence[Declared]) -> list[str]:
+def _near(index: IndexReader, owner: str, member: str, owners: Sequence[Declared]) -> list[str]:
     """Return what may be meant: members that are spelt nearly so, else what is called nearly as the unknown owner."""
     if not owners:
         similar: list[str] = index.corpus.symbols.suggest_names(owner, _MOST_NEAR)

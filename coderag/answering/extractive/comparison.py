@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from coderag.answering.draft import CitedLines
-from coderag.answering.extractive.index import CALLABLE, TYPES, Declared, Index
-from coderag.answering.extractive.relations import Groups, users_of
-from coderag.answering.extractive.writer import (
+from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.index_reader import CALLABLE, TYPES, Declared, IndexReader
+from coderag.answering.evidence.relation_groups import Groups, users_of
+from coderag.answering.extractive.wording import (
     Writer,
     a_kind,
     cell,
@@ -19,7 +19,7 @@ from coderag.answering.extractive.writer import (
     joined,
     kind_name,
 )
-from coderag.answering.shapes import Ends, get_ends
+from coderag.answering.evidence.question_ends import Ends, get_ends
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.query import QueryState
 from coderag.stores.snippets import Snippet
@@ -35,7 +35,7 @@ _COMPARABLE: Final = CALLABLE | TYPES
 class _Side:
     """One of the two, and what the index knows of it."""
 
-    index: Index
+    index: IndexReader
     declared: Declared
     head: CitedLines
 
@@ -91,7 +91,7 @@ class _Side:
         return [head for name in names[:_MOST_NAMES] if (head := self.index.head_of(self.members[name]))]
 
 
-def write_comparison(writer: Writer, index: Index, state: QueryState, results: Sequence[Snippet]) -> list[str] | None:
+def write_comparison(writer: Writer, index: IndexReader, state: QueryState, results: Sequence[Snippet]) -> list[str] | None:
     """Write two declarations side by side, and return what of them is not known.
 
     None, and nothing is written, if neither of the two that the question compares is known.

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from coderag.answering.extractive.absent import write_absent
-from coderag.answering.extractive.index import TYPES, Declared, Index
+from coderag.answering.evidence.index_reader import TYPES, Declared, IndexReader
 from coderag.answering.extractive.pieces import also, show, whole
-from coderag.answering.extractive.relations import KINDS, Groups, users_of
-from coderag.answering.extractive.writer import (
+from coderag.answering.evidence.relation_groups import KINDS, Groups, users_of
+from coderag.answering.extractive.wording import (
     Writer,
     a_kind,
     code,
@@ -32,7 +32,7 @@ _USING = ("called", "referenced", "imported")
 _FIELDS = frozenset({"field", "variable", "constant"})
 
 
-def write_definition(writer: Writer, index: Index, state: QueryState, results: Sequence[Snippet]) -> None:
+def write_definition(writer: Writer, index: IndexReader, state: QueryState, results: Sequence[Snippet]) -> None:
     """Write where each thing that was looked up is declared.
 
     Args:
@@ -59,7 +59,7 @@ def _last(name: str) -> str:
     return fold_name((split_qualified(name) or [name])[-1])
 
 
-def _declaration(writer: Writer, index: Index, pieces: Sequence[Snippet], longest: int) -> None:
+def _declaration(writer: Writer, index: IndexReader, pieces: Sequence[Snippet], longest: int) -> None:
     best = pieces[0]
     declared = index.of_piece(best) if best.kind not in FILE_NAMED_KINDS else None
     lines = (declared and index.lines_of(declared)) or lines_of(best)
@@ -86,7 +86,7 @@ def _declaration(writer: Writer, index: Index, pieces: Sequence[Snippet], longes
             writer.say(f"- and {len(pieces) - _MOST_DECLARATIONS:,} more")
 
 
-def _relatives(writer: Writer, index: Index, declared: Declared, users: Groups) -> None:
+def _relatives(writer: Writer, index: IndexReader, declared: Declared, users: Groups) -> None:
     """Write what a declaration extends or overrides, and what does so to it."""
     graph = index.graph
     bases = graph.bases(declared.key) if declared.kind in TYPES else []
@@ -114,7 +114,7 @@ def _relative(declared: Declared, one: GraphNeighbour) -> str:
     return f"{name} of {code(one.path)}" if one.qualified_name == declared.name and one.path else name
 
 
-def _members(writer: Writer, index: Index, declared: Declared, *, fields: bool) -> None:
+def _members(writer: Writer, index: IndexReader, declared: Declared, *, fields: bool) -> None:
     """Write the members of a type, its fields only where the code that is shown has not all of them."""
     members = [one for one in index.members(declared) if fields or one.kind not in _FIELDS]
     if members:
@@ -129,7 +129,7 @@ def _members(writer: Writer, index: Index, declared: Declared, *, fields: bool) 
         writer.say(f"- and {len(members) - _MOST_MEMBERS} more: {command('outline', declared.path)}")
 
 
-def _used(writer: Writer, index: Index, declared: Declared, users: Groups) -> None:
+def _used(writer: Writer, index: IndexReader, declared: Declared, users: Groups) -> None:
     """Write how often a declaration is used, and the files that do so most, each with its first line of evidence."""
     using = [one for kind in _USING for one in users[kind]]
     tests = users["tested"]
@@ -152,7 +152,7 @@ def _used(writer: Writer, index: Index, declared: Declared, users: Groups) -> No
         writer.say(f"- and in {counted(rest, 'more file')}{f': {listing}' if listing else ''}")
 
 
-def _use(writer: Writer, index: Index, first: GraphNeighbour, number: int) -> None:
+def _use(writer: Writer, index: IndexReader, first: GraphNeighbour, number: int) -> None:
     line = index.line(first.evidence, first.line)
     if line is None:
         return

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from coderag.answering.extractive.index import LONGEST_LINE, Index
+from coderag.answering.evidence.index_reader import LONGEST_LINE, IndexReader
 from coderag.schema.query import QueryState
 
 _HEAD = 2  # lines that say what the piece is, before those that answer
@@ -14,7 +14,7 @@ Rarities = Mapping[str, float]
 """How telling each term of a question is, above 0."""
 
 
-def rarities_of(index: Index, state: QueryState) -> Rarities:
+def rarities_of(index: IndexReader, state: QueryState) -> Rarities:
     """Return how telling the words of a question are in this repository; of a report by what its parts count for."""
     analysis = state["analysis"]
     weights = analysis["report"]["terms"] if analysis["report"] else dict.fromkeys(analysis["terms"], 1.0)

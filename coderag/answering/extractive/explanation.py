@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from coderag.answering.extractive.excerpt import rarities_of
 from coderag.answering.extractive.failures import write_failures
-from coderag.answering.extractive.index import Index
+from coderag.answering.evidence.index_reader import IndexReader
 from coderag.answering.extractive.pieces import also, reason, relations, show, whole
-from coderag.answering.extractive.writer import Writer, code, code_line, joined, kind_name, lines_of, shown_name
+from coderag.answering.extractive.wording import Writer, code, code_line, joined, kind_name, lines_of, shown_name
 from coderag.schema.query import QueryState
 from coderag.stores.snippets import Snippet
 
@@ -17,7 +17,7 @@ _INDENT = "   "  # below a numbered entry
 
 def write_explanation(
     writer: Writer,
-    index: Index,
+    index: IndexReader,
     state: QueryState,
     results: Sequence[Snippet],
     related: Sequence[Snippet],
@@ -55,7 +55,7 @@ def write_explanation(
     also(writer, index, results[_MAIN : _MAIN + _MOST_ALSO], "Read next")
 
 
-def _among(writer: Writer, index: Index, main: Sequence[Snippet]) -> set[str]:
+def _among(writer: Writer, index: IndexReader, main: Sequence[Snippet]) -> set[str]:
     """Write the calls between the main pieces, each with its line, and return what was said."""
     declared = {one.node: one for piece in main if (one := index.of_piece(piece)) and one.kind != "file"}
     acting = {actor: node for node in declared for actor in index.acting(node)}

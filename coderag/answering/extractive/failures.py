@@ -7,9 +7,9 @@ from itertools import islice
 from textwrap import dedent
 from typing import Final
 
-from coderag.answering.draft import CitedLines
-from coderag.answering.extractive.index import CALLABLE, LONGEST_LINE, Index
-from coderag.answering.extractive.writer import Writer, code
+from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.index_reader import CALLABLE, LONGEST_LINE, IndexReader
+from coderag.answering.extractive.wording import Writer, code
 from coderag.question.failure_words import describe_failure
 from coderag.schema.query import QueryState
 from coderag.text.tokenizer import tokenize_query, tokenize_text
@@ -42,7 +42,7 @@ class _Place:
     inside: str
 
 
-def write_failures(writer: Writer, index: Index, state: QueryState) -> bool:
+def write_failures(writer: Writer, index: IndexReader, state: QueryState) -> bool:
     """Write the lines that raise, handle or tell of what a question asks about; whether there are any."""
     found = list(islice(_shown(index, _places(index, state)), _MOST_SHOWN))
     if found:
@@ -54,7 +54,7 @@ def write_failures(writer: Writer, index: Index, state: QueryState) -> bool:
     return bool(found)
 
 
-def _places(index: Index, state: QueryState) -> list[_Place]:
+def _places(index: IndexReader, state: QueryState) -> list[_Place]:
     """Return the lines that fail or handle, those first that have most of the question's words."""
     rarities = _rarities(index, state)
     corpus = index.corpus
@@ -71,14 +71,14 @@ def _places(index: Index, state: QueryState) -> list[_Place]:
     return sorted(places, key=lambda one: (-one.value * worth[one.row], order[one.row], one.line))
 
 
-def _rarities(index: Index, state: QueryState) -> Mapping[str, float]:
+def _rarities(index: IndexReader, state: QueryState) -> Mapping[str, float]:
     question = describe_failure(state["analysis"]["question"])
     terms = dict.fromkeys(term for term in tokenize_query(question) if term in index.corpus.term_ids)
     return {term: index.corpus.idf(term) for term in terms if not term.startswith("=")}
 
 
 def _of_chunk(
-    index: Index, row: int, text: str, rarities: Mapping[str, float], *, about_tests: bool
+    index: IndexReader, row: int, text: str, rarities: Mapping[str, float], *, about_tests: bool
 ) -> Iterator[_Place]:
     """Yield the lines of a chunk that fail or handle, each with how much of the question it has."""
     corpus = index.corpus
@@ -99,7 +99,7 @@ def _of_chunk(
             yield _Place(value, first + number, row, around.name)
 
 
-def _shown(index: Index, places: Sequence[_Place]) -> Iterator[tuple[str, CitedLines]]:
+def _shown(index: IndexReader, places: Sequence[_Place]) -> Iterator[tuple[str, CitedLines]]:
     """Yield the best places, one of each declaration, with the lines around it and what it is in."""
     taken: set[tuple[str, str]] = set()
     for place in places:

@@ -1,12 +1,12 @@
 """Tell a flow: its calls in steps, each with the line of the call, and drawn."""
 
-from coderag.answering.draft import CitedLines
-from coderag.answering.extractive.index import Index
-from coderag.answering.extractive.writer import Writer, code, code_line, counted, first_sentence
-from coderag.answering.flow import Flow, format_mermaid
+from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.index_reader import IndexReader
+from coderag.answering.extractive.wording import Writer, code, code_line, counted, first_sentence
+from coderag.answering.evidence.call_flow import Flow, format_mermaid
 
 
-def write_flow(writer: Writer, index: Index, flow: Flow) -> list[str]:
+def write_flow(writer: Writer, index: IndexReader, flow: Flow) -> list[str]:
     """Write the steps of a flow and its diagram, and return what was asked for and is not known.
 
     Args:
@@ -35,7 +35,7 @@ def write_flow(writer: Writer, index: Index, flow: Flow) -> list[str]:
 _MADE = frozenset({"class", "struct"})
 
 
-def _lead(writer: Writer, index: Index, flow: Flow) -> list[str]:
+def _lead(writer: Writer, index: IndexReader, flow: Flow) -> list[str]:
     start = flow.declarations[0]
     end = flow.declarations[flow.steps[-1].target]
     head = index.head_of(start)
@@ -61,7 +61,7 @@ def _lead(writer: Writer, index: Index, flow: Flow) -> list[str]:
     return [sentence]
 
 
-def _summary(index: Index, flow: Flow) -> str:
+def _summary(index: IndexReader, flow: Flow) -> str:
     summary = first_sentence(index.summary(flow.declarations[0]))
     return f" {summary}" if summary else ""
 

@@ -7,9 +7,9 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Final
 
-from coderag.answering.draft import CitedLines
-from coderag.answering.extractive.index import CALLABLE, LONGEST_LINE, TYPES, Declared, Index
-from coderag.answering.extractive.writer import Writer, code, code_line, command, counted, search_command
+from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.index_reader import CALLABLE, LONGEST_LINE, TYPES, Declared, IndexReader
+from coderag.answering.extractive.wording import Writer, code, code_line, command, counted, search_command
 from coderag.schema.mentions import MentionContext, Mentions
 from coderag.schema.vocabulary import FILE_NAMED_KINDS
 from coderag.stores.symbol_table import split_qualified
@@ -27,7 +27,7 @@ _MOST_LINES = 4  # of one file, while others are to be shown
 _MOST_OF_THE_SAME = 3  # lines
 
 
-def occurrences(index: Index, name: str, declared: Sequence[Declared] = ()) -> list[CitedLines]:
+def occurrences(index: IndexReader, name: str, declared: Sequence[Declared] = ()) -> list[CitedLines]:
     """Return the lines that have a name as a word, outside of its declarations: of its own files first, of tests last.
 
     Args:
@@ -54,7 +54,7 @@ def cited_mentions(mentions: Mentions) -> list[CitedLines]:
     return [line for line in lines if len(line.text) <= LONGEST_LINE]
 
 
-def extensions(index: Index, name: str, declared: Sequence[Declared]) -> list[CitedLines]:
+def extensions(index: IndexReader, name: str, declared: Sequence[Declared]) -> list[CitedLines]:
     """Return the lines that extend or implement a type of elsewhere, by their words; none of a type of the repository."""
     last = _last(name)
     if any(one.kind in TYPES and one.name.rpartition(".")[2] == last for one in declared):
@@ -67,7 +67,7 @@ def extensions(index: Index, name: str, declared: Sequence[Declared]) -> list[Ci
     return [line for line in occurrences(index, last) if extends.search(line.text)]
 
 
-def untied_calls(index: Index, declared: Sequence[Declared]) -> list[CitedLines]:
+def untied_calls(index: IndexReader, declared: Sequence[Declared]) -> list[CitedLines]:
     """Return the lines of code that call a method of the same name on something, and that the code graph ties to nothing.
 
     Those of values that are called as where it is known come first. Of a name that many declarations have there are none:
@@ -128,7 +128,7 @@ def write_mentions(writer: Writer, name: str, mentions: Mentions) -> None:
         writer.say(f"- and {mentions.total - len(shown):,} more: {command('mentions', name)} lists all")
 
 
-def write_said_of(writer: Writer, index: Index, question: str, name: str, places: Sequence[CitedLines]) -> None:
+def write_said_of(writer: Writer, index: IndexReader, question: str, name: str, places: Sequence[CitedLines]) -> None:
     """Write the few lines that tell most of a name that nothing declares, such as a setting: of documents, then of code.
 
     Of several settings of that name, those first that stand where the other words of the question do.

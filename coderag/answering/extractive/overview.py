@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from coderag.answering.extractive.index import CALLABLE, TYPES, Declared, Index
+from coderag.answering.evidence.index_reader import CALLABLE, TYPES, Declared, IndexReader
 from coderag.answering.extractive.readme import said_of_itself, title_of
-from coderag.answering.extractive.writer import Writer, code, counted, first_sentence, joined, kind_name, prose
+from coderag.answering.extractive.wording import Writer, code, counted, first_sentence, joined, kind_name, prose
 from coderag.schema.query import QueryState
 
 _MOST_FOLDERS, _MOST_USED, _MOST_MAINS, _MOST_DOCUMENTS = 10, 6, 3, 6
@@ -22,7 +22,7 @@ _TO_READ: Final = re.compile(
 )
 
 
-def write_overview(writer: Writer, index: Index, state: QueryState, project: str) -> bool:
+def write_overview(writer: Writer, index: IndexReader, state: QueryState, project: str) -> bool:
     """Write what the repository is, if the question asks that and anything is known of it; whether that is so.
 
     Args:
@@ -48,7 +48,7 @@ def write_overview(writer: Writer, index: Index, state: QueryState, project: str
     return True
 
 
-def _folders(writer: Writer, index: Index) -> None:
+def _folders(writer: Writer, index: IndexReader) -> None:
     """Write the folders with code, each with what is used most of it."""
     data = {index.corpus.paths[file] for file in index.corpus.data_files.tolist()}
     sources = [path for path in _visible(index) if index.role(path) == "source" and path not in data]
@@ -73,7 +73,7 @@ def _folders(writer: Writer, index: Index) -> None:
         writer.say(f"- and {counted(left, 'more folder')}")
 
 
-def _other_folders(writer: Writer, index: Index) -> None:
+def _other_folders(writer: Writer, index: IndexReader) -> None:
     """Write which folders have tests, examples and documents."""
     folders: dict[str, list[str]] = {}
     for folder, role in dict.fromkeys((_below("", path), index.role(path)) for path in _visible(index) if "/" in path):
@@ -82,7 +82,7 @@ def _other_folders(writer: Writer, index: Index) -> None:
         writer.say(f"\nThere are {joined(told)}.")
 
 
-def _visible(index: Index) -> list[str]:
+def _visible(index: IndexReader) -> list[str]:
     """Return the paths of the files that are not hidden."""
     return [path for path in index.corpus.paths if not path.startswith(".")]
 
@@ -109,14 +109,14 @@ def _below(above: str, path: str) -> str:
     return f"{above}{first}/" if slash else ""
 
 
-def _central(index: Index, folder: str = "") -> list[Declared]:
+def _central(index: IndexReader, folder: str = "") -> list[Declared]:
     """Return the types of the code in a folder that most of it rests on, else its functions, the most used first."""
     found = [one for one in index.central if one.role == "source" and one.path.startswith(folder)]
     best = [one for one in found if one.kind in TYPES] or [one for one in found if one.kind in CALLABLE]
     return sorted(best, key=lambda one: "." in one.name)  # what is inside of another behind what is not
 
 
-def _most_used(writer: Writer, index: Index) -> None:
+def _most_used(writer: Writer, index: IndexReader) -> None:
     if used := _central(index)[:_MOST_USED]:
         writer.heading("Much of the code rests on")
     for one in used:
@@ -126,7 +126,7 @@ def _most_used(writer: Writer, index: Index) -> None:
             writer.say(f"- {said} — {writer.cite(head)}")
 
 
-def _mains(writer: Writer, index: Index) -> None:
+def _mains(writer: Writer, index: IndexReader) -> None:
     mains = [one for one in index.named("main") if one.kind in CALLABLE and one.role == "source"][:_MOST_MAINS]
     if mains:
         writer.heading("Functions called `main`")
@@ -135,7 +135,7 @@ def _mains(writer: Writer, index: Index) -> None:
             writer.say(f"- {code(one.name)} — {writer.cite(head)}")
 
 
-def _documents(writer: Writer, index: Index) -> None:
+def _documents(writer: Writer, index: IndexReader) -> None:
     """Write which documents to read, those first that are written for who is new."""
     named = [path for path in index.corpus.paths if path.count("/") <= 1 and index.role(path) == "docs"]
     telling = [path for path in named if _TO_READ.search(path.rpartition("/")[2])]

@@ -6,10 +6,10 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from coderag.answering.draft import CitedLines
+from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.answering.extractive.excerpt import Rarities, telling
-from coderag.answering.extractive.index import CALLS, Index
-from coderag.answering.extractive.writer import (
+from coderag.answering.evidence.index_reader import CALLS, IndexReader
+from coderag.answering.extractive.wording import (
     Writer,
     code,
     code_line,
@@ -39,7 +39,7 @@ _UNDERLINE: Final = re.compile(r"^[=\-~^\"'*+#]{3,}\s*$")
 _NONE: Final[Rarities] = MappingProxyType({})
 
 
-def reason(index: Index, piece: Snippet) -> str:
+def reason(index: IndexReader, piece: Snippet) -> str:
     """Return in a few words what a piece is for: its summary, else what it calls; empty if neither says anything."""
     declared = index.of_piece(piece) if piece.kind not in FILE_NAMED_KINDS else None
     summary = piece.docstring or index.summary_of_row(index.corpus.rows_by_id[piece.chunk_id])
@@ -80,7 +80,7 @@ def _cut(lines: Sequence[str], shown: Sequence[range]) -> list[str]:
     return [*cut, f"… {left} more line{'' if left == 1 else 's'}"] if left else cut
 
 
-def also(writer: Writer, index: Index, pieces: Sequence[Snippet], title: str) -> None:
+def also(writer: Writer, index: IndexReader, pieces: Sequence[Snippet], title: str) -> None:
     """Write a list of pieces, each with what it is for."""
     if pieces:
         writer.heading(title)
@@ -91,7 +91,7 @@ def also(writer: Writer, index: Index, pieces: Sequence[Snippet], title: str) ->
         writer.say(f"- {f'{said} — ' if said else ''}{writer.cite(lines_of(piece))}")
 
 
-def whole(index: Index, piece: Snippet) -> Snippet:
+def whole(index: IndexReader, piece: Snippet) -> Snippet:
     """Return a piece, or the declaration that it is no more than the first line of."""
     declared = index.of_piece(piece) if piece.kind not in FILE_NAMED_KINDS else None
     if declared is None or declared.name != piece.name or piece.end_line - piece.start_line + 1 >= _SHORT:
@@ -103,7 +103,7 @@ def whole(index: Index, piece: Snippet) -> Snippet:
 
 
 def relations(
-    writer: Writer, index: Index, state: QueryState, pieces: Sequence[Snippet], most: int, before: Collection[str]
+    writer: Writer, index: IndexReader, state: QueryState, pieces: Sequence[Snippet], most: int, before: Collection[str]
 ) -> None:
     """Write how related code belongs to the results, each with the line that says so, where one does.
 
@@ -130,7 +130,7 @@ def relations(
         writer.say(f"- {sentence} — {writer.cite(lines)}")
 
 
-def _evidence(index: Index, piece: Snippet, related: RelatedChunk | None) -> CitedLines | None:
+def _evidence(index: IndexReader, piece: Snippet, related: RelatedChunk | None) -> CitedLines | None:
     """Return the line that says how a piece belongs to a result: in the file of the piece, or of what it was reached from."""
     if related is None:
         return None
@@ -167,7 +167,7 @@ _VERBS: Final = MappingProxyType(
 )
 
 
-def _phrase(index: Index, piece: Snippet, line: CitedLines | None) -> str:
+def _phrase(index: IndexReader, piece: Snippet, line: CitedLines | None) -> str:
     """Return how a piece belongs to its result; what the line itself says, for chunks may have other declarations too."""
     said = _SAID_BY_LINE.get(piece.relation or "")
     if said is None or line is None:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from coderag.answering.draft import CitedLines
-from coderag.answering.extractive.index import Index
+from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.index_reader import IndexReader
 
 _MOST_PARAGRAPHS = 2
 _LEAST_WORDS = 8  # of a paragraph; shorter ones are slogans and badges
@@ -31,7 +31,7 @@ class Paragraph(NamedTuple):
     lines: CitedLines
 
 
-def said_of_itself(index: Index) -> Sequence[Paragraph]:
+def said_of_itself(index: IndexReader) -> Sequence[Paragraph]:
     """Return what the README says that the project is: the paragraphs under a heading that promises it, else the first."""
     readme = min((path for path in index.corpus.paths if _README.match(path)), key=len, default="")
     paragraphs = list(_paragraphs(index, readme)) if readme else []
@@ -39,7 +39,7 @@ def said_of_itself(index: Index) -> Sequence[Paragraph]:
     return paragraphs[start : start + _MOST_PARAGRAPHS]
 
 
-def _paragraphs(index: Index, path: str) -> Iterator[Paragraph]:
+def _paragraphs(index: IndexReader, path: str) -> Iterator[Paragraph]:
     """Yield the paragraphs of a document that are sentences: no lists, tables, code and badges."""
     lines = index.whole_file(path)
     heading, start, in_code = "", 0, False
@@ -69,7 +69,7 @@ def _sentences(lines: Sequence[str]) -> str:
     return text[:_LONGEST] if len(_WORD.findall(text)) >= _LEAST_WORDS else ""
 
 
-def title_of(index: Index, path: str) -> CitedLines | None:
+def title_of(index: IndexReader, path: str) -> CitedLines | None:
     """Return the first line of a document that has words."""
     numbered = enumerate(index.whole_file(path), 1)
     return next(

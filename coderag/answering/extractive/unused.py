@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from coderag.answering.extractive.index import Index
-from coderag.answering.extractive.relations import users_of
+from coderag.answering.evidence.index_reader import IndexReader
+from coderag.answering.evidence.relation_groups import users_of
 from coderag.answering.extractive.usages import write_unresolved, write_usages
-from coderag.answering.extractive.writer import Writer, code, command, counted, kind_name, prose
+from coderag.answering.extractive.wording import Writer, code, command, counted, kind_name, prose
 from coderag.errors import InvalidQueryError
 from coderag.retrieval.mentions.wording import list_unused_notes
 from coderag.schema.mentions import UnusedReport
@@ -18,7 +18,7 @@ _LEADS: Final = {frozenset({"tested"}): "Only tests use", frozenset({"imported"}
 _TITLES: Final = {"likely": "Likely unused", "possible": "Possibly unused"}
 
 
-def write_unused(writer: Writer, index: Index, state: QueryState, results: Sequence[Snippet]) -> Sequence[str] | None:
+def write_unused(writer: Writer, index: IndexReader, state: QueryState, results: Sequence[Snippet]) -> Sequence[str] | None:
     """Write whether what a question names is unused, or what is unused of a folder or of all; None if it names nothing known.
 
     Args:
@@ -49,7 +49,7 @@ def write_unused(writer: Writer, index: Index, state: QueryState, results: Seque
     return missing
 
 
-def _find_report(index: Index, names: Sequence[str]) -> UnusedReport:
+def _find_report(index: IndexReader, names: Sequence[str]) -> UnusedReport:
     """Return what is unused below the first path that a question names; of the whole repository if it names none."""
     for name in names:
         try:
@@ -59,7 +59,7 @@ def _find_report(index: Index, names: Sequence[str]) -> UnusedReport:
     return index.unused.find(limit=_MOST_LISTED)
 
 
-def _write_report(writer: Writer, index: Index, report: UnusedReport) -> list[str]:
+def _write_report(writer: Writer, index: IndexReader, report: UnusedReport) -> list[str]:
     where = f" of {code(report.path)}" if report.path else ""
     have = "has" if report.total == 1 else "have"
     writer.say(f"**{counted(report.total, 'declaration')}{where} {have} no use that is known.**")

@@ -6,9 +6,9 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Final
 
-from coderag.answering.draft import CitedLines
+from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.answering.extractive.absent import cited_declarations, write_absent
-from coderag.answering.extractive.index import CALLABLE, FILE, MOST_NAMED, PERHAPS, Index
+from coderag.answering.evidence.index_reader import CALLABLE, FILE, MOST_NAMED, PERHAPS, IndexReader
 from coderag.answering.extractive.occurrences import (
     extensions,
     occurrences,
@@ -18,8 +18,8 @@ from coderag.answering.extractive.occurrences import (
     write_untied,
 )
 from coderag.answering.extractive.pieces import also
-from coderag.answering.extractive.relations import INWARDS, KINDS, RELATIONS_OF, Groups, all_of, groups_of, key
-from coderag.answering.extractive.writer import (
+from coderag.answering.evidence.relation_groups import INWARDS, KINDS, RELATIONS_OF, Groups, all_of, groups_of, key
+from coderag.answering.extractive.wording import (
     Writer,
     a_kind,
     code,
@@ -48,7 +48,7 @@ _STEPWISE: Final = frozenset({"callers", "callees", "subclasses", "bases", "over
 _ASKABLE: Final = frozenset({"identifier", "qualified_name", "path", "location"})
 
 
-def write_usages(writer: Writer, index: Index, state: QueryState, results: Sequence[Snippet]) -> list[str] | None:
+def write_usages(writer: Writer, index: IndexReader, state: QueryState, results: Sequence[Snippet]) -> list[str] | None:
     """Write the relations that a question asks for, and return what it names and nothing is known of.
 
     None, and nothing is written, if the code graph knows nothing of what the question names.
@@ -76,7 +76,7 @@ def write_usages(writer: Writer, index: Index, state: QueryState, results: Seque
 
 
 def _write_further(
-    writer: Writer, index: Index, intent: Intent, name: str, groups: Groups, results: Sequence[Snippet]
+    writer: Writer, index: IndexReader, intent: Intent, name: str, groups: Groups, results: Sequence[Snippet]
 ) -> None:
     """Write what may use a name as well: calls on values, lines without a relation, and near code if there is little else."""
     declared = index.named(name)
@@ -98,7 +98,7 @@ def _write_further(
 
 
 def _with_near_tests(
-    writer: Writer, index: Index, missing: list[str] | None, results: Sequence[Snippet]
+    writer: Writer, index: IndexReader, missing: list[str] | None, results: Sequence[Snippet]
 ) -> list[str] | None:
     """Write the tests among the results, if nothing is known to test what the question names."""
     named = [piece for piece in results if piece.kind not in FILE_NAMED_KINDS]
@@ -108,7 +108,7 @@ def _with_near_tests(
     return missing
 
 
-def _write_unlinked(writer: Writer, index: Index, name: str, query: MentionQuery | None) -> None:
+def _write_unlinked(writer: Writer, index: IndexReader, name: str, query: MentionQuery | None) -> None:
     """Write how many lines of code mention a name without a relation that is known, if there are any."""
     mentions = index.mentioned(name, index.named(name), query)
     if unlinked := mentions.unlinked:
@@ -116,7 +116,7 @@ def _write_unlinked(writer: Writer, index: Index, name: str, query: MentionQuery
         writer.say(f"\n{lines} {code(_last(name))} without a relation that is known: {command('mentions', name)}\n")
 
 
-def write_unresolved(writer: Writer, index: Index, names: Sequence[str], intent: Intent) -> list[str] | None:
+def write_unresolved(writer: Writer, index: IndexReader, names: Sequence[str], intent: Intent) -> list[str] | None:
     """Write what there is of names without a known relation: the lines that mention them, and why there may be more to it."""
     for name in names:
         declared = index.named(name)
@@ -147,7 +147,7 @@ def write_unresolved(writer: Writer, index: Index, names: Sequence[str], intent:
     return [f"{sentence}."]
 
 
-def _write_written(writer: Writer, index: Index, name: str, places: Sequence[CitedLines]) -> list[str]:
+def _write_written(writer: Writer, index: IndexReader, name: str, places: Sequence[CitedLines]) -> list[str]:
     """Write where a value, or what nothing declares, is written."""
     where = _declared(writer, index, name)
     what = f" ({where})" if where else ", which nothing in this repository is known to declare,"
@@ -161,7 +161,7 @@ _QUERIES: Final[Mapping[Intent, MentionQuery | None]] = MappingProxyType({"find_
 """Which lines may tell what a question of some intent asks for; None for all of them."""
 
 
-def _write(writer: Writer, index: Index, name: str, groups: Groups, looked_up: set[tuple[str, str]]) -> None:
+def _write(writer: Writer, index: IndexReader, name: str, groups: Groups, looked_up: set[tuple[str, str]]) -> None:
     _lead(writer, index, name, groups)
     for kind, neighbours in groups.items():
         if neighbours:
@@ -173,7 +173,7 @@ def _write(writer: Writer, index: Index, name: str, groups: Groups, looked_up: s
                 writer.say(f"- and {len(neighbours) - most:,} more{f': {all_are} lists all' if all_are else ''}")
 
 
-def _lead(writer: Writer, index: Index, name: str, groups: Groups) -> None:
+def _lead(writer: Writer, index: IndexReader, name: str, groups: Groups) -> None:
     counts = joined([KINDS[kind].counted(len(group)) for kind, group in groups.items() if group])
     where = _declared(writer, index, name, is_evidence=bool(counts))
     is_what = f" is {counts}" if next((kind for kind in groups if groups[kind]), "") in INWARDS else f" {counts}"
@@ -182,7 +182,7 @@ def _lead(writer: Writer, index: Index, name: str, groups: Groups) -> None:
     )
 
 
-def _declared(writer: Writer, index: Index, name: str, *, is_evidence: bool = True) -> str:
+def _declared(writer: Writer, index: IndexReader, name: str, *, is_evidence: bool = True) -> str:
     """Return what a name is and where; of several declarations how many there are, and some of their names.
 
     Args:
@@ -205,7 +205,7 @@ def _declared(writer: Writer, index: Index, name: str, *, is_evidence: bool = Tr
     return ""
 
 
-def _list(writer: Writer, index: Index, name: str, kind: str, neighbours: Sequence[GraphNeighbour], most: int) -> None:
+def _list(writer: Writer, index: IndexReader, name: str, kind: str, neighbours: Sequence[GraphNeighbour], most: int) -> None:
     writer.heading(f"{KINDS[kind].heading} ({len(neighbours):,})")
     shown = neighbours[:most]
     order = {path: place for place, path in enumerate(dict.fromkeys(one.evidence for one in shown))}
@@ -226,7 +226,7 @@ def _last(name: str) -> str:
     return (split_qualified(name) or [name])[-1]
 
 
-def _all_are_listed_by(index: Index, name: str, kind: str, neighbours: Sequence[GraphNeighbour]) -> str:
+def _all_are_listed_by(index: IndexReader, name: str, kind: str, neighbours: Sequence[GraphNeighbour]) -> str:
     """Return the command that lists all of a kind; empty if there is none.
 
     Tests that are found as callers of some depth are no longer all listed as tests; what is further away has no other
@@ -243,7 +243,7 @@ def _all_are_listed_by(index: Index, name: str, kind: str, neighbours: Sequence[
     return command(verb, asked, *options) if asked else ""
 
 
-def _entry(writer: Writer, index: Index, name: str, kind: str, one: GraphNeighbour, *, beneath: bool = False) -> str:
+def _entry(writer: Writer, index: IndexReader, name: str, kind: str, one: GraphNeighbour, *, beneath: bool = False) -> str:
     """Return a neighbour as an entry of a list, which may stand `beneath` the name of its file."""
     lines = _evidence(index, name, kind, one)
     named = code(one.qualified_name or one.path)
@@ -262,7 +262,7 @@ def _is_dispatched(one: GraphNeighbour) -> bool:
     return one.relation == "caller" and MIN_RESOLVED_CONFIDENCE <= one.confidence <= PERHAPS
 
 
-def _evidence(index: Index, name: str, kind: str, one: GraphNeighbour) -> list[CitedLines]:
+def _evidence(index: IndexReader, name: str, kind: str, one: GraphNeighbour) -> list[CitedLines]:
     """Return the lines that say it: of a caller all its calls, the first ones."""
     numbers = [one.line]
     if kind in ("called", "tested") and one.depth == 1 and (source := index.of_neighbour(one)):
@@ -273,12 +273,12 @@ def _evidence(index: Index, name: str, kind: str, one: GraphNeighbour) -> list[C
     return [line for number in numbers if (line := index.line(one.evidence, number))]
 
 
-def _unsure(index: Index, name: str) -> list[GraphNeighbour]:
+def _unsure(index: IndexReader, name: str) -> list[GraphNeighbour]:
     found: list[GraphNeighbour] = index.graph.users(name, candidates=True)
     return [one for one in found if one.confidence < MIN_RESOLVED_CONFIDENCE and one.path]
 
 
-def _write_unsure(writer: Writer, index: Index, name: str, unsure: Sequence[GraphNeighbour]) -> None:
+def _write_unsure(writer: Writer, index: IndexReader, name: str, unsure: Sequence[GraphNeighbour]) -> None:
     if unsure:
         writer.heading(f"May be meant, but nothing ties them to it ({len(unsure):,})")
     for one in unsure[:_MOST_UNSURE]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from coderag.answering.citations import CitationChecker
+from coderag.answering.evidence.citation_checker import CitationChecker
 from coderag.answering.generated.citation_marks import find_cited_numbers
 from coderag.answering.generated.grounding import Grounding
 from coderag.answering.generated.markdown_lines import strip_fences

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from coderag.answering.citations import CitationChecker
-from coderag.answering.flow import draw_mermaid
+from coderag.answering.evidence.citation_checker import CitationChecker
+from coderag.answering.evidence.call_flow import draw_mermaid
 from coderag.answering.generated.claim_checker import ClaimChecker
 from coderag.answering.generated.masked_stream import unmask_stream
 from coderag.answering.generated.numbered_evidence import NumberedEvidence

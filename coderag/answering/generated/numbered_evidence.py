@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from coderag.answering.draft import CitedLines
+from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.answering.injection import fence_data, inspect_text
 from coderag.schema.chunks import get_module_name
 from coderag.schema.query import QueryState

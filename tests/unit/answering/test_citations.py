@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.answering.citations import CitationChecker
-from coderag.answering.draft import CitedLines
+from coderag.answering.evidence.citation_checker import CitationChecker
+from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.ingestion.files.encodings import decode
 from coderag.schema.chunks import FileRecord
 

@@ -3,9 +3,9 @@ from dataclasses import replace
 
 import pytest
 
-from coderag.answering.draft import CitedLines
-from coderag.answering.extractive.index import Declared, Index
-from coderag.answering.flow import Flow, FlowStep, _to_steps, draw_mermaid, format_mermaid
+from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.index_reader import Declared, Index
+from coderag.answering.evidence.call_flow import Flow, FlowStep, _to_steps, draw_mermaid, format_mermaid
 from coderag.stores.snippets import build_related_snippets, build_result_snippets
 from tests.support.corpora import make_context
 from tests.support.extracted import FILES, extracted, state_of

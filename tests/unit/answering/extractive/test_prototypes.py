@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from coderag.answering.extractive.index import Index
-from coderag.answering.extractive.reach import Reach
+from coderag.answering.evidence.index_reader import Index
+from coderag.answering.evidence.call_reach import Reach
 from tests.support.corpora import make_context
 from tests.support.extracted import cited, extracted, places, state_of
 

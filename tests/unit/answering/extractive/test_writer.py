@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from coderag.answering.draft import CitedLines
-from coderag.answering.extractive.writer import (
+from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.extractive.wording import (
     Writer,
     cell,
     code,

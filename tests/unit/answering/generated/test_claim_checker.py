@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from coderag.answering.citations import CitationChecker
+from coderag.answering.evidence.citation_checker import CitationChecker
 from coderag.answering.generated.claim_checker import ClaimChecker
 from coderag.answering.generated.numbered_evidence import NumberedEvidence
 from coderag.answering.generated.statements import Statement

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from coderag.answering.citations import CitationChecker
+from coderag.answering.evidence.citation_checker import CitationChecker
 from coderag.answering.generated.generator import generate_text
 from coderag.answering.generated.masked_stream import unmask_stream
 from coderag.answering.generated.numbered_evidence import number_evidence

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coderag.answering.citations import CitationChecker
+from coderag.answering.evidence.citation_checker import CitationChecker
 from coderag.answering.generated.claim_checker import ClaimChecker
 from coderag.answering.generated.numbered_evidence import NumberedEvidence
 from coderag.answering.generated.reply_checker import ReplyChecker

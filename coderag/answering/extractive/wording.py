@@ -1,4 +1,4 @@
-"""Write an answer in Markdown: each statement with the lines that it rests on, and nothing of the repository as markup."""
+"""Wording of answers in inline Markdown; text of the repository never becomes markup."""
 
 import re
 import shlex
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
 
-from coderag.answering.draft import CitedLines, Draft, DraftClaim
-from coderag.schema.vocabulary import FILE_NAMED_KINDS, AnswerShape
+from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.schema.vocabulary import FILE_NAMED_KINDS
 from coderag.stores.snippets import Snippet
 from coderag.text.code_fences import make_fence
 
@@ -27,51 +27,9 @@ _HTML: Final = re.compile(r"</?(?:b|br|code|em|i|li|ol|p|pre|strong|ul)\s*/?>", 
 _ROLE: Final = re.compile(r"(?<!\w):(?:\w+:)?\w+:`~?(?=\w)")
 """What is before a name in reStructuredText, such as ``:meth:``, with the backtick."""
 
-_MARKERS: Final = re.compile(r"^\s*(?:[->]\s*|\d+\.\s)*")
 _KINDS: Final = MappingProxyType({"block": "part", "impl": "implementation"})
 _LONGEST_CODE_SPAN = 120
 _LONGEST_SENTENCE = 240
-
-
-class Writer:
-    """Collects an answer line by line. A place stands in the text only if the statement around it cites it."""
-
-    def __init__(self) -> None:
-        self._lines: list[str] = []
-        self._claims: list[DraftClaim] = []
-        self._cited: list[CitedLines] = []
-        self._references: list[CitedLines] = []
-
-    def cite(self, lines: CitedLines) -> str:
-        """Return the place of some lines, for the statement that is written next."""
-        self._cited.append(lines)
-        return code(lines.location)
-
-    def refer(self, lines: CitedLines) -> str:
-        """Return the place of some lines that are no evidence of a statement, such as that nothing uses what is there."""
-        self._references.append(lines)
-        return code(lines.location)
-
-    def say(self, text: str = "") -> None:
-        """Write a line, or several: a statement, if lines have been cited for it."""
-        self._lines.append(text)
-        if self._cited:
-            self._claims.append(DraftClaim(_MARKERS.sub("", text).strip(), tuple(dict.fromkeys(self._cited))))
-            self._cited = []
-
-    def heading(self, text: str) -> None:
-        """Write the heading of a part."""
-        self._lines += ["", f"**{text}**", ""]
-
-    def code(self, lines: Sequence[str], language: str, indent: str = "") -> None:
-        """Write lines of code as a block; what is in it cannot end it."""
-        fence = make_fence("\n".join(lines))
-        self._lines += [f"{indent}{line}".rstrip() for line in (f"{fence}{language}", *lines, fence)]
-
-    def draft(self, shape: AnswerShape, missing: Sequence[str] = ()) -> Draft:
-        """Return what was written, in a shape."""
-        text = re.sub(r"\n{3,}", "\n\n", "\n".join(self._lines).strip())
-        return Draft(f"{text}\n", self._claims, shape, missing, self._references)
 
 
 def lines_of(piece: Snippet) -> CitedLines:
@@ -102,11 +60,6 @@ def command(verb: str, name: str, *options: str) -> str:
 def search_command(text: str) -> str:
     """Return a command that lists all places of a text, which may be pasted likewise."""
     return code(f"coderag search --exact {'-- ' if text.startswith('-') else ''}{shlex.quote(text)}")
-
-
-def cell(text: str) -> str:
-    """Return what stands in one cell of a table: also within code, a bar would end it."""
-    return re.sub(r"(?<!\\)\|", r"\\|", text.replace("\n", " "))
 
 
 def prose(text: str) -> str:

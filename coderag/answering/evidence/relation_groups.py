@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
-from coderag.answering.extractive.index import FILE, PERHAPS, TYPES, Declared, Index
-from coderag.answering.extractive.writer import counted
+from coderag.answering.evidence.index_reader import FILE, PERHAPS, TYPES, Declared, IndexReader
+from coderag.answering.extractive.wording import counted
 from coderag.schema.chunks import get_module_name
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.graph_queries import GraphQuery
@@ -57,12 +57,12 @@ INWARDS: Final = frozenset({"called", "imported", "derived", "overridden", "refe
 Groups = dict[str, list[GraphNeighbour]]
 
 
-def users_of(index: Index, declared: Declared) -> Groups:
+def users_of(index: IndexReader, declared: Declared) -> Groups:
     """Return what uses a declaration: one list for each relation, tests apart."""
     return _sorted_out(_users(index, [declared]))
 
 
-def _users(index: Index, declared: Sequence[Declared]) -> list[GraphNeighbour]:
+def _users(index: IndexReader, declared: Sequence[Declared]) -> list[GraphNeighbour]:
     """Return what uses any of some declarations.
 
     A file that imports only the type around one, or something else of its file, does not use it.
@@ -88,7 +88,7 @@ def _wanted(
     return [] if kind == "imports" and not is_asked else [*neighbours]
 
 
-def groups_of(index: Index, state: QueryState, name: str, looked_up: Collection[tuple[str, str]]) -> Groups:
+def groups_of(index: IndexReader, state: QueryState, name: str, looked_up: Collection[tuple[str, str]]) -> Groups:
     """Return the relations of a name that a question asks for, none of them empty.
 
     Args:
@@ -101,7 +101,7 @@ def groups_of(index: Index, state: QueryState, name: str, looked_up: Collection[
     return {kind: kept for kind, group in found.items() if (kept := _wanted(state, kind, group, looked_up))}
 
 
-def _asked(index: Index, state: QueryState, name: str) -> Groups:
+def _asked(index: IndexReader, state: QueryState, name: str) -> Groups:
     graph, intent, reading = index.graph, state["analysis"]["intent"], state["analysis"]["reading"]
     if intent == "hierarchy":
         related = [*graph.subclasses(name, _DEPTH), *graph.bases(name, _DEPTH)]

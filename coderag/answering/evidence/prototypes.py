@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from coderag.answering.extractive.index import Declared, Index
+from coderag.answering.evidence.index_reader import Declared, IndexReader
 from coderag.stores.snippets import Snippet, find_snippets_at_lines
 
 
-def prefer_definitions(index: Index, pieces: Sequence[Snippet]) -> list[Snippet]:
+def prefer_definitions(index: IndexReader, pieces: Sequence[Snippet]) -> list[Snippet]:
     """Return results with definitions in place of prototypes, each once.
 
     A piece with several prototypes and nothing else is left out, unless there is no other result.
@@ -26,7 +26,7 @@ def prefer_definitions(index: Index, pieces: Sequence[Snippet]) -> list[Snippet]
     return [*kept.values()] or list(pieces)
 
 
-def _build_definition(index: Index, piece: Snippet, definition: Declared) -> Snippet:
+def _build_definition(index: IndexReader, piece: Snippet, definition: Declared) -> Snippet:
     """Return a definition as a piece that was found as its prototype was."""
     snippets = find_snippets_at_lines(index.corpus, definition.path, definition.start_line, definition.end_line)
     if not snippets:

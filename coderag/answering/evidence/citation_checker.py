@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from coderag.answering.draft import CitedLines
+from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.schema.answers import Citation
 from coderag.schema.chunks import FileRecord
 from coderag.text.indexed_text import decode_indexed_text

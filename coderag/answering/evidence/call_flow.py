@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from coderag.answering.draft import CitedLines
-from coderag.answering.extractive.index import CALLABLE, PERHAPS, Call, Declared, Index
-from coderag.answering.extractive.reach import Reach, Steps
-from coderag.answering.shapes import Ends, get_ends
+from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.index_reader import CALLABLE, PERHAPS, Call, Declared, IndexReader
+from coderag.answering.evidence.call_reach import Reach, Steps
+from coderag.answering.evidence.question_ends import Ends, get_ends
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.query import QueryState
@@ -58,11 +58,11 @@ def draw_mermaid(context: QueryContext, state: QueryState, snippets: Sequence[Sn
         state: State with the analysis.
         snippets: Evidence, best first.
     """
-    flow = find_flow(Index(context), state, snippets)
+    flow = find_flow(IndexReader(context), state, snippets)
     return "" if flow is None else format_mermaid(flow)
 
 
-def find_flow(index: Index, state: QueryState, snippets: Sequence[Snippet]) -> Flow | None:
+def find_flow(index: IndexReader, state: QueryState, snippets: Sequence[Snippet]) -> Flow | None:
     """Find the calls between the question's two ends, else those of the best results."""
     ends = get_ends(state["analysis"])
     results = [snippet for snippet in snippets if snippet.relation is None]
@@ -110,7 +110,7 @@ def format_steps(flow: Flow) -> list[str]:
 # From one end to the other
 
 
-def _find_between(index: Index, flow_ends: Ends, first: Declared, last: Declared) -> Flow | None:
+def _find_between(index: IndexReader, flow_ends: Ends, first: Declared, last: Declared) -> Flow | None:
     ends = (
         (first.key, last.key),
         (flow_ends.first, flow_ends.last),
@@ -124,7 +124,7 @@ def _find_between(index: Index, flow_ends: Ends, first: Declared, last: Declared
     return _find_meeting(index, flow_ends, first, last)
 
 
-def _to_steps(index: Index, graph_path: Sequence[GraphNeighbour]) -> Steps:
+def _to_steps(index: IndexReader, graph_path: Sequence[GraphNeighbour]) -> Steps:
     """Convert a graph path to calls, each starting where the previous one leads.
 
     Empty if a step is not a call, such as a type reference, or a line is not indexed.
@@ -160,7 +160,7 @@ def _to_steps(index: Index, graph_path: Sequence[GraphNeighbour]) -> Steps:
     return steps
 
 
-def _find_meeting(index: Index, flow_ends: Ends, first: Declared, last: Declared) -> Flow | None:
+def _find_meeting(index: IndexReader, flow_ends: Ends, first: Declared, last: Declared) -> Flow | None:
     """Find the nearest common caller and its calls to both ends."""
     callers = [{caller.node: steps for caller, steps in _find_callers(index, end).items()} for end in (first, last)]
     common = sorted(
@@ -173,7 +173,7 @@ def _find_meeting(index: Index, flow_ends: Ends, first: Declared, last: Declared
     return _build_flow(located_calls, "meeting", flow_ends) if len(located_calls) == len(steps) else None
 
 
-def _find_callers(index: Index, end: Declared) -> dict[Declared, list[Call]]:
+def _find_callers(index: IndexReader, end: Declared) -> dict[Declared, list[Call]]:
     """Find the callers of a declaration within a few calls, each with its calls."""
     paths: dict[Declared, list[Call]] = {}
     level: dict[int, list[Call]] = {node: [] for node in index.called(end)}

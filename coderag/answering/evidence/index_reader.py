@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from coderag.answering.draft import CitedLines
+from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.errors import AmbiguousNameError, UnknownNameError
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.mentions.mention_search import MentionSearch
@@ -99,7 +99,7 @@ class Tie(NamedTuple):
     target: Declared
 
 
-class Index:
+class IndexReader:
     """The open index, as answers ask it.
 
     Args:

@@ -1,14 +1,15 @@
-"""Find the code that writes a message which a question quotes, though the code has it in parts and with values left open."""
+"""Sections of an answer about a message: the code that writes it, though in parts and with values left open, and its callers."""
 
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from textwrap import dedent
 from typing import Final, NamedTuple
 
-from coderag.answering.draft import CitedLines
-from coderag.answering.extractive.index import LONGEST_LINE, Index
-from coderag.answering.extractive.writer import Writer, code, counted, joined
+from coderag.answering.evidence.answer_input import AnswerInput
+from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.index_reader import FILE, LONGEST_LINE, IndexReader
+from coderag.answering.extractive.sections import Excerpt, Part, Section, Statement, build_lead
+from coderag.answering.extractive.wording import code, code_line, counted
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import Role
 from coderag.text.tokenizer import split_raw_tokens, tokenize_text
@@ -24,6 +25,7 @@ _MANY_PAIRS = 4  # fewer of a literal are looked for at its beginning, all of th
 _LEAST: Final = 0.6  # of the message's pairs of words
 _BEFORE, _AFTER = 6, 3  # lines around it that are shown, of the same declaration
 _MOST_OTHERS = 3  # places
+_MAX_CALLS = 4
 _QUOTE: Final = re.compile(r"[\"'`].*")  # the rest of a line from where a literal begins
 _COMMENT: Final = re.compile(r"^\s*(?://|#|/?\*|--)")
 _VALUE: Final = re.compile(r"\d")
@@ -40,28 +42,52 @@ class _Message(NamedTuple):
     is_literal: bool = False
 
 
-def find_messages(index: Index, state: QueryState) -> list[list[CitedLines]]:
-    """Return where the messages that a question quotes, or consists of, are written; of each all places, the best first."""
+def build_message(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+    """Build the lead: where each message is written, and in which declaration."""
+    del sections
+    found = find_messages(answer_input.reader, answer_input.state)
+    return build_lead("message", *(_build_statement(answer_input.reader, places) for places in found)) if found else None
+
+
+def build_writers(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+    """Build the list of calls that lead to the code that writes the message."""
+    reader = answer_input.reader
+    written = next((lines for section in sections[:1] if section.kind == "message" for lines in section.cited), None)
+    around = reader.at(written.path, written.start_line) if written else None
+    if around is None or around.kind == FILE:
+        return None
+    calls = reader.calls(reader.called(around), inwards=True)
+    calls.sort(key=lambda call: call.source.role == "test")
+    statements = [
+        Statement([f"{code(call.source.name)}: {code_line(line.text)} — ", line], "calls")
+        for call in calls[:_MAX_CALLS]
+        if (line := reader.line(call.path, call.line))
+    ]
+    return Section("writers", statements, f"Calls of {code(around.name)}") if statements else None
+
+
+def find_messages(index: IndexReader, state: QueryState) -> list[list[CitedLines]]:
+    """Find where the messages that a question quotes, or consists of, are written; of each all places, the best first."""
     found = [places for message in _messages(state)[:_MOST_TRIED] for places in _of_chain(index, message)]
     return list({places[0]: places for places in reversed(found)}.values())[::-1][:_MOST_MESSAGES]
 
 
-def write_messages(writer: Writer, index: Index, messages: Sequence[Sequence[CitedLines]]) -> None:
-    """Write where messages are written, with the code around the first place of each."""
-    for lines, *others in messages:
-        around = index.at(lines.path, lines.start_line)
-        inside = f", in {code(around.name)}" if around and around.kind != "file" else ""
-        more = [counted(len(others) - _MOST_OTHERS, "more place")] if len(others) > _MOST_OTHERS else []
-        elsewhere = joined([*map(writer.cite, others[:_MOST_OTHERS]), *more])
-        also = f", also in {elsewhere}" if others else ""
-        writer.say(f"The message is written in {writer.cite(lines)}{inside}{also}:\n")
-        first = max(lines.start_line - _BEFORE, 1)
-        last = lines.end_line + _AFTER
-        if around and around.kind != "file":
-            first, last = max(first, around.start_line), max(min(last, around.end_line), lines.end_line)
-        shown = index.lines(lines.path, first, last) or lines
-        writer.code(dedent(shown.text).split("\n"), index.language(lines.path))
-        writer.say()
+def _build_statement(reader: IndexReader, places: Sequence[CitedLines]) -> Statement:
+    lines, *others = places
+    around = reader.at(lines.path, lines.start_line)
+    is_inside = around is not None and around.kind != FILE
+    parts: list[Part] = [f"**{code(around.name)}** writes this message in " if around and is_inside else "The message is in "]
+    parts.append(lines)
+    for number, other in enumerate(others[:_MOST_OTHERS]):
+        parts += [", also in " if not number else ", ", other]
+    if len(others) > _MOST_OTHERS:
+        parts.append(f" and {counted(len(others) - _MOST_OTHERS, 'more place')}")
+    first, last = max(lines.start_line - _BEFORE, 1), lines.end_line + _AFTER
+    if around and is_inside:
+        first, last = max(first, around.start_line), max(min(last, around.end_line), lines.end_line)
+    shown = reader.lines(lines.path, first, last) or lines
+    excerpt = Excerpt(shown, [range(shown.start_line, shown.end_line + 1)], reader.language(lines.path))
+    return Statement([*parts, "."], "quotes", excerpt)
 
 
 def _messages(state: QueryState) -> list[_Message]:
@@ -72,7 +98,7 @@ def _messages(state: QueryState) -> list[_Message]:
     return [*map(_Message, analysis["messages"]), *alone]
 
 
-def _of_chain(index: Index, message: _Message) -> list[list[CitedLines]]:
+def _of_chain(index: IndexReader, message: _Message) -> list[list[CitedLines]]:
     """Return where a message is written, else its parts: an error is often told within what it made fail."""
     text = _EXCEPTION.sub("", message.text)
     for parts in ([text], text.split(": ")):
@@ -81,7 +107,7 @@ def _of_chain(index: Index, message: _Message) -> list[list[CitedLines]]:
     return []
 
 
-def _written(index: Index, message: _Message) -> list[CitedLines]:
+def _written(index: IndexReader, message: _Message) -> list[CitedLines]:
     """Return the places, of a few lines each, that have most of a message, one word after the other."""
     words = _words(message.text)
     wanted = {pair for pair in pairwise(words) if not _VALUE.search("".join(pair))}
@@ -119,7 +145,7 @@ def _literal(line: str) -> str:
     return found[0] if found else ""
 
 
-def _likely(index: Index, words: Sequence[str]) -> Iterator[tuple[int, str]]:
+def _likely(index: IndexReader, words: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the chunks that have most of some words, with their text."""
     corpus = index.corpus
     rarities = {term: corpus.idf(term) for word in words for term in tokenize_text(word)}

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from coderag.answering.draft import CitedLines
-from coderag.answering.extractive.index import CALLABLE, Call, Declared, Index
+from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.index_reader import CALLABLE, Call, Declared, IndexReader
 from coderag.schema.query import QueryState
 from coderag.stores.snippets import Snippet
 from coderag.text.tokenizer import tokenize_text
@@ -39,7 +39,7 @@ class Reach:
         pieces: Results and related code, best first: what a flow should lead to.
     """
 
-    def __init__(self, index: Index, state: QueryState, pieces: Sequence[Snippet]) -> None:
+    def __init__(self, index: IndexReader, state: QueryState, pieces: Sequence[Snippet]) -> None:
         self._index = index
         self._worth = _Worth(index, state, pieces)
         seeds = [one for piece in pieces if piece.relation is None and (one := index.of_piece(piece))][:_SEEDS]
@@ -67,7 +67,7 @@ class Reach:
 class _Worth:
     """How much a declaration has to do with a question: by its place among the results, and by its name."""
 
-    def __init__(self, index: Index, state: QueryState, pieces: Sequence[Snippet]) -> None:
+    def __init__(self, index: IndexReader, state: QueryState, pieces: Sequence[Snippet]) -> None:
         self._places: dict[tuple[str, str], float] = {}
         for place, piece in enumerate(piece for piece in pieces if piece.relation is None):
             self._places.setdefault((piece.path, piece.name), _DECAY ** (place / 3))
@@ -83,13 +83,13 @@ class _Worth:
         return self._places.get((path, name), 0.0) + named
 
 
-def _value(index: Index, start: Declared, worth: _Worth) -> float:
+def _value(index: IndexReader, start: Declared, worth: _Worth) -> float:
     reached = index.graph.callees(start.key, _DEPTH_AHEAD)
     ahead = sorted(worth.of(one.path, one.qualified_name) * _DECAY**one.depth for one in reached if one.path)
     return _OWN * worth.of(start.path, start.name) + float(sum(ahead[-_TELLING:]))
 
 
-def _grow(index: Index, start: Declared, worth: _Worth) -> Steps:
+def _grow(index: IndexReader, start: Declared, worth: _Worth) -> Steps:
     """Return the calls that a declaration leads to: those that have to do with the question, else its first ones."""
     ways = _reach(index, start)
     values: dict[int, float] = {}
@@ -116,7 +116,7 @@ def _grow(index: Index, start: Declared, worth: _Worth) -> Steps:
     return [(call, line) for call in ordered if (line := index.line(call.path, call.line))]
 
 
-def _reach(index: Index, start: Declared) -> dict[int, tuple[Call, int]]:
+def _reach(index: IndexReader, start: Declared) -> dict[int, tuple[Call, int]]:
     """Return the call by which each declaration near a start is first reached, and how many calls away it is."""
     ways: dict[int, tuple[Call, int]] = {}
     seen, level = {start.node}, [start]

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from coderag.answering.extractive.index import Declared, Index
-from coderag.answering.flow import find_flow, format_steps
+from coderag.answering.evidence.index_reader import Declared, IndexReader
+from coderag.answering.evidence.call_flow import find_flow, format_steps
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import Candidate, QueryState
 from coderag.stores.corpus import Corpus
@@ -16,7 +16,7 @@ def find_context_flow(context: QueryContext, state: QueryState) -> tuple[list[st
     Without known calls, the candidates are unchanged.
     """
     candidates = state["to_read"]
-    flow = find_flow(Index(context), state, build_result_snippets(context.corpus, state["results"]))
+    flow = find_flow(IndexReader(context), state, build_result_snippets(context.corpus, state["results"]))
     if flow is None:
         return [], candidates
     results, further = candidates[: len(state["results"])], candidates[len(state["results"]) :]

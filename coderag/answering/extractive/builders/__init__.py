@@ -1,0 +1,1 @@
+"""Builders of sections, one module a subject of answers."""

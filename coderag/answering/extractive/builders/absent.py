@@ -1,0 +1,124 @@
+"""Sections of an answer about something that is not here: what is missing, what is nearest, and what is not in the index."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from coderag.answering.evidence.answer_input import AnswerInput
+from coderag.answering.extractive.builders.place import list_snippet
+from coderag.answering.extractive.sections import Section, Statement, build_lead
+from coderag.answering.extractive.wording import code, counted, joined, prose
+from coderag.text.tokenizer import extract_content_words, tokenize_query
+
+_MAX_NEAREST, _MAX_REASONS, _MAX_NAMES, _MAX_WORDS = 3, 4, 3, 6
+_NAME_KINDS: Final = frozenset({"identifier", "qualified_name", "quoted"})
+
+
+def build_absent(answer_input: AnswerInput, sections: Sequence[Section]) -> Section:
+    """Build the lead that says what is not here: the name, the place or the words that nothing has."""
+    del sections
+    corpus = answer_input.reader.corpus
+    if not corpus.n_files:
+        sentence = "No file of this repository is in the index."
+        hint = f"{code('coderag index --plan')} says which files are left out and by which rule."
+        return build_lead("absent", Statement([f"**{sentence}** {hint}"]), missing=[sentence])
+    missing = [*describe_unknown_names(answer_input), *_describe_unknown_places(answer_input)]
+    if not missing and (words := _find_unknown_words(answer_input)):
+        named = joined([code(word) for word in words[:_MAX_WORDS]], "or")
+        missing = [f"No file has the {'word' if len(words) == 1 else 'words'} {named}."]
+    sentences = missing or [f"Nothing in this index of {counted(corpus.n_files, 'file')} answers this."]
+    first, *others = sentences
+    scope = _describe_filters(answer_input)
+    text = " ".join([f"**Not found here.** {first}", *others, *([scope] if scope else [])])
+    return build_lead("absent", Statement([text]), missing=sentences)
+
+
+def build_nearest(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+    """Build the list of the nearest results, which may have nothing to do with the question."""
+    del sections
+    statements = [list_snippet(answer_input, snippet) for snippet in answer_input.results[:_MAX_NEAREST]]
+    return Section("nearest", statements, "Nearest, but perhaps unrelated") if statements else None
+
+
+def build_unindexed(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+    """Build the list of files that nothing is known of, those that the question may be about first."""
+    del sections
+    state, corpus = answer_input.state, answer_input.reader.corpus
+    statements = []
+    for file in state["judgement"]["not_indexed"] if "judgement" in state else ():
+        path, _, reason = file.partition(": ")
+        statements.append(Statement([f"{code(path)}: {prose(reason)}; the question may be about it."]))
+    reasons = Counter(record.reason for record in corpus.snapshot.read_files() if record.outcome != "indexed")
+    statements += [
+        Statement([f"{counted(number, 'file')}: {prose(reason)}"])
+        for reason, number in reasons.most_common(_MAX_REASONS)
+    ]
+    return Section("unindexed", statements, "Not in the index") if statements else None
+
+
+def find_unknown_names(answer_input: AnswerInput) -> list[str]:
+    """Find the names in a question that nothing in the repository, or imported into it, is called by.
+
+    Of a report none: it tells of other programs as well.
+    """
+    reader, analysis = answer_input.reader, answer_input.analysis
+    entities = [] if analysis["report"] else analysis["entities"]
+    names = [one["text"] for one in entities if one["kind"] in _NAME_KINDS and " " not in one["text"]]
+    return [
+        name
+        for name in names
+        if not reader.corpus.symbols.find(name) and not reader.graph.symbol_resolver.find_candidates(name)
+    ]
+
+
+def describe_unknown_names(answer_input: AnswerInput) -> list[str]:
+    """Describe each name of a question that nothing is called by, with names that are spelt nearly so."""
+    corpus = answer_input.reader.corpus
+    sentences = []
+    for name in find_unknown_names(answer_input):
+        if len(corpus.find_chunks_with_name(name)):
+            sentences.append(f"Nothing that the index knows declares {code(name)}, but it is written in the code.")
+            continue
+        near = [code(other) for other in corpus.symbols.suggest_names(name, _MAX_NAMES)]
+        hint = f" Close by spelling: {joined(near, 'or')}." if near else ""
+        sentences.append(f"Nothing is called {code(name)}.{hint}")
+    return sentences
+
+
+def _describe_unknown_places(answer_input: AnswerInput) -> list[str]:
+    entities = [] if answer_input.analysis["report"] else answer_input.analysis["entities"]
+    places = [one["text"] for one in entities if one["kind"] in ("path", "location")]
+    return [f"No indexed file has the place {code(place)}." for place in places if not _is_place(answer_input, place)]
+
+
+def _is_place(answer_input: AnswerInput, place: str) -> bool:
+    corpus = answer_input.reader.corpus
+    path, _, line = place.rpartition(":") if place.rpartition(":")[2].isdigit() else (place, "", "1")
+    path = path.rstrip("/")
+    lengths = zip(corpus.paths, corpus.file_line_counts.tolist(), strict=True)
+    return any(
+        (f"/{known}".endswith(f"/{path}") and int(line) <= lines) or f"/{path}/" in f"/{known}"
+        for known, lines in lengths
+    )
+
+
+def _find_unknown_words(answer_input: AnswerInput) -> list[str]:
+    """Find the words of a question of which the index has no form."""
+    corpus = answer_input.reader.corpus
+    names = {one["text"] for one in answer_input.analysis["entities"]}
+    return [
+        word
+        for word in dict.fromkeys(extract_content_words(answer_input.analysis["question"]))
+        if not any(word in name for name in names)
+        and not any(len(corpus.find_chunks_with_term(term)) for term in tokenize_query(word))
+    ]
+
+
+def _describe_filters(answer_input: AnswerInput) -> str:
+    filters = answer_input.state.get("filters") or {}
+    chosen = [
+        "changed files" if kind == "changed" else f"{kind} {', '.join(code(str(one)) for one in values)}"
+        for kind, values in filters.items()
+        if isinstance(values, list) and values
+    ]
+    return f"Only what the filters let through was searched: {joined(chosen)}." if chosen else ""

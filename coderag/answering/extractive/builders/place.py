@@ -1,0 +1,145 @@
+"""Sections of an answer to a question in plain words: the declaration that answers, its deciding lines, what to read next."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from coderag.answering.evidence.answer_input import AnswerInput
+from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.extractive.excerpts import MAX_EXCERPT_LINES, build_excerpt
+from coderag.answering.extractive.sections import Part, Section, Statement, build_lead
+from coderag.answering.extractive.wording import code, code_line, first_sentence, kind_name, shown_name
+from coderag.schema.vocabulary import FILE_NAMED_KINDS
+from coderag.stores.snippets import Snippet
+
+_MAX_SECOND_LINES: Final = 8
+_MIN_SECOND_SCORE: Final = 0.6  # relative to the first; a result that is far behind is no second answer
+_MAX_NEXT: Final = 4
+_MIN_NEXT_SHARE: Final = 0.5  # of the question's words that the best result has
+_MAX_LINE_CHARS: Final = 1_000
+
+
+def build_place(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+    """Build the lead: the declaration or section that answers best, with the lines that decide."""
+    del sections
+    if not answer_input.results:
+        return None
+    snippet = get_full_snippet(answer_input, answer_input.results[0])
+    lines = cite_snippet(snippet)
+    parts: list[Part] = [*_begin(answer_input), f"**{code(shown_name(snippet))}** ({_name_kind(snippet)}) in ", lines]
+    if described := describe_snippet(answer_input, snippet):
+        parts.append(f": {described}")
+    else:
+        parts.append(".")
+    excerpt = build_excerpt(lines, snippet.language, answer_input.term_idf, signature=snippet.signature)
+    return build_lead("place", Statement(parts, _get_relation(snippet), excerpt))
+
+
+def build_code(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+    """Build the second piece of code, if it is nearly as good as the first."""
+    told = list_told(sections)
+    scores = [result["score"] for result in answer_input.state["results"]]
+    for snippet in answer_input.results[:2]:
+        full = get_full_snippet(answer_input, snippet)
+        if is_told(full, told) or (scores and snippet.score < _MIN_SECOND_SCORE * max(scores[0], 0.0)):
+            continue
+        lines = cite_snippet(full)
+        described = describe_snippet(answer_input, full)
+        parts: list[Part] = [f"**{code(shown_name(full))}** ({_name_kind(full)}) in ", lines]
+        excerpt = build_excerpt(
+            lines, full.language, answer_input.term_idf, signature=full.signature, max_lines=_MAX_SECOND_LINES
+        )
+        return build_lead("code", Statement([*parts, f": {described}" if described else "."], "quotes", excerpt))
+    return None
+
+
+def build_next(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+    """Build the list of what is worth reading next: results with the words of the question."""
+    told = list_told(sections)
+    shares = [compute_term_share(answer_input, snippet) for snippet in answer_input.results]
+    least = _MIN_NEXT_SHARE * max(shares, default=0.0)
+    further = [
+        snippet
+        for snippet, share in zip(answer_input.results, shares, strict=True)
+        if share and share >= least and not is_told(snippet, told)
+    ]
+    statements = [list_snippet(answer_input, snippet) for snippet in further[:_MAX_NEXT]]
+    return Section("next", statements, "Read next") if statements else None
+
+
+def list_snippet(answer_input: AnswerInput, snippet: Snippet) -> Statement:
+    """Build an entry of a list of results: its name, what it is for or its line with most of the question, its place."""
+    lines = cite_snippet(snippet)
+    described = describe_snippet(answer_input, snippet) or code_line(find_best_line(snippet, answer_input.term_idf))
+    name = shown_name(snippet)
+    named = "" if name == snippet.path else f"{code(name)}: "
+    return Statement([f"{named}{described} — ", lines], "quotes")
+
+
+def get_full_snippet(answer_input: AnswerInput, snippet: Snippet) -> Snippet:
+    """Return a snippet, or the whole declaration that it is only the beginning of."""
+    declared = answer_input.find_declaration(snippet)
+    if declared is None or declared.name != snippet.name or declared.start_line > snippet.start_line:
+        return snippet
+    lines = answer_input.reader.lines_of(declared)
+    if lines is None or lines.end_line <= snippet.end_line:
+        return snippet
+    return replace(snippet, start_line=lines.start_line, end_line=lines.end_line, text=lines.text)
+
+
+def cite_snippet(snippet: Snippet) -> CitedLines:
+    """Return the lines of a snippet."""
+    return CitedLines(snippet.path, snippet.start_line, snippet.end_line, snippet.text)
+
+
+def describe_snippet(answer_input: AnswerInput, snippet: Snippet) -> str:
+    """Describe what a snippet is for by its own documentation or a model's summary; never by a derived one.
+
+    A section of a document is described by its sentence with most of the question.
+    """
+    if snippet.kind == "section":
+        return first_sentence(find_best_line(snippet, answer_input.term_idf))
+    declared = answer_input.find_declaration(snippet)
+    reader = answer_input.reader
+    told = snippet.docstring or reader.summary_of_row(reader.corpus.rows_by_id[snippet.chunk_id])
+    return first_sentence(told or (reader.summary(declared) if declared else ""))
+
+
+def find_best_line(snippet: Snippet, term_idf: Mapping[str, float]) -> str:
+    """Find the line with most of the question; of several, the first."""
+    lines = [line[:_MAX_LINE_CHARS] for line in snippet.text.split("\n") if line.strip()]
+    return max(lines, key=lambda line: sum(idf for term, idf in term_idf.items() if term in line.lower()), default="")
+
+
+def compute_term_share(answer_input: AnswerInput, snippet: Snippet) -> float:
+    """Compute which share of the question's words a snippet has, 0 to 1, weighted by IDF."""
+    total = sum(answer_input.term_idf.values())
+    text = f"{snippet.path} {snippet.name} {snippet.text}".lower()
+    return sum(idf for term, idf in answer_input.term_idf.items() if term in text) / total if total else 0.0
+
+
+def list_told(sections: Sequence[Section]) -> set[CitedLines]:
+    """List the lines that sections cite."""
+    return {lines for section in sections for lines in section.cited}
+
+
+def is_told(snippet: Snippet, told: set[CitedLines]) -> bool:
+    """Return whether lines of a snippet are cited already, as a whole or more than a line of them."""
+    return any(
+        lines.path == snippet.path
+        and lines.start_line <= snippet.start_line <= lines.end_line
+        for lines in told
+    )
+
+
+def _begin(answer_input: AnswerInput) -> list[Part]:
+    """Return how sure the answer is, where it is not."""
+    return ["Probably "] if answer_input.state["evidence"] in ("weak", "unknown") else []
+
+
+def _name_kind(snippet: Snippet) -> str:
+    return "file" if snippet.kind in FILE_NAMED_KINDS and snippet.kind != "section" else kind_name(snippet.kind)
+
+
+def _get_relation(snippet: Snippet) -> str:
+    return "documents" if snippet.kind == "section" else "declares"
