@@ -91,7 +91,9 @@ class _Side:
         return [head for name in names[:_MOST_NAMES] if (head := self.index.head_of(self.members[name]))]
 
 
-def write_comparison(writer: Writer, index: IndexReader, state: QueryState, results: Sequence[Snippet]) -> list[str] | None:
+def write_comparison(
+    writer: Writer, index: IndexReader, state: QueryState, results: Sequence[Snippet]
+) -> list[str] | None:
     """Write two declarations side by side, and return what of them is not known.
 
     None, and nothing is written, if neither of the two that the question compares is known.

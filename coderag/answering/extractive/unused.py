@@ -18,7 +18,9 @@ _LEADS: Final = {frozenset({"tested"}): "Only tests use", frozenset({"imported"}
 _TITLES: Final = {"likely": "Likely unused", "possible": "Possibly unused"}
 
 
-def write_unused(writer: Writer, index: IndexReader, state: QueryState, results: Sequence[Snippet]) -> Sequence[str] | None:
+def write_unused(
+    writer: Writer, index: IndexReader, state: QueryState, results: Sequence[Snippet]
+) -> Sequence[str] | None:
     """Write whether what a question names is unused, or what is unused of a folder or of all; None if it names nothing known.
 
     Args:

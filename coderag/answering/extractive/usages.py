@@ -205,7 +205,9 @@ def _declared(writer: Writer, index: IndexReader, name: str, *, is_evidence: boo
     return ""
 
 
-def _list(writer: Writer, index: IndexReader, name: str, kind: str, neighbours: Sequence[GraphNeighbour], most: int) -> None:
+def _list(
+    writer: Writer, index: IndexReader, name: str, kind: str, neighbours: Sequence[GraphNeighbour], most: int
+) -> None:
     writer.heading(f"{KINDS[kind].heading} ({len(neighbours):,})")
     shown = neighbours[:most]
     order = {path: place for place, path in enumerate(dict.fromkeys(one.evidence for one in shown))}
@@ -243,7 +245,9 @@ def _all_are_listed_by(index: IndexReader, name: str, kind: str, neighbours: Seq
     return command(verb, asked, *options) if asked else ""
 
 
-def _entry(writer: Writer, index: IndexReader, name: str, kind: str, one: GraphNeighbour, *, beneath: bool = False) -> str:
+def _entry(
+    writer: Writer, index: IndexReader, name: str, kind: str, one: GraphNeighbour, *, beneath: bool = False
+) -> str:
     """Return a neighbour as an entry of a list, which may stand `beneath` the name of its file."""
     lines = _evidence(index, name, kind, one)
     named = code(one.qualified_name or one.path)
