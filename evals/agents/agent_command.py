@@ -56,7 +56,7 @@ def run_agent_command(session: Session, prompt: str, command: list[str]) -> Sess
         except subprocess.TimeoutExpired:
             _kill_group(process)
             detail = f"the agent did not end within {session.record.max_seconds:g} s"
-    return session.finish(detail, has_failed=bool(process.returncode) and not session.read_calls())
+    return session.finish(detail, has_failed=process.returncode > 0 and not session.read_calls())
 
 
 def _kill_group(process: "subprocess.Popen[str]") -> None:

@@ -12,11 +12,9 @@ from coderag.errors import ConfigurationError, IngestionError
 from evals.sources import load_sources
 
 from .agent_command import parse_command, run_agent_command
-from .chat_model import ChatModel, run_chat_model
 from .drawing import draw_tasks
 from .opening import Trees, open_toolset
 from .prompts import build_command_prompt, build_prompt, count_definition_chars
-from .report import build_report, format_report
 from .scoring import build_judging_forms, load_judgements, score_session
 from .session import Session, SessionOutcome, find_sessions
 from .tasks import Task, dump_tasks, get_task, load_tasks
@@ -73,7 +71,7 @@ def _serve(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace) -> int:
     tasks = load_tasks(options.tasks)
     chosen = [get_task(tasks, task_id) for task_id in options.only] if options.only else list(tasks.values())
-    command = parse_command(options.command) if options.command else []
+    command = parse_command(options.command) if options.command is not None else []
     agent = options.agent or options.model or Path(command[0]).name
     has_missing = False
     for task in chosen:
@@ -95,6 +93,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _run_model(session: Session, task: Task, options: argparse.Namespace) -> SessionOutcome:
+    from .chat_model import ChatModel, run_chat_model  # noqa: PLC0415  # not for `call`, which agents wait for
+
     key = os.environ.get(options.api_key_env, "")
     model = ChatModel(options.model, options.base_url, key, temperature=options.temperature)
     with open_toolset(session.record.arm, Path(session.record.root)) as toolset:
@@ -132,6 +132,8 @@ def _print_forms(options: argparse.Namespace) -> int:
 
 
 def _score(options: argparse.Namespace) -> int:
+    from .report import build_report, format_report  # noqa: PLC0415  # as above
+
     tasks = load_tasks(options.tasks)
     judgements = load_judgements(options.judgements) if options.judgements else {}
     scores, remarks = [], []
@@ -140,7 +142,7 @@ def _score(options: argparse.Namespace) -> int:
         if score:
             scores.append(score)
         else:
-            end = session.read_end()
+            end = session.read_outcome()
             reason = end.detail if end else "it goes on"
             remarks.append(f"Left out: {session.record.task}, {session.record.arm}: {reason}")
     if not scores:

@@ -1,7 +1,6 @@
 """Tools of the arm ``mcp``: those of ``coderag mcp``, over standard input and output, as any MCP client gets them."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,11 +14,11 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent
 
-from coderag.errors import IngestionError, ServiceError
+from coderag.errors import ServiceError
 
 from .toolsets import CallReply, ToolSpec
 
-_CODERAG: Final = (sys.executable, "-m", "coderag")
+_TIMEOUT_S: Final = 300.0  # the first call may index
 
 
 class McpSessionTools:
@@ -52,31 +51,19 @@ def open_mcp_tools(root: Path) -> Iterator[McpSessionTools]:
         ServiceError: The server does not start.
     """
     server = StdioServerParameters(
-        command=_CODERAG[0],
-        args=[*_CODERAG[1:], "mcp", "-C", str(root), "--no-service"],
+        command=sys.executable,
+        args=["-m", "coderag", "mcp", "-C", str(root), "--no-service"],
         env=dict(os.environ),
     )
     with start_blocking_portal() as portal:
         try:
-            session = portal.wrap_async_context_manager(Client(server))
+            session = portal.wrap_async_context_manager(Client(server, read_timeout_seconds=_TIMEOUT_S))
             client = session.__enter__()
-        except (MCPError, OSError) as error:
-            raise ServiceError(f"`coderag mcp -C {root}` does not start: {error}") from error
+        except (MCPError, OSError, ExceptionGroup) as error:  # a group if the process ends
+            raise ServiceError(
+                f"`coderag mcp -C {root}` does not start", hint="See its message on standard error."
+            ) from error
         try:
             yield McpSessionTools(portal, client)
         finally:
             session.__exit__(None, None, None)
-
-
-def index_repository(root: Path) -> None:
-    """Bring the index of a repository up to date with ``coderag index``.
-
-    Raises:
-        IngestionError: The command fails.
-    """
-    done = subprocess.run(
-        [*_CODERAG, "index", "-C", str(root)], capture_output=True, text=True, errors="replace", check=False
-    )
-    if done.returncode:
-        lines = done.stderr.strip().splitlines()
-        raise IngestionError(f"`coderag index -C {root}` failed: {lines[-1] if lines else 'no message'}")

@@ -1,14 +1,16 @@
 """Start of a session: the repository's tree, its index, the tools of the arm."""
 
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from coderag.errors import IngestionError
 from evals.sources import ProjectSource
 
 from .file_tools import FileTools
-from .mcp_tools import index_repository, open_mcp_tools
 from .tasks import Task, find_tree
 from .toolsets import Arm, Toolset
 
@@ -37,7 +39,7 @@ class Trees:
         """
         root = find_tree(task.repository, self.sources, self.folder, self.clones)
         if arm == "mcp" and not self.is_indexed:
-            index_repository(root)
+            _index_repository(root)
         return root
 
 
@@ -51,5 +53,25 @@ def open_toolset(arm: Arm, root: Path) -> Iterator[Toolset]:
     if arm == "grep":
         yield FileTools(root)
     else:
+        from .mcp_tools import open_mcp_tools  # noqa: PLC0415  # seconds, which the command `call` need not spend
+
         with open_mcp_tools(root) as tools:
             yield tools
+
+
+def _index_repository(root: Path) -> None:
+    """Bring the index of a repository up to date with ``coderag index``.
+
+    Raises:
+        IngestionError: The command fails.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "coderag", "index", "-C", str(root)],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        lines = done.stderr.strip().splitlines()
+        raise IngestionError(f"`coderag index -C {root}` failed: {lines[-1] if lines else 'no message'}")

@@ -92,7 +92,7 @@ def score_places(task: Task, places: Sequence[Target]) -> dict[str, float]:
 
 def score_session(session: Session, task: Task, judgements: Mapping[str, ClaimJudgement]) -> SessionScore | None:
     """Score a session; return None if it goes on, or if a fault beyond the agent's control ended it."""
-    submitted, end, calls, record = session.read_answer(), session.read_end(), session.read_calls(), session.record
+    submitted, end, calls, record = session.read_answer(), session.read_outcome(), session.read_calls(), session.record
     is_over = submitted or (end.ending != "failed" if end else session.seconds > record.max_seconds)
     if not is_over:
         return None

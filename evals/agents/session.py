@@ -173,7 +173,7 @@ class Session:
         path = self.folder / _ANSWER
         return SubmittedAnswer.model_validate_json(path.read_text(encoding="utf-8")) if path.exists() else None
 
-    def read_end(self) -> SessionOutcome | None:
+    def read_outcome(self) -> SessionOutcome | None:
         """Read the end that a driver recorded; None if there is none."""
         path = self.folder / _END
         return SessionOutcome.model_validate_json(path.read_text(encoding="utf-8")) if path.exists() else None

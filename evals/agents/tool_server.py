@@ -138,7 +138,9 @@ def _start_server(session: Session) -> Connection:
     deadline = time.monotonic() + _START_TIMEOUT_S
     while process.poll() is None and time.monotonic() < deadline:
         if connection := _connect(session):
+            threading.Thread(target=process.wait, daemon=True).start()  # reaps it if this process outlives it
             return connection
         time.sleep(_POLL_S)
     process.kill()
+    process.wait()
     raise ServiceError("the server of the session does not start", hint=f"See {session.folder / _LOG}.")
