@@ -1,6 +1,5 @@
 """Tasks for agents, how they are drawn, and the scores of what agents name."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -143,4 +142,3 @@ def test_forms_and_scores_need_sessions(tmp_path: Path, capsys):
     for command in ("score", "forms"):
         assert main([command, str(tmp_path)]) == 1
         assert "no sessions in" in capsys.readouterr().err
-    assert json.loads(TASKS.read_text(encoding="utf-8").splitlines()[0])["places"]
