@@ -13,10 +13,10 @@ from coderag.schema.vocabulary import FILE_NAMED_KINDS, ProofRelation
 from coderag.stores.snippets import Snippet
 from coderag.text.tokenizer import extract_content_words, tokenize_query
 
-_MAX_SECOND_LINES: Final = 8
-_MIN_SECOND_SCORE: Final = 0.6  # relative to the first; a result that is far behind is no second answer
+_MAX_SECOND_LINES: Final = 6
+_MIN_SECOND_SCORE: Final = 0.5  # relative to the first; a result that is far behind is no second answer
 _MAX_NEXT: Final = 4
-_MIN_NEXT_SHARE: Final = 0.5  # of the question's words that the best result has
+_MIN_NEXT_SHARE: Final = 0.3  # of the question's words that the best result has
 _MAX_LACKING: Final = 4
 _MAX_LINE_CHARS: Final = 1_000
 
@@ -38,10 +38,12 @@ def build_place(answer_input: AnswerInput, sections: Sequence[Section]) -> Secti
 def build_code(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
     """Build the second piece of code, if it is nearly as good as the first."""
     told = list_told(sections)
+    first = answer_input.results[0].name if answer_input.results else ""
     scores = [result["score"] for result in answer_input.state["results"]]
     for snippet in answer_input.results[:2]:
         full = get_full_snippet(answer_input, snippet)
-        if is_told(full, told) or (scores and snippet.score < _MIN_SECOND_SCORE * max(scores[0], 0.0)):
+        is_twin = snippet is not answer_input.results[0] and snippet.name == first
+        if is_twin or is_told(full, told) or (scores and snippet.score < _MIN_SECOND_SCORE * max(scores[0], 0.0)):
             continue
         lines = cite_snippet(full)
         described = describe_snippet(answer_input, full)
