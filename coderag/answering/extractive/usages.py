@@ -18,7 +18,16 @@ from coderag.answering.extractive.occurrences import (
     write_untied,
 )
 from coderag.answering.extractive.pieces import also
-from coderag.answering.extractive.relations import INWARDS, KINDS, RELATIONS_OF, Groups, all_of, groups_of, key
+from coderag.answering.extractive.relations import (
+    INWARDS,
+    KINDS,
+    RELATIONS_OF,
+    Groups,
+    all_of,
+    groups_of,
+    key,
+    neighbours_of,
+)
 from coderag.answering.extractive.writer import (
     Writer,
     a_kind,
@@ -62,11 +71,13 @@ def write_usages(writer: Writer, index: Index, state: QueryState, results: Seque
         return absent
     looked_up = {(piece.path, piece.name) for piece in results if piece.is_looked_up}
     for name in dict.fromkeys(names):
-        if groups := groups_of(index, state, name, looked_up):
+        neighbours = neighbours_of(index, state, name)
+        unsure = [one for one in neighbours if one.confidence < MIN_RESOLVED_CONFIDENCE]
+        if groups := groups_of(state, neighbours):
             _write(writer, index, name, groups, looked_up)
-            _write_further(writer, index, intent, name, groups, results)
+            _write_further(writer, index, intent, name, groups, unsure, results)
             return []
-        if unsure := _unsure(index, name):
+        if unsure:
             _lead(writer, index, name, {})
             _write_unsure(writer, index, name, unsure)
             write_mentions(writer, name, index.mentioned(name, index.named(name)))
@@ -75,8 +86,14 @@ def write_usages(writer: Writer, index: Index, state: QueryState, results: Seque
     return _with_near_tests(writer, index, missing, results) if intent == "find_tests" else missing
 
 
-def _write_further(
-    writer: Writer, index: Index, intent: Intent, name: str, groups: Groups, results: Sequence[Snippet]
+def _write_further(  # the rest of an answer
+    writer: Writer,
+    index: Index,
+    intent: Intent,
+    name: str,
+    groups: Groups,
+    unsure: Sequence[GraphNeighbour],
+    results: Sequence[Snippet],
 ) -> None:
     """Write what may use a name as well: calls on values, lines without a relation, and near code if there is little else."""
     declared = index.named(name)
@@ -91,7 +108,7 @@ def _write_further(
             _write_unlinked(writer, index, name, _QUERIES[intent])
     if len(all_of(groups)) < _FEW:
         if intent == "find_usage" and INWARDS.issuperset(groups):
-            _write_unsure(writer, index, name, _unsure(index, name))
+            _write_unsure(writer, index, name, unsure)
         told = {key(one) for one in all_of(groups)} | {(one.path, one.name) for one in declared}
         near = [piece for piece in results if not piece.is_looked_up and (piece.path, piece.name) not in told]
         also(writer, index, near[:_MOST_ALSO], "Also near")
@@ -271,11 +288,6 @@ def _evidence(index: Index, name: str, kind: str, one: GraphNeighbour) -> list[C
         others = [call.line for call in calls if call.target.name.rpartition(".")[2] == last]
         numbers = sorted({one.line, *others})[:_MOST_LINES]
     return [line for number in numbers if (line := index.line(one.evidence, number))]
-
-
-def _unsure(index: Index, name: str) -> list[GraphNeighbour]:
-    found: list[GraphNeighbour] = index.graph.users(name, candidates=True)
-    return [one for one in found if one.confidence < MIN_RESOLVED_CONFIDENCE and one.path]
 
 
 def _write_unsure(writer: Writer, index: Index, name: str, unsure: Sequence[GraphNeighbour]) -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from coderag.codegraph.graph import CodeGraph
-from coderag.codegraph.questions import answer
+from coderag.codegraph.relation_queries import find_relations, select_neighbours
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.question.analysis import analyze
 from tests.support.graph_tables import make_tables
@@ -39,8 +39,14 @@ def graph():
     return CodeGraph(SymbolGraph(make_tables(FILES, EDGES, ["json"]))).permissive
 
 
+def answer(graph, analysis, names, **options):
+    """Return the neighbours of the very relation that a question asks for."""
+    queries = find_relations(graph, analysis["reading"], names, **options)
+    return [neighbour for query in queries for neighbour in select_neighbours(analysis["reading"], query.neighbours)]
+
+
 @pytest.mark.parametrize(
-    ("intent", "query", "names", "expected"),
+    ("kind", "query", "names", "expected"),
     [
         (USAGE, "who calls FileLoader", ["FileLoader"], {"run_job"}),
         (USAGE, "where is FileLoader used", ["FileLoader"], {"run_job", "Holder", "ZipLoader"}),
@@ -53,8 +59,8 @@ def graph():
         (USAGE, "what is called by run_job", ["run_job"], {"FileLoader", "FileLoader.load"}),
         (USAGE, "what does b.py import", ["b.py"], {"FileLoader", "json"}),
         (USAGE, "what does Holder use", ["Holder"], {"FileLoader"}),
-        (USAGE, "what breaks if read_all changes", ["read_all"], {"FileLoader.load", "run_job", "test_load"}),
-        (USAGE, "how does run_job reach read_all", ["read_all", "run_job"], {"FileLoader.load", "read_all"}),
+        ("impact", "what breaks if read_all changes", ["read_all"], {"FileLoader.load", "run_job", "test_load"}),
+        ("path", "how does run_job reach read_all", ["read_all", "run_job"], {"FileLoader.load", "read_all"}),
         (HIERARCHY, "what implements Loader", ["Loader"], {"FileLoader", "ZipLoader"}),
         (HIERARCHY, "subclasses of Base", ["Base"], {"FileLoader", "ZipLoader"}),
         (HIERARCHY, "classes extending Base", ["Base"], {"FileLoader", "ZipLoader"}),
@@ -65,16 +71,17 @@ def graph():
         (HIERARCHY, "base classes of FileLoader", ["FileLoader"], {"Loader", "Base"}),
         (HIERARCHY, "class tree of FileLoader", ["FileLoader"], {"Loader", "Base", "ZipLoader"}),
         (TESTS, "which tests cover FileLoader", ["FileLoader"], {"test_load"}),
-        ("general", "FileLoader and Base", ["FileLoader", "Base"], set()),
+        ("understand", "FileLoader and Base", ["FileLoader", "Base"], set()),
     ],
 )
-def test_question_selects_its_relation(graph, intent, query, names, expected):
-    analysis = {**analyze(query), "intent": intent}
+def test_question_selects_its_relation(graph, kind, query, names, expected):
+    analysis = analyze(query)
+    assert analysis["reading"]["kind"] == kind
     assert {neighbour.qualified_name for neighbour in answer(graph, analysis, names)} == expected
 
 
 def test_path_ends_follow_question_order(graph):
-    analysis = {**analyze("path from read_all to run_job"), "intent": USAGE}
+    analysis = analyze("path from read_all to run_job")
     assert answer(graph, analysis, ["run_job", "read_all"]) == []
 
 
