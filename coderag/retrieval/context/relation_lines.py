@@ -54,7 +54,7 @@ def build_relation_lines(corpus: Corpus, reading: QuestionReading, queries: Sequ
     for query in queries:
         neighbours = [] if query.end else select_neighbours(reading, query.neighbours)
         if len(neighbours) > 1:
-            lines.append(f"{_format_name(query.subject)}: {len(neighbours):,} in the code graph")
+            lines.append(f"{_format_name(query.subject)}: {len(neighbours):,} neighbours in the code graph")
         lines += [_format_neighbour(corpus, files, query, neighbour) for neighbour in neighbours[:_MAX_LINES]]
     return lines
 

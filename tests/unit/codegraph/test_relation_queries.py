@@ -1,7 +1,7 @@
 import pytest
 
 from coderag.codegraph.graph import CodeGraph
-from coderag.codegraph.relation_queries import find_relations, select_neighbours
+from coderag.codegraph.relation_queries import find_relations, find_users, select_neighbours
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.question.analysis import analyze
 from tests.support.graph_tables import make_tables
@@ -118,3 +118,74 @@ def test_tests_through_helpers_are_listed():
     graph = CodeGraph(SymbolGraph(make_tables(files, edges))).permissive
     tests = answer(graph, analyze("what tests work"), ["work"])
     assert {neighbour.qualified_name for neighbour in tests} == {"helper", "test_work"}
+
+
+@pytest.mark.parametrize("query", ["who calls Unheard", "subclasses of Unheard", "which tests cover Unheard"])
+def test_unknown_subject_has_no_neighbours(graph, query):
+    (relation,) = find_relations(graph, analyze(query)["reading"], ["Unheard"])
+    assert (relation.subject, list(relation.neighbours)) == ("Unheard", [])
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("who calls Base", ("calls", "in", 1, "")),
+        ("what does Holder use", ("uses", "out", 1, "")),
+        ("which tests cover Base", ("tests", "in", 2, "")),
+        ("what breaks if Base changes", ("any", "in", 3, "")),
+        ("how does run_job reach read_all", ("calls", "out", 0, "read_all")),
+    ],
+)
+def test_query_states_its_relation_direction_and_depth(graph, query, expected):
+    (relation,) = find_relations(graph, analyze(query)["reading"], ["Base"])
+    assert (relation.relation, relation.direction, relation.depth, relation.end) == expected
+
+
+def test_hierarchy_has_both_directions_whichever_is_asked_for(graph):
+    (relation,) = find_relations(graph, analyze("subclasses of FileLoader")["reading"], ["FileLoader"])
+    assert {neighbour.qualified_name for neighbour in relation.neighbours} == {"ZipLoader", "Loader", "Base"}
+
+
+def test_prototype_and_definition_are_one_subject():
+    files = {
+        "a.h": [("run_job", "function", 3, 3)],
+        "a.c": [("run_job", "function", 5, 9)],
+        "b.c": [("main", "function", 2, 8), ("stop", "function", 10, 12)],
+    }
+    edges = [("main", "calls", "a.h::run_job", 4), ("stop", "calls", "a.c::run_job", 11)]
+    graph = CodeGraph(SymbolGraph(make_tables(files, edges))).permissive
+    callers = answer(graph, analyze("who calls run_job"), ["run_job"])
+    assert {neighbour.qualified_name for neighbour in callers} == {"main", "stop"}
+
+
+def test_importing_a_type_is_no_use_of_its_members():
+    files = {
+        "a.py": [("Box", "class", 1, 5), ("Box.open", "method", 2, 3)],
+        "b.py": [("start", "function", 3, 4)],
+    }
+    graph = CodeGraph(SymbolGraph(make_tables(files, [("b.py", "imports", "Box", 1)]))).permissive
+    assert answer(graph, analyze("who uses Box.open"), ["Box.open"]) == []
+    assert [neighbour.path for neighbour in answer(graph, analyze("who uses Box"), ["Box"])] == ["b.py"]
+
+
+def test_unresolved_neighbours_come_last_and_only_in_full():
+    files = {"a.py": [("do_work", "function", 1, 2)], "b.py": [("sure", "function", 1, 2), ("unsure", "function", 4, 5)]}
+    edges = [("sure", "calls", "do_work", 2, 0.97), ("unsure", "calls", "do_work", 5, 0.3)]
+    graph = CodeGraph(SymbolGraph(make_tables(files, edges))).permissive
+    reading = analyze("who calls do_work")["reading"]
+    (full,) = find_relations(graph, reading, ["do_work"])
+    assert [(each.qualified_name, each.confidence >= 0.5) for each in full.neighbours] == [
+        ("sure", True),
+        ("unsure", False),
+    ]
+    (search,) = find_relations(graph, reading, ["do_work"], in_full=False)
+    assert [each.qualified_name for each in search.neighbours] == ["sure"]
+    assert [each.qualified_name for each in select_neighbours(reading, full.neighbours)] == ["sure"]
+
+
+def test_recursive_call_is_a_call_and_no_use():
+    graph = CodeGraph(
+        SymbolGraph(make_tables({"a.py": [("fact", "function", 1, 2)]}, [("fact", "calls", "fact", 2)]))
+    ).permissive
+    assert [each.qualified_name for each in answer(graph, analyze("who calls fact"), ["fact"])] == ["fact"]
+    assert find_users(graph, "fact") == []
