@@ -1,19 +1,17 @@
 """What is related to a declaration in the code graph, sorted out for a reader: users, relatives, tests, what it uses itself."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
-from coderag.answering.evidence.index_reader import FILE, PERHAPS, TYPES, Declared, IndexReader
+from coderag.answering.evidence.index_reader import FILE, PERHAPS, Declared, IndexReader
 from coderag.answering.extractive.wording import counted
-from coderag.schema.chunks import get_module_name
+from coderag.codegraph.relation_queries import find_relations, find_users
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.graph_queries import GraphQuery
 from coderag.schema.query import QueryState
-from coderag.schema.vocabulary import GraphRelation
-
-_MOST_MEANT = 6  # declarations of one name that are told apart
-_DEPTH = 3
+from coderag.schema.records import to_relations
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, GraphRelation
 
 
 class Kind(NamedTuple):
@@ -59,70 +57,36 @@ Groups = dict[str, list[GraphNeighbour]]
 
 def users_of(index: IndexReader, declared: Declared) -> Groups:
     """Return what uses a declaration: one list for each relation, tests apart."""
-    return _sorted_out(_users(index, [declared]))
+    return _sorted_out(_without_files(find_users(index.graph, declared.key)))
 
 
-def _users(index: IndexReader, declared: Sequence[Declared]) -> list[GraphNeighbour]:
-    """Return what uses any of some declarations.
-
-    A file that imports only the type around one, or something else of its file, does not use it.
-    """
-    found: list[GraphNeighbour] = []
-    for one in declared:
-        importers = () if "." in one.name and one.kind != FILE else index.graph.importers(one.key)
-        derived = index.graph.subclasses(one.key) if one.kind in TYPES else ()
-        users = index.graph.users(one.key)
-        found += [*derived, *users, *(near for near in importers if near.confidence > PERHAPS)]
-    return found
+def neighbours_of(index: IndexReader, state: QueryState, name: str) -> list[GraphNeighbour]:
+    """Return the neighbours of a name that a question asks for: those in the state, else the code graph's."""
+    known = [query for query in to_relations(state["relations"]) if query.subject == name and not query.end]
+    queries = known or find_relations(index.graph, state["analysis"]["reading"], [name])
+    return [one for query in queries for one in query.neighbours]
 
 
-def _wanted(
-    state: QueryState, kind: str, neighbours: Sequence[GraphNeighbour], looked_up: Collection[tuple[str, str]]
-) -> list[GraphNeighbour]:
-    """Return those of a group that belong to the answer: what the filters let through, imports only if they are asked for."""
-    if any((state.get("filters") or {}).values()):
-        return [
-            one for one in neighbours if key(one) in looked_up or (one.path, get_module_name(one.path)) in looked_up
-        ]
-    is_asked = state["analysis"]["reading"]["relation"] == "imports"
-    return [] if kind == "imports" and not is_asked else [*neighbours]
-
-
-def groups_of(index: IndexReader, state: QueryState, name: str, looked_up: Collection[tuple[str, str]]) -> Groups:
-    """Return the relations of a name that a question asks for, none of them empty.
+def groups_of(state: QueryState, neighbours: Sequence[GraphNeighbour]) -> Groups:
+    """Return the resolved relations that a question asks for, none of them empty.
 
     Args:
-        index: The open index.
-        state: With the analysis and the filters.
-        name: Of a declaration, file or package.
-        looked_up: Path and name of the results that the code graph named, which filters let through.
+        state: With the analysis.
+        neighbours: Of a name, see `neighbours_of`.
     """
-    found = _asked(index, state, name)
-    return {kind: kept for kind, group in found.items() if (kept := _wanted(state, kind, group, looked_up))}
+    reading = state["analysis"]["reading"]
+    found = [one for one in neighbours if one.confidence >= MIN_RESOLVED_CONFIDENCE]
+    if reading["kind"] == "find_tests" and reading["direction"] != "out":
+        return {"tested": found} if found else {}
+    if reading["relation"] != "imports":
+        found = _without_files(found)
+    groups = _sorted_out(found, tests_apart=reading["kind"] != "hierarchy")
+    return {kind: group for kind, group in groups.items() if group}
 
 
-def _asked(index: IndexReader, state: QueryState, name: str) -> Groups:
-    graph, intent, reading = index.graph, state["analysis"]["intent"], state["analysis"]["reading"]
-    if intent == "hierarchy":
-        related = [*graph.subclasses(name, _DEPTH), *graph.bases(name, _DEPTH)]
-        related = related or [*graph.overrides(name, _DEPTH), *graph.overridden(name, _DEPTH)]
-        return _sorted_out(related, tests_apart=False)
-    if intent == "find_tests":
-        tests = [*graph.tests(name), *(one for one in graph.callers(name, _DEPTH) if one.role == "test")]
-        return {"tested": list({key(one): one for one in reversed(tests)}.values())[::-1]}
-    is_outward = reading["direction"] == "out"
-    if reading["relation"] == "imports":
-        return _sorted_out(graph.imports(name) if is_outward else graph.importers(name))
-    if reading["kind"] == "impact":
-        found = graph.impact(name, _DEPTH)
-        only_members = all("." in one.name and one.kind != FILE for one in index.named(name))
-        return _sorted_out([one for one in found if one.relation != "imported_by"] if only_members else found)
-    if is_outward:
-        return _sorted_out([*graph.uses(name), *graph.imports(name)])
-    meant = index.named(name)
-    few = 0 < len(meant) <= _MOST_MEANT
-    importers = graph.importers(name) if not meant else ()  # of a package; what is declared here is asked one by one
-    return _sorted_out(_users(index, meant) if few else [*graph.users(name), *importers])
+def _without_files(neighbours: Sequence[GraphNeighbour]) -> list[GraphNeighbour]:
+    """Return the neighbours without files that import something else of the same file, perhaps."""
+    return [one for one in neighbours if one.relation != "imported_by" or one.confidence > PERHAPS]
 
 
 def _sorted_out(neighbours: Sequence[GraphNeighbour], *, tests_apart: bool = True) -> Groups:
