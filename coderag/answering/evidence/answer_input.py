@@ -6,7 +6,7 @@ from functools import cached_property
 from coderag.answering.evidence.compared_sides import ComparedSides, find_sides
 from coderag.answering.evidence.index_reader import CALLABLE, Declared, IndexReader
 from coderag.answering.evidence.prototypes import prefer_definitions
-from coderag.answering.evidence.question_ends import get_ends
+from coderag.answering.evidence.question_ends import Ends, get_ends
 from coderag.answering.evidence.relation_groups import RelatedDeclarations, find_related
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.mentions import MentionQuery, Mentions
@@ -70,7 +70,11 @@ class AnswerInput:
     @cached_property
     def compared_sides(self) -> ComparedSides | None:
         """The declarations that the question compares; None if it compares none that are known."""
-        return find_sides(self.reader, get_ends(self.analysis), self.results)
+        subjects = self.reading["subjects"]
+        ends = get_ends(self.analysis)
+        if ends and len(subjects) == len(ends):  # as they are declared
+            ends = Ends(*subjects)
+        return find_sides(self.reader, ends, self.results)
 
     @cached_property
     def mentions(self) -> Mentions | None:

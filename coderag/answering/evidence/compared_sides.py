@@ -35,13 +35,15 @@ class ComparedSide:
 
     @cached_property
     def callees(self) -> Sequence[GraphNeighbour]:
-        """Declarations of the repository that it calls."""
-        return [one for one in self.reader.graph.callees(self.declared.key) if one.path]
+        """Other declarations of the repository that it calls."""
+        found = self.reader.graph.callees(self.declared.key)
+        return [one for one in found if one.path and not self.is_target(one)]
 
     @cached_property
     def callers(self) -> Sequence[GraphNeighbour]:
-        """Code that calls it, tests left out."""
-        return [one for one in self.reader.graph.callers(self.declared.key) if one.role != "test"]
+        """Other code that calls it, tests left out."""
+        found = self.reader.graph.callers(self.declared.key)
+        return [one for one in found if one.role != "test" and not self.is_target(one)]
 
     @cached_property
     def members(self) -> dict[str, Declared]:
@@ -74,7 +76,7 @@ def find_sides(reader: IndexReader, ends: Ends | None, results: Sequence[Snippet
         return None
     candidates = [reader.list_meant(words, results, _COMPARABLE) for words in ends]
     first, last = _choose_pair(*candidates)
-    sides = [_build_side(reader, declared) for declared in (first, last)]
+    sides = [build_side(reader, declared) for declared in (first, last)]
     return ComparedSides(*sides) if any(sides) else None
 
 
@@ -98,7 +100,8 @@ def _get_distance(first: Declared, last: Declared) -> int:
     return (not is_pair) + ((first.kind in TYPES) != (last.kind in TYPES))
 
 
-def _build_side(reader: IndexReader, declared: Declared | None) -> ComparedSide | None:
+def build_side(reader: IndexReader, declared: Declared | None) -> ComparedSide | None:
+    """Build a side of a comparison; None if its lines are not known."""
     head = reader.head_of(declared) if declared else None
     return ComparedSide(reader, declared, head) if declared and head else None
 

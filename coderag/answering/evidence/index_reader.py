@@ -300,6 +300,14 @@ class IndexReader:
         inside = [self.declared(node) for node in self.graph.declaration_groups.find_members([declared.node])]
         return [one for one in inside if one.name.rpartition(".")[0] == declared.name]
 
+    def list_siblings(self, declared: Declared) -> list[Declared]:
+        """List the other declarations of the same kind in the same file and the same owner, in order."""
+        file = self._symbols.find_file(declared.path)
+        owner = declared.name.rpartition(".")[0]
+        nodes = [] if file is None else self._symbols.get_file_nodes(file)
+        found = (self.declared(node) for node in nodes if node not in (file, declared.node))
+        return [one for one in found if one.kind == declared.kind and one.name.rpartition(".")[0] == owner]
+
     def row_of(self, declared: Declared) -> int | None:
         """Return the chunk that a declaration begins in."""
         if declared.path not in self._files:

@@ -36,6 +36,7 @@ _INWARD: Final = frozenset({*USERS, "tested", "further"})
 _HIERARCHY: Final = frozenset({"derived", "bases"})
 _MAX_NAMESAKES: Final = 6  # of one name whose relations are tried
 _MAX_RESULTS: Final = 3  # whose relations are tried where a question names nothing
+_DISPATCHED: Final = frozenset({"caller", "callee", "test_for", "tested"})
 _ASKABLE_KINDS: Final = frozenset({"find_usage", "impact", "hierarchy", "find_tests"})
 
 
@@ -75,15 +76,19 @@ def find_related(
         The first subject with relations, else the first that is known; None if there is none.
     """
     known: RelatedDeclarations | None = None
-    for name in names:
+    subjects = state["analysis"]["reading"]["subjects"]
+    for name in [name for name in names if name in subjects] or names:
         related = _find_of_name(reader, state, name)
         if related and related.groups:
             return related
         known = known or related
     if known or state["analysis"]["reading"]["kind"] not in _ASKABLE_KINDS:
         return known
-    candidates = results if state["analysis"]["reading"]["kind"] != "hierarchy" else _add_types(reader, results)
-    for declared in candidates[:_MAX_RESULTS]:
+    kind = state["analysis"]["reading"]["kind"]
+    candidates = (_add_types(reader, results) if kind == "hierarchy" else results)[:_MAX_RESULTS]
+    if kind == "find_tests" and any(declared.role == "test" for declared in candidates):
+        return None  # the tests of a behaviour are results themselves
+    for declared in candidates:
         if declared.role == "test":
             continue
         groups, _ = _group_asked(state, list_neighbours(reader, state, declared.key))
@@ -103,7 +108,7 @@ def list_neighbours(reader: IndexReader, state: QueryState, name: str) -> list[G
 
 def find_user_groups(reader: IndexReader, declared: Declared) -> Groups:
     """Find what uses a declaration; none of the groups is empty."""
-    return _group(_drop_unsure_files(find_users(reader.graph, declared.key)))
+    return _group(reader.filter_neighbours(_drop_unsure_files(find_users(reader.graph, declared.key))))
 
 
 def get_key(neighbour: GraphNeighbour) -> tuple[str, str]:
@@ -113,16 +118,26 @@ def get_key(neighbour: GraphNeighbour) -> tuple[str, str]:
 
 def is_sure(neighbour: GraphNeighbour) -> bool:
     """Return whether a relation is certain: a dispatched call may run another method of the name."""
-    return neighbour.confidence > PERHAPS or neighbour.relation not in ("caller", "callee")
+    return neighbour.confidence > PERHAPS or neighbour.relation not in _DISPATCHED
+
+
+def _find_of_declaration(
+    reader: IndexReader, state: QueryState, name: str, declared: Declared | None
+) -> tuple[Groups, Sequence[GraphNeighbour]]:
+    """Find what is related to a name as a question asks; what uses it if it can have no subtypes and overrides."""
+    groups, unresolved = _group_asked(state, list_neighbours(reader, state, name))
+    if not groups and declared and state["analysis"]["reading"]["kind"] == "hierarchy":
+        groups = find_user_groups(reader, declared)
+    return groups, unresolved
 
 
 def _find_of_name(reader: IndexReader, state: QueryState, name: str) -> RelatedDeclarations | None:
     meant = _rank_namesakes(reader, state, name)
     if len(meant) <= 1:
-        groups, unresolved = _group_asked(state, list_neighbours(reader, state, name))
         declared = meant[0] if meant else None
+        groups, unresolved = _find_of_declaration(reader, state, name, declared)
         return RelatedDeclarations(name, declared, (), groups, unresolved) if groups or unresolved or declared else None
-    found = [(declared, *_group_asked(state, list_neighbours(reader, state, declared.key))) for declared in meant]
+    found = [(declared, *_find_of_declaration(reader, state, declared.key, declared)) for declared in meant]
     declared, groups, unresolved = next((one for one in found if one[1]), found[0])
     others = [other for other in meant if other.node != declared.node]
     return RelatedDeclarations(name, declared, others, groups, unresolved)
@@ -160,7 +175,7 @@ def _group_asked(
     if reading["kind"] == "find_tests" and reading["direction"] != "out":
         return ({"tested": resolved} if resolved else {}), unresolved
     if reading["kind"] == "hierarchy":
-        return _group(select_neighbours(reading, resolved), tests_apart=False), unresolved
+        return _group(select_neighbours(reading, resolved) or resolved, tests_apart=False), unresolved
     if reading["relation"] != "imports":
         resolved = _drop_unsure_files(resolved)
     groups = _group(resolved)

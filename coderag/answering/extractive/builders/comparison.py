@@ -5,15 +5,17 @@ from difflib import SequenceMatcher
 from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
-from coderag.answering.evidence.compared_sides import ComparedSide, ComparedSides, name_neighbours
+from coderag.answering.evidence.compared_sides import ComparedSide, ComparedSides, build_side, name_neighbours
+from coderag.answering.evidence.index_reader import CALLABLE
 from coderag.answering.evidence.question_ends import get_ends
 from coderag.answering.extractive.excerpts import build_excerpt, group_runs
 from coderag.answering.extractive.sections import Excerpt, Part, Section, Statement, build_lead
 from coderag.answering.extractive.wording import a_kind, code, code_line, first_sentence, joined, kind_name
 from coderag.schema.graph import GraphNeighbour
+from coderag.text.tokenizer import tokenize_text
 
 _MAX_NAMES, _MAX_PLACES, _MAX_CALLERS = 4, 2, 2
-_MAX_EXCERPT_LINES, _MAX_DIFFERING_LINES = 10, 12
+_MAX_EXCERPT_LINES, _MAX_DIFFERING_LINES = 12, 8
 _MIN_LIKENESS: Final = 0.4  # of the lines of two declarations; below, a line diff says nothing
 
 
@@ -25,11 +27,12 @@ def build_comparison(answer_input: AnswerInput, sections: Sequence[Section]) -> 
     if sides is None or ends is None:
         return None
     known = [side for side in sides if side]
+    descriptions = [first_sentence(side.reader.summary(side.declared)) for side in known]
     parts: list[Part] = []
-    for side in known:
-        described = first_sentence(side.reader.summary(side.declared))
+    for side, described in zip(known, descriptions, strict=True):
         parts += [f"{' ' if parts else ''}**{_name(side)}** ({kind_name(side.declared.kind)}, ", side.head, ")"]
-        parts.append(f": {_close(described)}" if described else ("." if side is known[-1] else " and"))
+        end = "." if any(descriptions) or side is known[-1] else " and"
+        parts.append(f": {_close(described)}" if described else end)
     if len(known) == 1:
         unknown = ends.last if sides.first else ends.first
         sentence = f"Nothing that is called or described as {code(unknown)} was found to compare with."
@@ -100,7 +103,7 @@ def _relate(first: ComparedSide, last: ComparedSide) -> list[Part]:
 
 def _compare_signatures(first: ComparedSide, last: ComparedSide) -> list[Statement]:
     """Compare kinds and signatures; of signatures that differ in the name alone nothing is said."""
-    if first.declared.kind != last.declared.kind:
+    if first.declared.kind != last.declared.kind and not {first.declared.kind, last.declared.kind} <= CALLABLE:
         kinds = [f"{_name(side)} is {a_kind(side.declared.kind)}" for side in (first, last)]
         return [Statement([f"{joined(kinds)}."])]
     shown, normalised = [], []
@@ -146,26 +149,51 @@ def _compare_callers(first: ComparedSide, last: ComparedSide) -> list[Statement]
 
 
 def _compare_code(answer_input: AnswerInput, first: ComparedSide, last: ComparedSide) -> list[Statement]:
-    """Show the lines that only one side has if the code is alike; else the lines of each that decide."""
+    """Show the lines that only one side has if the code is alike; else the lines of each that decide.
+
+    Of two types that is the code of the member that both have and that the question is about.
+    """
     if first.members or last.members:
-        return []
+        pair = _choose_members(answer_input, first, last)
+        return _compare_code(answer_input, *pair) if pair else []
     texts = [[_normalise(line, side) for line in side.lines.text.split("\n")] for side in (first, last)]
     matcher = SequenceMatcher(a=texts[0], b=texts[1], autojunk=False)
-    if matcher.ratio() < _MIN_LIKENESS:
-        return [
-            Statement([f"{_name(side)}: ", side.lines], "quotes", _build_deciding(answer_input, side))
-            for side in (first, last)
-        ]
-    changed = [code for code in matcher.get_opcodes() if code[0] != "equal"]
-    ranges = ([range(one[1], one[2]) for one in changed], [range(one[3], one[4]) for one in changed])
+    is_alike = matcher.ratio() >= _MIN_LIKENESS and max(map(len, texts)) > _MAX_EXCERPT_LINES
+    changed = [block for block in matcher.get_opcodes() if block[0] != "equal"]
     statements = []
-    for side, of_side, lines in zip((first, last), ranges, texts, strict=True):
-        numbers = [number for one in of_side for number in one if lines[number]][: _MAX_DIFFERING_LINES // 2]
-        shown = group_runs([side.lines.start_line + number for number in numbers])
-        if shown:
-            excerpt = Excerpt(side.lines, shown, side.reader.language(side.declared.path))
-            statements.append(Statement([f"Lines of {_name(side)} that the other has not: ", side.lines], "differs", excerpt))
+    for side, lines, start in zip((first, last), texts, (1, 3), strict=True):
+        own = [number for block in changed for number in range(block[start], block[start + 1]) if lines[number]]
+        if is_alike and own:
+            statements.append(Statement([f"Only in {_name(side)}: ", side.lines], "differs", _show_lines(side, own)))
+        elif not is_alike:
+            statements.append(Statement([f"{_name(side)}: ", side.lines], "quotes", _build_deciding(answer_input, side)))
     return statements
+
+
+def _choose_members(
+    answer_input: AnswerInput, first: ComparedSide, last: ComparedSide
+) -> tuple[ComparedSide, ComparedSide] | None:
+    """Choose the function that both types have, and that has most of the question in its name; of several the longest."""
+    both = [name for name, member in first.members.items() if member.kind in CALLABLE and name in last.members]
+
+    def order(name: str) -> tuple[float, int]:
+        terms = tokenize_text(name)
+        return sum(answer_input.term_idf.get(term, 0.0) for term in terms), first.members[name].length
+
+    if not both:
+        return None
+    name = max(both, key=order)
+    sides = [build_side(side.reader, side.members[name]) for side in (first, last)]
+    return (sides[0], sides[1]) if sides[0] and sides[1] else None
+
+
+def _show_lines(side: ComparedSide, numbers: Sequence[int]) -> Excerpt:
+    """Show the first of some lines, and the single lines between them, which read better than a marker."""
+    shown: list[int] = []
+    for number in numbers[:_MAX_DIFFERING_LINES]:
+        shown += [number - 1, number] if shown and shown[-1] == number - 2 else [number]
+    runs = group_runs([side.lines.start_line + number for number in shown])
+    return Excerpt(side.lines, runs, side.reader.language(side.declared.path))
 
 
 def _normalise(line: str, side: ComparedSide) -> str:

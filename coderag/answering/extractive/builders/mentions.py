@@ -51,7 +51,8 @@ def build_lines_lead(answer_input: AnswerInput, related: RelatedDeclarations | N
     parts: list[Part] = [f"No {noun} of ", *subject, f" could be resolved; {found}."]
     if related and related.unresolved:
         parts.append(f" {_name_unresolved(related)} may mean it, but nothing ties them to it.")
-    reasons = [prose(reason) for reason in list_caveats(mentions, answer_input.mention_query)]
+    caveats = list_caveats(mentions, answer_input.mention_query) if not mentions.total else [mentions.reason]
+    reasons = [prose(caveat) for caveat in caveats]
     sentence = describe_missing(noun, mentions.name)
     return build_lead("relation", Statement([*parts, " ", " ".join(reasons)], is_claim=False), missing=[sentence])
 
@@ -63,7 +64,7 @@ def build_mentions(answer_input: AnswerInput, sections: Sequence[Section]) -> Se
         return None
     if related and related.groups:
         return _build_unexplained(answer_input, related)
-    if answer_input.mentions is None or not any(section.kind in ("relation", "unused") for section in sections[:1]):
+    if answer_input.mentions is None or any(statement.excerpt for section in sections for statement in section.statements):
         return None
     declared = related.declared if related else None
     lines = _find_extensions(answer_input, declared) or _rank_lines(answer_input)
@@ -91,12 +92,13 @@ def _build_unexplained(answer_input: AnswerInput, related: RelatedDeclarations) 
         if (more := len(untied) - len(statements)) > 0:
             statements.append(Statement([f"and {more:,} more: {command('mentions', related.name)}"]))
         return Section("mentions", statements, "May call it, on values of unknown type")
-    if not (unlinked := mentions.unlinked):
-        return None
-    lines = "1 more line of code mentions" if unlinked == 1 else f"{unlinked:,} more lines of code mention"
-    return build_lead(
-        "mentions", Statement([f"{lines} it without a known relation: {command('mentions', related.name)}"])
-    )
+    lines = [line for line in _rank_lines(answer_input) if not line.linked and line.context in ("code", "string")]
+    listed = [line for line in _drop_same(lines) if line.role != "test"]
+    statements = [_list_line(line) for line in listed[:_MAX_UNTIED]]
+    if (more := len(lines) - len(statements)) > 0:
+        shown = "and " if statements else "Also "
+        statements.append(Statement([f"{shown}{counted(more, 'more line')}: {command('mentions', related.name)}"]))
+    return Section("mentions", statements, "Mention it without a known relation") if statements else None
 
 
 def _name_subject(reader: IndexReader, name: str, declared: Declared | None) -> list[Part]:
