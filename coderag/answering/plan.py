@@ -13,14 +13,14 @@ AnswerPlan = Sequence[Sequence[AnswerSectionKind]]
 PLANS: Final[Mapping[AnswerTopic, AnswerPlan]] = MappingProxyType(
     {
         "overview": (("overview", "place"), ("layout",), ("central",), ("documents",)),
-        "unused": (("unused", "absent"), ("mentions",)),
+        "unused": (("unused", "absent"), ("candidates", "related", "mentions"), ("tests",)),
         "absent": (("message", "absent", "place"), ("nearest",), ("unindexed",)),
         "report": (("message", "place"), ("code",), ("next",)),
         "message": (("message", "place"), ("writers", "code"), ("next",)),
-        "comparison": (("comparison", "place"), ("difference", "code"), ("common", "next")),
+        "comparison": (("comparison", "place"), ("difference", "code"), ("common",)),
         "flow": (("flow", "place"), ("steps", "code"), ("next",)),
         "definition": (("definition", "absent"), ("members",), ("users", "nearest")),
-        "relation": (("relation", "place"), ("mentions", "code"), ("next",)),
+        "relation": (("relation", "place"), ("related", "mentions"), ("further",), ("tests",), ("mentions",)),
         "setting": (("setting", "place"), ("readers", "code"), ("documentation", "next")),
         "failure": (("failure", "place"), ("handling", "code"), ("next",)),
         "similar": (("place",), ("code",), ("next",)),

@@ -3,9 +3,13 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from coderag.answering.evidence.index_reader import Declared, IndexReader
+from coderag.answering.evidence.compared_sides import ComparedSides, find_sides
+from coderag.answering.evidence.index_reader import CALLABLE, Declared, IndexReader
 from coderag.answering.evidence.prototypes import prefer_definitions
+from coderag.answering.evidence.question_ends import Ends, get_ends
+from coderag.answering.evidence.relation_groups import RelatedDeclarations, find_related
 from coderag.retrieval.query_context import QueryContext
+from coderag.schema.mentions import MentionQuery, Mentions
 from coderag.schema.query import Analysis, QueryState, QuestionReading
 from coderag.schema.vocabulary import FILE_NAMED_KINDS
 from coderag.stores.snippets import Snippet
@@ -56,6 +60,39 @@ class AnswerInput:
     def names(self) -> list[str]:
         """Names, paths and locations that the question mentions."""
         return list(dict.fromkeys(one["text"] for one in self.analysis["entities"] if one["kind"] in _ASKABLE))
+
+    @cached_property
+    def related_declarations(self) -> RelatedDeclarations | None:
+        """What is related to the subject of the question, as it asks; None if it has no subject that is known."""
+        found = [declared for snippet in self.results if (declared := self.find_declaration(snippet))]
+        return find_related(self.reader, self.state, self.names, found)
+
+    @cached_property
+    def compared_sides(self) -> ComparedSides | None:
+        """The declarations that the question compares; None if it compares none that are known."""
+        subjects = self.reading["subjects"]
+        ends = get_ends(self.analysis)
+        if ends and len(subjects) == len(ends):  # as they are declared
+            ends = Ends(*subjects)
+        return find_sides(self.reader, ends, self.results)
+
+    @cached_property
+    def mentions(self) -> Mentions | None:
+        """Lines that mention the subject of the question, or the first name that it mentions; None if it mentions none."""
+        related = self.related_declarations
+        name = related.name if related else next(iter(self.names), "")
+        declared = [*([related.declared] if related and related.declared else []), *(related.namesakes if related else ())]
+        return self.reader.mentioned(name, declared, self.mention_query) if name else None
+
+    @property
+    def mention_query(self) -> MentionQuery | None:
+        """Query that the mentions answer; None for any use."""
+        related = self.related_declarations
+        if related is None or related.declared is None:
+            return None
+        if self.reading["kind"] == "hierarchy":
+            return "overrides" if related.declared.kind in CALLABLE else "subclasses"
+        return "tests" if self.reading["kind"] == "find_tests" else None
 
     @cached_property
     def term_idf(self) -> Mapping[str, float]:

@@ -11,6 +11,7 @@ from coderag.answering.evidence.question_ends import Ends, get_ends
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.query import QueryState
+from coderag.schema.records import to_relations
 from coderag.stores.snippets import Snippet
 from coderag.text.code_fences import format_code_span
 from coderag.text.mermaid import escape_label
@@ -69,7 +70,7 @@ def find_flow(index: IndexReader, state: QueryState, snippets: Sequence[Snippet]
     matched_ends = [index.meant(words, results, CALLABLE) for words in ends or ()]
     starts = [entry for entry in matched_ends if entry]
     are_distinct = ends is not None and len({entry.node for entry in starts}) == len(ends)
-    if ends and are_distinct and (flow := _find_between(index, ends, *starts)):
+    if ends and are_distinct and (flow := _find_between(index, state, ends, *starts)):
         return flow
     names = [
         entry["text"] for entry in state["analysis"]["entities"] if entry["kind"] in ("identifier", "qualified_name")
@@ -110,18 +111,26 @@ def format_steps(flow: Flow) -> list[str]:
 # From one end to the other
 
 
-def _find_between(index: IndexReader, flow_ends: Ends, first: Declared, last: Declared) -> Flow | None:
+def _find_between(index: IndexReader, state: QueryState, flow_ends: Ends, first: Declared, last: Declared) -> Flow | None:
     ends = (
         (first.key, last.key),
         (flow_ends.first, flow_ends.last),
     )  # the likeliest declaration of each name, then all
-    for start, end in ends:
-        if steps := _to_steps(index, index.graph.path(start, end)):
+    known = _get_known_path(index, state, flow_ends)
+    for graph_path in (index.graph.path(*pair) for pair in ends) if known is None else (known,):
+        if steps := _to_steps(index, graph_path):
             return _build_flow(steps, "path", flow_ends)
     for start, end in ends:
         if steps := _to_steps(index, index.graph.path(end, start)):
             return _build_flow(steps, "back", flow_ends)
     return _find_meeting(index, flow_ends, first, last)
+
+
+def _get_known_path(index: IndexReader, state: QueryState, ends: Ends) -> Sequence[GraphNeighbour] | None:
+    """Return the path between the ends in the state; None if there is none, or if a name means several declarations."""
+    is_unique = all(len(index.named(name)) == 1 for name in ends)
+    paths = (query.neighbours for query in to_relations(state["relations"]) if (query.subject, query.end) == ends)
+    return next(paths, None) if is_unique else None
 
 
 def _to_steps(index: IndexReader, graph_path: Sequence[GraphNeighbour]) -> Steps:

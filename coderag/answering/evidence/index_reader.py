@@ -12,14 +12,15 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 import numpy as np
 
 from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.codegraph.lookup import NeighbourFilter
 from coderag.errors import AmbiguousNameError, UnknownNameError
-from coderag.retrieval.filters import NO_FILTERS
+from coderag.retrieval.filters import NO_FILTERS, build_chunk_mask
 from coderag.retrieval.mentions.mention_search import MentionSearch
 from coderag.retrieval.mentions.targets import build_node_target
 from coderag.retrieval.mentions.unused import UnusedSearch
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.graph import GraphNeighbour
-from coderag.schema.graph_queries import GraphQuery, query_graph
+from coderag.schema.graph_queries import GraphQuery
 from coderag.schema.mentions import MentionQuery, Mentions
 from coderag.schema.query import FilterValues
 from coderag.schema.vocabulary import FILE_NAMED_KINDS, MIN_RESOLVED_CONFIDENCE, EdgeRelation, Kind
@@ -42,6 +43,9 @@ MOST_NAMED: Final = 20
 
 PERHAPS: Final = 0.6
 """Confidence up to which a call may run, or an import mean, something else of the same name."""
+
+_MIN_DESCRIBED_SHARE: Final = 0.5
+"""Share of some words, by IDF, that a declaration's documentation has to have to be meant without one in its name."""
 
 _DECLARED: Final[frozenset[str]] = frozenset(get_args(Kind))
 
@@ -113,7 +117,8 @@ class IndexReader:
         self._symbols = context.graph.symbols
         self._strict: Any = context.graph
         self._texts: dict[int, list[str]] = {}
-        self.mentions = MentionSearch(context.graph, context.corpus.snapshot, filters or NO_FILTERS)
+        self._filters = filters or NO_FILTERS
+        self.mentions = MentionSearch(context.graph, context.corpus.snapshot, self._filters)
 
     # Lines
 
@@ -209,6 +214,14 @@ class IndexReader:
         target = build_node_target(self._strict, name, [node for group in groups for node in group])
         return self.mentions.find_target(target, query, limit=MOST_MENTIONS)
 
+    def filter_neighbours(self, neighbours: Sequence[GraphNeighbour]) -> Sequence[GraphNeighbour]:
+        """Return the neighbours that the filters of the query let through."""
+        return self._neighbour_filter.select(self.corpus, neighbours)
+
+    @cached_property
+    def _neighbour_filter(self) -> NeighbourFilter:
+        return NeighbourFilter(build_chunk_mask(self.corpus, self._filters), self._filters["kinds"])
+
     @cached_property
     def unused(self) -> UnusedSearch:
         """The search for declarations without a known use."""
@@ -221,7 +234,7 @@ class IndexReader:
             return ""
         for spelling in (name, *(one.key for one in declared if len(declared) == 1)):
             with suppress(UnknownNameError, AmbiguousNameError):
-                query_graph(self._strict, question, spelling, 1)
+                self._strict.symbol_resolver.resolve(spelling)
                 return spelling
         return ""
 
@@ -287,6 +300,14 @@ class IndexReader:
         inside = [self.declared(node) for node in self.graph.declaration_groups.find_members([declared.node])]
         return [one for one in inside if one.name.rpartition(".")[0] == declared.name]
 
+    def list_siblings(self, declared: Declared) -> list[Declared]:
+        """List the other declarations of the same kind in the same file and the same owner, in order."""
+        file = self._symbols.find_file(declared.path)
+        owner = declared.name.rpartition(".")[0]
+        nodes = [] if file is None else self._symbols.get_file_nodes(file)
+        found = (self.declared(node) for node in nodes if node not in (file, declared.node))
+        return [one for one in found if one.kind == declared.kind and one.name.rpartition(".")[0] == owner]
+
     def row_of(self, declared: Declared) -> int | None:
         """Return the chunk that a declaration begins in."""
         if declared.path not in self._files:
@@ -323,7 +344,11 @@ class IndexReader:
         return found
 
     def meant(self, words: str, results: Sequence[Snippet], kinds: Collection[str]) -> Declared | None:
-        """Return the declaration that some words of a question mean: by its name, else the best result that has them.
+        """Return the declaration that some words of a question mean, see `list_meant`."""
+        return next(iter(self.list_meant(words, results, kinds)), None)
+
+    def list_meant(self, words: str, results: Sequence[Snippet], kinds: Collection[str]) -> list[Declared]:
+        """List the declarations that some words of a question may mean: those of the name, else results that have them.
 
         Args:
             words: A name, or what describes a thing.
@@ -335,12 +360,24 @@ class IndexReader:
         declared = [found for name in spellings for found in self.named(name)]
         ranked = sorted(declared, key=lambda found: (found.kind not in kinds, found.role != "source"))
         if ranked:
-            return ranked[0]
-        wanted = set(tokenize_query(words))
+            return list(dict.fromkeys(ranked))
+        weights = {term: self.corpus.idf(term) for term in set(tokenize_query(words))}
         named = [piece for piece in results if piece.kind not in FILE_NAMED_KINDS]
-        described = {one.node: one for piece in named for one in self._around(piece)}
-        best = max(described.values(), key=lambda one: _fit(one, wanted, kinds), default=None)
-        return best if best and _fit(best, wanted, kinds)[0] else None
+        described = {found.node: found for piece in named for found in self._around(piece)}
+        fits = {found: self._fit(found, weights, kinds) for found in described.values()}
+        return sorted((found for found, fit in fits.items() if fit[0] > 0), key=lambda found: fits[found], reverse=True)
+
+    def _fit(self, declared: Declared, weights: Mapping[str, float], kinds: Collection[str]) -> tuple[float, bool, int]:
+        """Return how much of some words a declaration has, whether its kind is meant, and that fewer other words are better.
+
+        Words of its documentation and its path count half; they alone have to be most of the words.
+        """
+        terms = set(tokenize_text(declared.name))
+        in_name = sum(weight for term, weight in weights.items() if term in terms)
+        documented = set(tokenize_text(f"{declared.path} {self.summary(declared)}")) - terms
+        in_text = sum(weight for term, weight in weights.items() if term in documented)
+        is_enough = in_name or in_text > _MIN_DESCRIBED_SHARE * sum(weights.values())
+        return (in_name + in_text / 2 if is_enough else 0.0), declared.kind in kinds, -len(terms)
 
     def _around(self, piece: Snippet) -> Iterator[Declared]:
         """Yield what a piece declares, and the declarations that it is a member of."""
@@ -403,9 +440,3 @@ class IndexReader:
     def called(self, declared: Declared) -> frozenset[int]:
         """Return the nodes that a call of a declaration may name: a type by its constructors too."""
         return self.same([declared.node, *self.graph.declaration_groups.find_constructors(declared.node)])
-
-
-def _fit(declared: Declared, words: Collection[str], kinds: Collection[str]) -> tuple[int, bool, int]:
-    """Return how many of some words a name has, whether its kind is meant, and that the fewer other words the better."""
-    terms = set(tokenize_text(declared.name))
-    return len(terms.intersection(words)), declared.kind in kinds, -len(terms)
