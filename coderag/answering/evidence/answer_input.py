@@ -5,6 +5,7 @@ from functools import cached_property
 
 from coderag.answering.evidence.index_reader import Declared, IndexReader
 from coderag.answering.evidence.prototypes import prefer_definitions
+from coderag.answering.evidence.setting_search import Setting, SettingSearch
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import Analysis, QueryState, QuestionReading
 from coderag.schema.vocabulary import FILE_NAMED_KINDS
@@ -68,6 +69,11 @@ class AnswerInput:
             one["text"].lower() for one in self.analysis["entities"] if one["kind"] in ("identifier", "qualified_name")
         ]
         return found | dict.fromkeys(names, 2 * max(found.values(), default=1.0))
+
+    @cached_property
+    def setting(self) -> Setting | None:
+        """The setting that the question asks about; None if nothing is one."""
+        return SettingSearch(self.reader, self.state, self.results, self.term_idf).find()
 
     def find_declaration(self, snippet: Snippet) -> Declared | None:
         """Find the declaration that a snippet shows; None for module code, documents and files."""

@@ -8,6 +8,7 @@ from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.extractive.builders.absent import build_absent, build_nearest, build_unindexed
 from coderag.answering.extractive.builders.messages import build_message, build_writers
 from coderag.answering.extractive.builders.place import build_code, build_next, build_place
+from coderag.answering.extractive.builders.setting import build_documentation, build_readers, build_setting
 from coderag.answering.extractive.sections import Draft, Section
 from coderag.answering.plan import PLANS, SHAPES, choose_topic
 from coderag.schema.vocabulary import AnswerSectionKind
@@ -19,10 +20,13 @@ BUILDERS: Final[Mapping[AnswerSectionKind, SectionBuilder]] = MappingProxyType(
     {
         "absent": build_absent,
         "code": build_code,
+        "documentation": build_documentation,
         "message": build_message,
         "nearest": build_nearest,
         "next": build_next,
         "place": build_place,
+        "readers": build_readers,
+        "setting": build_setting,
         "unindexed": build_unindexed,
         "writers": build_writers,
     }

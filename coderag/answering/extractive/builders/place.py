@@ -127,7 +127,10 @@ def is_told(snippet: Snippet, told: set[CitedLines]) -> bool:
     """Return whether lines of a snippet are cited already, as a whole or more than a line of them."""
     return any(
         lines.path == snippet.path
-        and lines.start_line <= snippet.start_line <= lines.end_line
+        and (
+            lines.start_line <= snippet.start_line <= lines.end_line
+            or snippet.start_line <= lines.start_line < lines.end_line <= snippet.end_line
+        )
         for lines in told
     )
 
