@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Final
 
 from coderag.answering.evidence.cited_lines import CitedLines
@@ -31,15 +32,14 @@ _OF_RESULTS: Final = 0.6  # added for the first result, less for later ones
 _OF_WORDS: Final = 0.5  # added for all of the question's words around a value
 _OF_ALIAS: Final = 0.9  # factor of a constant or variable that a key is assigned or read to
 _NEARLY: Final = 0.6  # of the best score: another value of the same name
-_OF_NAMED: Final = 0.25  # added for a setting that the best results name
+_OF_NAMED: Final = 0.3  # added for a setting that the best results name
 _MIN_QUALITY: Final = 0.3  # of a setting that is asked for in words
 _MAX_NAMING: Final = 3  # results
 _MAX_WORD_CHUNKS: Final = 40
 _WINDOW: Final = 2  # lines around a value
 _CONSTANT_KINDS: Final = VALUE_KINDS | {"macro"}
-_SET: Final = re.compile(r"^\s*(?:\w+\s+)*?([\w$.@\->]+)\s*(:|=(?![=>])|\+=)\s*(.*)$")
+_SET: Final = re.compile(r"^\s*(?:\w+\s+)*?([\w$.@\->]+)\s*(?::|=(?![=>])|\+=)")
 _NAMES: Final = re.compile(r"[\w$][\w$.\-]*")
-_PLAIN_NAME: Final = re.compile(r"^\s*[\w.$@>\-:*&()\[\]\"']+$")
 _PASSING: Final = re.compile(r"^\s*(?:import|from|use|using|require|package)\b|^\s*(?://|#(?!\[)|/?\*|--|;)")
 _CHANGE_LOG: Final = re.compile(r"(?:^|/)(?:change(?:s|log)|history|news|release[-_]?notes|migrat)[^/]*$", re.IGNORECASE)
 
@@ -195,18 +195,20 @@ class SettingSearch:
 
     def _iter_worded_values(self, rows: Sequence[int]) -> Iterator[SettingValue]:
         """Yield the values whose names have words of the question, or that the best results name."""
-        texts = [snippet.text for snippet in self._results[:_MAX_NAMING]]
         for row, found in self._iter_value_lines(rows):
-            shares = {name: self._share_words(name) for name in found.names}
-            name = max(found.names, key=lambda name: shares[name])
-            last = split_qualified(name)[-1] if split_qualified(name) else name
-            is_named = any(last.strip("-$@").replace("-", "_") in text for text in texts) and len(_split_words(last)) > 1
-            if not found.is_literal or not (is_named or shares[name]):
+            if not found.is_literal:
                 continue
-            around = self._share_words(self._read_window(row, found.offset))
-            quality = shares[name] + _OF_WORDS * around + (_OF_NAMED if is_named else 0.0)
-            if quality >= _MIN_QUALITY:
+            quality, name = max((self._share_words(name) + self._rate_naming(name), name) for name in found.names)
+            if quality and (quality := quality + _OF_WORDS * self._share_words(self._read_window(row, found.offset))) >= _MIN_QUALITY:
                 yield self._build_value(row, found, name, quality)
+
+    def _rate_naming(self, name: str) -> float:
+        """Rate a name of several words by the first result that has it."""
+        last = _get_last(name).replace("-", "_")
+        if len(set(_split_words(last)) - {_DEFAULT_WORD}) < _MIN_SUFFIX_WORDS:
+            return 0.0
+        ranks = (rank for rank, snippet in enumerate(self._results[:_MAX_NAMING], 1) if last in snippet.text)
+        return _OF_NAMED / next(ranks, inf) ** 0.5
 
     def _read_window(self, row: int, offset: int) -> str:
         lines = self._corpus.read_texts([row])[0].split("\n")
@@ -358,9 +360,6 @@ def _has_quote(text: str) -> bool:
 
 
 def _is_passed_on(line: str, wanted: Sequence[str]) -> bool:
-    """Return whether a line only sets or declares a name, or hands a value on under the same one: ``x=x``, ``x: int,``."""
+    """Return whether a line only declares or sets a name, perhaps to what has the same name: ``x: int,``, ``self.x = x``."""
     found = _SET.match(line)
-    if found is None or not any(_is_of(found[1], key) for key in wanted):
-        return False
-    is_declared = found[2] == ":" and _PLAIN_NAME.match(found[3].rstrip(" ,")) is None and "(" not in found[3]
-    return found[2] != ":" or is_declared or any(_is_of(name, key) for key in wanted for name in _NAMES.findall(found[3])[-1:])
+    return found is not None and any(_is_of(found[1], key) for key in wanted)

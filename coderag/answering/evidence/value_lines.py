@@ -32,10 +32,11 @@ _DEFAULT: Final = re.compile(
 _NAME: Final = re.compile(r"[A-Za-z_$][\w$]*(?:[.\-][\w$]+)*")
 _QUOTED_NAME: Final = re.compile(r"[\"'](-{0,2}[A-Za-z_][\w.\-/]*)[\"']")
 _LITERAL: Final = re.compile(
-    r"[-+]?\.?\d|[\"'`/]|[bfru][\"']|(?i:true|false|null|nil|none|undefined|nullptr)\b|[\[{(]|[%:@]\w"
+    r"[-+]?\.?\d|[\"'`/]|[bfru][\"']|(?i:true|false|null|nil|none|undefined|nullptr)\b|[\[{]|[%:]\w"
     r"|(?:[\w.]+(?:::|\.))*[A-Z][A-Z\d_]{2,}(?!\s*[\w.(])|[\w.:]+\(\s*[-+]?\d[\w.]*\s*\)|[\w.]+\s*\*\s*\d|\[\]\w+[({]"
 )
 _CONSTANT: Final = re.compile(r"^(?:[\w.]+(?:::|\.))?([A-Za-z_]\w*)$")
+_PROSE: Final = re.compile(r"^\s*(?:\*|//|/\*|#(?!\s*define\b|\[)|>>>|--\s)")
 _OPENING: Final = "([{"
 _CLOSING: Final = ")]}"
 _COMMENT: Final = re.compile(r"\s(?://|#(?!\[)|--\s|/\*).*$")
@@ -68,7 +69,7 @@ class ValueLine:
 def find_value_lines(lines: Sequence[str]) -> Iterator[ValueLine]:
     """Find what lines of code give values to, in order; a line may give several."""
     for offset, line in enumerate(lines):
-        if len(line) > MAX_LINE_CHARS or not line.strip():
+        if len(line) > MAX_LINE_CHARS or not line.strip() or _PROSE.match(line):
             continue
         code = _COMMENT.sub("", line)
         if default := _DEFAULT.search(code):
