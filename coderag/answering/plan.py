@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from coderag.schema.query import QueryState
+from coderag.schema.query import Analysis, QueryState
 from coderag.schema.vocabulary import AnswerSectionKind, AnswerShape, AnswerTopic, Intent, QuestionKind
 
 AnswerPlan = Sequence[Sequence[AnswerSectionKind]]
@@ -19,12 +19,13 @@ PLANS: Final[Mapping[AnswerTopic, AnswerPlan]] = MappingProxyType(
         "message": (("message", "place"), ("writers", "code"), ("next",)),
         "comparison": (("comparison", "place"), ("difference", "code"), ("common", "next")),
         "flow": (("flow", "place"), ("steps", "code"), ("next",)),
-        "definition": (("definition", "absent"), ("members",), ("users", "nearest")),
+        "definition": (("definition", "absent"), ("members",), ("users",), ("nearest",)),
+        "detail": (("detail", "definition", "place"), ("next",)),
         "relation": (("relation", "place"), ("mentions", "code"), ("next",)),
         "setting": (("setting", "place"), ("readers", "code"), ("documentation", "next")),
         "failure": (("failure", "place"), ("handling", "code"), ("next",)),
         "similar": (("place",), ("code",), ("next",)),
-        "place": (("message", "detail", "place"), ("code",), ("next",)),
+        "place": (("message", "place"), ("code",), ("next",)),
     }
 )
 
@@ -45,6 +46,7 @@ _TOPICS_OF_INTENTS: Final[Mapping[Intent, AnswerTopic]] = MappingProxyType(
 _TOPICS_OF_KINDS: Final[Mapping[QuestionKind, AnswerTopic]] = MappingProxyType(
     {"flow": "flow", "path": "flow", "setting": "setting", "failure": "failure"}
 )
+_DETAILS: Final = frozenset({"signature", "parameters", "returns", "raises"})
 _SHAPES_OF_TOPICS: Final[Mapping[AnswerTopic, AnswerShape]] = MappingProxyType(
     {
         "absent": "not_found", "comparison": "comparison", "flow": "flow", "relation": "usages", "unused": "usages",
@@ -61,10 +63,14 @@ def choose_topic(state: QueryState) -> AnswerTopic:
         return "overview"
     if analysis.get("about_unused"):
         return "unused"
+    if reading["form"] == "overview" and _names_something(analysis):
+        return "overview"
     if state["evidence"] == "not_found" or not state["results"]:
         return "absent"
     if analysis["report"]:
         return "report"
+    if reading["kind"] == "documentation" or reading.get("aspect", "") in _DETAILS:
+        return "detail"
     if reading["form"] == "comparison" and reading["ends"]:
         return "comparison"
     if reading["form"] == "overview":
@@ -72,6 +78,11 @@ def choose_topic(state: QueryState) -> AnswerTopic:
     topic = _TOPICS_OF_KINDS.get(reading["kind"]) if reading["kind"] in ("flow", "path") else None
     topic = topic or _TOPICS_OF_INTENTS.get(analysis["intent"]) or _TOPICS_OF_KINDS.get(reading["kind"])
     return topic or ("message" if analysis["is_statement"] else "place")
+
+
+def _names_something(analysis: Analysis) -> bool:
+    """Return whether a question names a path or a declaration."""
+    return bool(analysis["reading"]["subjects"]) or any(entity["kind"] == "path" for entity in analysis["entities"])
 
 
 def choose_shape(state: QueryState) -> AnswerShape:

@@ -6,7 +6,10 @@ from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.extractive.builders.absent import build_absent, build_nearest, build_unindexed
+from coderag.answering.extractive.builders.definition import build_definition, build_members, build_users
+from coderag.answering.extractive.builders.detail import build_detail
 from coderag.answering.extractive.builders.messages import build_message, build_writers
+from coderag.answering.extractive.builders.overview import build_central, build_documents, build_layout, build_overview
 from coderag.answering.extractive.builders.place import build_code, build_next, build_place
 from coderag.answering.extractive.builders.setting import build_documentation, build_readers, build_setting
 from coderag.answering.extractive.sections import Draft, Section
@@ -19,15 +22,23 @@ SectionBuilder = Callable[[AnswerInput, Sequence[Section]], Section | None]
 BUILDERS: Final[Mapping[AnswerSectionKind, SectionBuilder]] = MappingProxyType(
     {
         "absent": build_absent,
+        "central": build_central,
         "code": build_code,
+        "definition": build_definition,
+        "detail": build_detail,
         "documentation": build_documentation,
+        "documents": build_documents,
+        "layout": build_layout,
+        "members": build_members,
         "message": build_message,
         "nearest": build_nearest,
         "next": build_next,
+        "overview": build_overview,
         "place": build_place,
         "readers": build_readers,
         "setting": build_setting,
         "unindexed": build_unindexed,
+        "users": build_users,
         "writers": build_writers,
     }
 )

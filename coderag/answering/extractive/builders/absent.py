@@ -35,7 +35,8 @@ def build_absent(answer_input: AnswerInput, sections: Sequence[Section]) -> Sect
 
 def build_nearest(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
     """Build the list of the nearest results, which may have nothing to do with the question."""
-    del sections
+    if sections and sections[0].kind != "absent":
+        return None
     statements = [list_snippet(answer_input, snippet) for snippet in answer_input.results[:_MAX_NEAREST]]
     return Section("nearest", statements, "Nearest, but perhaps unrelated") if statements else None
 
