@@ -20,7 +20,7 @@ PLANS: Final[Mapping[AnswerTopic, AnswerPlan]] = MappingProxyType(
         "comparison": (("comparison", "place"), ("difference", "code"), ("common", "next")),
         "flow": (("flow", "place"), ("steps", "code"), ("next",)),
         "definition": (("definition", "absent"), ("members",), ("users",), ("nearest",)),
-        "detail": (("detail", "definition", "place"), ("next",)),
+        "detail": (("detail", "definition", "place"), ("lines", "code"), ("next",)),
         "relation": (("relation", "place"), ("mentions", "code"), ("next",)),
         "setting": (("setting", "place"), ("readers", "code"), ("documentation", "next")),
         "failure": (("failure", "place"), ("handling", "code"), ("next",)),

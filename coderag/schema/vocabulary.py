@@ -135,7 +135,7 @@ AnswerTopic = Literal[
 AnswerSectionKind = Literal[
     "place", "code", "next", "message", "writers", "definition", "members", "users", "relation", "mentions",
     "flow", "steps", "setting", "readers", "documentation", "failure", "handling", "comparison", "difference", "common",
-    "overview", "layout", "central", "documents", "unused", "absent", "nearest", "unindexed", "detail",
+    "overview", "layout", "central", "documents", "unused", "absent", "nearest", "unindexed", "detail", "lines",
 ]  # fmt: skip
 """Kinds of sections of an answer; the first section of an answer states what is asked for."""
 

@@ -297,7 +297,9 @@ class IndexReader:
     def file_summary(self, path: str) -> str:
         """Return what the documentation at the beginning of a file, or a language model, says of it."""
         row = int(self.corpus.file_starts[self._files[path]])
-        return self.summary_of_row(row) if self.corpus.get_value("kind", row) in FILE_NAMED_KINDS else ""
+        if self.corpus.get_value("kind", row) not in FILE_NAMED_KINDS:
+            return ""
+        return self.corpus.get_value("docstring", row) or self.summary_of_row(row)
 
     def row_of(self, declared: Declared) -> int | None:
         """Return the chunk that a declaration begins in."""

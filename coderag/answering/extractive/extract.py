@@ -7,7 +7,7 @@ from typing import Final
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.extractive.builders.absent import build_absent, build_nearest, build_unindexed
 from coderag.answering.extractive.builders.definition import build_definition, build_members, build_users
-from coderag.answering.extractive.builders.detail import build_detail
+from coderag.answering.extractive.builders.detail import build_detail, build_lines
 from coderag.answering.extractive.builders.messages import build_message, build_writers
 from coderag.answering.extractive.builders.overview import build_central, build_documents, build_layout, build_overview
 from coderag.answering.extractive.builders.place import build_code, build_next, build_place
@@ -29,6 +29,7 @@ BUILDERS: Final[Mapping[AnswerSectionKind, SectionBuilder]] = MappingProxyType(
         "documentation": build_documentation,
         "documents": build_documents,
         "layout": build_layout,
+        "lines": build_lines,
         "members": build_members,
         "message": build_message,
         "nearest": build_nearest,

@@ -14,7 +14,7 @@ from coderag.text.code_fences import make_fence
 _SPACES: Final = re.compile(r"\s+")
 _MARKUP: Final = re.compile(r"[\\*\[\]<>|~$]|(?<![^\W_])_|_(?![^\W_])|^(?=[#>+-])|(?<=^\d)(?=[.)])")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])(?:\s+|$)|(?<=[。！？])|\n\s*\n")
-_HEADING: Final = re.compile(r"^\s*#+\s.*$", re.MULTILINE)
+_HEADING: Final = re.compile(r"^\s*#+\s.*$|^.*\n[ \t]*(?:={3,}|~{3,}|-{3,}|\^{3,})[ \t]*$", re.MULTILINE)
 _TAGS: Final = re.compile(
     r"(?:^|\s)@(?:api|author|category|copyright|covers|example|group|inherit[Dd]oc|internal|license|link|method|package|param|phpstan-\w+|private"
     r"|property|protected|psalm-\w+|public|returns?|see|since|subpackage|template|throws|var|version)\b.*",
@@ -23,7 +23,7 @@ _TAGS: Final = re.compile(
 """Where the tags of a documentation comment begin, such as ``@param``: what is before them says what a thing is for."""
 
 _INLINE_TAG: Final = re.compile(r"\{@(?:link|linkplain|code|literal|see)\s+#?([^}]+)\}")
-_HTML: Final = re.compile(r"</?(?:b|br|code|em|i|li|ol|p|pre|strong|ul)\s*/?>", re.IGNORECASE)
+_HTML: Final = re.compile(r"\{@inheritDoc\}|</?(?:b|br|code|em|i|li|ol|p|pre|strong|ul)\s*/?>", re.IGNORECASE)
 _ROLE: Final = re.compile(r"(?<!\w):(?:\w+:)?\w+:`~?(?=\w)")
 """What is before a name in reStructuredText, such as ``:meth:``, with the backtick."""
 

@@ -12,17 +12,17 @@ from coderag.answering.extractive.builders.definition import read_signature
 from coderag.answering.extractive.excerpts import build_excerpt
 from coderag.answering.extractive.sections import Section, Statement, build_lead
 from coderag.answering.extractive.wording import code, code_line, counted, first_sentence, joined
+from coderag.stores.symbol_table import split_qualified
 
 _MAX_LINES, _MAX_CALLED, _MAX_HEAD_LINES = 6, 4, 8
 _MAX_NAMES: Final = 5
 _MAX_SIGNATURE_CHARS: Final = 400
 _RAISES: Final = re.compile(
-    r"\b(?:raise|throw|rethrow)\b\s*(?:new\s+)?(?P<name>[\w.:]*)|\b(?P<macro>panic|bail|unreachable|die|abort|fatal)!?\s*[(\s\"']"
-    r"|\b(?P<result>Err|Left|Failure)\(\s*(?P<value>[\w.:]*)|\breturn\b.*\b(?P<error>err|[\w.]*Err(?:or)?\w*)\b"
-    r"|\b(?P<reject>reject|Promise\.reject|_onError|error)\s*\("
+    r"\b(?:raise|throw|rethrow)\b\s*(?:new\s+)?(?P<name>[\w.:]*)|\b(?:panic|bail|unreachable|die|abort|fatal|exit)!?\s*[(\s\"']"
+    r"|\b(?:Err|Left|Failure)\(\s*(?P<value>[\w.:]*)|\breturn\b.*\b(?P<error>err|[\w.]*Err(?:or)?\w*)\b|\breject\s*\("
 )
 _RETURNS: Final = re.compile(r"^\s*(?:return|yield)\b|[;{]\s*return\b")
-_COMMENT: Final = re.compile(r"^\s*(?:#(?!\[)|//|/?\*|--|\"\"\"|''')")
+_COMMENT: Final = re.compile(r"^\s*(?:#(?!\[)|//|/?\*|--|\"\"\"|''').*|\s(?://|#)\s.*$")
 _ARROW: Final = re.compile(r"(?:->|=>)\s*([^{=]+?)\s*[:{;]?\s*$")
 _TYPED: Final = re.compile(r"\)\s*:\s*([^{=]+?)\s*[{=;]?\s*$")
 _LEADING: Final = re.compile(r"^(?:(?:public|private|protected|internal|static|final|virtual|inline|async|override|const)\s+)*([\w<>\[\], .?:*&]+?)\s+\**\w+\s*\(")
@@ -36,8 +36,7 @@ def build_detail(answer_input: AnswerInput, sections: Sequence[Section]) -> Sect
     is_documentation = answer_input.reading["kind"] == "documentation"
     if not aspect and not is_documentation:
         return None
-    named = find_named(answer_input)
-    declared = next((found.declared[0] for found in named if found.declared and found.declared[0].kind != FILE), None)
+    declared = _find_declared(answer_input)
     if declared is None:
         return None
     reader = answer_input.reader
@@ -50,6 +49,33 @@ def build_detail(answer_input: AnswerInput, sections: Sequence[Section]) -> Sect
     if aspect == "returns":
         return _build_returns(reader, declared)
     return _build_raises(reader, declared) if aspect == "raises" else None
+
+
+def build_lines(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+    """Build the list of the lines that return or raise; of a declaration that raises nothing, of what it calls."""
+    if not sections or sections[0].kind != "detail" or (declared := _find_declared(answer_input)) is None:
+        return None
+    reader, aspect = answer_input.reader, answer_input.reading.get("aspect", "")
+    told = set(sections[0].cited)
+    if aspect == "returns":
+        lines = [line for line in _iter_body(reader, declared) if _RETURNS.search(line.text) and line not in told]
+        return Section("lines", _list_lines(lines), "Returned values") if lines else None
+    if aspect != "raises":
+        return None
+    if own := list(_iter_raising(reader, declared)):
+        lines = [line for _, line in own if line not in told]
+        return Section("lines", _list_lines(lines), "Other lines that raise") if lines else None
+    called = {call.target.node: call.target for call in reader.calls(reader.acting(declared.node))}
+    raising = [(target, line) for target in called.values() for _, line in list(_iter_raising(reader, target))[:1]]
+    statements = [
+        Statement([f"{code(target.name)}: {code_line(line.text)} — ", line], "raises") for target, line in raising[:_MAX_CALLED]
+    ]
+    return Section("lines", statements, "Raised by what it calls") if statements else None
+
+
+def _find_declared(answer_input: AnswerInput) -> Declared | None:
+    named = find_named(answer_input)
+    return next((found.declared[0] for found in named if found.declared and found.declared[0].kind != FILE), None)
 
 
 def _state_signature(reader: IndexReader, declared: Declared) -> Statement:
@@ -82,11 +108,10 @@ def _build_returns(reader: IndexReader, declared: Declared) -> Section:
         lead = Statement([f"{name} returns {code(kind)}", *([" — ", head] if head else []), "."], "declares")
     elif lines:
         lead = Statement([f"{name} returns in {counted(len(lines), 'place')}, first {code_line(lines[0].text)} — ", lines[0]], "quotes")
-        lines = lines[1:]
     else:
         missing = f"No line of {code(declared.name)} returns a value, and its signature names no type."
         return build_lead("detail", Statement([missing, *([" — ", head] if head else [])], is_claim=False), missing=[missing])
-    return Section("detail", [lead, *_list_lines(lines)], style="text" if not lines else "list")
+    return build_lead("detail", lead)
 
 
 def _build_raises(reader: IndexReader, declared: Declared) -> Section:
@@ -98,17 +123,11 @@ def _build_raises(reader: IndexReader, declared: Declared) -> Section:
         what = joined(raised[:_MAX_NAMES]) if raised else "an error"
         first = own[0][1]
         lead = Statement([f"{name} raises {what}: {code_line(first.text)} — ", first], "raises")
-        return Section("detail", [lead, *_list_lines([line for _, line in own[1:]])], style="list" if len(own) > 1 else "text")
+        return build_lead("detail", lead)
     head = reader.head_of(declared)
-    called = {call.target.node: call.target for call in reader.calls(reader.acting(declared.node))}
-    statements = []
-    for target in called.values():
-        for _, line in list(_iter_raising(reader, target))[:1]:
-            statements.append(Statement([f"{code(target.name)}: {code_line(line.text)} — ", line], "raises"))
     missing = f"No line of {code(declared.name)} raises an error."
-    reached = " What it calls does:" if statements else ""
-    lead = Statement([f"{missing.removesuffix('.')}", *([" — ", head] if head else []), f".{reached}"], is_claim=False)
-    return Section("detail", [lead, *statements[:_MAX_CALLED]], style="list" if statements else "text", missing=[missing])
+    parts = [f"**{code(declared.name)}** raises no error in its own lines", *([" — ", head] if head else []), "."]
+    return build_lead("detail", Statement(parts, is_claim=False), missing=[missing])
 
 
 def _build_documentation(answer_input: AnswerInput, declared: Declared) -> Section | None:
@@ -126,7 +145,7 @@ def _build_documentation(answer_input: AnswerInput, declared: Declared) -> Secti
         lines = CitedLines(snippet.path, snippet.start_line, snippet.end_line, snippet.text)
         said = f": {first_sentence(sentence)}" if sentence.strip() else ""
         statements.append(Statement([f"{code(snippet.name)}{said} — ", lines], "documents"))
-    return Section("detail", statements, style="list" if len(statements) > 1 else "text") if statements else None
+    return build_lead("detail", *statements) if statements else None
 
 
 def _list_lines(lines: Sequence[CitedLines]) -> list[Statement]:
@@ -137,18 +156,18 @@ def _list_lines(lines: Sequence[CitedLines]) -> list[Statement]:
 
 
 def _iter_raising(reader: IndexReader, declared: Declared) -> Iterator[tuple[str, CitedLines]]:
-    """Yield what the lines of a declaration raise, with the lines."""
+    """Yield the types of errors that the lines of a declaration raise, empty for an unknown one, with the lines."""
     for line in _iter_body(reader, declared):
-        if found := _RAISES.search(line.text):
-            groups = found.groupdict()
-            yield groups["name"] or groups["value"] or groups["macro"] or groups["error"] or "", line
+        if found := _RAISES.search(_COMMENT.sub("", line.text)):
+            name = found["name"] or found["value"] or found["error"] or ""
+            yield name if any(part[:1].isupper() for part in split_qualified(name)) else "", line
 
 
 def _iter_body(reader: IndexReader, declared: Declared) -> Iterator[CitedLines]:
     """Yield the lines of a declaration that are no comments, without its first."""
     lines = reader.lines_of(declared)
     for number, text in enumerate(lines.text.split("\n") if lines else (), declared.start_line):
-        if number > declared.start_line and len(text) <= LONGEST_LINE and not _COMMENT.match(text):
+        if number > declared.start_line and len(text) <= LONGEST_LINE and _COMMENT.sub("", text).strip():
             yield CitedLines(declared.path, number, number, text)
 
 

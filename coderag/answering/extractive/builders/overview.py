@@ -14,6 +14,7 @@ from coderag.answering.extractive.builders.absent import build_absent
 from coderag.answering.extractive.builders.definition import is_public, list_member, read_signature
 from coderag.answering.extractive.sections import Part, Section, Statement, build_lead
 from coderag.answering.extractive.wording import code, counted, first_sentence, joined, kind_name, prose
+from coderag.schema.vocabulary import VALUE_KINDS
 
 _MAX_PARTS, _MAX_CENTRAL, _MAX_MAINS, _MAX_DOCUMENTS = 8, 4, 2, 3
 _MAX_NAMED: Final = 3  # central declarations in the lead, where nothing says what a part is
@@ -71,6 +72,7 @@ def build_layout(answer_input: AnswerInput, sections: Sequence[Section]) -> Sect
         title = f"Parts in {code(above)}" if above else "Parts"
         return Section("layout", statements, title) if statements else None
     inside = reader.members(target.declared) if target.declared else reader.declared_in(target.path)
+    inside = [declared for declared in inside if declared.kind not in VALUE_KINDS] or inside
     public = [declared for declared in inside if is_public(reader, declared)]
     ranks = {declared.node: rank for rank, declared in enumerate(reader.central)}
     chosen = sorted(public, key=lambda declared: ranks.get(declared.node, len(ranks)))[:_MAX_PARTS]
@@ -91,7 +93,7 @@ def build_central(answer_input: AnswerInput, sections: Sequence[Section]) -> Sec
     mains = [
         declared
         for declared in reader.named("main")
-        if declared.kind in CALLABLE and declared.role == "source" and declared.path.startswith(target.path)
+        if declared.kind == "function" and declared.name == "main" and declared.role == "source" and declared.path.startswith(target.path)
     ]
     chosen = [*mains[:_MAX_MAINS], *_list_central(reader, target.path)][:_MAX_CENTRAL]
     statements = []
@@ -163,6 +165,7 @@ def _state_file(reader: IndexReader, path: str) -> Statement:
         return Statement([f"**{code(path)}**: {summary} — ", first], "documents")
     inside = reader.declared_in(path)
     ranks = {declared.node: rank for rank, declared in enumerate(reader.central)}
+    inside = [declared for declared in inside if declared.kind not in VALUE_KINDS] or inside
     kinds = Counter(kind_name(declared.kind) for declared in inside)
     held = [counted(number, kind, f"{kind}es" if kind.endswith("s") else "") for kind, number in kinds.most_common(_MAX_NAMED)]
     best = sorted(inside, key=lambda declared: ranks.get(declared.node, len(ranks)))
@@ -195,6 +198,7 @@ def _list_folders(reader: IndexReader, above: str) -> tuple[list[Statement], str
     inside = [path for path in reader.corpus.paths if path.startswith(above) and not path.startswith(".")]
     sources = [path for path in inside if reader.role(path) == "source" and path not in data] or inside
     above = _find_common_folder(sources, above)
+    sources = [path for path in sources if path.startswith(above)]
     counts = Counter(_find_part(above, path) for path in sources)
     for folder in [folder for folder, count in counts.items() if folder.endswith("/") and count > _MANY * len(sources)]:
         below = Counter(_find_part(folder, path) for path in sources if path.startswith(folder))
