@@ -136,6 +136,8 @@ class _Analyzer:
             reading["subjects"] = self._finder.marked_names  # plain words are searched for
             if _INTENTS[reading["kind"]] in ABOUT_ONE_NAME:
                 reading = QuestionReading({**reading, "kind": NO_KIND, "relation": "", "direction": "", "ends": []})
+        if reading["form"] == "overview" and not reading["is_of_whole"]:
+            reading["subjects"] = self._finder.find()
         question = translation.text if translation else query
         question = question if self._is_symbol else _without_project(question, self._project)
         if intent == "documentation":
@@ -250,6 +252,8 @@ class _Analyzer:
             return False
         if self._has_cue(frozenset({"project"})):
             return True
+        if any(token.text == "<name>" and not self._is_project(token) for token in self._tokens):
+            return False
         return not any(map(self._is_named_part, self._list_plain_tokens()))
 
     def _is_named_part(self, position: int) -> bool:

@@ -8,6 +8,7 @@ from coderag.answering.evidence.index_reader import CALLABLE, Declared, IndexRea
 from coderag.answering.evidence.prototypes import prefer_definitions
 from coderag.answering.evidence.question_ends import Ends, get_ends
 from coderag.answering.evidence.relation_groups import RelatedDeclarations, find_related
+from coderag.answering.evidence.setting_search import Setting, SettingSearch
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.mentions import MentionQuery, Mentions
 from coderag.schema.query import Analysis, QueryState, QuestionReading
@@ -81,7 +82,10 @@ class AnswerInput:
         """Lines that mention the subject of the question, or the first name that it mentions; None if it mentions none."""
         related = self.related_declarations
         name = related.name if related else next(iter(self.names), "")
-        declared = [*([related.declared] if related and related.declared else []), *(related.namesakes if related else ())]
+        declared = [
+            *([related.declared] if related and related.declared else []),
+            *(related.namesakes if related else ()),
+        ]
         return self.reader.mentioned(name, declared, self.mention_query) if name else None
 
     @property
@@ -105,6 +109,11 @@ class AnswerInput:
             one["text"].lower() for one in self.analysis["entities"] if one["kind"] in ("identifier", "qualified_name")
         ]
         return found | dict.fromkeys(names, 2 * max(found.values(), default=1.0))
+
+    @cached_property
+    def setting(self) -> Setting | None:
+        """The setting that the question asks about; None if nothing is one."""
+        return SettingSearch(self.reader, self.state, self.results, self.term_idf).find()
 
     def find_declaration(self, snippet: Snippet) -> Declared | None:
         """Find the declaration that a snippet shows; None for module code, documents and files."""

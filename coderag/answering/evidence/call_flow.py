@@ -111,7 +111,9 @@ def format_steps(flow: Flow) -> list[str]:
 # From one end to the other
 
 
-def _find_between(index: IndexReader, state: QueryState, flow_ends: Ends, first: Declared, last: Declared) -> Flow | None:
+def _find_between(
+    index: IndexReader, state: QueryState, flow_ends: Ends, first: Declared, last: Declared
+) -> Flow | None:
     ends = (
         (first.key, last.key),
         (flow_ends.first, flow_ends.last),

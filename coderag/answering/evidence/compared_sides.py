@@ -96,7 +96,9 @@ def _choose_pair(firsts: Sequence[Declared], lasts: Sequence[Declared]) -> tuple
 def _get_distance(first: Declared, last: Declared) -> int:
     """Return how unlike two declarations are as the sides of a comparison, from 0."""
     owners = {one.name.rpartition(".")[0] for one in (first, last)}
-    is_pair = (len(owners) == 1 and first.path == last.path) or first.name.rpartition(".")[2] == last.name.rpartition(".")[2]
+    is_pair = (len(owners) == 1 and first.path == last.path) or first.name.rpartition(".")[2] == last.name.rpartition(
+        "."
+    )[2]
     return (not is_pair) + ((first.kind in TYPES) != (last.kind in TYPES))
 
 

@@ -308,6 +308,22 @@ class IndexReader:
         found = (self.declared(node) for node in nodes if node not in (file, declared.node))
         return [one for one in found if one.kind == declared.kind and one.name.rpartition(".")[0] == owner]
 
+    def declared_in(self, path: str) -> list[Declared]:
+        """Return what is declared right in a file, in order."""
+        file = self._symbols.find_file(path)
+        inside = (
+            [] if file is None else [self.declared(node) for node in self._symbols.get_file_nodes(file) if node != file]
+        )
+        names = {one.name for one in inside}
+        return [one for one in inside if one.kind in _DECLARED and one.name.rpartition(".")[0] not in names]
+
+    def file_summary(self, path: str) -> str:
+        """Return what the documentation at the beginning of a file, or a language model, says of it."""
+        row = int(self.corpus.file_starts[self._files[path]])
+        if self.corpus.get_value("kind", row) not in FILE_NAMED_KINDS:
+            return ""
+        return self.corpus.get_value("docstring", row) or self.summary_of_row(row)
+
     def row_of(self, declared: Declared) -> int | None:
         """Return the chunk that a declaration begins in."""
         if declared.path not in self._files:

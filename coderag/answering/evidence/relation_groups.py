@@ -31,7 +31,16 @@ _GROUPS: Final[Mapping[GraphRelation, RelationGroup]] = MappingProxyType(
         "overridden": "overrides", "user": "referenced", "used": "refers", "test_for": "tested", "tested": "calls",
     }
 )  # fmt: skip
-_ORDER: Final[Sequence[RelationGroup]] = (*USERS, "tested", "calls", "refers", "imports", "bases", "overrides", "further")
+_ORDER: Final[Sequence[RelationGroup]] = (
+    *USERS,
+    "tested",
+    "calls",
+    "refers",
+    "imports",
+    "bases",
+    "overrides",
+    "further",
+)
 _INWARD: Final = frozenset({*USERS, "tested", "further"})
 _HIERARCHY: Final = frozenset({"derived", "bases"})
 _MAX_NAMESAKES: Final = 6  # of one name whose relations are tried
@@ -165,9 +174,7 @@ def _add_types(reader: IndexReader, results: Sequence[Declared]) -> list[Declare
     return list({declared.node: declared for declared in reversed(around)}.values())[::-1]
 
 
-def _group_asked(
-    state: QueryState, neighbours: Sequence[GraphNeighbour]
-) -> tuple[Groups, Sequence[GraphNeighbour]]:
+def _group_asked(state: QueryState, neighbours: Sequence[GraphNeighbour]) -> tuple[Groups, Sequence[GraphNeighbour]]:
     """Group the neighbours that a question asks for; return the unresolved ones apart."""
     reading = state["analysis"]["reading"]
     resolved = [neighbour for neighbour in neighbours if neighbour.confidence >= MIN_RESOLVED_CONFIDENCE]

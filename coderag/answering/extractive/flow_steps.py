@@ -1,9 +1,9 @@
 """Tell a flow: its calls in steps, each with the line of the call, and drawn."""
 
+from coderag.answering.evidence.call_flow import Flow, format_mermaid
 from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.answering.evidence.index_reader import IndexReader
 from coderag.answering.extractive.wording import Writer, code, code_line, counted, first_sentence
-from coderag.answering.evidence.call_flow import Flow, format_mermaid
 
 
 def write_flow(writer: Writer, index: IndexReader, flow: Flow) -> list[str]:

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Final
 
 from coderag.answering.evidence.cited_lines import CitedLines
-from coderag.answering.extractive.excerpt import Rarities, telling
 from coderag.answering.evidence.index_reader import CALLS, IndexReader
+from coderag.answering.extractive.excerpt import Rarities, telling
 from coderag.answering.extractive.wording import (
     Writer,
     code,

@@ -166,7 +166,9 @@ def _compare_code(answer_input: AnswerInput, first: ComparedSide, last: Compared
         if is_alike and own:
             statements.append(Statement([f"Only in {_name(side)}: ", side.lines], "differs", _show_lines(side, own)))
         elif not is_alike:
-            statements.append(Statement([f"{_name(side)}: ", side.lines], "quotes", _build_deciding(answer_input, side)))
+            statements.append(
+                Statement([f"{_name(side)}: ", side.lines], "quotes", _build_deciding(answer_input, side))
+            )
     return statements
 
 

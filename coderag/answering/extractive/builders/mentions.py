@@ -64,7 +64,9 @@ def build_mentions(answer_input: AnswerInput, sections: Sequence[Section]) -> Se
         return None
     if related and related.groups:
         return _build_unexplained(answer_input, related)
-    if answer_input.mentions is None or any(statement.excerpt for section in sections for statement in section.statements):
+    if answer_input.mentions is None or any(
+        statement.excerpt for section in sections for statement in section.statements
+    ):
         return None
     declared = related.declared if related else None
     lines = _find_extensions(answer_input, declared) or _rank_lines(answer_input)

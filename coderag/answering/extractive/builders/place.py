@@ -132,7 +132,12 @@ def list_told(sections: Sequence[Section]) -> set[CitedLines]:
 def is_told(snippet: Snippet, told: set[CitedLines]) -> bool:
     """Return whether the beginning of a snippet is among cited lines."""
     return any(
-        lines.path == snippet.path and lines.start_line <= snippet.start_line <= lines.end_line for lines in told
+        lines.path == snippet.path
+        and (
+            lines.start_line <= snippet.start_line <= lines.end_line
+            or snippet.start_line <= lines.start_line < lines.end_line <= snippet.end_line
+        )
+        for lines in told
     )
 
 

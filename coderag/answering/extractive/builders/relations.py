@@ -58,9 +58,13 @@ _WORDINGS: Final[Mapping[RelationGroup, _Wording]] = MappingProxyType(
     {
         "called": _Wording("is called by", _DECLARATIONS, "calling it", "Called by", "callers", "calls"),
         "derived": _Wording("is extended by", _TYPES, "extending it", "Extended by", "subclasses", "inherits"),
-        "overridden": _Wording("is overridden by", _METHODS, "overriding it", "Overridden by", "overrides", "overrides"),
+        "overridden": _Wording(
+            "is overridden by", _METHODS, "overriding it", "Overridden by", "overrides", "overrides"
+        ),
         "referenced": _Wording("is named by", _DECLARATIONS, "naming it", "Named by", "references", "references"),
-        "imported": _Wording("is imported by", ("file", "files"), "importing it", "Imported by", "importers", "imports"),
+        "imported": _Wording(
+            "is imported by", ("file", "files"), "importing it", "Imported by", "importers", "imports"
+        ),
         "tested": _Wording("is exercised by", ("test", "tests"), "", "Tests", "tests", "tests"),
         "calls": _Wording("calls", _DECLARATIONS, "that it calls", "Calls", "callees", "calls"),
         "refers": _Wording("names", _DECLARATIONS, "that it names", "Names", "callees", "references"),
@@ -69,7 +73,9 @@ _WORDINGS: Final[Mapping[RelationGroup, _Wording]] = MappingProxyType(
         ),
         "bases": _Wording("extends", _TYPES, "that it extends", "Extends", "bases", "inherits"),
         "overrides": _Wording("overrides", _METHODS, "that it overrides", "Overrides", "overridden", "overrides"),
-        "further": _Wording("is reached by", _DECLARATIONS, "reaching it through those", "Through those", "impact", "calls"),
+        "further": _Wording(
+            "is reached by", _DECLARATIONS, "reaching it through those", "Through those", "impact", "calls"
+        ),
     }
 )
 _OTHERS: Final[Sequence[RelationGroup]] = ("calls", "refers", "imports", "bases", "overrides")
@@ -200,7 +206,9 @@ def _name_nearest(related: RelatedDeclarations, members: Sequence[GraphNeighbour
 def _get_wording(related: RelatedDeclarations, group: RelationGroup) -> _Wording:
     wording = _WORDINGS[group]
     if group == "derived" and related.declared and related.declared.kind in _ABSTRACT_KINDS:
-        return wording._replace(clause="is implemented by", addition="implementing it", title="Implemented by", proof="implements")
+        return wording._replace(
+            clause="is implemented by", addition="implementing it", title="Implemented by", proof="implements"
+        )
     return wording
 
 
@@ -297,7 +305,9 @@ def _build_nearest_test(answer_input: AnswerInput) -> Section | None:
     least = _MIN_TEST_SHARE * compute_term_share(answer_input, first)
     near = [snippet for snippet in tests[1:] if compute_term_share(answer_input, snippet) >= least]
     places = {snippet.name: cite_snippet(snippet) for snippet in near}
-    places |= {one.name: head for one in _find_similar_tests(answer_input, first) if (head := answer_input.reader.head_of(one))}
+    places |= {
+        one.name: head for one in _find_similar_tests(answer_input, first) if (head := answer_input.reader.head_of(one))
+    }
     for number, (name, place) in enumerate(list(places.items())[:_MAX_OTHERS]):
         parts += [", " if number else " Also near: ", f"{code(name)} (", place, ")"]
     parts += ["."] if places else []
@@ -316,4 +326,6 @@ def _find_similar_tests(answer_input: AnswerInput, test: Snippet) -> list[Declar
         return len(words & theirs) / max(len(words | theirs), 1)
 
     similar = {one: compute_likeness(one) for one in answer_input.reader.list_siblings(declared)}
-    return sorted((one for one, likeness in similar.items() if likeness >= _MIN_LIKENESS), key=lambda one: -similar[one])
+    return sorted(
+        (one for one, likeness in similar.items() if likeness >= _MIN_LIKENESS), key=lambda one: -similar[one]
+    )

@@ -13,7 +13,9 @@ from coderag.retrieval.mentions.wording import list_unused_notes
 from coderag.schema.mentions import UnusedReport
 
 _MAX_LISTED: Final = 8
-_CAUTION: Final = "A search cannot prove that code is unused: reflection, configuration or other repositories may reach it."
+_CAUTION: Final = (
+    "A search cannot prove that code is unused: reflection, configuration or other repositories may reach it."
+)
 
 
 def build_unused(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
