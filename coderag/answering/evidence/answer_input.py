@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
+from coderag.answering.evidence.call_flow import Flow, find_flow
 from coderag.answering.evidence.index_reader import Declared, IndexReader
 from coderag.answering.evidence.prototypes import prefer_definitions
 from coderag.retrieval.query_context import QueryContext
@@ -41,6 +42,11 @@ class AnswerInput:
     def results(self) -> Sequence[Snippet]:
         """Results, best first; definitions in place of prototypes."""
         return prefer_definitions(self.reader, self._results)
+
+    @cached_property
+    def flow(self) -> Flow | None:
+        """Flow that the question asks for; None if none is known."""
+        return find_flow(self._context, self.reader, self.state)
 
     @property
     def analysis(self) -> Analysis:

@@ -7,7 +7,6 @@ from coderag.answering.evidence.call_flow import find_flow, format_steps
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import Candidate, QueryState
 from coderag.stores.corpus import Corpus
-from coderag.stores.snippets import build_result_snippets
 
 
 def find_context_flow(context: QueryContext, state: QueryState) -> tuple[list[str], list[Candidate]]:
@@ -16,7 +15,7 @@ def find_context_flow(context: QueryContext, state: QueryState) -> tuple[list[st
     Without known calls, the candidates are unchanged.
     """
     candidates = state["to_read"]
-    flow = find_flow(IndexReader(context), state, build_result_snippets(context.corpus, state["results"]))
+    flow = find_flow(context, IndexReader(context), state)
     if flow is None:
         return [], candidates
     results, further = candidates[: len(state["results"])], candidates[len(state["results"]) :]

@@ -6,6 +6,7 @@ from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.extractive.builders.absent import build_absent, build_nearest, build_unindexed
+from coderag.answering.extractive.builders.flow import build_flow, build_steps
 from coderag.answering.extractive.builders.messages import build_message, build_writers
 from coderag.answering.extractive.builders.place import build_code, build_next, build_place
 from coderag.answering.extractive.sections import Draft, Section
@@ -19,10 +20,12 @@ BUILDERS: Final[Mapping[AnswerSectionKind, SectionBuilder]] = MappingProxyType(
     {
         "absent": build_absent,
         "code": build_code,
+        "flow": build_flow,
         "message": build_message,
         "nearest": build_nearest,
         "next": build_next,
         "place": build_place,
+        "steps": build_steps,
         "unindexed": build_unindexed,
         "writers": build_writers,
     }

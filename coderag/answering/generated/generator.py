@@ -72,7 +72,7 @@ async def generate_text(
 
     @cache
     def build_diagram() -> str:
-        flow_chart = draw_mermaid(context, state, snippets) if shape == "flow" else ""
+        flow_chart = draw_mermaid(context, state) if shape == "flow" else ""
         return f"```mermaid\n{flow_chart}\n```" if flow_chart else ""
 
     reply = ReplyChecker(ClaimChecker(evidence, checker, context.corpus.paths), evidence_text, build_diagram)
