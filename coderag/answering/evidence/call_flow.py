@@ -78,13 +78,13 @@ class Flow:
 
 def draw_mermaid(context: QueryContext, state: QueryState) -> str:
     """Draw the question's flow in Mermaid, without a fence; empty if none is known."""
-    flow = find_flow(context, IndexReader(context), state)
+    index = IndexReader(context)
+    flow = find_flow(index, state, FlowRelevance(context, index, state))
     return "" if flow is None else format_mermaid(flow)
 
 
-def find_flow(context: QueryContext, index: IndexReader, state: QueryState) -> Flow | None:
+def find_flow(index: IndexReader, state: QueryState, relevance: FlowRelevance) -> Flow | None:
     """Find the flow that a question asks for: a tree of hops between what it found, and a second where none joins them."""
-    relevance = FlowRelevance(context, index, state)
     seeds = relevance.found[:_MAX_SEEDS]
     if not seeds:
         return None

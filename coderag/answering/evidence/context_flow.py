@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from coderag.answering.evidence.flow_relevance import FlowRelevance
 from coderag.answering.evidence.index_reader import Declared, IndexReader
 from coderag.answering.evidence.call_flow import find_flow, format_steps
 from coderag.retrieval.query_context import QueryContext
@@ -15,7 +16,8 @@ def find_context_flow(context: QueryContext, state: QueryState) -> tuple[list[st
     Without known calls, the candidates are unchanged.
     """
     candidates = state["to_read"]
-    flow = find_flow(context, IndexReader(context), state)
+    index = IndexReader(context)
+    flow = find_flow(index, state, FlowRelevance(context, index, state))
     if flow is None:
         return [], candidates
     results, further = candidates[: len(state["results"])], candidates[len(state["results"]) :]

@@ -53,9 +53,10 @@ class FlowRelevance:
     def found(self) -> list[int]:
         """Functions that the search found, best first."""
         found = dict.fromkeys([*self._mentioned, *self._ranks])
-        return [node for node in found if self._is_wanted(node)]
+        return [node for node in found if self.is_wanted(node)]
 
-    def _is_wanted(self, node: int) -> bool:
+    def is_wanted(self, node: int) -> bool:
+        """Return whether a declaration is a function of the program itself, not of its tests."""
         symbols = self._index.symbols
         return symbols.kinds[node] in CALLABLE and symbols.roles[node] == "source"
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.extractive.builders.absent import build_absent, build_nearest, build_unindexed
+from coderag.answering.extractive.builders.failure import build_failure, build_handling
 from coderag.answering.extractive.builders.flow import build_flow, build_steps
 from coderag.answering.extractive.builders.messages import build_message, build_writers
 from coderag.answering.extractive.builders.place import build_code, build_next, build_place
@@ -20,7 +21,9 @@ BUILDERS: Final[Mapping[AnswerSectionKind, SectionBuilder]] = MappingProxyType(
     {
         "absent": build_absent,
         "code": build_code,
+        "failure": build_failure,
         "flow": build_flow,
+        "handling": build_handling,
         "message": build_message,
         "nearest": build_nearest,
         "next": build_next,
