@@ -10,7 +10,7 @@ from typing import Final
 from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.answering.evidence.flow_graph import FlowGraph, Hop, HopKind
 from coderag.answering.evidence.flow_relevance import FlowRelevance
-from coderag.answering.evidence.flow_search import FlowSearch
+from coderag.answering.evidence.flow_search import FlowSearch, FlowWeights
 from coderag.answering.evidence.index_reader import CALLABLE, PERHAPS, Declared, IndexReader
 from coderag.answering.evidence.question_ends import Ends, get_ends
 from coderag.retrieval.query_context import QueryContext
@@ -26,12 +26,14 @@ _DEPTH_OUT, _DEPTH_IN = 2, 1
 _MAX_TERMINALS: Final = 24  # declarations that are worth a hop, by relevance
 _NAME_KINDS: Final = frozenset({"identifier", "qualified_name"})
 _HOP_COST: Final = 0.14
+_NAME_BONUS: Final = 0.1  # of a declaration whose name has a word of the question
 _HUB_COST: Final = 0.03  # for each doubling of the callers
+_MAX_DOUBLINGS: Final = 4.0
 
 _VERBS: Final[Mapping[HopKind, str]] = MappingProxyType(
     {
         "calls": "calls", "dispatches": "may call", "passes": "passes on", "lists": "lists",
-        "contains": "contains", "shares": "shares a field with",
+        "contains": "contains", "uses": "uses", "shares": "shares a field with",
     }
 )  # fmt: skip
 
@@ -89,40 +91,48 @@ def find_flow(index: IndexReader, state: QueryState, relevance: FlowRelevance) -
     if not seeds:
         return None
     graph = FlowGraph(index, seeds, depth_out=_DEPTH_OUT, depth_in=_DEPTH_IN, limit=_MAX_NODES)
-    weights = _Weights(index, relevance, graph, seeds)
-    search = FlowSearch(graph.hops, weights.prize, weights.cost, weights.terminals)
+    weights = _weigh(index, relevance, graph, seeds)
     ends = get_ends(state["analysis"])
     written = {entity["text"] for entity in state["analysis"]["entities"] if entity["kind"] in _NAME_KINDS}
     named = [
         [declared.node for declared in index.named(name) if declared.kind in CALLABLE] if name in written else []
         for name in ends or ()
     ]
-    start = next((node for node in named[0] if node in graph.hops), None) if all(named) and named else None
-    roots, hops = search.find_trees(start)
+    path: Sequence[Hop] = ()
+    start = None
+    if ends:
+        sides = named if all(named) else [relevance.find_ends(phrase) for phrase in ends]
+        starts = [node for node in sides[0] if node in graph.hops]
+        start = next(iter(starts), None) if all(named) else None
+        path = _find_path(relevance, graph, weights, starts, sides[1])
+    roots, hops = FlowSearch(graph.hops, weights).find_trees(start, path)
     return replace(_build_flow(index, roots, hops), ends=ends, is_between_names=bool(named) and all(named))
 
 
-class _Weights:
-    """What declarations are worth on a way, and what passing them costs."""
+def _find_path(
+    relevance: FlowRelevance, graph: FlowGraph, weights: FlowWeights, starts: Sequence[int], finishes: Sequence[int]
+) -> Sequence[Hop]:
+    """Find the way between two ends, rather by names that have words of the question; by likely calls if no other does."""
+    costs = {node: cost - _NAME_BONUS * relevance.is_named(node) for node, cost in weights.costs.items()}
+    weights = weights._replace(costs=costs)
+    if not starts or (path := FlowSearch(graph.hops, weights).find_path(starts, finishes)):
+        return path if starts else ()
+    graph.join_namesakes(relevance.found)
+    return FlowSearch(graph.hops, weights).find_path(starts, finishes)
 
-    def __init__(self, index: IndexReader, relevance: FlowRelevance, graph: FlowGraph, seeds: Sequence[int]) -> None:
-        symbols = index.symbols
-        nodes = {*seeds, *graph.hops, *(target for hops in graph.hops.values() for target in hops)}
-        positions = symbols.find_edge_positions(sorted(nodes), "in", ("calls",))
-        self._callers = Counter(symbols.targets[positions].tolist())
-        self._values = relevance.compute([node for node in sorted(nodes) if symbols.kinds[node] in CALLABLE])
-        ranked = sorted(self._values, key=lambda node: -self._values[node])
-        self.terminals = ranked[:_MAX_TERMINALS]
-        self._least = self._values[ranked[min(_MAX_TERMINALS, len(ranked)) - 1]]
-        self._span = max(self._values[ranked[0]] - self._least, 1e-6)
 
-    def prize(self, node: int) -> float:
-        """Return what a declaration is worth, 0 to 1."""
-        return max((self._values.get(node, 0.0) - self._least) / self._span, 0.0)
-
-    def cost(self, node: int) -> float:
-        """Return what passing a declaration costs: more for what many call."""
-        return _HOP_COST + _HUB_COST * log2(1 + self._callers[node])
+def _weigh(index: IndexReader, relevance: FlowRelevance, graph: FlowGraph, seeds: Sequence[int]) -> FlowWeights:
+    """Weigh the declarations of a graph: by relevance above that of the least relevant terminal, and by their callers."""
+    symbols = index.symbols
+    nodes = sorted({*seeds, *graph.hops, *(target for hops in graph.hops.values() for target in hops)})
+    callers = Counter(symbols.targets[symbols.find_edge_positions(nodes, "in", ("calls",))].tolist())
+    values = relevance.compute([node for node in nodes if symbols.kinds[node] in CALLABLE])
+    terminals = sorted(values, key=lambda node: -values[node])[:_MAX_TERMINALS]
+    least = values[terminals[-1]]
+    span = max(values[terminals[0]] - least, 1e-6)
+    prizes = {node: (values[node] - least) / span for node in terminals}
+    costs = {node: _HOP_COST + _HUB_COST * min(log2(1 + callers[node]), _MAX_DOUBLINGS) for node in nodes}
+    return FlowWeights(prizes, costs, _HOP_COST, terminals)
 
 
 def format_mermaid(flow: Flow) -> str:

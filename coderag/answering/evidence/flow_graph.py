@@ -1,23 +1,28 @@
 """Hops of a flow: calls, and what control or data passes through where known calls end (callbacks, tables, shared fields)."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import islice, permutations
 from typing import Final, Literal
 
 from coderag.answering.evidence.index_reader import CALLABLE, CALLS, PERHAPS, TYPES, IndexReader
 
-HopKind = Literal["calls", "dispatches", "passes", "lists", "contains", "shares"]
+HopKind = Literal["calls", "dispatches", "passes", "lists", "contains", "uses", "shares"]
 """How a flow goes on: ``dispatches``: the call of a method that the target overrides; ``passes``: a function as a value;
-``lists``: a table of functions; ``contains``: a function inside; ``shares``: a field that both use."""
+``lists``: a table of functions; ``uses``: such a table; ``contains``: a function inside; ``shares``: a field that both use."""
 
 _VALUES: Final = frozenset({"variable", "constant", "field"})
 _MUTABLE: Final = frozenset({"variable", "field", "property"})
 _MAX_OVERRIDES: Final = 8
+_MAX_TABLES: Final = 8
+_MAX_NAMESAKES: Final = 60  # methods that were found
+_MIN_NAME_CHARS: Final = 4
+_NAMESAKE_CONFIDENCE: Final = 0.4  # of a call that a method of the same name may answer
 _MAX_SHARING: Final = 4  # functions; a field that more use says nothing of the way
 _MIN_CONFIDENCE: Final = 0.1  # of calls; the unsure ones cost more
 _COSTS: Final[dict[HopKind, float]] = {
-    "calls": 0.0, "dispatches": 0.12, "passes": 0.15, "lists": 0.1, "contains": 0.02, "shares": 0.2,
+    "calls": 0.0, "dispatches": 0.12, "passes": 0.15, "lists": 0.1, "contains": 0.02, "uses": 0.1, "shares": 0.2,
 }  # fmt: skip
 _UNSURE_COST: Final = 0.45
 _RELATIONS: Final = (*CALLS, "references")
@@ -65,6 +70,7 @@ class FlowGraph:
         self._overrides: dict[int, list[int]] = {}
         self._tables: set[int] = set()
         self._read_around(depth_out, depth_in, limit)
+        self._join_tables(depth_in, limit)
         self._join_sharing()
 
     def _read_around(self, depth_out: int, depth_in: int, limit: int) -> None:
@@ -72,12 +78,15 @@ class FlowGraph:
         level = list(self._seeds)
         for _ in range(depth_out):
             level = self._read_outgoing(level, seen, limit)
-        level, callers = list(self._seeds), set(self._seeds)
-        for _ in range(depth_in):
-            sources = [source for source in self._find_sources(level) if source not in callers][:limit]
-            callers.update(sources)
-            self._read_outgoing(sources, seen | callers, 0)
-            level = sources
+        self._read_incoming(self._seeds, depth_in, limit)
+
+    def _read_incoming(self, nodes: Iterable[int], depth: int, limit: int) -> None:
+        level = list(nodes)
+        known = set(level)
+        for _ in range(depth):
+            level = [source for source in self._find_sources(level) if source not in known][:limit]
+            known.update(level)
+            self._read_outgoing([source for source in level if source not in self.hops], known, 0)
 
     def _read_outgoing(self, level: Iterable[int], seen: set[int], limit: int) -> list[int]:
         """Read the hops from some nodes, and return the nodes that are new."""
@@ -166,6 +175,52 @@ class FlowGraph:
         known = hops.get(hop.target)
         if known is None or hop.cost < known.cost:
             hops[hop.target] = hop
+
+    def _join_tables(self, depth_in: int, limit: int) -> None:
+        """Join tables of functions with the functions beside them that name them: `TABLE[name](...)` is no known call."""
+        symbols = self._symbols
+        users: dict[int, None] = {}
+        for table in [node for node in self.hops if symbols.kinds[node] in _VALUES][:_MAX_TABLES]:
+            file = symbols.find_containing_file(table)
+            name = re.compile(rf"\b{re.escape(symbols.names[table].as_py())}\b")
+            for node in symbols.get_file_nodes(file) if file is not None else ():
+                line = self._find_line(node, name) if symbols.kinds[node] in CALLABLE else None
+                if line is not None and node not in self.hops[table]:
+                    self._add(Hop(node, table, "uses", line, 1.0))
+                    users[node] = None
+        self._read_incoming(users, depth_in + 1, limit)
+
+    def _find_line(self, node: int, pattern: re.Pattern[str]) -> int | None:
+        """Find the first line of a function that matches."""
+        lines = self._index.lines_of(self._index.declared(node))
+        texts = lines.text.split("\n") if lines else []
+        first = int(self._symbols.start_lines[node])
+        return next((first + number for number, text in enumerate(texts) if pattern.search(text)), None)
+
+    def join_namesakes(self, found: Iterable[int]) -> None:
+        """Join functions with methods that were found by calls of their names on objects of unknown type.
+
+        Args:
+            found: Declarations that were found.
+        """
+        symbols = self._symbols
+        by_name: dict[str, list[int]] = {}
+        for node in islice(found, _MAX_NAMESAKES):
+            if symbols.kinds[node] == "method" and len(symbols.names[node].as_py()) >= _MIN_NAME_CHARS:
+                by_name.setdefault(symbols.names[node].as_py(), []).append(node)
+        if not by_name:
+            return
+        pattern = re.compile(rf"(?:\.|->)({'|'.join(map(re.escape, by_name))})\(")
+        callees = [hop.target for seed in self._seeds for hop in self.hops.get(seed, {}).values() if hop.kind == "calls"]
+        near = [node for node in callees if symbols.paths[node] in {symbols.paths[seed] for seed in self._seeds}]
+        for node in dict.fromkeys([*self._seeds, *near]):
+            called = {symbols.names[target].as_py() for target in self.hops.get(node, ())}
+            lines = self._index.lines_of(self._index.declared(node)) if symbols.kinds[node] in CALLABLE else None
+            for number, text in enumerate(lines.text.split("\n") if lines else (), int(symbols.start_lines[node])):
+                for name in dict.fromkeys(pattern.findall(text)):
+                    for target in by_name[name] if name not in called else ():
+                        if symbols.languages[node] == symbols.languages[target]:
+                            self._add(Hop(node, target, "dispatches", number, _NAMESAKE_CONFIDENCE))
 
     def _join_sharing(self) -> None:
         """Join seeds that use a field that few functions use: one may put there what the other takes out."""

@@ -11,6 +11,7 @@ from coderag.codegraph.columns import FloatArray
 from coderag.retrieval.channels import normalize_scores
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import Candidate, QueryState
+from coderag.text.tokenizer import tokenize_query, tokenize_text
 
 _RANK_WEIGHT: Final = 2.4
 _DENSE_WEIGHT: Final = 2.4
@@ -24,6 +25,9 @@ _MAX_LOG_LENGTH: Final = 7.0
 _RANK_DECAY: Final = 0.94
 _MAX_NAMED: Final = 3
 _MAX_CANDIDATES: Final = 50
+_MIN_END_SHARE: Final = 0.4
+_END_WEIGHT: Final = 3.0
+_MAX_ENDS: Final = 4
 
 
 class FlowRelevance:
@@ -54,6 +58,30 @@ class FlowRelevance:
         """Functions that the search found, best first."""
         found = dict.fromkeys([*self._mentioned, *self._ranks])
         return [node for node in found if self.is_wanted(node)]
+
+    def find_ends(self, phrase: str) -> list[int]:
+        """Find the functions that an end of the flow may mean, likeliest first: found, and with words of the phrase."""
+        corpus, symbols = self._index.corpus, self._index.symbols
+        idf = {term: corpus.idf(term) for term in tokenize_query(phrase) if not term.startswith("=")}
+        total = sum(idf.values()) or 1.0
+        nodes = self.found[:_MAX_CANDIDATES]
+        values = self.compute(nodes)
+        for node in nodes:
+            terms = set(tokenize_text(f"{symbols.paths[node]} {symbols.qualified_names[node]}"))
+            share = sum(idf[term] for term in idf.keys() & terms) / total
+            if share < _MIN_END_SHARE:
+                del values[node]
+            else:
+                values[node] += _END_WEIGHT * share
+        return sorted(values, key=lambda node: -values[node])[:_MAX_ENDS]
+
+    def is_named(self, node: int) -> bool:
+        """Return whether the name of a declaration has a word of the question."""
+        return not self._terms.isdisjoint(tokenize_text(self._index.symbols.names[node].as_py()))
+
+    @cached_property
+    def _terms(self) -> frozenset[str]:
+        return frozenset(self._analysis["terms"])
 
     def is_wanted(self, node: int) -> bool:
         """Return whether a declaration is a function of the program itself, not of its tests."""
