@@ -9,6 +9,8 @@ from coderag.answering.extractive.builders.absent import build_absent, build_nea
 from coderag.answering.extractive.builders.comparison import build_common, build_comparison, build_difference
 from coderag.answering.extractive.builders.definition import build_definition, build_members, build_users
 from coderag.answering.extractive.builders.detail import build_detail, build_lines
+from coderag.answering.extractive.builders.failure import build_failure, build_handling
+from coderag.answering.extractive.builders.flow import build_flow, build_steps
 from coderag.answering.extractive.builders.mentions import build_mentions
 from coderag.answering.extractive.builders.messages import build_message, build_writers
 from coderag.answering.extractive.builders.overview import build_central, build_documents, build_layout, build_overview
@@ -36,7 +38,10 @@ BUILDERS: Final[Mapping[AnswerSectionKind, SectionBuilder]] = MappingProxyType(
         "difference": build_difference,
         "documentation": build_documentation,
         "documents": build_documents,
+        "failure": build_failure,
+        "flow": build_flow,
         "further": build_further,
+        "handling": build_handling,
         "layout": build_layout,
         "lines": build_lines,
         "members": build_members,
@@ -50,6 +55,7 @@ BUILDERS: Final[Mapping[AnswerSectionKind, SectionBuilder]] = MappingProxyType(
         "related": build_related,
         "relation": build_relation,
         "setting": build_setting,
+        "steps": build_steps,
         "tests": build_tests,
         "unindexed": build_unindexed,
         "unused": build_unused,

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from os.path import commonprefix
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.folders import count_folders_apart
 from coderag.answering.evidence.index_reader import FILE, Declared, IndexReader
 from coderag.answering.evidence.relation_groups import USERS, RelatedDeclarations, RelationGroup, get_key, is_sure
 from coderag.answering.extractive.builders.mentions import build_lines_lead
@@ -226,9 +226,9 @@ def _rank(related: RelatedDeclarations, members: Sequence[GraphNeighbour]) -> li
     """Rank neighbours: code of the product first, then what is sure, then those of the nearest files."""
     home = related.declared.path if related.declared else ""
 
-    def order(one: GraphNeighbour) -> tuple[bool, bool, int, str, int]:
-        shared = len(commonprefix([home.split("/"), one.evidence.split("/")]))
-        return one.role != "source", not is_sure(one), -shared, one.evidence, one.line
+    def order(one: GraphNeighbour) -> tuple[bool, bool, bool, int, str, int]:
+        is_elsewhere, apart = one.evidence != home, count_folders_apart(one.evidence, home)
+        return one.role != "source", not is_sure(one), is_elsewhere, apart, one.evidence, one.line
 
     return sorted(members, key=order)
 
