@@ -68,6 +68,10 @@ AnswerForm = Literal[
 """Form of the answer that a question wishes."""
 
 
+AskedAspect = Literal["", "signature", "parameters", "returns", "raises", "members", "code"]
+"""Part of a declaration that a question asks for; empty for the whole of it."""
+
+
 Relation = Literal[
     "contains",
     "contained_by",
