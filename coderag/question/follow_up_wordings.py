@@ -31,7 +31,7 @@ _BARE_WORDINGS: Final[Sequence[tuple[frozenset[str], str]]] = (
 
 _IGNORED: Final = frozenset({"filler", "is", "do", "it", "demonstrative", "within", "please", "show", "article", "my"})
 
-_WORDINGS: Final[Mapping[tuple[str, str, str], str]] = MappingProxyType(
+WORDINGS: Final[Mapping[tuple[str, str, str], str]] = MappingProxyType(
     {
         ("find_usage", "calls", "in"): "who calls {it}",
         ("find_usage", "calls", "out"): "what does {it} call",
@@ -81,7 +81,7 @@ TESTS: Final = "what tests {it}"
 
 def list_wordings() -> list[str]:
     """Return all wordings of relations, kinds and aspects, each with ``{it}`` for what it is about."""
-    return [*_WORDINGS.values(), *_WORDINGS_OF_KINDS.values(), *_WORDINGS_OF_ASPECTS.values(), _UNUSED]
+    return [*WORDINGS.values(), *_WORDINGS_OF_KINDS.values(), *_WORDINGS_OF_ASPECTS.values(), _UNUSED]
 
 
 def choose_bare_wording(concepts: Sequence[Collection[str]]) -> str:
@@ -114,5 +114,5 @@ def choose_wording(reading: Reading, aspect: AskedAspect, concepts: Collection[s
         return _UNUSED
     if reading.kind == "find_definition" and "show" in concepts:
         return _WORDINGS_OF_ASPECTS["code"]
-    wording = _WORDINGS.get((reading.kind, reading.relation, reading.direction))
+    wording = WORDINGS.get((reading.kind, reading.relation, reading.direction))
     return wording or next((text for kind, text in _WORDINGS_OF_KINDS.items() if kind == reading.kind), "")

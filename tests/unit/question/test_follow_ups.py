@@ -1,10 +1,15 @@
 """Follow-ups and the questions that the rules make of them: a list that was written by hand, and the rules' edges."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from coderag.answering.chat.focus import build_focus
 from coderag.answering.chat.state import CitedPlace, Exchange
+from coderag.question.analysis import analyze
 from coderag.question.conversation import find_topic
+from coderag.question.follow_up_wordings import WORDINGS, list_wordings
 from coderag.question.follow_ups import read_follow_up
 
 
@@ -250,3 +255,60 @@ def test_a_follow_up_in_another_language_becomes_a_question_that_stands_alone(te
 )
 def test_the_topic_of_a_question_is_what_it_does_not_only_ask(question, about):
     assert find_topic(question) == about
+
+
+NOT_UNDERSTOOD = set()
+DIALOGUES = [json.loads(line) for line in (Path(__file__).parent / "data/follow_ups.jsonl").read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("dialogue", DIALOGUES, ids=lambda dialogue: f"{dialogue['language']}: {dialogue['text']}")
+def test_a_follow_up_is_of_what_was_talked_about(dialogue):
+    if dialogue["text"] in NOT_UNDERSTOOD:
+        pytest.xfail("not understood yet")
+    before = exchange(dialogue["question"], map(CitedPlace, dialogue["cited"]), dialogue["focus"])
+    follow_up = read(dialogue["text"], [before])
+    assert follow_up.is_follow_up == "yes"
+    assert {subject.strip("`") for subject in follow_up.subjects} == set(dialogue["subjects"])
+
+
+@pytest.mark.parametrize("wording", list_wordings())
+def test_a_wording_is_read_as_what_it_stands_for(wording):
+    reading = analyze(wording.format(it="`box_lid`"))["reading"]
+    assert "box_lid" in reading["subjects"] or reading["kind"] in ("understand", "setting", "documentation", "history")
+    expected = next((key for key, text in WORDINGS.items() if text == wording), None)
+    if expected:
+        assert (reading["kind"], reading["relation"], reading["direction"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "aspect", "kind"),
+    [
+        ("what does it raise?", "raises", "failure"),
+        ("exceptions?", "raises", "failure"),
+        ("what's the signature?", "signature", "find_definition"),
+        ("what does it return?", "returns", "find_definition"),
+        ("what arguments does it take", "parameters", "find_definition"),
+        ("welche Parameter hat es?", "parameters", "find_definition"),
+        ("qu'est-ce que ça renvoie ?", "returns", "find_definition"),
+        ("какие исключения она бросает?", "raises", "failure"),
+        ("它返回什么？", "returns", "find_definition"),
+    ],
+)
+def test_an_aspect_of_the_focus_is_asked_for(text, aspect, kind):
+    reading = analyze(read(text, [LOGIN]).question)["reading"]
+    assert (reading["kind"], reading.get("aspect"), reading["subjects"]) == (kind, aspect, ["Session.login"])
+
+
+@pytest.mark.parametrize("text", ["show me the code", "show me the body", "show me the rest", "покажи код"])
+def test_the_code_of_the_focus_is_shown_where_it_was_cited(text):
+    assert read(text, [LOGIN]).places == ["auth/session.py:10-30"]
+
+
+def test_the_rest_of_a_list_is_more_results():
+    follow_up = read("show me the rest", [CALLERS])
+    assert (follow_up.question, follow_up.is_wider) == ("who calls round_up", True)
+
+
+@pytest.mark.parametrize("text", ["解析器在哪里？", "パーサーはどこですか？", "wo ist der Parser?", "где парсер?"])
+def test_a_question_of_another_language_that_names_something_stands_alone(text):
+    assert read(text, [LOGIN]).question == text
