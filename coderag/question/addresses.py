@@ -31,7 +31,9 @@ _RANGE: Final = re.compile(r"(\d{1,3})[-–](\d{1,3})|(\d{1,3}(?:,\d{1,3})+)")
 _BRACKETED: Final = re.compile(r"(?<![\w\])])\[(\d{1,3})\]")
 _MAX_RANGE: Final = 10
 
-SHOWING_CONCEPTS: Final = frozenset({"show", "code", "please", "my", "and", "filler", "article", "to", "rest", "can", "head"})
+SHOWING_CONCEPTS: Final = frozenset(
+    {"show", "code", "please", "my", "and", "filler", "article", "to", "rest", "can", "head"}
+)
 """Concepts of a text that only asks to see something."""
 
 _COMPARING: Final = frozenset({"compare", "difference", "between", "with"})
@@ -195,14 +197,18 @@ def _stands_alone(pieces: Sequence[Piece], first: int, following: Sequence[Piece
 
 def _narrows(rest: Sequence[Piece]) -> bool:
     """Whether more words narrow what was counted: "the first function that parses TOML"."""
-    links = not rest[0].concepts.isdisjoint({"within", "head", "from", "to", "when", "where", "which", "with", "demonstrative"})
-    return (links or rest[0].text == "of") and any(piece.is_plain or piece.is_mask or piece.concepts for piece in rest[1:])
+    links = not rest[0].concepts.isdisjoint(
+        {"within", "head", "from", "to", "when", "where", "which", "with", "demonstrative"}
+    )
+    return (links or rest[0].text == "of") and any(
+        piece.is_plain or piece.is_mask or piece.concepts for piece in rest[1:]
+    )
 
 
 def _end_list(pieces: Sequence[Piece], last: int) -> int:
     """Return the position of the end of "of them" behind an ordinal, else the position itself."""
     following = pieces[last + 1 : last + 3]
-    is_list = len(following) == 2 and not following[0].is_plain and following[1].has_any(frozenset({"they"}))  # noqa: PLR2004
+    is_list = len(following) == 2 and not following[0].is_plain and following[1].has_any(frozenset({"they"}))
     return last + 2 if is_list and following[0].has_any(frozenset({"head", "within", "from"})) else last
 
 

@@ -28,7 +28,9 @@ LOOKUPS: Final[Mapping[AskedAspect, _Lookup]] = MappingProxyType(
 _KINDS: Final = frozenset({"find_definition", "understand", "failure", "general", "setting"})
 """Kinds that a question for an aspect may be classified as."""
 
-_OTHER_CONCEPTS: Final = frozenset({"why", "how", "handle", "if", "difference", "compare", "when", "default", "similar"})
+_OTHER_CONCEPTS: Final = frozenset(
+    {"why", "how", "handle", "if", "difference", "compare", "when", "default", "similar"}
+)
 """Concepts of questions that only mention an aspect."""
 
 

@@ -8,7 +8,23 @@ from typing import Final, Literal, NamedTuple
 from coderag.question.wording import Token
 
 QUESTION_CONCEPTS: Final = frozenset(
-    {"who", "what", "where", "when", "why", "how", "which", "howmany", "exist", "can", "should", "is", "do", "show", "find"}
+    {
+        "who",
+        "what",
+        "where",
+        "when",
+        "why",
+        "how",
+        "which",
+        "howmany",
+        "exist",
+        "can",
+        "should",
+        "is",
+        "do",
+        "show",
+        "find",
+    }
 )
 """Concepts of words that only ask."""
 
@@ -61,7 +77,9 @@ class CueTable:
                 for word in words.split():
                     self._add(concept, word.lower())
         self._max_signs = max(map(len, self._signs), default=0)
-        self.concepts = frozenset(line.partition(": ")[0] for line in lines if ": " in line and not line.startswith("#"))
+        self.concepts = frozenset(
+            line.partition(": ")[0] for line in lines if ": " in line and not line.startswith("#")
+        )
 
     def _add(self, concept: str, word: str) -> None:
         if Token(word, word, 0).is_cjk:

@@ -43,7 +43,7 @@ WORDINGS: Final[Mapping[tuple[str, str, str], str]] = MappingProxyType(
         ("find_usage", "imports", "out"): "what does {it} import",
         ("find_usage", "instantiates", "in"): "who instantiates {it}",
         ("find_usage", "reads", "in"): "where is {it} read",
-        ("find_usage", "writes", "in"): "where is {it} set",
+        ("find_usage", "writes", "in"): "where is {it} assigned",
         ("hierarchy", "inherits", "in"): "what extends {it}",
         ("hierarchy", "inherits", "out"): "what does {it} extend",
         ("hierarchy", "implements", "in"): "what implements {it}",

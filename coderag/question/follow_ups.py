@@ -35,11 +35,14 @@ _POLITE: Final = frozenset({"filler", "please"})
 _POINTING: Final = frozenset({"it", "they"})
 _WHOLE: Final = frozenset({"project", "folder"})
 _MORE: Final = frozenset({"more", "else"})
-_MORE_FRAME: Final = _MORE | _POLITE | frozenset(
-    {"show", "find", "list", "item", "example", "exist", "what", "is", "anyone", "they", "head", "my", "detail", "place", "rest"}
+_MORE_FRAME: Final = (
+    _MORE | _POLITE | frozenset({"show", "find", "list", "item", "example", "exist", "what", "is", "anyone"})
 )
-_SAME_FRAME: Final = _POLITE | _POINTING | frozenset({"about", "same", "really", "is", "head", "can", "do", "article", "what"})
-_RELATIONS: Final = frozenset({"call", "caller", "use", "import", "define", "reference", "inherit", "implement", "create"})
+_MORE_OBJECTS: Final = frozenset({"they", "head", "my", "detail", "place", "rest"})
+_SAME_FRAME: Final = (
+    _POLITE | _POINTING | frozenset({"about", "same", "really", "is", "head", "can", "do", "article", "what"})
+)
+_RELATIONS: Final = frozenset({"call", "caller", "use", "import", "reference", "inherit", "implement", "create"})
 
 
 def read_follow_up(text: str, focus: Focus | None) -> FollowUp:
@@ -59,7 +62,9 @@ def read_follow_up(text: str, focus: Focus | None) -> FollowUp:
     if not terms:
         return rest
     is_same = rest.question == addressed.question
-    return replace(rest, is_follow_up="yes", subjects=terms if is_same else list(dict.fromkeys([*terms, *rest.subjects])))
+    return replace(
+        rest, is_follow_up="yes", subjects=terms if is_same else list(dict.fromkeys([*terms, *rest.subjects]))
+    )
 
 
 def _read_addresses(text: str, focus: Focus) -> tuple[FollowUp, list[str]]:
@@ -70,7 +75,10 @@ def _read_addresses(text: str, focus: Focus) -> tuple[FollowUp, list[str]]:
         places = [resolve_address(address, focus.places) for address in addresses]
     except MissingPlaceError as error:
         return FollowUp("", missing=error.place), []
-    terms = [place.path if address.noun in FILE_NOUNS else place.term for address, place in zip(addresses, places, strict=True)]
+    terms = [
+        place.path if address.noun in FILE_NOUNS else place.term
+        for address, place in zip(addresses, places, strict=True)
+    ]
     if only_asks_to_see(pieces, addresses):
         locations = [
             place.path if address.noun in FILE_NOUNS else place.location
@@ -154,14 +162,19 @@ class _Reader:
         return self._ask(wording) if wording else None
 
     def _read_rest(self) -> FollowUp | None:
-        """Read "show me the rest": of the code that was shown, else more results; "the whole file" is the file."""
+        """Read "show me the code" or "the rest": of a declaration, else more results; "the whole file" is the file."""
         if {"file", "rest"} <= self._concepts and self._only_asks and self._is_all(SHOWING_CONCEPTS | FILE_NOUNS):
             file = self.focus.find_file()
             return FollowUp("", subjects=[file], places=[file])
-        if not self._only_asks or "rest" not in self._concepts or not self._is_all(SHOWING_CONCEPTS | _POINTING):
+        is_code = {"show", "code"} <= self._concepts or "rest" in self._concepts
+        if not self._only_asks or not is_code or not self._is_all(SHOWING_CONCEPTS | _POINTING):
             return None
-        if self._lists_relations or not self.focus.single:
-            return FollowUp(self.focus.question, subjects=self.focus.subjects, is_wider=True) if self.focus.question else None
+        if "code" not in self._concepts and (self._lists_relations or not self.focus.single):
+            return (
+                FollowUp(self.focus.question, subjects=self.focus.subjects, is_wider=True)
+                if self.focus.question
+                else None
+            )
         return self._show_code()
 
     def _show_code(self) -> FollowUp:
@@ -174,7 +187,7 @@ class _Reader:
         """Read "more": the same question, for more results."""
         if not self.focus.question or self._concepts.isdisjoint(_MORE) or not self._only_asks:
             return None
-        if not self._is_all(_MORE_FRAME):
+        if not self._is_all(_MORE_FRAME | _MORE_OBJECTS):
             return None
         return FollowUp(self.focus.question.rstrip("?.! "), subjects=self.focus.subjects, is_wider=True)
 
@@ -189,50 +202,55 @@ class _Reader:
             return None
         if not inner_concepts.isdisjoint(_POINTING | (QUESTION_CONCEPTS - {"is"})):
             return None
-        is_negative = self._body[start].has_any(frozenset({"without"})) or any("not" in piece.concepts for piece in head)
-        only_tests = "test" in inner_concepts and not any(piece.is_plain and piece.text not in ("unit", "integration") for piece in inner)
+        negations = [piece for piece in head if "not" in piece.concepts]
+        is_negative = bool(negations) or "without" in self._body[start].concepts
+        only_tests = "test" in inner_concepts and not any(piece.is_plain or piece.is_mask for piece in inner)
         question = self.focus.question.rstrip("?.! ")
-        if only_tests and not is_negative and self._lists_relations and self.focus.single.strip("`") in question:
+        if only_tests and not is_negative and self._is_of_name and self.focus.single.strip("`") in question:
             return self._ask(TESTS)  # where it is declared, or all its users, was said
-        first = next((piece for piece in head if "not" in piece.concepts), self._body[start])
+        first = next(iter(negations), self._body[start])
         condition = self.text[first.start :].rstrip("?.!, ")
         return FollowUp(f"{_drop_filter(question)} {condition}", subjects=self.focus.subjects)
 
     @cached_property
+    def _previous_concepts(self) -> frozenset[str]:
+        return frozenset[str]().union(*(piece.concepts for piece in read_pieces(self.focus.question)))
+
+    @property
     def _lists_relations(self) -> bool:
-        """Whether the question before was about a name: where it is, or what uses it."""
-        concepts = frozenset[str]().union(*(piece.concepts for piece in read_pieces(self.focus.question)))
-        return not concepts.isdisjoint(_RELATIONS)
+        """Whether the question before was for what uses a name."""
+        return not self._previous_concepts.isdisjoint(_RELATIONS)
+
+    @property
+    def _is_of_name(self) -> bool:
+        """Whether the question before was for where a name is, or what uses it."""
+        return self._lists_relations or "define" in self._previous_concepts
 
     def _read_complete(self) -> FollowUp | None:
         """Read a text that only asks, and leaves out of what: "callers?", "wer ruft das auf?"."""
-        if not self.focus.single or not self._only_asks or not _WHOLE.isdisjoint(self._concepts) or "back" in self._concepts:
+        if not self.focus.single or not self._only_asks or not self._concepts.isdisjoint(_WHOLE | {"back"}):
             return None
-        concepts = self._concepts - _POLITE
-        points = not concepts.isdisjoint(_POINTING)
         named = self._read_pronouns()
-        if points and not named:
+        if named is None and not self._concepts.isdisjoint(_POINTING):
             return None
-        if named and "possessive" not in concepts and detect_language(self.text) == "en":
+        language = detect_language(self.text)
+        if named and "possessive" not in self._concepts and language == "en":
             return None  # the text with the name in place of the pronoun says more than its kind
-        body = self.text[self._body[0].start :] if self._body else ""
-        tokens = read_tokens(body, detect_language(self.text))
+        tokens = read_tokens(self.text[self._body[0].start :], language)
+        concepts = self._concepts - _POLITE
         reading = load_classifier().classify(tokens)
         aspect = find_aspect(read_asking(load_cues("aspects").read(tokens)), concepts, reading.kind)
-        if not concepts & load_cues().concepts and not aspect:
-            return None
-        if aspect == "raises" and not points and not concepts.isdisjoint({"handle", "flow"}):
-            return None
-        wording = choose_wording(reading, aspect, concepts)
-        if aspect == "code" and wording:
-            return self._show_code()
+        asks = bool(aspect) or not concepts.isdisjoint(load_cues().concepts)
+        wording = choose_wording(reading, aspect, concepts) if asks else ""
         return self._ask(wording) if wording else None
 
     def _read_other_subject(self) -> FollowUp | None:
         """Read "what about X": the question before with another subject."""
         question, body = self.focus.question.rstrip("?.! "), self._body
-        is_same = not self._concepts.isdisjoint({"about", "same"}) or (bool(body) and body[0].has_any(frozenset({"head"})))
-        is_fragment = self._leads_on and not (body[0].concepts & (QUESTION_CONCEPTS | _POINTING))
+        is_same = not self._concepts.isdisjoint({"about", "same"}) or {"really", "head"} <= self._concepts
+        is_same = is_same or (bool(body) and body[0].has_any(frozenset({"head"})))
+        asks_of_name = any(piece.is_mask for piece in body) and any(piece.concepts - _SAME_FRAME for piece in body)
+        is_fragment = self._leads_on and not asks_of_name and not (body[0].concepts & (QUESTION_CONCEPTS | _POINTING))
         if not question or not (is_same or is_fragment) or len(body) > _MAX_FRAGMENT_WORDS + 2:
             return None
         if is_fragment and not is_same and len(body) > _MAX_FRAGMENT_WORDS:

@@ -14,7 +14,17 @@ _DEMONSTRATIVE: Final = frozenset({"demonstrative"})
 _IMPERSONAL: Final = frozenset({"impersonal", "understand"})
 _COMPARING: Final = frozenset({"difference", "compare", "similar", "same", "connect", "with"})
 _CODE_NOUNS: Final = frozenset({"function", "class", "file", "module", "code", "item", "interface"})
-_NOUNS: Final = _CODE_NOUNS | {"test", "option", "value", "message", "error", "place", "signature", "document", "ticket"}
+_NOUNS: Final = _CODE_NOUNS | {
+    "test",
+    "option",
+    "value",
+    "message",
+    "error",
+    "place",
+    "signature",
+    "document",
+    "ticket",
+}
 _WHOLE: Final = frozenset({"project", "folder"})
 _AUXILIARIES: Final = frozenset({"is", "do", "can", "should"})
 _ASKING_OF: Final = frozenset({"what", "which", "how", "howmany"})
@@ -132,7 +142,10 @@ def _is_impersonal(pronoun: Piece, after: Sequence[Piece]) -> bool:
         return False
     window = after[:_IMPERSONAL_WINDOW]
     hits = [at for at, piece in enumerate(window) if piece.has_any(_IMPERSONAL)]
-    return bool(hits) and not any(piece.is_plain or piece.has_any(QUESTION_CONCEPTS - _AUXILIARIES) for piece in window[: hits[0]])
+    between = window[: hits[0]] if hits else []
+    return bool(hits) and not any(
+        piece.is_plain or piece.has_any(QUESTION_CONCEPTS - _AUXILIARIES) for piece in between
+    )
 
 
 def _join(terms: Sequence[str]) -> str:
