@@ -12,6 +12,7 @@ from coderag.question.wording import Token, read_tokens
 from coderag.schema.vocabulary import FILE_NAMED_KINDS, HumanLanguage
 
 _TABLES: Final = ("cues", "aspects", "conversation")
+_MAX_WORD_SIGNS: Final = 12
 _MAX_NAMED: Final = 4  # of what "they" are
 
 
@@ -180,7 +181,7 @@ def _segment(token: Token, language: HumanLanguage) -> Iterator[Piece]:
 
 def _match_words(text: str, position: int, lexicon: Lexicon, grammar: frozenset[str]) -> int:
     """Return the length of the longest word of a language at a position."""
-    rest = text[position:]
+    rest = text[position : position + _MAX_WORD_SIGNS]
     function_word = next((size for size in range(len(rest), 0, -1) if rest[:size] in grammar), 0)
     segment, english = next(iter(lexicon.segment(rest, frozenset())))
     return max(function_word, len(segment) if english else 0)
