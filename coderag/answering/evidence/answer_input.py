@@ -63,9 +63,9 @@ class AnswerInput:
 
     @cached_property
     def related_declarations(self) -> RelatedDeclarations | None:
-        """What is related to the subject of the question, as it asks; None if it has no subject that is known."""
-        found = [declared for snippet in self.results if (declared := self.find_declaration(snippet))]
-        return find_related(self.reader, self.state, self.names, found)
+        """Declarations related to the subject of the question, as it asks; None if it has no subject that is known."""
+        declarations = [declared for snippet in self.results if (declared := self.find_declaration(snippet))]
+        return find_related(self.reader, self.state, self.names, declarations)
 
     @cached_property
     def compared_sides(self) -> ComparedSides | None:
@@ -81,7 +81,10 @@ class AnswerInput:
         """Lines that mention the subject of the question, or the first name that it mentions; None if it mentions none."""
         related = self.related_declarations
         name = related.name if related else next(iter(self.names), "")
-        declared = [*([related.declared] if related and related.declared else []), *(related.namesakes if related else ())]
+        declared = [
+            *([related.declared] if related and related.declared else []),
+            *(related.namesakes if related else ()),
+        ]
         return self.reader.mentioned(name, declared, self.mention_query) if name else None
 
     @property

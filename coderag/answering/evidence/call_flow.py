@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from coderag.answering.evidence.call_reach import Reach, Steps
 from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.answering.evidence.index_reader import CALLABLE, PERHAPS, Call, Declared, IndexReader
-from coderag.answering.evidence.call_reach import Reach, Steps
 from coderag.answering.evidence.question_ends import Ends, get_ends
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.graph import GraphNeighbour
@@ -111,7 +111,9 @@ def format_steps(flow: Flow) -> list[str]:
 # From one end to the other
 
 
-def _find_between(index: IndexReader, state: QueryState, flow_ends: Ends, first: Declared, last: Declared) -> Flow | None:
+def _find_between(
+    index: IndexReader, state: QueryState, flow_ends: Ends, first: Declared, last: Declared
+) -> Flow | None:
     ends = (
         (first.key, last.key),
         (flow_ends.first, flow_ends.last),

@@ -126,9 +126,7 @@ def list_told(sections: Sequence[Section]) -> set[CitedLines]:
 def is_told(snippet: Snippet, told: set[CitedLines]) -> bool:
     """Return whether lines of a snippet are cited already, as a whole or more than a line of them."""
     return any(
-        lines.path == snippet.path
-        and lines.start_line <= snippet.start_line <= lines.end_line
-        for lines in told
+        lines.path == snippet.path and lines.start_line <= snippet.start_line <= lines.end_line for lines in told
     )
 
 
