@@ -32,7 +32,6 @@ def graph_calls(monkeypatch):
     """Record the queries to the code graph about the names of a question, each with its options."""
     calls = []
     for name in QUERIES:
-
         monkeypatch.setattr(CodeGraph, name, make_spy(name, getattr(CodeGraph, name), calls))
     return calls
 
