@@ -14,7 +14,7 @@ PLANS: Final[Mapping[AnswerTopic, AnswerPlan]] = MappingProxyType(
     {
         "overview": (("overview", "place"), ("layout",), ("central",), ("documents",)),
         "unused": (("unused", "absent"), ("candidates", "related", "mentions"), ("tests",)),
-        "absent": (("message", "absent"), ("nearest",), ("unindexed",)),
+        "absent": (("message", "absent", "place"), ("nearest",), ("unindexed",)),
         "report": (("message", "place"), ("code",), ("next",)),
         "message": (("message", "place"), ("writers", "code"), ("next",)),
         "comparison": (("comparison", "place"), ("difference", "code"), ("common",)),
@@ -43,7 +43,7 @@ _TOPICS_OF_INTENTS: Final[Mapping[Intent, AnswerTopic]] = MappingProxyType(
     }
 )  # fmt: skip
 _TOPICS_OF_KINDS: Final[Mapping[QuestionKind, AnswerTopic]] = MappingProxyType(
-    {"flow": "flow", "path": "flow", "setting": "setting", "failure": "failure"}
+    {"setting": "setting", "failure": "failure"}
 )
 _SHAPES_OF_TOPICS: Final[Mapping[AnswerTopic, AnswerShape]] = MappingProxyType(
     {
@@ -57,21 +57,20 @@ def choose_topic(state: QueryState) -> AnswerTopic:
     """Choose what the answer is about, from the reading of the question and the verdict on what was found."""
     analysis = state["analysis"]
     reading = analysis["reading"]
-    if reading["is_of_whole"]:
-        return "overview"
-    if analysis.get("about_unused"):
-        return "unused"
-    if state["evidence"] == "not_found" or not state["results"]:
-        return "absent"
-    if analysis["report"]:
-        return "report"
-    if reading["form"] == "comparison" and reading["ends"]:
-        return "comparison"
-    if reading["form"] == "overview":
-        return "overview"
-    topic = _TOPICS_OF_KINDS.get(reading["kind"]) if reading["kind"] in ("flow", "path") else None
-    topic = topic or _TOPICS_OF_INTENTS.get(analysis["intent"]) or _TOPICS_OF_KINDS.get(reading["kind"])
-    return topic or ("message" if analysis["is_statement"] else "place")
+    is_compared = reading["form"] == "comparison" and bool(reading["ends"])
+    rules: Sequence[tuple[bool, AnswerTopic]] = (
+        (reading["is_of_whole"], "overview"),
+        (bool(analysis.get("about_unused")), "unused"),
+        (state["evidence"] == "not_found" or not state["results"], "absent"),
+        (analysis["report"] is not None, "report"),
+        (is_compared, "comparison"),
+        (reading["form"] == "overview", "overview"),
+        (reading["kind"] in ("flow", "path"), "flow"),
+        (analysis["intent"] in _TOPICS_OF_INTENTS, _TOPICS_OF_INTENTS.get(analysis["intent"], "place")),
+        (reading["kind"] in _TOPICS_OF_KINDS, _TOPICS_OF_KINDS.get(reading["kind"], "place")),
+        (analysis["is_statement"], "message"),
+    )
+    return next((topic for holds, topic in rules if holds), "place")
 
 
 def choose_shape(state: QueryState) -> AnswerShape:
