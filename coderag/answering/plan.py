@@ -69,6 +69,12 @@ def choose_topic(state: QueryState) -> AnswerTopic:
         return "absent"
     if analysis["report"]:
         return "report"
+    return _choose_by_reading(analysis)
+
+
+def _choose_by_reading(analysis: Analysis) -> AnswerTopic:
+    """Choose the topic of a question about a part of the repository that results answer."""
+    reading = analysis["reading"]
     if reading["kind"] == "documentation" or reading.get("aspect", "") in _DETAILS:
         return "detail"
     if reading["form"] == "comparison" and reading["ends"]:

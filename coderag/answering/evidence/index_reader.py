@@ -290,7 +290,9 @@ class IndexReader:
     def declared_in(self, path: str) -> list[Declared]:
         """Return what is declared right in a file, in order."""
         file = self._symbols.find_file(path)
-        inside = [] if file is None else [self.declared(node) for node in self._symbols.get_file_nodes(file) if node != file]
+        inside = (
+            [] if file is None else [self.declared(node) for node in self._symbols.get_file_nodes(file) if node != file]
+        )
         names = {one.name for one in inside}
         return [one for one in inside if one.kind in _DECLARED and one.name.rpartition(".")[0] not in names]
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
+from math import inf, sqrt
 from typing import Final
 
 from coderag.answering.evidence.cited_lines import CitedLines
@@ -11,7 +11,7 @@ from coderag.answering.evidence.index_reader import CALLABLE, IndexReader
 from coderag.answering.evidence.value_lines import MAX_LINE_CHARS, ValueForm, ValueLine, find_value_lines
 from coderag.retrieval.literal_text import find_respelt, strip_signs
 from coderag.schema.query import QueryState
-from coderag.schema.vocabulary import VALUE_KINDS, Role
+from coderag.schema.vocabulary import VALUE_KINDS
 from coderag.stores.snippets import Snippet
 from coderag.stores.symbol_table import fold_name, split_qualified
 from coderag.stores.used_values import find_used_values
@@ -23,7 +23,7 @@ _MAX_KEYS: Final = 3
 _MIN_SUFFIX_WORDS: Final = 2  # of a key without its first words, such as the prefix of an environment variable
 _DEFAULT_WORD: Final = "default"
 _FORMS: Final[dict[ValueForm, float]] = {"option": 1.0, "fallback": 0.95, "argument": 0.9, "assignment": 0.85}
-_ROLES: Final[dict[Role, float]] = {
+_ROLES: Final[dict[str, float]] = {
     "source": 1.0, "generated": 0.8, "config": 0.7, "vendored": 0.5, "example": 0.4, "docs": 0.3, "test": 0.15,
 }  # fmt: skip
 _COMPUTED: Final = 0.5  # factor of a value that is no literal
@@ -41,7 +41,9 @@ _CONSTANT_KINDS: Final = VALUE_KINDS | {"macro"}
 _SET: Final = re.compile(r"^\s*(?:\w+\s+)*?([\w$.@\->]+)\s*(?::|=(?![=>])|\+=)")
 _NAMES: Final = re.compile(r"[\w$][\w$.\-]*")
 _PASSING: Final = re.compile(r"^\s*(?:import|from|use|using|require|package)\b|^\s*(?://|#(?!\[)|/?\*|--|;)")
-_CHANGE_LOG: Final = re.compile(r"(?:^|/)(?:change(?:s|log)|history|news|release[-_]?notes|migrat)[^/]*$", re.IGNORECASE)
+_CHANGE_LOG: Final = re.compile(
+    r"(?:^|/)(?:change(?:s|log)|history|news|release[-_]?notes|migrat)[^/]*$", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +119,16 @@ class SettingSearch:
     def _list_keys(self) -> list[str]:
         """List the names of a question that may be settings, in any convention; those that it marks as options first."""
         analysis = self._analysis
-        names = [entity["text"] for entity in analysis["entities"] if entity["kind"] in ("identifier", "qualified_name")]
+        names = [
+            entity["text"] for entity in analysis["entities"] if entity["kind"] in ("identifier", "qualified_name")
+        ]
         literals = [text for text in analysis["literals"] if "/" not in text]
-        keys = [*(text for text in literals if text.startswith("-")), *analysis["reading"]["subjects"], *literals, *names]
+        keys = [
+            *(text for text in literals if text.startswith("-")),
+            *analysis["reading"]["subjects"],
+            *literals,
+            *names,
+        ]
         longest = [key for key in keys if not any(key != other and strip_signs(key) in other for other in keys)]
         return list(dict.fromkeys(key for key in map(strip_signs, longest) if key))[:_MAX_KEYS]
 
@@ -142,9 +151,13 @@ class SettingSearch:
     def _find_rows(self, words: Sequence[str]) -> list[int]:
         """Find the chunks that have a name in some convention, those of results first."""
         corpus = self._corpus
-        rows = corpus.find_chunks_with_terms([tokenize_text(word)[0] for word in words if tokenize_text(word)]).tolist()
+        rows: list[int] = corpus.find_chunks_with_terms(
+            [tokenize_text(word)[0] for word in words if tokenize_text(word)]
+        ).tolist()
         order = {row: rank for rank, row in enumerate(self._result_rows)}
-        rows.sort(key=lambda row: (order.get(row, len(order)), -_ROLES[corpus.file_roles[corpus.chunk_files[row]]], row))
+        rows.sort(
+            key=lambda row: (order.get(row, len(order)), -_ROLES[corpus.file_roles[corpus.chunk_files[row]]], row)
+        )
         return rows[:_MAX_CHUNKS]
 
     def _find_aliases(self, rows: Sequence[int], words: Sequence[str]) -> list[tuple[list[str], int | None]]:
@@ -156,8 +169,17 @@ class SettingSearch:
         aliases: dict[str, tuple[list[str], int | None]] = {}
         for row, found in self._iter_value_lines(rows):
             is_key = found.form == "assignment" and wanted in fold_name(found.value).replace(".", "")
-            alias = _split_words(split_qualified(found.names[-1])[-1]) if is_key and split_qualified(found.names[-1]) else []
-            if len(alias) > 1 and set(alias) & set(words) and _has_quote(found.value) and fold_name("".join(alias)) != wanted:
+            alias = (
+                _split_words(split_qualified(found.names[-1])[-1])
+                if is_key and split_qualified(found.names[-1])
+                else []
+            )
+            if (
+                len(alias) > 1
+                and set(alias) & set(words)
+                and _has_quote(found.value)
+                and fold_name("".join(alias)) != wanted
+            ):
                 file = None if _get_last(found.names[-1]).isupper() else int(self._corpus.chunk_files[row])
                 aliases.setdefault("".join(alias), (alias, file))
         return list(aliases.values())[:_MAX_KEYS]
@@ -199,7 +221,11 @@ class SettingSearch:
             if not found.is_literal:
                 continue
             quality, name = max((self._share_words(name) + self._rate_naming(name), name) for name in found.names)
-            if quality and (quality := quality + _OF_WORDS * self._share_words(self._read_window(row, found.offset))) >= _MIN_QUALITY:
+            if (
+                quality
+                and (quality := quality + _OF_WORDS * self._share_words(self._read_window(row, found.offset)))
+                >= _MIN_QUALITY
+            ):
                 yield self._build_value(row, found, name, quality)
 
     def _rate_naming(self, name: str) -> float:
@@ -208,7 +234,7 @@ class SettingSearch:
         if len(set(_split_words(last)) - {_DEFAULT_WORD}) < _MIN_SUFFIX_WORDS:
             return 0.0
         ranks = (rank for rank, snippet in enumerate(self._results[:_MAX_NAMING], 1) if last in snippet.text)
-        return _OF_NAMED / next(ranks, inf) ** 0.5
+        return _OF_NAMED / sqrt(next(ranks, inf))
 
     def _read_window(self, row: int, offset: int) -> str:
         lines = self._corpus.read_texts([row])[0].split("\n")
@@ -218,7 +244,8 @@ class SettingSearch:
         """Return which share of the question's words a text has, 0 to 1, weighted by IDF."""
         idf = self._term_idf
         total = sum(idf.values())
-        return sum(idf.get(term, 0.0) for term in set(tokenize_text(text)) - {_DEFAULT_WORD}) / total if total else 0.0
+        shared = sum(idf.get(term, 0.0) for term in set(tokenize_text(text)) - {_DEFAULT_WORD})
+        return shared / total if total else 0.0
 
     # Values
 
@@ -230,12 +257,16 @@ class SettingSearch:
         rank = self._result_rows.index(row) if row in self._result_rows else None
         around = self._corpus.get_value("qualified_name", row)
         is_default = _DEFAULT_WORD in f"{name} {around}".lower()
-        score = (
+        score: float = (
             quality
             * (1.0 if is_default else _FORMS[found.form])
             * (1.0 if found.is_literal else _COMPUTED if self._is_declared(path, number, found) else 0.0)
             * _ROLES[corpus.file_roles[corpus.chunk_files[row]]]
-            * (1.0 + (_OF_RESULTS / (1 + rank) if rank is not None else 0.0) + _OF_WORDS * self._share_words(f"{around} {lines.text}"))
+            * (
+                1.0
+                + (_OF_RESULTS / (1 + rank) if rank is not None else 0.0)
+                + _OF_WORDS * self._share_words(f"{around} {lines.text}")
+            )
         )
         value = SettingValue(name, found.value, lines, found.form, score, found.is_literal)
         return self._resolve_constant(value, found.constant) if found.constant else value
@@ -247,14 +278,20 @@ class SettingSearch:
 
     def _resolve_constant(self, value: SettingValue, constant: str) -> SettingValue:
         """Return a value with the line of the constant that it is, if one declaration in the same file or the only one is."""
-        matches = [match for match in self._corpus.symbols.find(constant) if match.name == constant and match.kind in _CONSTANT_KINDS]
+        matches = [
+            match
+            for match in self._corpus.symbols.find(constant)
+            if match.name == constant and match.kind in _CONSTANT_KINDS
+        ]
         in_file = [match for match in matches if self._corpus.get_value("path", match.row) == value.lines.path]
         matches = in_file or matches
         if len(matches) != 1:
             return value
         path = self._corpus.get_value("path", matches[0].row)
         line = self._reader.line(path, matches[0].start_line)
-        given = next((found for found in find_value_lines([line.text]) if constant in found.names), None) if line else None
+        given = (
+            next((found for found in find_value_lines([line.text]) if constant in found.names), None) if line else None
+        )
         if given is None or line is None or line == value.lines:
             return value
         score = value.score if value.is_literal else value.score / _COMPUTED
@@ -286,7 +323,9 @@ class SettingSearch:
     ) -> Setting:
         constants = [_split_words(_get_last(value.value)) for value in values if value.constant]
         named = [_split_words(_get_last(value.name)) for value in values]
-        words = [list(item) for item in dict.fromkeys(tuple(words) for words in [*spellings, *named, *constants] if words)]
+        words = [
+            list(item) for item in dict.fromkeys(tuple(words) for words in [*spellings, *named, *constants] if words)
+        ]
         every = dict.fromkeys([*rows, *(row for spelling in words[1:] for row in self._find_rows(spelling))])
         known = {value.lines for value in values} | {value.constant for value in values}
         lines = [line for line in self._iter_mentions(list(every), words) if line not in known]

@@ -21,13 +21,16 @@ _ASSIGNED: Final = re.compile(
     r"(?::=|\|\|=|\?\?=|//=|=>|=(?![=>~])|:(?![:=/]))\s*(?=[^\s=])"
 )
 _DEFINED: Final = re.compile(r"^\s*#\s*define\s+(?P<name>\w+)\s+(?=\S)")
-_LOOKED_UP: Final = re.compile(r"\w[!?]?[(\[]\s*(?P<name>[\"'][\w.\-/]+[\"']|[A-Z][A-Z\d_]{2,}|\w+\.[A-Z][A-Z\d_]{2,})[\])]?\s*,\s*")
+_LOOKED_UP: Final = re.compile(
+    r"\w[!?]?[(\[]\s*(?P<name>[\"'][\w.\-/]+[\"']|[A-Z][A-Z\d_]{2,}|\w+\.[A-Z][A-Z\d_]{2,})[\])]?\s*,\s*"
+)
 _FALLEN_BACK: Final = re.compile(
     r"(?:\|\||\?\?|\?:|(?<=[\s)\]])or(?=\s)|//(?=\s*[\d\"'])|\.(?:unwrap_or|get_?or_?else|or_?else|value_?or|or_?default)\w*\s*\()\s*(?=\S)",
     re.IGNORECASE,
 )
 _DEFAULT: Final = re.compile(
-    r"(?:^|[\s,({.@:\"'])default(?:[-_]?values?(?:_t)?|s_to)?[\"']?\s*(?:=>|=(?!=)|:(?!:)|\()\s*(?=[^\s=])", re.IGNORECASE
+    r"(?:^|[\s,({.@:\"'])default(?:[-_]?values?(?:_t)?|s_to)?[\"']?\s*(?:=>|=(?!=)|:(?!:)|\()\s*(?=[^\s=])",
+    re.IGNORECASE,
 )
 _NAME: Final = re.compile(r"[A-Za-z_$][\w$]*(?:[.\-][\w$]+)*")
 _QUOTED_NAME: Final = re.compile(r"[\"'](-{0,2}[A-Za-z_][\w.\-/]*)[\"']")
@@ -88,7 +91,12 @@ def find_value_lines(lines: Sequence[str]) -> Iterator[ValueLine]:
 def _build(offset: int, names: Sequence[str], rest: str, form: ValueForm) -> Iterator[ValueLine]:
     value = _cut_value(rest)
     is_literal = _LITERAL.match(value) is not None
-    if names and len(value.strip(_OPENING)) > 0 and names[-1].lower() != "default" and (is_literal or form in ("assignment", "option")):
+    if (
+        names
+        and len(value.strip(_OPENING)) > 0
+        and names[-1].lower() != "default"
+        and (is_literal or form in ("assignment", "option"))
+    ):
         yield ValueLine(offset, names, value, form, is_literal)
 
 

@@ -1,7 +1,7 @@
 """Sections of an answer about a declaration: what it is and where, its members, and what uses it."""
 
 from collections.abc import Sequence
-from os.path import commonprefix
+from itertools import takewhile
 from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
@@ -36,7 +36,9 @@ _PUB_IS_PUBLIC: Final = frozenset({"rust"})
 def build_definition(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
     """Build the lead: kind, place, signature and documentation of each name, else where it is written."""
     del sections
-    named = [found for found in find_named(answer_input) if found.declared or _find_written(answer_input.reader, found.name)]
+    named = [
+        found for found in find_named(answer_input) if found.declared or _find_written(answer_input.reader, found.name)
+    ]
     if not named:
         return None
     statements: list[Statement] = []
@@ -58,11 +60,21 @@ def build_members(answer_input: AnswerInput, sections: Sequence[Section]) -> Sec
     if declared is None or declared.kind not in TYPES:
         return None
     reader = answer_input.reader
-    shown = {number for lines in sections[0].cited if lines.path == declared.path for number in range(lines.start_line, lines.end_line + 1)}
+    shown = {
+        number
+        for lines in sections[0].cited
+        if lines.path == declared.path
+        for number in range(lines.start_line, lines.end_line + 1)
+    }
     is_short = declared.length <= MAX_EXCERPT_LINES and declared.start_line in shown
     members = [member for member in reader.members(declared) if not (is_short and member.kind in _FIELD_KINDS)]
     public = [member for member in members if is_public(reader, member)]
-    public.sort(key=lambda member: (member.kind in _FIELD_KINDS, "__" in member.name and not reader.calls([member.node], inwards=True)))
+    public.sort(
+        key=lambda member: (
+            member.kind in _FIELD_KINDS,
+            "__" in member.name and not reader.calls([member.node], inwards=True),
+        )
+    )
     statements = [list_member(reader, member) for member in public[:_MAX_MEMBERS]]
     if not statements:
         return None
@@ -87,14 +99,16 @@ def build_users(answer_input: AnswerInput, sections: Sequence[Section]) -> Secti
     if not (using or tests):
         return None
     near = sorted(using or tests, key=lambda user: _measure_distance(user.evidence, declared.path))
-    statements = []
+    statements: list[Statement] = []
     for user in near:
         if len(statements) < _MAX_USERS and (line := reader.line(user.evidence, user.line)):
             name = user.path if user.kind == FILE or user.qualified_name == "_" else user.qualified_name
             statements.append(Statement([f"{code(name)}: {code_line(line.text)} — ", line], "references"))
     if not statements:
         return None
-    verbs = [(verb, reader.askable(verb, declared.name)) for kind in _USING if groups[kind] if (verb := KINDS[kind].command)]
+    verbs = [
+        (verb, reader.askable(verb, declared.name)) for kind in _USING if groups[kind] if (verb := KINDS[kind].command)
+    ]
     commands = [command(verb, name) for verb, name in verbs if name][:1]
     if len(near) > len(statements):
         more = f"and {len(near) - len(statements):,} more"
@@ -186,7 +200,9 @@ def _state_others(reader: IndexReader, declared: Sequence[Declared]) -> Statemen
 def _state_written(reader: IndexReader, name: str) -> Statement:
     """State where a name is written that nothing declares: where it gets a value first."""
     lines = _find_written(reader, name)
-    parts: list[Part] = [f"**{code(name)}** is written in {counted(len(lines), 'line')}, but the index knows no declaration of it: "]
+    parts: list[Part] = [
+        f"**{code(name)}** is written in {counted(len(lines), 'line')}, but the index knows no declaration of it: "
+    ]
     for number, line in enumerate(lines[:_MAX_WRITTEN]):
         parts += ["; " if number else "", f"{code_line(line.text)} — ", line]
     more = f"; {search_command(name)} lists all." if len(lines) > _MAX_WRITTEN else "."
@@ -200,7 +216,9 @@ def _find_written(reader: IndexReader, name: str) -> list[CitedLines]:
     lines = [CitedLines(line.path, line.line, line.line, line.text) for line in mentions]
 
     def rate(line: CitedLines) -> tuple[bool, float]:
-        return reader.role(line.path) in ("test", "docs"), -max((found.quality for found in find_exact(line.text, last)), default=0.0)
+        return reader.role(line.path) in ("test", "docs"), -max(
+            (found.quality for found in find_exact(line.text, last)), default=0.0
+        )
 
     return sorted(lines, key=rate)
 
@@ -208,5 +226,5 @@ def _find_written(reader: IndexReader, name: str) -> list[CitedLines]:
 def _measure_distance(path: str, other: str) -> tuple[int, str]:
     """Measure how far apart two files are in the tree of folders."""
     parts, other_parts = path.split("/"), other.split("/")
-    shared = len(commonprefix([parts, other_parts]))
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(parts, other_parts, strict=False)))
     return (len(parts) + len(other_parts) - 2 * shared, path)

@@ -49,7 +49,7 @@ def build_overview(answer_input: AnswerInput, sections: Sequence[Section]) -> Se
     if target.kind == "file":
         return build_lead("overview", _state_file(reader, target.path))
     described = find_description(reader, target.path)
-    name = f"**{code(target.path)}**" if target.path else f"**{prose(answer_input.project)}**"
+    name = f"**{code(target.path)}**" if target.path else f"**{prose(answer_input.project) or 'This project'}**"
     if described:
         parts = [f"{name}: {first_sentence(described.text)} — ", described.lines]
         return build_lead("overview", Statement(parts, "documents"))
@@ -57,7 +57,11 @@ def build_overview(answer_input: AnswerInput, sections: Sequence[Section]) -> Se
         text, lines = summary
         return build_lead("overview", Statement([f"{name}: {text} — ", lines], "documents"))
     paths = [path for path in reader.corpus.paths if path.startswith(target.path)]
-    parts = [f"{name} holds {counted(len(paths), 'file')}", *_name_central(reader, _list_central(reader, target.path)), "."]
+    parts = [
+        f"{name} holds {counted(len(paths), 'file')}",
+        *_name_central(reader, _list_central(reader, target.path)),
+        ".",
+    ]
     return build_lead("overview", Statement(parts, "declares", is_claim=len(parts) > 2))
 
 
@@ -93,7 +97,10 @@ def build_central(answer_input: AnswerInput, sections: Sequence[Section]) -> Sec
     mains = [
         declared
         for declared in reader.named("main")
-        if declared.kind == "function" and declared.name == "main" and declared.role == "source" and declared.path.startswith(target.path)
+        if declared.kind == "function"
+        and declared.name == "main"
+        and declared.role == "source"
+        and declared.path.startswith(target.path)
     ]
     chosen = [*mains[:_MAX_MAINS], *_list_central(reader, target.path)][:_MAX_CENTRAL]
     statements = []
@@ -114,7 +121,9 @@ def build_documents(answer_input: AnswerInput, sections: Sequence[Section]) -> S
     paths = [path for path in reader.corpus.paths if path.count("/") <= 1 and reader.role(path) == "docs"]
     titles = [find_title(reader, path) for path in paths if _TO_READ.search(path.rpartition("/")[2])]
     statements = [
-        Statement([f"{prose(lines.text.strip('# '))} — ", lines], "documents") for lines in titles[:_MAX_DOCUMENTS] if lines
+        Statement([f"{prose(lines.text.strip('# '))} — ", lines], "documents")
+        for lines in titles[:_MAX_DOCUMENTS]
+        if lines
     ]
     return Section("documents", statements, "Documents to read") if statements else None
 
@@ -144,7 +153,9 @@ def _find_place(reader: IndexReader, text: str) -> _Target | None:
     files = [path for path in paths if f"/{path}".endswith(f"/{wanted}")]
     if files:
         return _Target("file", min(files, key=len))
-    folders = {f"{path[: f'/{path}'.index(f'/{wanted}/') + len(wanted)]}/" for path in paths if f"/{wanted}/" in f"/{path}"}
+    folders = {
+        f"{path[: f'/{path}'.index(f'/{wanted}/') + len(wanted)]}/" for path in paths if f"/{wanted}/" in f"/{path}"
+    }
     return _Target("folder", min(folders, key=len)) if folders else None
 
 
@@ -155,7 +166,9 @@ def _state_type(reader: IndexReader, declared: Declared) -> Statement:
     kinds = Counter(kind_name(member.kind) for member in members)
     held = joined([counted(number, kind) for kind, number in kinds.most_common(_MAX_NAMED)])
     said = f": {summary}" if summary else f": {read_signature(reader, declared)}" + (f", with {held}." if held else ".")
-    return Statement([f"**{code(declared.name)}** ({kind_name(declared.kind)}) in ", *([lines] if lines else []), said], "declares")
+    return Statement(
+        [f"**{code(declared.name)}** ({kind_name(declared.kind)}) in ", *([lines] if lines else []), said], "declares"
+    )
 
 
 def _state_file(reader: IndexReader, path: str) -> Statement:
@@ -167,10 +180,15 @@ def _state_file(reader: IndexReader, path: str) -> Statement:
     ranks = {declared.node: rank for rank, declared in enumerate(reader.central)}
     inside = [declared for declared in inside if declared.kind not in VALUE_KINDS] or inside
     kinds = Counter(kind_name(declared.kind) for declared in inside)
-    held = [counted(number, kind, f"{kind}es" if kind.endswith("s") else "") for kind, number in kinds.most_common(_MAX_NAMED)]
+    held = [
+        counted(number, kind, f"{kind}es" if kind.endswith("s") else "")
+        for kind, number in kinds.most_common(_MAX_NAMED)
+    ]
     best = sorted(inside, key=lambda declared: ranks.get(declared.node, len(ranks)))
     declares = f"declares {joined(held)}" if held else "declares nothing that the index knows"
-    return Statement([f"**{code(path)}** {declares}", *_name_central(reader, best), "."], "declares", is_claim=bool(best))
+    return Statement(
+        [f"**{code(path)}** {declares}", *_name_central(reader, best), "."], "declares", is_claim=bool(best)
+    )
 
 
 def _name_central(reader: IndexReader, declared: Sequence[Declared]) -> list[Part]:
@@ -223,7 +241,9 @@ def _list_part(reader: IndexReader, part: str, count: int) -> Statement:
     if summary and (first := reader.line(part, 1)):
         return Statement([f"{code(part)}: {summary} — ", first], "documents")
     best = _list_central(reader, part)[:1]
-    named: list[Part] = [named for one in best if (head := reader.head_of(one)) for named in (f" with {code(one.name)} — ", head)]
+    named: list[Part] = [
+        named for one in best if (head := reader.head_of(one)) for named in (f" with {code(one.name)} — ", head)
+    ]
     return Statement([f"{code(part)}{size}", *named], "declares", is_claim=bool(named))
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.cited_lines import CitedLines
-from coderag.answering.extractive.excerpts import MAX_EXCERPT_LINES, build_excerpt
+from coderag.answering.extractive.excerpts import build_excerpt
 from coderag.answering.extractive.sections import Part, Section, Statement, build_lead
 from coderag.answering.extractive.wording import code, code_line, first_sentence, kind_name, shown_name
 from coderag.schema.vocabulary import FILE_NAMED_KINDS
