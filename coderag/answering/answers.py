@@ -8,6 +8,7 @@ from pathlib import Path
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.citation_checker import CitationChecker
 from coderag.answering.extractive.extract import extract
+from coderag.answering.extractive.sections import Draft
 from coderag.answering.generated.generator import EmitText, generate_text
 from coderag.answering.generated.numbered_evidence import NumberedEvidence, number_evidence
 from coderag.answering.plan import choose_shape
@@ -15,7 +16,6 @@ from coderag.answering.rendering.checked_lines import CheckedLines
 from coderag.answering.rendering.markdown import render_markdown
 from coderag.answering.rendering.records import build_claims, build_sections
 from coderag.models.protocols import LanguageModel
-from coderag.retrieval.context.context_snippets import gather_snippets
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.answers import Answer, AnswerClaim, Citation
 from coderag.schema.query import QueryState
@@ -34,13 +34,16 @@ async def write_answer(context: QueryContext, state: QueryState, emit: EmitText)
     Raises:
         ModelError: The configured language model failed.
     """
-    checker = CitationChecker(Path(context.root), context.corpus.snapshot.read_files())
+    corpus = context.corpus
+    checker = CitationChecker(Path(context.root), corpus.snapshot.read_files())
+    results, related = build_result_snippets(corpus, state["results"]), build_related_snippets(corpus, state["related"])
+    draft = extract(AnswerInput(context, state, results, related))
     if context.language_model is not None and not state["analysis"].get("about_unused"):  # lines cannot show absence
-        snippets = list(chain.from_iterable(gather_snippets(context.corpus, state)))
-        evidence = number_evidence(state, snippets, context.masked_paths)
+        planned = list(dict.fromkeys(chain.from_iterable(section.cited for section in draft.sections)))
+        evidence = number_evidence(corpus, state, planned, context.masked_paths)
         if evidence:  # without evidence every claim would be dropped
-            return await _generate_answer(context.language_model, context, state, evidence, checker, emit)
-    answer = _extract_answer(context, state, checker)
+            return await _generate_answer(context.language_model, context, state, draft, evidence, checker, emit)
+    answer = _render_draft(state, draft, checker)
     emit("text", answer.text)
     return answer
 
@@ -49,58 +52,62 @@ async def _generate_answer(
     model: LanguageModel,
     context: QueryContext,
     state: QueryState,
+    draft: Draft,
     evidence: Sequence[NumberedEvidence],
     checker: CitationChecker,
     emit: EmitText,
 ) -> Answer:
-    shape: AnswerShape = choose_shape(state)
+    shape = choose_shape(state)
     generated = await generate_text(model, context, state, shape, evidence, checker, emit)
-    text, missing, citations, claims = generated.text, generated.missing, generated.citations, generated.claims
-    if generated.has_claims:
-        shape = "explanation" if shape == "not_found" else shape
-    else:
-        shape = "not_found"
-        extracted = _extract_answer(context, {**state, "evidence": "not_found"}, checker)
-        fallback = "\n\n".join(filter(None, [_format_none_verified(model, len(claims)), extracted.text]))
-        fallback = f"\n\n{fallback}" if text else fallback
-        missing, citations = [*missing, *extracted.missing], [*extracted.citations, *citations]
-        offset = len(extracted.citations)
-        claims = [replace(claim, citations=[position + offset for position in claim.citations]) for claim in claims]
-        emit("text", fallback)
-        text += fallback
+    flagged = [f"{claim.cited_lines.location}: {', '.join(claim.findings)}" for claim in evidence if claim.findings]
+    if generated.has_claims and not generated.is_held:
+        answer = _build_answer(
+            state,
+            "explanation" if shape == "not_found" else shape,
+            generated.text,
+            generated.claims,
+            generated.citations,
+            generated.missing,
+        )
+        return replace(answer, generator=model.name, flagged=flagged, redacted=generated.redacted)
+    said = "" if generated.is_held else generated.text  # a refusal or what is missing, which is no claim
+    note = _describe_fallback(model, generated.claims)
+    extracted = _render_draft(state, draft, checker)
+    added = "\n\n".join(filter(None, [note, extracted.text]))
+    added = f"\n\n{added}" if said else added
+    emit("text", added)
+    offset = len(extracted.citations)
+    unshown = [
+        replace(claim, citations=[position + offset for position in claim.citations], shown=False)
+        for claim in generated.claims
+    ]
     return replace(
-        _build_answer(state, shape, text, claims, citations, missing),
-        generator=model.name,
-        flagged=[f"{claim.cited_lines.location}: {', '.join(claim.findings)}" for claim in evidence if claim.findings],
+        extracted,
+        text=said + added,
+        claims=[*extracted.claims, *unshown],
+        citations=[*extracted.citations, *generated.citations],
+        missing=[*generated.missing, *extracted.missing],
+        flagged=flagged,
         redacted=generated.redacted,
     )
 
 
-def _extract_answer(context: QueryContext, state: QueryState, checker: CitationChecker) -> Answer:
-    """Extract the answer from the evidence; moved lines are cited at their new location, changed ones marked."""
-    corpus = context.corpus
-    draft = extract(
-        AnswerInput(
-            context,
-            state,
-            build_result_snippets(corpus, state["results"]),
-            build_related_snippets(corpus, state["related"]),
-        )
-    )
+def _render_draft(state: QueryState, draft: Draft, checker: CitationChecker) -> Answer:
+    """Render an answer without a model; moved lines are cited at their new location, changed ones marked."""
     checked = CheckedLines(chain.from_iterable(section.cited for section in draft.sections), checker)
-    claims = build_claims(draft.sections, checked)
-    is_found = state["evidence"] == "found" and draft.shape != "not_found"
+    answer = _build_answer(
+        state,
+        draft.shape,
+        render_markdown(draft.sections, checked),
+        build_claims(draft.sections, checked),
+        checked.citations,
+        draft.missing,
+    )
+    is_counted = state["evidence"] == "found" and draft.shape != "not_found"
     return replace(
-        _build_answer(
-            state,
-            draft.shape,
-            render_markdown(draft.sections, checked),
-            claims,
-            checked.citations,
-            draft.missing,
-        ),
-        verified=sum(citation.verified for citation in checked.citations) if is_found else 0,
-        total=len(checked.citations) if is_found else 0,
+        answer,
+        verified=sum(citation.verified for citation in checked.citations) if is_counted else 0,
+        total=len(checked.citations) if is_counted else 0,
         sections=build_sections(draft.sections, checked),
     )
 
@@ -128,10 +135,10 @@ def _build_answer(
     )
 
 
-def _format_none_verified(model: LanguageModel, claim_count: int) -> str:
-    """Format the note that no claim of the model was verified."""
-    if not claim_count:
+def _describe_fallback(model: LanguageModel, claims: Sequence[AnswerClaim]) -> str:
+    """Describe why the answer is not the model's; empty if it made no claim."""
+    if not claims:
         return ""
-    if claim_count == 1:
-        return f"*The one statement that {model.name} made could not be verified, so it is left out.*"
-    return f"*None of the {claim_count} statements that {model.name} made could be verified, so they are left out.*"
+    verified = sum(claim.status == "verified" for claim in claims)
+    made = "statement" if len(claims) == 1 else "statements"
+    return f"*{verified} of the {len(claims)} {made} of {model.name} could be verified; this answer is without it.*"

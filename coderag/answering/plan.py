@@ -13,15 +13,15 @@ AnswerPlan = Sequence[Sequence[AnswerSectionKind]]
 PLANS: Final[Mapping[AnswerTopic, AnswerPlan]] = MappingProxyType(
     {
         "overview": (("overview", "place"), ("layout",), ("central",), ("documents",)),
-        "unused": (("unused", "absent"), ("mentions",)),
-        "absent": (("message", "absent"), ("nearest",), ("unindexed",)),
+        "unused": (("unused", "absent"), ("candidates", "related", "mentions"), ("tests",)),
+        "absent": (("message", "absent", "place"), ("nearest",), ("unindexed",)),
         "report": (("message", "place"), ("code",), ("next",)),
         "message": (("message", "place"), ("writers", "code"), ("next",)),
-        "comparison": (("comparison", "place"), ("difference", "code"), ("common", "next")),
+        "comparison": (("comparison", "place"), ("difference", "code"), ("common",)),
         "flow": (("flow", "place"), ("steps", "code"), ("next",)),
         "definition": (("definition", "absent"), ("members",), ("users",), ("nearest",)),
         "detail": (("detail", "definition", "place"), ("lines", "code"), ("next",)),
-        "relation": (("relation", "place"), ("mentions", "code"), ("next",)),
+        "relation": (("relation", "place"), ("related", "mentions"), ("further",), ("tests",), ("mentions",)),
         "setting": (("setting", "place"), ("readers", "code"), ("documentation", "next")),
         "failure": (("failure", "place"), ("handling", "code"), ("next",)),
         "similar": (("place",), ("code",), ("next",)),
@@ -44,7 +44,7 @@ _TOPICS_OF_INTENTS: Final[Mapping[Intent, AnswerTopic]] = MappingProxyType(
     }
 )  # fmt: skip
 _TOPICS_OF_KINDS: Final[Mapping[QuestionKind, AnswerTopic]] = MappingProxyType(
-    {"flow": "flow", "path": "flow", "setting": "setting", "failure": "failure"}
+    {"setting": "setting", "failure": "failure"}
 )
 _DETAILS: Final = frozenset({"signature", "parameters", "returns", "raises"})
 _SHAPES_OF_TOPICS: Final[Mapping[AnswerTopic, AnswerShape]] = MappingProxyType(
@@ -59,31 +59,22 @@ def choose_topic(state: QueryState) -> AnswerTopic:
     """Choose what the answer is about, from the reading of the question and the verdict on what was found."""
     analysis = state["analysis"]
     reading = analysis["reading"]
-    if reading["is_of_whole"]:
-        return "overview"
-    if analysis.get("about_unused"):
-        return "unused"
-    if reading["form"] == "overview" and _names_something(analysis):
-        return "overview"
-    if state["evidence"] == "not_found" or not state["results"]:
-        return "absent"
-    if analysis["report"]:
-        return "report"
-    return _choose_by_reading(analysis)
-
-
-def _choose_by_reading(analysis: Analysis) -> AnswerTopic:
-    """Choose the topic of a question about a part of the repository that results answer."""
-    reading = analysis["reading"]
-    if reading["kind"] == "documentation" or reading.get("aspect", "") in _DETAILS:
-        return "detail"
-    if reading["form"] == "comparison" and reading["ends"]:
-        return "comparison"
-    if reading["form"] == "overview":
-        return "overview"
-    topic = _TOPICS_OF_KINDS.get(reading["kind"]) if reading["kind"] in ("flow", "path") else None
-    topic = topic or _TOPICS_OF_INTENTS.get(analysis["intent"]) or _TOPICS_OF_KINDS.get(reading["kind"])
-    return topic or ("message" if analysis["is_statement"] else "place")
+    is_compared = reading["form"] == "comparison" and bool(reading["ends"])
+    rules: Sequence[tuple[bool, AnswerTopic]] = (
+        (reading["is_of_whole"], "overview"),
+        (bool(analysis.get("about_unused")), "unused"),
+        (reading["form"] == "overview" and _names_something(analysis), "overview"),
+        (state["evidence"] == "not_found" or not state["results"], "absent"),
+        (analysis["report"] is not None, "report"),
+        (reading["kind"] == "documentation" or reading.get("aspect", "") in _DETAILS, "detail"),
+        (is_compared, "comparison"),
+        (reading["form"] == "overview", "overview"),
+        (reading["kind"] in ("flow", "path"), "flow"),
+        (analysis["intent"] in _TOPICS_OF_INTENTS, _TOPICS_OF_INTENTS.get(analysis["intent"], "place")),
+        (reading["kind"] in _TOPICS_OF_KINDS, _TOPICS_OF_KINDS.get(reading["kind"], "place")),
+        (analysis["is_statement"], "message"),
+    )
+    return next((topic for holds, topic in rules if holds), "place")
 
 
 def _names_something(analysis: Analysis) -> bool:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Final
@@ -43,6 +43,7 @@ class DeclarationGroups:
 
     def __init__(self, graph: SymbolGraph) -> None:
         self._graph = graph
+        self._groups: dict[int, list[int]] = {}
 
     def find_group(self, node: int) -> list[int]:
         """Return the declarations of the same symbol as a node, itself included.
@@ -50,12 +51,16 @@ class DeclarationGroups:
         All have its qualified name. They are overloads in its file, the header or stub that declares it, ``impl`` blocks of
         its type, parts of a partial type, or variants for other platforms.
         """
-        namesakes = self.find_namesakes(node)
-        return (
-            namesakes
-            if len(namesakes) == 1
-            else [other for other in namesakes if self._is_same_declaration(node, other)]
-        )
+        if node not in self._groups:
+            namesakes = self.find_namesakes(node)
+            if len(namesakes) > 1 and self._graph.languages[node] not in _C_LANGUAGES:
+                # Only headers are in other folders; of a common name most namesakes are.
+                folder = _get_folder(self._graph.paths[node])
+                namesakes = [other for other in namesakes if _get_folder(self._graph.paths[other]) == folder]
+            self._groups[node] = [
+                other for other in namesakes if len(namesakes) == 1 or self._is_same_declaration(node, other)
+            ]
+        return self._groups[node]
 
     def group_nodes(self, nodes: Iterable[int]) -> list[list[int]]:
         """Return the nodes in groups of one symbol each, completed by all declarations of that symbol.
@@ -148,17 +153,23 @@ class DeclarationGroups:
     def _is_same_declaration(self, node: int, other: int) -> bool:
         """Return whether two nodes of one qualified name declare the same symbol."""
         graph = self._graph
+        path, other_path = graph.paths[node], graph.paths[other]
+        is_paired = (
+            path == other_path or path in _list_stub_targets(other_path) or other_path in _list_stub_targets(path)
+        )
+        if not is_paired and not self._is_declared_apart(node, other):  # first: of a common name most are unrelated
+            return False
         if {graph.kinds[node], graph.kinds[other]} & {FILE_KIND, EXTERNAL_KIND}:
             return node == other
-        if self._count_enclosing_type_parameters(node) != self._count_enclosing_type_parameters(other):
-            return False
-        path, other_path = graph.paths[node], graph.paths[other]
-        if path == other_path or path in _list_stub_targets(other_path) or other_path in _list_stub_targets(path):
-            return True
+        return self._count_enclosing_type_parameters(node) == self._count_enclosing_type_parameters(other)
+
+    def _is_declared_apart(self, node: int, other: int) -> bool:
+        """Return whether a language lets two nodes in different files declare the same symbol."""
+        graph = self._graph
         languages = {graph.languages[node], graph.languages[other]}
         if languages <= _C_LANGUAGES:
             return self._is_header_pair(node, other) or self._is_prototype_pair(node, other)
-        if len(languages) > 1 or _get_folder(path) != _get_folder(other_path):
+        if len(languages) > 1 or _get_folder(graph.paths[node]) != _get_folder(graph.paths[other]):
             return False
         is_impl = "impl" in (graph.kinds[node], graph.kinds[other])
         return bool(languages & _FOLDER_LANGUAGES) or (
@@ -261,11 +272,12 @@ def _get_folder(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _list_stub_targets(stub: str) -> list[str]:
+@lru_cache(maxsize=65_536)
+def _list_stub_targets(stub: str) -> Sequence[str]:
     """Return the paths that a stub may declare; empty if the path is not a stub."""
-    return [
+    return tuple(
         stub.removesuffix(suffix) + extension
         for suffix, extensions in _STUB_EXTENSIONS.items()
         if stub.endswith(suffix)
         for extension in extensions
-    ]
+    )

@@ -20,7 +20,7 @@ from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, CycleLevel, Kind
 from coderag.stores.graph_tables import FILE_KIND
 
 _CALLABLE_KINDS = FUNCTION_KINDS | TYPE_KINDS
-_ABSTRACT_KINDS = frozenset({"interface", "trait"})
+ABSTRACT_KINDS = frozenset({"interface", "trait"})
 _DECLARATION_KINDS: Final[frozenset[str]] = frozenset(get_args(Kind))
 _OVERRIDE_RELATIONS = ("overrides",)
 _SECONDARY_ROLES: Final = frozenset({"test", "example", "generated", "vendored"})
@@ -139,20 +139,25 @@ class CodeGraph:
             starts, {"out": ("imports",)}, depth, self.declaration_groups.find_file_nodes, candidates=candidates
         )
 
-    def importers(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+    def importers(
+        self, name: str, depth: int = 1, *, candidates: bool = False, members: bool = True
+    ) -> list[GraphNeighbour]:
         """Return the files that import a file, package or declaration.
 
         If no file imports the declaration or an enclosing type, the importers of its file are returned, with a confidence of at
         most 0.6.
+
+        Args:
+            name: Name of the file, package or declaration.
+            depth: Maximum number of steps.
+            candidates: Whether to include unresolved imports.
+            members: Whether importing a type counts as importing its members.
         """
         starts = self._resolve_nodes(name, MODULE_KINDS)
+        if not members:
+            starts = [node for node in starts if not self.symbols.find_ancestors(node)]
         neighbours = self._find_importers(starts, depth, self._find_importable_nodes, candidates=candidates)
         return neighbours or self._find_importers(starts, depth, self._find_containing_file, candidates=candidates)
-
-    def is_member(self, name: str) -> bool:
-        """Return whether a name only means members of types or functions: importing a type is not a use of its members."""
-        nodes = self.symbol_resolver.find_candidates(name)
-        return bool(nodes) and all(self.symbols.find_ancestors(node) for node in nodes)
 
     def _find_importers(
         self, starts: Sequence[int], depth: int, start_equivalents: Equivalents, *, candidates: bool
@@ -209,7 +214,7 @@ class CodeGraph:
         starts = self._resolve_base_nodes(name, TYPE_KINDS, {"method"})
         routes: Routes = {"in": (*BASE_RELATIONS, "overrides")}
         neighbours = self._walk(starts, routes, depth, self._find_group, candidates=candidates)
-        return [neighbour for neighbour in neighbours if neighbour.kind not in _ABSTRACT_KINDS]
+        return [neighbour for neighbour in neighbours if neighbour.kind not in ABSTRACT_KINDS]
 
     def overrides(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return the methods that override a method."""

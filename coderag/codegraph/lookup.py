@@ -1,16 +1,19 @@
 """Lookup of definitions, usages, relatives, tests and locations in the symbol table and the code graph."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from coderag.codegraph.declaration_groups import DISPATCH_CONFIDENCE, FUNCTION_KINDS
 from coderag.codegraph.graph import CodeGraph
-from coderag.codegraph.questions import answer
+from coderag.codegraph.relation_queries import find_relations, select_neighbours
 from coderag.codegraph.relations import NEIGHBOUR_RELATIONS
 from coderag.codegraph.symbol_graph import SymbolGraph
-from coderag.schema.graph import GraphNeighbour
+from coderag.schema.graph import GraphNeighbour, RelationQuery
 from coderag.schema.query import Analysis, Candidate
 from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, GraphRelation
 from coderag.stores.corpus import Corpus
@@ -39,14 +42,61 @@ _INCOMING_RELATIONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class LookupResult:
-    """Candidates of a lookup, and the analysis, refined where the lookup made it more precise."""
+    """Result of a lookup.
+
+    Attributes:
+        analysis: The analysis, refined where the lookup made it more precise.
+        relations: Relations that the question asks for, with their neighbours.
+    """
 
     candidates: list[Candidate]
     analysis: Analysis
+    relations: Sequence[RelationQuery] = ()
 
 
-def look_up(corpus: Corpus, graph: CodeGraph, analysis: Analysis) -> LookupResult:
-    """Return candidates that are known to answer the question, each with a ``lookup`` score of 0 to 1."""
+@dataclass(frozen=True, slots=True)
+class NeighbourFilter:
+    """Filter of neighbours by their declaration and the chunk with their line of evidence.
+
+    Attributes:
+        allowed: Chunks that may be results, shape (n_chunks,); None if all may.
+        kinds: Kinds that may be results; empty if all may.
+    """
+
+    allowed: NDArray[np.bool_] | None = None
+    kinds: Collection[str] = ()
+
+    def select(self, corpus: Corpus, neighbours: Sequence[GraphNeighbour]) -> Sequence[GraphNeighbour]:
+        """Return the neighbours that may be results."""
+        if self.allowed is None:
+            return neighbours
+        files = _number_files(corpus)
+        return [
+            neighbour
+            for neighbour in neighbours
+            if neighbour.path in files
+            and self.allowed[_find_neighbour_row(corpus, files[neighbour.path], neighbour)]
+            and (not self.kinds or neighbour.kind in self.kinds)
+        ]
+
+
+def look_up(
+    corpus: Corpus,
+    graph: CodeGraph,
+    analysis: Analysis,
+    neighbour_filter: NeighbourFilter = NeighbourFilter(),  # immutable
+    *,
+    in_full: bool = False,
+) -> LookupResult:
+    """Return candidates that are known to answer the question, each with a ``lookup`` score of 0 to 1.
+
+    Args:
+        corpus: Corpus of the open index.
+        graph: Its code graph.
+        analysis: Analysis of the question.
+        neighbour_filter: Filter of the neighbours; the steps of a path are not filtered.
+        in_full: Whether to list all neighbours, see `find_relations`.
+    """
     if analysis["intent"] == "find_similar":
         return _build_similarity_query(corpus, analysis)
     if analysis["intent"] == "find_definition":
@@ -62,8 +112,14 @@ def look_up(corpus: Corpus, graph: CodeGraph, analysis: Analysis) -> LookupResul
         }
         return LookupResult(list(candidates.values()), analysis)
     names = _select_entities(analysis, _NAME_ENTITIES | _PLACE_ENTITIES)
-    neighbours = answer(graph.permissive, analysis, names)
-    return LookupResult(_rank_candidates(corpus, graph.symbols, neighbours), analysis)
+    relations = [
+        query if query.end else replace(query, neighbours=neighbour_filter.select(corpus, query.neighbours))
+        for query in find_relations(graph.permissive, analysis["reading"], names, in_full=in_full)
+    ]
+    neighbours = [
+        neighbour for query in relations for neighbour in select_neighbours(analysis["reading"], query.neighbours)
+    ]
+    return LookupResult(_rank_candidates(corpus, graph.symbols, neighbours), analysis, relations)
 
 
 def _select_entities(analysis: Analysis, kinds: Collection[str]) -> list[str]:
@@ -127,7 +183,7 @@ def _find_chunk_row(corpus: Corpus, location: str) -> int | None:
 
 def _rank_candidates(corpus: Corpus, symbols: SymbolGraph, neighbours: Sequence[GraphNeighbour]) -> list[Candidate]:
     """Return one candidate per declaration, best first."""
-    files = {path: file for file, path in enumerate(corpus.paths)}
+    files = _number_files(corpus)
     declared_lines = {(neighbour.evidence, neighbour.line) for neighbour in neighbours if neighbour.kind != FILE_KIND}
     candidates: dict[tuple[str, str, int], Candidate] = {}
     for neighbour in sorted(neighbours, key=lambda neighbour: -_score_neighbour(neighbour)):
@@ -144,14 +200,27 @@ def _rank_candidates(corpus: Corpus, symbols: SymbolGraph, neighbours: Sequence[
             if (outer := _find_enclosing_function(symbols, neighbour)) is not None
             else neighbour
         )
-        line = neighbour.line if neighbour.relation in _INCOMING_RELATIONS else neighbour.start_line
-        chunks = corpus.get_chunk_rows(files[neighbour.path])
-        row = next((row for row in chunks if corpus.start_lines[row] <= line <= corpus.end_lines[row]), chunks[0])
+        line = _get_shown_line(neighbour)
+        row = _find_neighbour_row(corpus, files[neighbour.path], neighbour)
         symbol = "" if is_file else declaration.qualified_name
         lines = _clip_lines(corpus, row, min(declaration.start_line, line), declaration.end_line)
         key = (neighbour.path, symbol, declaration.start_line)
         candidates.setdefault(key, _build_candidate(corpus, row, _score_neighbour(neighbour), symbol, lines))
     return list(candidates.values())
+
+
+def _number_files(corpus: Corpus) -> dict[str, int]:
+    return {path: file for file, path in enumerate(corpus.paths)}
+
+
+def _get_shown_line(neighbour: GraphNeighbour) -> int:
+    return neighbour.line if neighbour.relation in _INCOMING_RELATIONS else neighbour.start_line
+
+
+def _find_neighbour_row(corpus: Corpus, file: int, neighbour: GraphNeighbour) -> int:
+    """Return the chunk of a neighbour, in its file: with the line of evidence if it is there, else its first."""
+    line, rows = _get_shown_line(neighbour), corpus.get_chunk_rows(file)
+    return next((row for row in rows if corpus.start_lines[row] <= line <= corpus.end_lines[row]), rows[0])
 
 
 def _find_enclosing_function(symbols: SymbolGraph, neighbour: GraphNeighbour) -> int | None:

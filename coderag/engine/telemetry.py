@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
 _SERVICE_NAME = "coderag"
-_EXPORTABLE_WORDS = frozenset({"intent", "evidence", "generator", "reranker", "order_stands"})
+_EXPORTABLE_WORDS = frozenset({"intent", "evidence", "relation", "direction", "generator", "reranker", "order_stands"})
 """Details whose words are CodeRAG's own; others may contain words of the question."""
 
 _OTLP_MODULES = ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http")

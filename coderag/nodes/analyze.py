@@ -21,7 +21,14 @@ def analyze(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
         )
         if runtime.context.settings.rewrite != "none" and analysis["intent"] in _REWRITTEN_INTENTS:
             analysis = _rewrite_query(state["query"], analysis, runtime.context, step)
-    return {"analysis": analysis, "candidates": [], "widened": False, "related": [], "trace": step.trace_entries}
+    return {
+        "analysis": analysis,
+        "candidates": [],
+        "relations": [],
+        "widened": False,
+        "related": [],
+        "trace": step.trace_entries,
+    }
 
 
 def read_question(query: str, context: QueryContext) -> Analysis:

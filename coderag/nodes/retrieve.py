@@ -17,10 +17,11 @@ def retrieve(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     with NodeTimer("retrieve") as step:
         candidates = state["candidates"]
         if not state["widened"] or analysis["expanded_terms"]:  # else the search would repeat itself
-            matches = find_literal_matches(corpus, analysis, build_chunk_mask(corpus, filters))
+            allowed = build_chunk_mask(corpus, filters)
+            matches = find_literal_matches(corpus, analysis, allowed)
             literals = build_literal_candidates(corpus, matches)
             looked_up = [candidate for candidate in candidates if "lookup" in candidate["channels"]]
-            located = [*filter_candidates(corpus, filters, looked_up), *literals]
+            located = [*filter_candidates(corpus, allowed, looked_up), *literals]
             retrieved = []
             if analysis["terms"] or not analysis["literal_query"]:  # nothing is similar to signs alone
                 retrieved = retrieve_hybrid(

@@ -247,7 +247,7 @@ class SubjectFinder:
         token = self._tokens[position]
         word = token.source.strip("`()'")
         if self._is_capital(position):
-            is_name = position > 0 and token.text != "<acronym>"
+            is_name = not token.begins_sentence and token.text != "<acronym>"
             return (word, _CUE if position in self._asking else _CAPITAL) if is_name else None
         if token.text in _NAMELIKE_STOP_WORDS and position > 0:
             return word, _CUE
@@ -291,7 +291,7 @@ class SubjectFinder:
     def _is_capital(self, position: int) -> bool:
         """Whether a word has a capital that does not only begin the sentence."""
         return not self._tokens[position].source.strip("`()'").islower() and (
-            position > 0 or position not in self._asking
+            not self._tokens[position].begins_sentence or position not in self._asking
         )
 
     def _stands_alone(self, position: int) -> bool:

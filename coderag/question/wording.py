@@ -58,6 +58,7 @@ _TOKEN: Final = re.compile(
 _OTHER_SCRIPT: Final = re.compile(rf"[{_CJK}\u0400-\u04ff]")
 _LATIN_WORD: Final = re.compile(r"[a-z][a-z0-9]+", re.IGNORECASE | re.ASCII)
 _SIGNS: Final = str.maketrans({"？": "?", "：": ":", "！": "!", "，": ",", "、": ",", "’": "'", "→": "->"})
+_SENTENCE_ENDS: Final = ".?!:\n。？！"
 _MAX_END_CHARS: Final = 400
 """Characters at either end of a long question that are read: it asks at its beginning or at its end."""
 
@@ -71,12 +72,14 @@ class Token:
         source: As it was written.
         start: Position of its first character.
         is_stop_word: Whether it is a word of its language that is no search term.
+        begins_sentence: Whether nothing of its sentence is before it.
     """
 
     text: str
     source: str
     start: int
     is_stop_word: bool = False
+    begins_sentence: bool = False
 
     @property
     def is_mask(self) -> bool:
@@ -111,9 +114,12 @@ def read_tokens(question: str, language: HumanLanguage = "en") -> list[Token]:
         head, tail = question[:_MAX_END_CHARS], question[rest:]
         return [*read_tokens(head, language), *(_shift(token, rest) for token in read_tokens(tail, language))]
     names_latin = _OTHER_SCRIPT.search(question) is not None
-    tokens = list(_iterate_tokens(question, names_latin=names_latin))
+    tokens = [
+        replace(token, begins_sentence=True) if _begins_sentence(token, question) else token
+        for token in _iterate_tokens(question, names_latin=names_latin)
+    ]
     if language == "en":
-        tokens = _mask_capitalized(tokens, question)
+        tokens = _mask_capitalized(tokens)
     stop_words = STOP_WORDS | load_function_words(language)
     return [
         replace(token, is_stop_word=True) if token.is_word and _fold(token.text, language) in stop_words else token
@@ -121,16 +127,18 @@ def read_tokens(question: str, language: HumanLanguage = "en") -> list[Token]:
     ]
 
 
-def _mask_capitalized(tokens: Sequence[Token], question: str) -> list[Token]:
+def _begins_sentence(token: Token, question: str) -> bool:
+    before = question[: token.start].rstrip(" (\"'")
+    return not before or before[-1] in _SENTENCE_ENDS
+
+
+def _mask_capitalized(tokens: Sequence[Token]) -> list[Token]:
     """Mask words with a capital within English sentences, unless most words have one."""
     words = [token for token in tokens if token.is_word]
     capitalized = {
         token.start
         for token in words
-        if token.source[0].isupper()
-        and len(token.source) > 1
-        and (before := question[: token.start].rstrip(" (\"'"))
-        and before[-1] not in ".?!:\n"
+        if token.source[0].isupper() and len(token.source) > 1 and not token.begins_sentence
     }
     if 2 * len(capitalized) > len(words):
         return list(tokens)

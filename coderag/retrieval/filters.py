@@ -82,9 +82,10 @@ def build_related_mask(corpus: Corpus, filters: FilterValues) -> NDArray[np.bool
     return np.logical_and.reduce(masks) if masks else None
 
 
-def filter_candidates(corpus: Corpus, filters: FilterValues, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Keep the candidates that may be results."""
-    allowed = build_chunk_mask(corpus, filters) if candidates else None
+def filter_candidates(
+    corpus: Corpus, allowed: NDArray[np.bool_] | None, candidates: Sequence[Candidate]
+) -> list[Candidate]:
+    """Keep the candidates whose chunks a mask allows."""
     return [
         candidate for candidate in candidates if allowed is None or allowed[corpus.rows_by_id[candidate["chunk_id"]]]
     ]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coderag.schema.vocabulary import GraphRelation
+from coderag.schema.vocabulary import AskedDirection, AskedRelation, GraphRelation
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,28 @@ class GraphNeighbour:
     via: str = ""
     evidence: str = ""
     role: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RelationQuery:
+    """A relation that a question asks for, with what the code graph knows of it.
+
+    Attributes:
+        subject: Name whose neighbours are asked for; of a path, where it begins.
+        relation: Relation that the question asks for; ``tests`` and ``any`` for its tests and for what a change affects.
+        direction: Seen from the subject; empty for both.
+        depth: Maximum number of steps; 0 for a path, which may have any number.
+        neighbours: In the order of the graph; of a path, its steps. Those below `MIN_RESOLVED_CONFIDENCE` come last:
+            nothing ties them to the subject but its name.
+        end: Where a path ends; empty for other queries.
+    """
+
+    subject: str
+    relation: AskedRelation
+    direction: AskedDirection
+    depth: int
+    neighbours: Sequence[GraphNeighbour] = ()
+    end: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -233,15 +233,18 @@ class QueryInput(TypedDict):
 
 
 class QueryOutput(TypedDict):
-    """Output of a query. ``context`` and ``answer`` are dataclasses as plain dicts.
+    """Output of a query. ``relations``, ``context`` and ``answer`` are dataclasses as plain dicts.
 
     Attributes:
+        relations: Relations that the question asks for, with their neighbours in the code graph that the filters let
+            through, see `coderag.schema.graph.RelationQuery`.
         notes: What a question in another language was read as, what the filters match, which files have more results.
     """
 
     analysis: Analysis
     results: list[Candidate]
     related: list[RelatedChunk]
+    relations: list[dict[str, Any]]
     evidence: Evidence
     judgement: Judgement
     notes: list[str]
@@ -270,6 +273,7 @@ class QueryUpdate(TypedDict, total=False):
     analysis: Analysis
     results: list[Candidate]
     related: list[RelatedChunk]
+    relations: list[dict[str, Any]]
     evidence: Evidence
     judgement: Judgement
     notes: list[str]

@@ -1,12 +1,17 @@
 """Conversion of public dataclasses to the plain dicts of the graph's state, and back."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final
 
 from coderag.schema.answers import Answer, AnswerClaim, AnswerSection, AnswerStatement, Citation
 from coderag.schema.context import AssembledContext, ContextItem, ContextSection, Omission
+from coderag.schema.graph import GraphNeighbour, RelationQuery
 from coderag.schema.search import SearchHit
+
+_NEIGHBOUR_FIELDS: Final = tuple(field.name for field in fields(GraphNeighbour))
+_get_neighbour_values = attrgetter(*_NEIGHBOUR_FIELDS)
 
 
 def to_record(value: Any) -> Any:  # noqa: ANN401  # as deep as the dataclasses go
@@ -37,3 +42,29 @@ def to_answer(record: dict[str, Any], hits: Sequence[SearchHit]) -> Answer:
         for section in record.get("sections", ())
     ]
     return Answer(**{**record, "citations": citations, "claims": claims, "sections": sections, "hits": hits})
+
+
+def to_relation_records(queries: Iterable[RelationQuery]) -> list[dict[str, Any]]:
+    """Convert queries to records as `to_record` does, several times faster: one may have thousands of neighbours."""
+    return [
+        {
+            "subject": query.subject,
+            "relation": query.relation,
+            "direction": query.direction,
+            "depth": query.depth,
+            "neighbours": [
+                dict(zip(_NEIGHBOUR_FIELDS, _get_neighbour_values(neighbour), strict=True))
+                for neighbour in query.neighbours
+            ],
+            "end": query.end,
+        }
+        for query in queries
+    ]
+
+
+def to_relations(records: Iterable[dict[str, Any]]) -> list[RelationQuery]:
+    """Restore the queries from their records."""
+    return [
+        RelationQuery(**{**record, "neighbours": [GraphNeighbour(**neighbour) for neighbour in record["neighbours"]]})
+        for record in records
+    ]

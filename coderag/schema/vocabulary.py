@@ -133,9 +133,11 @@ AnswerTopic = Literal[
 """What an answer is about: it chooses the plan of its sections."""
 
 AnswerSectionKind = Literal[
-    "place", "code", "next", "message", "writers", "definition", "members", "users", "relation", "mentions",
+    "place", "code", "next", "message", "writers", "definition", "members", "users", "relation", "related", "further",
+    "tests", "mentions",
     "flow", "steps", "setting", "readers", "documentation", "failure", "handling", "comparison", "difference", "common",
-    "overview", "layout", "central", "documents", "unused", "absent", "nearest", "unindexed", "detail", "lines",
+    "overview", "layout", "central", "documents", "unused", "candidates", "absent", "nearest", "unindexed", "detail",
+    "lines",
 ]  # fmt: skip
 """Kinds of sections of an answer; the first section of an answer states what is asked for."""
 

@@ -3,13 +3,21 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from coderag.answering.evidence.index_reader import Declared, IndexReader
+from coderag.answering.evidence.call_flow import Flow, find_flow
+from coderag.answering.evidence.compared_sides import ComparedSides, find_sides
+from coderag.answering.evidence.flow_relevance import FlowRelevance
+from coderag.answering.evidence.index_reader import CALLABLE, Declared, IndexReader
 from coderag.answering.evidence.prototypes import prefer_definitions
+from coderag.answering.evidence.question_ends import Ends, get_ends
+from coderag.answering.evidence.relation_groups import RelatedDeclarations, find_related
 from coderag.answering.evidence.setting_search import Setting, SettingSearch
+from coderag.question.failure_words import describe_failure
 from coderag.retrieval.query_context import QueryContext
+from coderag.schema.mentions import MentionQuery, Mentions
 from coderag.schema.query import Analysis, QueryState, QuestionReading
 from coderag.schema.vocabulary import FILE_NAMED_KINDS
 from coderag.stores.snippets import Snippet
+from coderag.text.tokenizer import tokenize_query
 
 _ASKABLE = frozenset({"identifier", "qualified_name", "path", "location"})
 
@@ -43,6 +51,16 @@ class AnswerInput:
         """Results, best first; definitions in place of prototypes."""
         return prefer_definitions(self.reader, self._results)
 
+    @cached_property
+    def flow(self) -> Flow | None:
+        """Flow that the question asks for; None if none is known."""
+        return find_flow(self.reader, self.state, self.flow_relevance)
+
+    @cached_property
+    def flow_relevance(self) -> FlowRelevance:
+        """Relevance of declarations to the question."""
+        return FlowRelevance(self._context, self.reader, self.state)
+
     @property
     def analysis(self) -> Analysis:
         """Analysis of the question."""
@@ -57,6 +75,42 @@ class AnswerInput:
     def names(self) -> list[str]:
         """Names, paths and locations that the question mentions."""
         return list(dict.fromkeys(one["text"] for one in self.analysis["entities"] if one["kind"] in _ASKABLE))
+
+    @cached_property
+    def related_declarations(self) -> RelatedDeclarations | None:
+        """What is related to the subject of the question, as it asks; None if it has no subject that is known."""
+        found = [declared for snippet in self.results if (declared := self.find_declaration(snippet))]
+        return find_related(self.reader, self.state, self.names, found)
+
+    @cached_property
+    def compared_sides(self) -> ComparedSides | None:
+        """The declarations that the question compares; None if it compares none that are known."""
+        subjects = self.reading["subjects"]
+        ends = get_ends(self.analysis)
+        if ends and len(subjects) == len(ends):  # as they are declared
+            ends = Ends(*subjects)
+        return find_sides(self.reader, ends, self.results)
+
+    @cached_property
+    def mentions(self) -> Mentions | None:
+        """Lines that mention the subject of the question, or the first name that it mentions; None if it mentions none."""
+        related = self.related_declarations
+        name = related.name if related else next(iter(self.names), "")
+        declared = [
+            *([related.declared] if related and related.declared else []),
+            *(related.namesakes if related else ()),
+        ]
+        return self.reader.mentioned(name, declared, self.mention_query) if name else None
+
+    @property
+    def mention_query(self) -> MentionQuery | None:
+        """Query that the mentions answer; None for any use."""
+        related = self.related_declarations
+        if related is None or related.declared is None:
+            return None
+        if self.reading["kind"] == "hierarchy":
+            return "overrides" if related.declared.kind in CALLABLE else "subclasses"
+        return "tests" if self.reading["kind"] == "find_tests" else None
 
     @cached_property
     def term_idf(self) -> Mapping[str, float]:
@@ -74,6 +128,13 @@ class AnswerInput:
     def setting(self) -> Setting | None:
         """The setting that the question asks about; None if nothing is one."""
         return SettingSearch(self.reader, self.state, self.results, self.term_idf).find()
+
+    @cached_property
+    def failure_idf(self) -> Mapping[str, float]:
+        """IDF of the terms that say what goes wrong."""
+        corpus = self.reader.corpus
+        terms = tokenize_query(describe_failure(self.analysis["question"]))
+        return {term: corpus.idf(term) for term in terms if term in corpus.term_ids and not term.startswith("=")}
 
     def find_declaration(self, snippet: Snippet) -> Declared | None:
         """Find the declaration that a snippet shows; None for module code, documents and files."""

@@ -12,14 +12,15 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 import numpy as np
 
 from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.codegraph.lookup import NeighbourFilter
 from coderag.errors import AmbiguousNameError, UnknownNameError
-from coderag.retrieval.filters import NO_FILTERS
+from coderag.retrieval.filters import NO_FILTERS, build_chunk_mask
 from coderag.retrieval.mentions.mention_search import MentionSearch
 from coderag.retrieval.mentions.targets import build_node_target
 from coderag.retrieval.mentions.unused import UnusedSearch
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.graph import GraphNeighbour
-from coderag.schema.graph_queries import GraphQuery, query_graph
+from coderag.schema.graph_queries import GraphQuery
 from coderag.schema.mentions import MentionQuery, Mentions
 from coderag.schema.query import FilterValues
 from coderag.schema.vocabulary import FILE_NAMED_KINDS, MIN_RESOLVED_CONFIDENCE, EdgeRelation, Kind
@@ -42,6 +43,9 @@ MOST_NAMED: Final = 20
 
 PERHAPS: Final = 0.6
 """Confidence up to which a call may run, or an import mean, something else of the same name."""
+
+_MIN_DESCRIBED_SHARE: Final = 0.5
+"""Share of some words, by IDF, that a declaration's documentation has to have to be meant without one in its name."""
 
 _DECLARED: Final[frozenset[str]] = frozenset(get_args(Kind))
 
@@ -110,10 +114,11 @@ class IndexReader:
     def __init__(self, context: QueryContext, filters: FilterValues | None = None) -> None:
         self.corpus: Corpus = context.corpus
         self.graph = context.graph.permissive
-        self._symbols = context.graph.symbols
+        self.symbols = context.graph.symbols
         self._strict: Any = context.graph
         self._texts: dict[int, list[str]] = {}
-        self.mentions = MentionSearch(context.graph, context.corpus.snapshot, filters or NO_FILTERS)
+        self._filters = filters or NO_FILTERS
+        self.mentions = MentionSearch(context.graph, context.corpus.snapshot, self._filters)
 
     # Lines
 
@@ -209,6 +214,14 @@ class IndexReader:
         target = build_node_target(self._strict, name, [node for group in groups for node in group])
         return self.mentions.find_target(target, query, limit=MOST_MENTIONS)
 
+    def filter_neighbours(self, neighbours: Sequence[GraphNeighbour]) -> Sequence[GraphNeighbour]:
+        """Return the neighbours that the filters of the query let through."""
+        return self._neighbour_filter.select(self.corpus, neighbours)
+
+    @cached_property
+    def _neighbour_filter(self) -> NeighbourFilter:
+        return NeighbourFilter(build_chunk_mask(self.corpus, self._filters), self._filters["kinds"])
+
     @cached_property
     def unused(self) -> UnusedSearch:
         """The search for declarations without a known use."""
@@ -221,30 +234,30 @@ class IndexReader:
             return ""
         for spelling in (name, *(one.key for one in declared if len(declared) == 1)):
             with suppress(UnknownNameError, AmbiguousNameError):
-                query_graph(self._strict, question, spelling, 1)
+                self._strict.symbol_resolver.resolve(spelling)
                 return spelling
         return ""
 
     def _worth(self, node: int) -> tuple[bool, bool, int]:
         """Return how well a node stands for its group: no prototype; no implementation for a type; then its length."""
-        lines = int(self._symbols.end_lines[node] - self._symbols.start_lines[node])
-        return not self._symbols.prototypes[node], self._symbols.kinds[node] != "impl", lines
+        lines = int(self.symbols.end_lines[node] - self.symbols.start_lines[node])
+        return not self.symbols.prototypes[node], self.symbols.kinds[node] != "impl", lines
 
     def of_piece(self, piece: Snippet) -> Declared | None:
         """Return the declaration that a piece shows, or its file; of a prototype the definition."""
-        declared = self._at(piece.path, piece.start_line, piece.name)
+        declared = self.find_at(piece.path, piece.start_line, piece.name)
         return declared and self.declared(self.graph.declaration_groups.find_definition(declared.node))
 
     def find_definitions_of_prototypes(self, piece: Snippet) -> list[Declared]:
         """Return the definitions of a piece's declarations if all of them are prototypes; else an empty list."""
-        file = self._symbols.find_file(piece.path)
-        prototypes = self._symbols.prototypes
+        file = self.symbols.find_file(piece.path)
+        prototypes = self.symbols.prototypes
         if file is None or piece.kind in FILE_NAMED_KINDS:
             return []
-        starts = self._symbols.start_lines
+        starts = self.symbols.start_lines
         inside = [
             node
-            for node in self._symbols.get_file_nodes(file)
+            for node in self.symbols.get_file_nodes(file)
             if node != file and piece.start_line <= starts[node] <= piece.end_line
         ]
         if not inside or not all(prototypes[node] for node in inside):
@@ -256,21 +269,21 @@ class IndexReader:
         """Return the declaration at the other end of a relation; None for what is outside the repository."""
         if neighbour.kind == FILE:
             return self.file(neighbour.path)
-        return self._at(neighbour.path, neighbour.start_line, neighbour.qualified_name)
+        return self.find_at(neighbour.path, neighbour.start_line, neighbour.qualified_name)
 
     def at(self, path: str, line: int) -> Declared | None:
         """Return the innermost declaration around a line, else the file."""
-        node = self._symbols.find_innermost(path, line)
+        node = self.symbols.find_innermost(path, line)
         return None if node is None else self.declared(node)
 
     def file(self, path: str) -> Declared | None:
         """Return a file."""
-        node = self._symbols.find_file(path)
+        node = self.symbols.find_file(path)
         return None if node is None else self.declared(node)
 
     def declared(self, node: int) -> Declared:
         """Return a node of the graph."""
-        known = self._symbols.get_node(node)
+        known = self.symbols.get_node(node)
         return Declared(
             node, known.path, known.start_line, known.end_line, known.qualified_name, known.kind, known.role
         )
@@ -278,20 +291,28 @@ class IndexReader:
     @cached_property
     def central(self) -> list[Declared]:
         """The declarations of the repository that other code rests on, those first that most does."""
-        ranks = self._symbols.centralities
+        ranks = self.symbols.centralities
         nodes = [node for node in np.argsort(-ranks, kind="stable").tolist() if ranks[node] > 0]
-        return [self.declared(node) for node in nodes if self._symbols.kinds[node] in _DECLARED]
+        return [self.declared(node) for node in nodes if self.symbols.kinds[node] in _DECLARED]
 
     def members(self, declared: Declared) -> list[Declared]:
         """Return what is declared right inside a declaration, or elsewhere as its member (a Go type's methods), in order."""
         inside = [self.declared(node) for node in self.graph.declaration_groups.find_members([declared.node])]
         return [one for one in inside if one.name.rpartition(".")[0] == declared.name]
 
+    def list_siblings(self, declared: Declared) -> list[Declared]:
+        """List the other declarations of the same kind in the same file and the same owner, in order."""
+        file = self.symbols.find_file(declared.path)
+        owner = declared.name.rpartition(".")[0]
+        nodes = [] if file is None else self.symbols.get_file_nodes(file)
+        found = (self.declared(node) for node in nodes if node not in (file, declared.node))
+        return [one for one in found if one.kind == declared.kind and one.name.rpartition(".")[0] == owner]
+
     def declared_in(self, path: str) -> list[Declared]:
         """Return what is declared right in a file, in order."""
-        file = self._symbols.find_file(path)
+        file = self.symbols.find_file(path)
         inside = (
-            [] if file is None else [self.declared(node) for node in self._symbols.get_file_nodes(file) if node != file]
+            [] if file is None else [self.declared(node) for node in self.symbols.get_file_nodes(file) if node != file]
         )
         names = {one.name for one in inside}
         return [one for one in inside if one.kind in _DECLARED and one.name.rpartition(".")[0] not in names]
@@ -302,6 +323,18 @@ class IndexReader:
         if self.corpus.get_value("kind", row) not in FILE_NAMED_KINDS:
             return ""
         return self.corpus.get_value("docstring", row) or self.summary_of_row(row)
+
+    def find_rows(self, node: int) -> range:
+        """Return the rows of the chunks that a declaration's lines are in; empty for what is in no indexed file."""
+        file = self._files.get(self.symbols.paths[node])
+        if file is None:
+            return range(0)
+        rows = self.corpus.get_chunk_rows(file)
+        first = int(np.searchsorted(self.corpus.end_lines[rows.start : rows.stop], self.symbols.start_lines[node]))
+        last = int(
+            np.searchsorted(self.corpus.start_lines[rows.start : rows.stop], self.symbols.end_lines[node], "right")
+        )
+        return rows[first:last]
 
     def row_of(self, declared: Declared) -> int | None:
         """Return the chunk that a declaration begins in."""
@@ -339,7 +372,11 @@ class IndexReader:
         return found
 
     def meant(self, words: str, results: Sequence[Snippet], kinds: Collection[str]) -> Declared | None:
-        """Return the declaration that some words of a question mean: by its name, else the best result that has them.
+        """Return the declaration that some words of a question mean, see `list_meant`."""
+        return next(iter(self.list_meant(words, results, kinds)), None)
+
+    def list_meant(self, words: str, results: Sequence[Snippet], kinds: Collection[str]) -> list[Declared]:
+        """List the declarations that some words of a question may mean: those of the name, else results that have them.
 
         Args:
             words: A name, or what describes a thing.
@@ -351,40 +388,52 @@ class IndexReader:
         declared = [found for name in spellings for found in self.named(name)]
         ranked = sorted(declared, key=lambda found: (found.kind not in kinds, found.role != "source"))
         if ranked:
-            return ranked[0]
-        wanted = set(tokenize_query(words))
+            return list(dict.fromkeys(ranked))
+        weights = {term: self.corpus.idf(term) for term in set(tokenize_query(words))}
         named = [piece for piece in results if piece.kind not in FILE_NAMED_KINDS]
-        described = {one.node: one for piece in named for one in self._around(piece)}
-        best = max(described.values(), key=lambda one: _fit(one, wanted, kinds), default=None)
-        return best if best and _fit(best, wanted, kinds)[0] else None
+        described = {found.node: found for piece in named for found in self._around(piece)}
+        fits = {found: self._fit(found, weights, kinds) for found in described.values()}
+        return sorted((found for found, fit in fits.items() if fit[0] > 0), key=lambda found: fits[found], reverse=True)
+
+    def _fit(self, declared: Declared, weights: Mapping[str, float], kinds: Collection[str]) -> tuple[float, bool, int]:
+        """Return how much of some words a declaration has, whether its kind is meant, and that fewer other words are better.
+
+        Words of its documentation and its path count half; they alone have to be most of the words.
+        """
+        terms = set(tokenize_text(declared.name))
+        in_name = sum(weight for term, weight in weights.items() if term in terms)
+        documented = set(tokenize_text(f"{declared.path} {self.summary(declared)}")) - terms
+        in_text = sum(weight for term, weight in weights.items() if term in documented)
+        is_enough = in_name or in_text > _MIN_DESCRIBED_SHARE * sum(weights.values())
+        return (in_name + in_text / 2 if is_enough else 0.0), declared.kind in kinds, -len(terms)
 
     def _around(self, piece: Snippet) -> Iterator[Declared]:
         """Yield what a piece declares, and the declarations that it is a member of."""
         parts = piece.name.split(".")
         for number in range(len(parts), 0, -1):
             name = ".".join(parts[:number])
-            declared = self._at(piece.path, piece.start_line, name)
+            declared = self.find_at(piece.path, piece.start_line, name)
             if declared and declared.name in (name, piece.name):
                 yield declared
 
-    def _at(self, path: str, line: int, name: str) -> Declared | None:
+    def find_at(self, path: str, line: int, name: str) -> Declared | None:
         """Return the declaration of a name at or right below a line, else what is around the line."""
-        file = self._symbols.find_file(path)
+        file = self.symbols.find_file(path)
         if file is None:
             return None
-        inside = self._symbols.get_file_nodes(file)
-        names = self._symbols.qualified_names
+        inside = self.symbols.get_file_nodes(file)
+        names = self.symbols.qualified_names
         of_name = [node for node in inside if node != file and names[node].as_py() == name]
         if of_name:
-            return self.declared(min(of_name, key=lambda node: abs(int(self._symbols.start_lines[node]) - line)))
+            return self.declared(min(of_name, key=lambda node: abs(int(self.symbols.start_lines[node]) - line)))
         return self.at(path, line)
 
     # Calls
 
     def calls(self, nodes: Collection[int], *, inwards: bool = False) -> list[Call]:
         """Return the calls that some nodes make, or those of them, by their lines; not what is outside the repository."""
-        edges = self._symbols.read_edges(
-            self._symbols.find_edge_positions(sorted(nodes), "in" if inwards else "out", CALLS, MIN_RESOLVED_CONFIDENCE)
+        edges = self.symbols.read_edges(
+            self.symbols.find_edge_positions(sorted(nodes), "in" if inwards else "out", CALLS, MIN_RESOLVED_CONFIDENCE)
         )
         made = [
             Call(source, self.declared(edge.target), source.path, edge.line, edge.confidence)
@@ -395,12 +444,12 @@ class IndexReader:
 
     def ties_at(self, path: str, line: int, relations: Collection[EdgeRelation]) -> list[Tie]:
         """Return what a line says: the relations of some kinds that it is the evidence of."""
-        file = self._symbols.find_file(path)
+        file = self.symbols.find_file(path)
         if file is None:
             return []
-        nodes = self._symbols.get_file_nodes(file)
-        edges = self._symbols.read_edges(
-            self._symbols.find_edge_positions(nodes, "out", relations, MIN_RESOLVED_CONFIDENCE)
+        nodes = self.symbols.get_file_nodes(file)
+        edges = self.symbols.read_edges(
+            self.symbols.find_edge_positions(nodes, "out", relations, MIN_RESOLVED_CONFIDENCE)
         )
         return [
             Tie(self.declared(edge.source), edge.relation, self.declared(edge.target))
@@ -419,9 +468,3 @@ class IndexReader:
     def called(self, declared: Declared) -> frozenset[int]:
         """Return the nodes that a call of a declaration may name: a type by its constructors too."""
         return self.same([declared.node, *self.graph.declaration_groups.find_constructors(declared.node)])
-
-
-def _fit(declared: Declared, words: Collection[str], kinds: Collection[str]) -> tuple[int, bool, int]:
-    """Return how many of some words a name has, whether its kind is meant, and that the fewer other words the better."""
-    terms = set(tokenize_text(declared.name))
-    return len(terms.intersection(words)), declared.kind in kinds, -len(terms)

@@ -1,158 +1,232 @@
-"""What is related to a declaration in the code graph, sorted out for a reader: users, relatives, tests, what it uses itself."""
+"""Relations of what a question is about, from the query state or the code graph, grouped for a reader."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from coderag.answering.evidence.index_reader import FILE, PERHAPS, TYPES, Declared, IndexReader
-from coderag.answering.extractive.wording import counted
-from coderag.schema.chunks import get_module_name
+from coderag.codegraph.relation_queries import find_relations, find_users, select_neighbours
 from coderag.schema.graph import GraphNeighbour
-from coderag.schema.graph_queries import GraphQuery
 from coderag.schema.query import QueryState
-from coderag.schema.vocabulary import GraphRelation
+from coderag.schema.records import to_relations
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, GraphRelation
+from coderag.text.tokenizer import tokenize_text
 
-_MOST_MEANT = 6  # declarations of one name that are told apart
-_DEPTH = 3
+RelationGroup = Literal[
+    "called", "derived", "overridden", "referenced", "imported", "tested", "calls", "refers", "imports", "bases",
+    "overrides", "further",
+]  # fmt: skip
+"""Group of related declarations; ``further``: what reaches the subject in several steps."""
 
+Groups = dict[RelationGroup, list[GraphNeighbour]]
 
-class Kind(NamedTuple):
-    """A kind of relation: its heading, how the lead counts it, and the command that lists all, if there is one."""
+USERS: Final[Sequence[RelationGroup]] = ("called", "derived", "overridden", "referenced", "imported")
+"""Groups of what uses a declaration in source code, by the directness of the use."""
 
-    heading: str
-    counted: Callable[[int], str]
-    command: GraphQuery | Literal[""]
-
-
-KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
-    {
-        "called": Kind("Called by", lambda n: f"called by {counted(n, 'declaration')}", "callers"),
-        "imported": Kind("Imported by", lambda n: f"imported by {counted(n, 'file')}", "importers"),
-        "derived": Kind("Extended or implemented by", lambda n: f"a base of {counted(n, 'type')}", "subclasses"),
-        "overridden": Kind("Overridden by", lambda n: f"overridden by {counted(n, 'method')}", "overrides"),
-        "referenced": Kind("Referred to by", lambda n: f"referred to by {counted(n, 'declaration')}", "references"),
-        "tested": Kind("In tests", lambda n: f"used by {counted(n, 'place in tests', 'places in tests')}", "tests"),
-        "calls": Kind("Calls", lambda n: f"calls {counted(n, 'declaration')}", "callees"),
-        "imports": Kind("Imports", lambda n: f"imports {counted(n, 'file or package', 'files and packages')}", "imports"),
-        "refers": Kind("Refers to", lambda n: f"refers to {counted(n, 'declaration')}", ""),
-        "bases": Kind("Extends", lambda n: f"extends {counted(n, 'type')}", "bases"),
-        "overrides": Kind("Overrides", lambda n: f"overrides {counted(n, 'method')}", "overridden"),
-        "further": Kind("Further away", lambda n: f"reached by {counted(n, 'more', 'more')} through those", "impact"),
-    }
-)  # fmt: skip
-"""In the order in which an answer lists them."""
-
-_OF_RELATION: Final[Mapping[GraphRelation, str]] = MappingProxyType(
+_GROUPS: Final[Mapping[GraphRelation, RelationGroup]] = MappingProxyType(
     {
         "caller": "called", "callee": "calls", "imports": "imports", "imported_by": "imported", "base": "bases",
         "interface_of": "bases", "derived": "derived", "implementation": "derived", "override": "overridden",
         "overridden": "overrides", "user": "referenced", "used": "refers", "test_for": "tested", "tested": "calls",
     }
 )  # fmt: skip
-RELATIONS_OF: Final[Mapping[str, frozenset[GraphRelation]]] = MappingProxyType(
-    {kind: frozenset(relation for relation, of in _OF_RELATION.items() if of == kind) for kind in KINDS}
+_ORDER: Final[Sequence[RelationGroup]] = (
+    *USERS,
+    "tested",
+    "calls",
+    "refers",
+    "imports",
+    "bases",
+    "overrides",
+    "further",
 )
-INWARDS: Final = frozenset({"called", "imported", "derived", "overridden", "referenced", "tested", "further"})
-
-Groups = dict[str, list[GraphNeighbour]]
-
-
-def users_of(index: IndexReader, declared: Declared) -> Groups:
-    """Return what uses a declaration: one list for each relation, tests apart."""
-    return _sorted_out(_users(index, [declared]))
+_INWARD: Final = frozenset({*USERS, "tested", "further"})
+_HIERARCHY: Final = frozenset({"derived", "bases"})
+_MAX_NAMESAKES: Final = 6  # of one name whose relations are tried
+_MAX_RESULTS: Final = 3  # whose relations are tried where a question names nothing
+_DISPATCHED: Final = frozenset({"caller", "callee", "test_for", "tested"})
+_ASKABLE_KINDS: Final = frozenset({"find_usage", "impact", "hierarchy", "find_tests"})
 
 
-def _users(index: IndexReader, declared: Sequence[Declared]) -> list[GraphNeighbour]:
-    """Return what uses any of some declarations.
+@dataclass(frozen=True, slots=True)
+class RelatedDeclarations:
+    """What is related to the subject of a question.
 
-    A file that imports only the type around one, or something else of its file, does not use it.
+    Attributes:
+        name: The subject as the question puts it, or as it is declared.
+        declared: Its declaration, the likeliest of several; None if it is not in the repository.
+        namesakes: Other declarations of the name.
+        groups: Resolved neighbours by relation; none is empty.
+        unresolved: Neighbours that nothing ties to the subject but its name.
+        is_assumed: Whether the question does not name the subject, which is the best result.
     """
-    found: list[GraphNeighbour] = []
-    for one in declared:
-        importers = () if "." in one.name and one.kind != FILE else index.graph.importers(one.key)
-        derived = index.graph.subclasses(one.key) if one.kind in TYPES else ()
-        users = index.graph.users(one.key)
-        found += [*derived, *users, *(near for near in importers if near.confidence > PERHAPS)]
-    return found
+
+    name: str
+    declared: Declared | None = None
+    namesakes: Sequence[Declared] = ()
+    groups: Groups = field(default_factory=dict)
+    unresolved: Sequence[GraphNeighbour] = ()
+    is_assumed: bool = False
 
 
-def _wanted(
-    state: QueryState, kind: str, neighbours: Sequence[GraphNeighbour], looked_up: Collection[tuple[str, str]]
-) -> list[GraphNeighbour]:
-    """Return those of a group that belong to the answer: what the filters let through, imports only if they are asked for."""
-    if any((state.get("filters") or {}).values()):
-        return [
-            one for one in neighbours if key(one) in looked_up or (one.path, get_module_name(one.path)) in looked_up
-        ]
-    is_asked = state["analysis"]["reading"]["relation"] == "imports"
-    return [] if kind == "imports" and not is_asked else [*neighbours]
-
-
-def groups_of(index: IndexReader, state: QueryState, name: str, looked_up: Collection[tuple[str, str]]) -> Groups:
-    """Return the relations of a name that a question asks for, none of them empty.
+def find_related(
+    reader: IndexReader, state: QueryState, names: Sequence[str], results: Sequence[Declared]
+) -> RelatedDeclarations | None:
+    """Find what is related to the subject of a question, as it asks.
 
     Args:
-        index: The open index.
-        state: With the analysis and the filters.
-        name: Of a declaration, file or package.
-        looked_up: Path and name of the results that the code graph named, which filters let through.
+        reader: The open index.
+        state: With the analysis and the relations that were looked up.
+        names: Names that the question mentions.
+        results: Declarations that it found, best first: the subject of a question that names none.
+
+    Returns:
+        The first subject with relations, else the first that is known; None if there is none.
     """
-    found = _asked(index, state, name)
-    return {kind: kept for kind, group in found.items() if (kept := _wanted(state, kind, group, looked_up))}
+    known: RelatedDeclarations | None = None
+    subjects = state["analysis"]["reading"]["subjects"]
+    for name in [name for name in names if name in subjects] or names:
+        related = _find_of_name(reader, state, name)
+        if related and related.groups:
+            return related
+        known = known or related
+    if known or state["analysis"]["reading"]["kind"] not in _ASKABLE_KINDS:
+        return known
+    kind = state["analysis"]["reading"]["kind"]
+    candidates = (_add_types(reader, results) if kind == "hierarchy" else results)[:_MAX_RESULTS]
+    if kind == "find_tests" and any(declared.role == "test" for declared in candidates):
+        return None  # the tests of a behaviour are results themselves
+    for declared in candidates:
+        if declared.role == "test":
+            continue
+        groups, _ = _group_asked(state, list_neighbours(reader, state, declared.key))
+        if groups:
+            return RelatedDeclarations(declared.name, declared, (), groups, is_assumed=True)
+    return None
 
 
-def _asked(index: IndexReader, state: QueryState, name: str) -> Groups:
-    graph, intent, reading = index.graph, state["analysis"]["intent"], state["analysis"]["reading"]
-    if intent == "hierarchy":
-        related = [*graph.subclasses(name, _DEPTH), *graph.bases(name, _DEPTH)]
-        related = related or [*graph.overrides(name, _DEPTH), *graph.overridden(name, _DEPTH)]
-        return _sorted_out(related, tests_apart=False)
-    if intent == "find_tests":
-        tests = [*graph.tests(name), *(one for one in graph.callers(name, _DEPTH) if one.role == "test")]
-        return {"tested": list({key(one): one for one in reversed(tests)}.values())[::-1]}
-    is_outward = reading["direction"] == "out"
-    if reading["relation"] == "imports":
-        return _sorted_out(graph.imports(name) if is_outward else graph.importers(name))
-    if reading["kind"] == "impact":
-        found = graph.impact(name, _DEPTH)
-        only_members = all("." in one.name and one.kind != FILE for one in index.named(name))
-        return _sorted_out([one for one in found if one.relation != "imported_by"] if only_members else found)
-    if is_outward:
-        return _sorted_out([*graph.uses(name), *graph.imports(name)])
-    meant = index.named(name)
-    few = 0 < len(meant) <= _MOST_MEANT
-    importers = graph.importers(name) if not meant else ()  # of a package; what is declared here is asked one by one
-    return _sorted_out(_users(index, meant) if few else [*graph.users(name), *importers])
+def list_neighbours(reader: IndexReader, state: QueryState, name: str) -> list[GraphNeighbour]:
+    """List the neighbours of a name that a question asks for: those in the state, else those of the code graph."""
+    known = [query for query in to_relations(state["relations"]) if query.subject == name and not query.end]
+    if known:
+        return [neighbour for query in known for neighbour in query.neighbours]
+    queries = find_relations(reader.graph, state["analysis"]["reading"], [name])
+    return reader.filter_neighbours([neighbour for query in queries for neighbour in query.neighbours])
 
 
-def _sorted_out(neighbours: Sequence[GraphNeighbour], *, tests_apart: bool = True) -> Groups:
-    groups: Groups = {kind: [] for kind in KINDS}
-    seen: set[tuple[str, str, str]] = set()
-    for one in neighbours:
-        kind = _OF_RELATION.get(one.relation, "")
-        if tests_apart and one.role == "test" and kind in INWARDS:
-            kind = "tested"
-        elif one.depth > 1 and one.relation not in ("base", "derived", "implementation", "interface_of"):
-            kind = "further"
-        if kind and (kind, one.path, one.qualified_name) not in seen:
-            seen.add((kind, one.path, one.qualified_name))
-            groups[kind].append(one)
-    derived = {key(one) for one in groups["derived"]}
-    groups["referenced"] = [one for one in groups["referenced"] if key(one) not in derived]
-    in_tests = {one.path for one in groups["tested"] if one.kind != FILE}
-    groups["tested"] = [one for one in groups["tested"] if one.kind != FILE or one.path not in in_tests]
-    users = {one.path for kind in ("called", "referenced", "derived", "tested") for one in groups[kind]}
-    # What imports a name and uses it is listed as its user; the import says nothing more. Nor does a name beside its file.
-    groups["imported"] = [one for one in groups["imported"] if one.path not in users]
-    groups["imports"] = list({(one.evidence, one.line): one for one in reversed(groups["imports"])}.values())[::-1]
-    return groups
+def find_user_groups(reader: IndexReader, declared: Declared) -> Groups:
+    """Find what uses a declaration; none of the groups is empty."""
+    return _group(reader.filter_neighbours(_drop_unsure_files(find_users(reader.graph, declared.key))))
 
 
-def key(one: GraphNeighbour) -> tuple[str, str]:
+def get_key(neighbour: GraphNeighbour) -> tuple[str, str]:
     """Return path and qualified name, as results are known by."""
-    return one.path, one.qualified_name
+    return neighbour.path, neighbour.qualified_name
 
 
-def all_of(groups: Groups) -> list[GraphNeighbour]:
-    """Return the neighbours of all groups."""
-    return [one for group in groups.values() for one in group]
+def is_sure(neighbour: GraphNeighbour) -> bool:
+    """Return whether a relation is certain: a dispatched call may run another method of the name."""
+    return neighbour.confidence > PERHAPS or neighbour.relation not in _DISPATCHED
+
+
+def _find_of_declaration(
+    reader: IndexReader, state: QueryState, name: str, declared: Declared | None
+) -> tuple[Groups, Sequence[GraphNeighbour]]:
+    """Find what is related to a name as a question asks; what uses it if it can have no subtypes and overrides."""
+    groups, unresolved = _group_asked(state, list_neighbours(reader, state, name))
+    if not groups and declared and state["analysis"]["reading"]["kind"] == "hierarchy":
+        groups = find_user_groups(reader, declared)
+    return groups, unresolved
+
+
+def _find_of_name(reader: IndexReader, state: QueryState, name: str) -> RelatedDeclarations | None:
+    meant = _rank_namesakes(reader, state, name)
+    if len(meant) <= 1:
+        declared = meant[0] if meant else None
+        groups, unresolved = _find_of_declaration(reader, state, name, declared)
+        return RelatedDeclarations(name, declared, (), groups, unresolved) if groups or unresolved or declared else None
+    found = [(declared, *_find_of_declaration(reader, state, declared.key, declared)) for declared in meant]
+    declared, groups, unresolved = next((one for one in found if one[1]), found[0])
+    others = [other for other in meant if other.node != declared.node]
+    return RelatedDeclarations(name, declared, others, groups, unresolved)
+
+
+def _rank_namesakes(reader: IndexReader, state: QueryState, name: str) -> list[Declared]:
+    """Rank the declarations of a name: those with more of the question's words in their names and paths first."""
+    terms = set(state["analysis"]["terms"])
+
+    def order(declared: Declared) -> tuple[int, bool]:
+        shared = terms.intersection(tokenize_text(f"{declared.path} {declared.name}"))
+        return -len(shared), declared.role != "source"
+
+    return sorted(reader.named(name)[:_MAX_NAMESAKES], key=order)
+
+
+def _add_types(reader: IndexReader, results: Sequence[Declared]) -> list[Declared]:
+    """Return declarations, each with the type around it."""
+    around = [
+        declared
+        for result in results
+        for declared in (result, *reader.named(f"{result.path}::{result.name.rpartition('.')[0]}"))
+        if declared.kind in TYPES or declared.node == result.node
+    ]
+    return list({declared.node: declared for declared in reversed(around)}.values())[::-1]
+
+
+def _group_asked(state: QueryState, neighbours: Sequence[GraphNeighbour]) -> tuple[Groups, Sequence[GraphNeighbour]]:
+    """Group the neighbours that a question asks for; return the unresolved ones apart."""
+    reading = state["analysis"]["reading"]
+    resolved = [neighbour for neighbour in neighbours if neighbour.confidence >= MIN_RESOLVED_CONFIDENCE]
+    unresolved = [neighbour for neighbour in neighbours if neighbour.confidence < MIN_RESOLVED_CONFIDENCE]
+    if reading["kind"] == "find_tests" and reading["direction"] != "out":
+        return ({"tested": resolved} if resolved else {}), unresolved
+    if reading["kind"] == "hierarchy":
+        return _group(select_neighbours(reading, resolved) or resolved, tests_apart=False), unresolved
+    if reading["relation"] != "imports":
+        resolved = _drop_unsure_files(resolved)
+    groups = _group(resolved)
+    if reading["relation"] != "imports":
+        groups.pop("imports", None)
+    return groups, unresolved
+
+
+def _drop_unsure_files(neighbours: Sequence[GraphNeighbour]) -> list[GraphNeighbour]:
+    """Return the neighbours without files that may import something else of the same file."""
+    return [
+        neighbour for neighbour in neighbours if neighbour.relation != "imported_by" or neighbour.confidence > PERHAPS
+    ]
+
+
+def _group(neighbours: Sequence[GraphNeighbour], *, tests_apart: bool = True) -> Groups:
+    groups: Groups = {group: [] for group in _ORDER}
+    seen: set[tuple[str, str, str]] = set()
+    for neighbour in neighbours:
+        group = _GROUPS.get(neighbour.relation)
+        if group is None:
+            continue
+        if tests_apart and neighbour.role == "test" and group in _INWARD:
+            group = "tested"
+        elif neighbour.depth > 1 and group not in _HIERARCHY:
+            group = "further"
+        if (group, *get_key(neighbour)) not in seen:
+            seen.add((group, *get_key(neighbour)))
+            groups[group].append(neighbour)
+    _drop_repeated(groups)
+    return {group: members for group, members in groups.items() if members}
+
+
+def _drop_repeated(groups: Groups) -> None:
+    """Drop what another group has: a file beside its declarations, an import beside its use, a base as a reference."""
+    listed = {get_key(neighbour) for group in ("called", "derived", "overridden") for neighbour in groups[group]}
+    _keep(groups, "referenced", lambda neighbour: get_key(neighbour) not in listed)
+    tested = {neighbour.path for neighbour in groups["tested"] if neighbour.kind != FILE}
+    _keep(groups, "tested", lambda neighbour: neighbour.kind != FILE or neighbour.path not in tested)
+    users = {neighbour.path for group in ("called", "referenced", "derived", "tested") for neighbour in groups[group]}
+    _keep(groups, "imported", lambda neighbour: neighbour.path not in users)
+    by_line = {(neighbour.evidence, neighbour.line): neighbour for neighbour in reversed(groups["imports"])}
+    groups["imports"] = list(by_line.values())[::-1]
+
+
+def _keep(groups: Groups, group: RelationGroup, is_kept: Callable[[GraphNeighbour], bool]) -> None:
+    groups[group] = [neighbour for neighbour in groups[group] if is_kept(neighbour)]

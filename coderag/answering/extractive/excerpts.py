@@ -7,9 +7,10 @@ from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.answering.extractive.sections import Excerpt
 from coderag.retrieval.context.elision import count_head_lines
 
-MAX_EXCERPT_LINES: Final = 14
+MAX_EXCERPT_LINES: Final = 12
 _MAX_LINE_CHARS: Final = 1_000
 _MAX_HEAD_LINES: Final = 3
+_MAX_DOCUMENTATION_LINES: Final = 60
 _ENOUGH_SHARE: Final = 0.7  # of what the best lines have of the question: then the first lines read better
 _LINE_SHARE: Final = 0.5  # of what one line has, against words that are spread over several
 
@@ -36,22 +37,33 @@ def build_excerpt(
         texts.pop()
     if len(texts) <= max_lines + 1:
         return Excerpt(lines, [range(lines.start_line, lines.start_line + len(texts))], language)
-    head = min(count_head_lines(texts, signature), _MAX_HEAD_LINES)
-    window = _find_best_window(texts, max_lines - head, term_idf)
-    shown = [*range(head), *range(max(window.start, head), window.stop)]
+    first = _find_signature(texts, signature)
+    head = first + min(count_head_lines(texts[first:], signature), _MAX_HEAD_LINES)
+    window = _find_best_window(texts, head, max_lines - (head - first), term_idf)
+    shown = [*range(first, head), *window]
     if window.start - head == 1:  # a gap of one line is not worth a marker
-        shown.insert(head, head)
+        shown.insert(head - first, head)
     return Excerpt(lines, group_runs([lines.start_line + position for position in shown]), language)
 
 
-def _find_best_window(texts: Sequence[str], length: int, term_idf: Mapping[str, float]) -> range:
-    """Find the run of lines with most of the question: its first ones if those are as good."""
+def _find_signature(texts: Sequence[str], signature: str) -> int:
+    """Find the position of the line that begins the signature: behind documentation, which the statement tells already."""
+    compact_signature = "".join(signature.split())
+    compact_texts = ("".join(text.split()) for text in texts[:_MAX_DOCUMENTATION_LINES])
+    return next(
+        (position for position, text in enumerate(compact_texts) if text and compact_signature.startswith(text)),
+        0,
+    )
+
+
+def _find_best_window(texts: Sequence[str], head: int, length: int, term_idf: Mapping[str, float]) -> range:
+    """Find the run of lines behind the head with most of the question: its first ones if those are as good."""
     terms = [{term for term in term_idf if term in text.lower()} for text in texts]
-    starts = range(max(len(texts) - length, 0) + 1)
+    starts = range(head, max(len(texts) - length, head) + 1)
     values = [_value_lines(terms[start : start + length], term_idf) for start in starts]
     best = max(values)
     if values[0] >= _ENOUGH_SHARE * best:
-        return range(length)
+        return range(head, min(head + length, len(texts)))
     among = [start for start, value in zip(starts, values, strict=True) if value == best]
     run = [start for offset, start in enumerate(among) if start - offset == among[0]]
     middle = run[len(run) // 2]  # the lines that count are amid what is shown

@@ -6,12 +6,18 @@ from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.extractive.builders.absent import build_absent, build_nearest, build_unindexed
+from coderag.answering.extractive.builders.comparison import build_common, build_comparison, build_difference
 from coderag.answering.extractive.builders.definition import build_definition, build_members, build_users
 from coderag.answering.extractive.builders.detail import build_detail, build_lines
+from coderag.answering.extractive.builders.failure import build_failure, build_handling
+from coderag.answering.extractive.builders.flow import build_flow, build_steps
+from coderag.answering.extractive.builders.mentions import build_mentions
 from coderag.answering.extractive.builders.messages import build_message, build_writers
 from coderag.answering.extractive.builders.overview import build_central, build_documents, build_layout, build_overview
 from coderag.answering.extractive.builders.place import build_code, build_next, build_place
+from coderag.answering.extractive.builders.relations import build_further, build_related, build_relation, build_tests
 from coderag.answering.extractive.builders.setting import build_documentation, build_readers, build_setting
+from coderag.answering.extractive.builders.unused import build_candidates, build_unused
 from coderag.answering.extractive.sections import Draft, Section
 from coderag.answering.plan import PLANS, SHAPES, choose_topic
 from coderag.schema.vocabulary import AnswerSectionKind
@@ -22,23 +28,37 @@ SectionBuilder = Callable[[AnswerInput, Sequence[Section]], Section | None]
 BUILDERS: Final[Mapping[AnswerSectionKind, SectionBuilder]] = MappingProxyType(
     {
         "absent": build_absent,
+        "candidates": build_candidates,
         "central": build_central,
         "code": build_code,
+        "common": build_common,
+        "comparison": build_comparison,
         "definition": build_definition,
         "detail": build_detail,
+        "difference": build_difference,
         "documentation": build_documentation,
         "documents": build_documents,
+        "failure": build_failure,
+        "flow": build_flow,
+        "further": build_further,
+        "handling": build_handling,
         "layout": build_layout,
         "lines": build_lines,
         "members": build_members,
+        "mentions": build_mentions,
         "message": build_message,
         "nearest": build_nearest,
         "next": build_next,
         "overview": build_overview,
         "place": build_place,
         "readers": build_readers,
+        "related": build_related,
+        "relation": build_relation,
         "setting": build_setting,
+        "steps": build_steps,
+        "tests": build_tests,
         "unindexed": build_unindexed,
+        "unused": build_unused,
         "users": build_users,
         "writers": build_writers,
     }
@@ -50,9 +70,19 @@ def extract(answer_input: AnswerInput) -> Draft:
 
     What the question needs beyond the results (all callers, the calls between two places) is read from the index.
     """
-    sections: list[Section] = []
-    for alternatives in PLANS[choose_topic(answer_input.state)]:
-        built = (BUILDERS[kind](answer_input, sections) for kind in alternatives if kind in BUILDERS)
-        if section := next(filter(None, built), None):
-            sections.append(section)
+    lead, *plan = PLANS[choose_topic(answer_input.state)]
+    sections = _build_first(answer_input, (), lead)
+    if sections and sections[0].kind != lead[0] and sections[0].kind in PLANS:
+        _, *plan = PLANS[sections[0].kind]  # the lead of another plan goes on as that does
+    for alternatives in plan:
+        sections += _build_first(answer_input, sections, alternatives)
     return Draft(sections, SHAPES.get(sections[0].kind, "explanation") if sections else "not_found")
+
+
+def _build_first(
+    answer_input: AnswerInput, sections: Sequence[Section], alternatives: Sequence[AnswerSectionKind]
+) -> list[Section]:
+    """Build the first of some sections that has something to say; an empty list if none has."""
+    built = (BUILDERS[kind](answer_input, sections) for kind in alternatives if kind in BUILDERS)
+    section = next(filter(None, built), None)
+    return [section] if section else []

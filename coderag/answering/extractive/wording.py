@@ -23,7 +23,8 @@ _TAGS: Final = re.compile(
 """Where the tags of a documentation comment begin, such as ``@param``: what is before them says what a thing is for."""
 
 _INLINE_TAG: Final = re.compile(r"\{@(?:link|linkplain|code|literal|see)\s+#?([^}]+)\}")
-_HTML: Final = re.compile(r"\{@inheritDoc\}|</?(?:b|br|code|em|i|li|ol|p|pre|strong|ul)\s*/?>", re.IGNORECASE)
+_INHERITED: Final = re.compile(r"\{@inherit[Dd]oc\}")
+_HTML: Final = re.compile(r"</?(?:b|br|code|em|i|li|ol|p|pre|strong|ul)\s*/?>", re.IGNORECASE)
 _ROLE: Final = re.compile(r"(?<!\w):(?:\w+:)?\w+:`~?(?=\w)")
 """What is before a name in reStructuredText, such as ``:meth:``, with the backtick."""
 
@@ -81,7 +82,7 @@ def first_sentence(text: str) -> str:
 
 def without_tags(text: str) -> str:
     """Return the words of a documentation comment, without its tags and the marks of HTML."""
-    return _HTML.sub("", _INLINE_TAG.sub(r"`\1`", _TAGS.sub("", text)))
+    return _HTML.sub("", _INLINE_TAG.sub(r"`\1`", _TAGS.sub("", _INHERITED.sub("", text))))
 
 
 def kind_name(kind: str) -> str:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from coderag.answering.evidence.citation_checker import CitationChecker
 from coderag.answering.evidence.call_flow import draw_mermaid
+from coderag.answering.evidence.citation_checker import CitationChecker
 from coderag.answering.generated.claim_checker import ClaimChecker
 from coderag.answering.generated.masked_stream import unmask_stream
-from coderag.answering.generated.numbered_evidence import NumberedEvidence
+from coderag.answering.generated.numbered_evidence import NumberedEvidence, fit_evidence
 from coderag.answering.generated.reply_checker import ReplyChecker
 from coderag.models.protocols import LanguageModel
 from coderag.models.redaction.redacting_llm import RedactingModel
@@ -18,8 +18,11 @@ from coderag.schema.answers import AnswerClaim, Citation
 from coderag.schema.prompts import CutOff, ModelPrompt
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import AnswerShape
+from coderag.text.token_counts import count_tokens
 
 _CUT_OFF_NOTE = "*The model's reply reached the limit of its length, `llm.max_output_tokens`, and ends here.*"
+
+_MARGIN_TOKENS = 64  # our counts and a model's differ; the special tokens of its chat format
 
 EmitText = Callable[[Literal["draft", "text"], str], None]
 """Receives text as in `coderag.schema.answers.AnswerEvent`; the emitted texts joined are the answer."""
@@ -30,6 +33,7 @@ class GeneratedText:
     """Checked answer of a language model.
 
     Attributes:
+        is_held: Whether nothing was emitted, since fewer than half of the claims hold.
         has_claims: Whether the text has any of its claims.
         redacted: Number of secrets hidden from the model.
     """
@@ -38,6 +42,7 @@ class GeneratedText:
     claims: Sequence[AnswerClaim]
     citations: Sequence[Citation]
     missing: Sequence[str]
+    is_held: bool
     has_claims: bool
     redacted: int
 
@@ -53,53 +58,68 @@ async def generate_text(
 ) -> GeneratedText:
     """Generate the answer; checked text is emitted as text, unchecked words as drafts.
 
+    Text is held back until half of the claims before it hold: a reply that mostly does not is never emitted.
+
     Args:
         model: The language model.
         context: Query context.
         state: Query state.
         shape: Shape of the answer.
-        evidence: Evidence, not empty.
+        evidence: Evidence, not empty; what does not fit into the model's window is left out from its end.
         checker: Checker of citations.
         emit: Receives the text.
 
     Raises:
         ModelError: The model failed.
     """
-    snippets = [entry.snippet for entry in evidence]
+    frame = _build_prompt(context, state, shape, "")
+    evidence = fit_evidence(evidence, _count_evidence_tokens(model, frame))
     evidence_text = "\n\n".join(entry.block for entry in evidence)
     prompt = _build_prompt(context, state, shape, evidence_text)
     redacted = model.redact_prompt(prompt)[1] if isinstance(model, RedactingModel) else 0
 
     @cache
     def build_diagram() -> str:
-        flow_chart = draw_mermaid(context, state, snippets) if shape == "flow" else ""
+        flow_chart = draw_mermaid(context, state) if shape == "flow" else ""
         return f"```mermaid\n{flow_chart}\n```" if flow_chart else ""
 
     reply = ReplyChecker(ClaimChecker(evidence, checker, context.corpus.paths), evidence_text, build_diagram)
-    is_cut_off = False
+    is_cut_off, is_held, held = False, True, ""
     async for delta in _stream_reply(model, prompt, context):
         if isinstance(delta, CutOff):
             is_cut_off = True
             break
         added = reply.feed(delta)
-        if added is None:
+        held += added or ""
+        if added is None or (is_held and not reply.is_mostly_verified):
             emit("draft", delta)
-        else:
-            emit("text", added)
-            emit("draft", reply.pending)
-    emit("text", reply.close())
-    if reply.has_shown_claims:
-        emit("text", reply.append_diagram())
-        emit("text", reply.append(_CUT_OFF_NOTE if is_cut_off else ""))
-        emit("text", reply.append(reply.numbering.source_list))
+            continue
+        is_held = False
+        emit("text", held)
+        emit("draft", reply.pending)
+        held = ""
+    held += reply.close()
+    is_held = is_held and bool(reply.claims) and not reply.is_mostly_verified
+    if reply.has_shown_claims and not is_held:
+        held += reply.append_diagram()
+        held += reply.append(_CUT_OFF_NOTE if is_cut_off else "")
+        held += reply.append(reply.numbering.source_list)
+    if not is_held:
+        emit("text", held)
     return GeneratedText(
         text=reply.text,
         claims=reply.claims,
         citations=reply.numbering.list_citations(),
         missing=reply.missing,
+        is_held=is_held,
         has_claims=reply.has_shown_claims,
         redacted=redacted,
     )
+
+
+def _count_evidence_tokens(model: LanguageModel, frame: ModelPrompt) -> int:
+    """Count the tokens that the prompt's frame and the reply leave for evidence."""
+    return model.context_window - model.max_output_tokens - count_tokens(frame.text) - _MARGIN_TOKENS
 
 
 def _build_prompt(context: QueryContext, state: QueryState, shape: AnswerShape, evidence: str) -> ModelPrompt:

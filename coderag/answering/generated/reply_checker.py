@@ -67,6 +67,12 @@ class ReplyChecker:
         return any(claim.is_shown for claim in self._judged_claims)
 
     @property
+    def is_mostly_verified(self) -> bool:
+        """True if at least half of the claims hold, and one does."""
+        verified = sum(claim.verdict.status == "verified" for claim in self._judged_claims)
+        return verified > 0 and 2 * verified >= len(self._judged_claims)
+
+    @property
     def claims(self) -> list[AnswerClaim]:
         """All claims of the model, in order."""
         return [

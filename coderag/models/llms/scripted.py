@@ -24,6 +24,7 @@ class ScriptedModel:
     def __init__(self, *replies: ScriptedReply, name: str = "scripted/1", context_window: int = 32_768) -> None:
         self.name = name
         self.context_window = context_window
+        self.max_output_tokens = 0
         self.prompts: list[ModelPrompt] = []
         self._replies = replies
 

@@ -17,12 +17,13 @@ class RedactingModel:
         model: The model.
 
     Attributes:
-        name, context_window: Name and context window of the model.
+        name, context_window, max_output_tokens: Those of the model.
     """
 
     def __init__(self, model: LanguageModel) -> None:
         self.name = model.name
         self.context_window = model.context_window
+        self.max_output_tokens = model.max_output_tokens
         self._model = model
 
     def redact_prompt(self, prompt: ModelPrompt) -> tuple[ModelPrompt, int]:

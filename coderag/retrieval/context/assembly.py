@@ -34,6 +34,7 @@ class ContextRequest:
         results: Results, best first.
         related: Related code, best first.
         relations: Lines of the relation map, best first.
+        are_relations_deciding: Whether these lines answer the question; then they come first, and get more of the budget.
         term_idf: IDF of each question term, positive.
         token_budget: Maximum size of the text, in tokens.
         relevance: Probability that each result, then each further candidate, is needed.
@@ -55,6 +56,7 @@ class ContextRequest:
     token_price: float = 0.0
     reserve: Sequence[Snippet] = ()
     shown_keys: Sequence[str] = ()
+    are_relations_deciding: bool = False
     format: ContextFormat = "markdown"
 
 
@@ -83,7 +85,11 @@ def assemble_context(request: ContextRequest, count_tokens: TokenCounter) -> Ass
     }
     packable += build_related_lines(request.related, relevance_by_chunk)
     selection = ContextSelection(
-        packable, request.relations, request.token_price, lambda item: count_tokens(writer.format_item(item))
+        packable,
+        request.relations,
+        request.token_price,
+        lambda item: count_tokens(writer.format_item(item)),
+        are_relations_deciding=request.are_relations_deciding,
     )
     frame = ContextParts(truncate_question(request.query, lambda text: count_parts(ContextParts(text, note))), note)
     overhead_tokens = count_parts(replace(frame, sections=_EMPTY_SECTIONS))

@@ -7,9 +7,11 @@ from typing import Final
 from coderag.question.places import parse_location
 from coderag.retrieval.context.assembly import ContextRequest, assemble_context
 from coderag.retrieval.context.context_snippets import gather_snippets
+from coderag.retrieval.context.relation_lines import build_relation_lines
 from coderag.retrieval.context.relevance import PROFILES, estimate_relevance, get_breadth
 from coderag.schema.context import AssembledContext
 from coderag.schema.query import Analysis, QueryState
+from coderag.schema.records import to_relations
 from coderag.schema.vocabulary import ContextFormat
 from coderag.stores.corpus import Corpus
 from coderag.stores.snippets import find_snippets_at_lines
@@ -32,7 +34,10 @@ def pack_context(
     relevance = estimate_relevance([snippet.score for snippet in (*results, *reserve)], breadth)
     min_relevance = PROFILES[breadth].token_price * _MIN_ITEM_TOKENS
     n_worthwhile = sum(probability > min_relevance for probability in relevance[len(results) :])
-    relations = state.get("flow") or []
+    deciding = state.get("flow") or build_relation_lines(
+        corpus, state["analysis"]["reading"], to_relations(state.get("relations") or ())
+    )
+    relations = deciding
     if breadth == "broad" and not relations:
         relations = build_relation_map(
             (snippet.path, snippet.name, snippet.start_line, snippet.end_line) for snippet in (*results, *related)
@@ -45,6 +50,7 @@ def pack_context(
         reserve=reserve[:n_worthwhile],
         related=related,
         relations=relations,
+        are_relations_deciding=bool(deciding),
         relevance=relevance[: len(results) + n_worthwhile],
         token_price=PROFILES[breadth].token_price,
         term_idf=_compute_term_idf(corpus, state["analysis"]),

@@ -9,6 +9,7 @@ from coderag.retrieval.context.packable_snippets import DetailLevel, PackableSni
 from coderag.schema.context import ContextItem, ContextSection
 
 _MAX_GRAPH_SHARE: Final = 0.1  # of the budget, for the relation map
+_MAX_DECIDING_SHARE: Final = 0.3  # of the budget, for relations that answer the question
 _PRICE_STEP: Final = 1.3  # factor by which the price rises until the selection fits the budget
 _MIN_ESTIMATE_SHARE: Final = 0.7  # of an estimate: the least that it may stand for
 _MIN_RAISED_PRICE: Final = 1e-5
@@ -32,6 +33,7 @@ class ContextSelection:
         relations: Lines of the relation map, best first.
         token_price: Value that a token must add; 0 spends the whole budget.
         count_tokens: Counts the tokens of a formatted item.
+        are_relations_deciding: Whether the lines of the relation map answer the question.
     """
 
     def __init__(
@@ -40,11 +42,14 @@ class ContextSelection:
         relations: Sequence[str],
         token_price: float,
         count_tokens: ItemTokenCounter,
+        *,
+        are_relations_deciding: bool = False,
     ) -> None:
         self._candidates = candidates
         self._relations = relations
         self._token_price = token_price
         self._count_tokens = count_tokens
+        self._are_relations_deciding = are_relations_deciding
         self._levels = [list(candidate.build_levels()) for candidate in candidates]
         self._items: dict[tuple[int, int], ContextItem] = {}
         self._selected: dict[int, _SelectedSnippet] = {}
@@ -53,7 +58,8 @@ class ContextSelection:
     def fill(self, max_tokens: int) -> None:
         """Select what is worth its tokens, within a number of tokens."""
         self._selected = {}
-        self._relation_items = self._select_relations(int(max_tokens * _MAX_GRAPH_SHARE))
+        share = _MAX_DECIDING_SHARE if self._are_relations_deciding else _MAX_GRAPH_SHARE
+        self._relation_items = self._select_relations(int(max_tokens * share))
         price, remaining = self._token_price, max_tokens - sum(item.tokens for item in self._relation_items)
         choice = self._choose_levels(price)
         while choice and self._sum_tokens(choice) > remaining:
@@ -65,7 +71,7 @@ class ContextSelection:
 
     def drop_least_valuable(self) -> bool:
         """Drop the least valuable item; return whether there was any."""
-        if self._relation_items:
+        if self._relation_items and not (self._are_relations_deciding and self._selected):
             self._relation_items.pop()
         elif self._selected:
             del self._selected[min(self._selected, key=lambda number: self._selected[number].level.value)]
@@ -74,7 +80,7 @@ class ContextSelection:
         return True
 
     def build_sections(self) -> list[ContextSection]:
-        """Build the sections: blocks of code, then what has one line, each best first."""
+        """Build the sections: blocks of code, then what has one line, each best first; relations that decide lead."""
         order = sorted(self._selected, key=lambda number: (not self._selected[number].item.is_block, number))
         items = {
             section: [self._selected[number].item for number in order if self._candidates[number].section == section]
@@ -85,7 +91,8 @@ class ContextSelection:
             _build_section("related", items["related"]),
             _build_section("graph", self._relation_items),
         )
-        return [section for section in sections if section.items]
+        filled = [section for section in sections if section.items]
+        return sorted(filled, key=lambda section: section.name != "graph") if self._are_relations_deciding else filled
 
     def list_hidden(self) -> list[PackableSnippet]:
         """List the results and related code that are worth their tokens, but are not selected."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
-from coderag.answering.extractive.builders.place import list_snippet
+from coderag.answering.extractive.builders.place import is_told, list_snippet, list_told
 from coderag.answering.extractive.sections import Section, Statement, build_lead
 from coderag.answering.extractive.wording import code, counted, joined, prose
 from coderag.text.tokenizer import extract_content_words, tokenize_query
@@ -14,8 +14,8 @@ _MAX_NEAREST, _MAX_REASONS, _MAX_NAMES, _MAX_WORDS = 3, 4, 3, 6
 _NAME_KINDS: Final = frozenset({"identifier", "qualified_name", "quoted"})
 
 
-def build_absent(answer_input: AnswerInput, sections: Sequence[Section]) -> Section:
-    """Build the lead that says what is not here: the name, the place or the words that nothing has."""
+def build_absent(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+    """Build the lead that says what is not here: a name, a place, or all words. None if something comes near."""
     del sections
     corpus = answer_input.reader.corpus
     if not corpus.n_files:
@@ -23,6 +23,8 @@ def build_absent(answer_input: AnswerInput, sections: Sequence[Section]) -> Sect
         hint = f"{code('coderag index --plan')} says which files are left out and by which rule."
         return build_lead("absent", Statement([f"**{sentence}** {hint}"]), missing=[sentence])
     missing = [*describe_unknown_names(answer_input), *_describe_unknown_places(answer_input)]
+    if not missing and answer_input.results:
+        return None
     if not missing and (words := _find_unknown_words(answer_input)):
         named = joined([code(word) for word in words[:_MAX_WORDS]], "or")
         missing = [f"No file has the {'word' if len(words) == 1 else 'words'} {named}."]
@@ -35,9 +37,11 @@ def build_absent(answer_input: AnswerInput, sections: Sequence[Section]) -> Sect
 
 def build_nearest(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
     """Build the list of the nearest results, which may have nothing to do with the question."""
-    if sections and sections[0].kind != "absent":
+    if sections and sections[0].kind not in ("absent", "place"):
         return None
-    statements = [list_snippet(answer_input, snippet) for snippet in answer_input.results[:_MAX_NEAREST]]
+    told = list_told(sections)
+    near = [snippet for snippet in answer_input.results if not is_told(snippet, told)]
+    statements = [list_snippet(answer_input, snippet) for snippet in near[:_MAX_NEAREST]]
     return Section("nearest", statements, "Nearest, but perhaps unrelated") if statements else None
 
 

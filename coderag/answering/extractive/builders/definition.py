@@ -1,14 +1,14 @@
 """Sections of an answer about a declaration: what it is and where, its members, and what uses it."""
 
 from collections.abc import Sequence
-from itertools import takewhile
 from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.folders import count_folders_apart
 from coderag.answering.evidence.index_reader import FILE, LONGEST_LINE, TYPES, Declared, IndexReader
 from coderag.answering.evidence.named_declarations import NamedDeclarations, find_named
-from coderag.answering.evidence.relation_groups import KINDS, users_of
+from coderag.answering.evidence.relation_groups import USERS, find_user_groups
 from coderag.answering.extractive.excerpts import MAX_EXCERPT_LINES, build_excerpt
 from coderag.answering.extractive.sections import Excerpt, Part, Section, Statement, build_lead
 from coderag.answering.extractive.wording import (
@@ -26,7 +26,6 @@ from coderag.stores.symbol_table import split_qualified
 _MAX_LONG_LINES: Final = 8  # shown of code that is longer than an excerpt
 _MAX_OTHERS, _MAX_MEMBERS, _MAX_USERS, _MAX_WRITTEN = 4, 8, 3, 4
 _MAX_SIGNATURE_CHARS, _MAX_MEMBER_CHARS, _MAX_ENTRY_CHARS = 120, 80, 110
-_USING: Final = ("called", "referenced", "derived", "imported")
 _FIELD_KINDS: Final = frozenset({"field", "variable", "constant"})
 _PRIVATE_WORDS: Final = frozenset({"private", "fileprivate", "protected", "internal"})
 _CAPITAL_IS_PUBLIC: Final = frozenset({"go"})
@@ -92,10 +91,12 @@ def build_users(answer_input: AnswerInput, sections: Sequence[Section]) -> Secti
     if declared is None:
         return None
     reader = answer_input.reader
-    groups = users_of(reader, declared)
+    groups = find_user_groups(reader, declared)
     inside = f"{declared.name}."
-    using = [user for kind in _USING for user in groups[kind] if not f"{user.qualified_name}.".startswith(inside)]
-    tests = groups["tested"]
+    using = [
+        user for kind in USERS for user in groups.get(kind, ()) if not f"{user.qualified_name}.".startswith(inside)
+    ]
+    tests = groups.get("tested", ())
     if not (using or tests):
         return None
     near = sorted(using or tests, key=lambda user: _measure_distance(user.evidence, declared.path))
@@ -106,10 +107,8 @@ def build_users(answer_input: AnswerInput, sections: Sequence[Section]) -> Secti
             statements.append(Statement([f"{code(name)}: {code_line(line.text)} — ", line], "references"))
     if not statements:
         return None
-    verbs = [
-        (verb, reader.askable(verb, declared.name)) for kind in _USING if groups[kind] if (verb := KINDS[kind].command)
-    ]
-    commands = [command(verb, name) for verb, name in verbs if name][:1]
+    asked = reader.askable("references", declared.name)
+    commands = [command("references", asked)] if asked else []
     if len(near) > len(statements):
         more = f"and {len(near) - len(statements):,} more"
         statements.append(Statement([": ".join([more, *commands])], is_claim=False))
@@ -225,6 +224,4 @@ def _find_written(reader: IndexReader, name: str) -> list[CitedLines]:
 
 def _measure_distance(path: str, other: str) -> tuple[int, str]:
     """Measure how far apart two files are in the tree of folders."""
-    parts, other_parts = path.split("/"), other.split("/")
-    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(parts, other_parts, strict=False)))
-    return (len(parts) + len(other_parts) - 2 * shared, path)
+    return count_folders_apart(path, other), path

@@ -46,7 +46,9 @@ def build_message(answer_input: AnswerInput, sections: Sequence[Section]) -> Sec
     """Build the lead: where each message is written, and in which declaration."""
     del sections
     found = find_messages(answer_input.reader, answer_input.state)
-    return build_lead("message", *(_build_statement(answer_input.reader, places) for places in found)) if found else None
+    return (
+        build_lead("message", *(_build_statement(answer_input.reader, places) for places in found)) if found else None
+    )
 
 
 def build_writers(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
@@ -76,7 +78,9 @@ def _build_statement(reader: IndexReader, places: Sequence[CitedLines]) -> State
     lines, *others = places
     around = reader.at(lines.path, lines.start_line)
     is_inside = around is not None and around.kind != FILE
-    parts: list[Part] = [f"**{code(around.name)}** writes this message in " if around and is_inside else "The message is in "]
+    parts: list[Part] = [
+        f"**{code(around.name)}** writes this message in " if around and is_inside else "The message is in "
+    ]
     parts.append(lines)
     for number, other in enumerate(others[:_MOST_OTHERS]):
         parts += [", also in " if not number else ", ", other]

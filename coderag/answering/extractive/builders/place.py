@@ -8,14 +8,16 @@ from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.answering.extractive.excerpts import build_excerpt
 from coderag.answering.extractive.sections import Part, Section, Statement, build_lead
-from coderag.answering.extractive.wording import code, code_line, first_sentence, kind_name, shown_name
-from coderag.schema.vocabulary import FILE_NAMED_KINDS
+from coderag.answering.extractive.wording import code, code_line, first_sentence, joined, kind_name, shown_name
+from coderag.schema.vocabulary import FILE_NAMED_KINDS, ProofRelation
 from coderag.stores.snippets import Snippet
+from coderag.text.tokenizer import extract_content_words, tokenize_query
 
-_MAX_SECOND_LINES: Final = 8
-_MIN_SECOND_SCORE: Final = 0.6  # relative to the first; a result that is far behind is no second answer
+_MAX_SECOND_LINES: Final = 6
+_MIN_SECOND_SCORE: Final = 0.5  # relative to the first; a result that is far behind is no second answer
 _MAX_NEXT: Final = 4
-_MIN_NEXT_SHARE: Final = 0.5  # of the question's words that the best result has
+_MIN_NEXT_SHARE: Final = 0.3  # of the question's words that the best result has
+_MAX_LACKING: Final = 4
 _MAX_LINE_CHARS: Final = 1_000
 
 
@@ -27,10 +29,8 @@ def build_place(answer_input: AnswerInput, sections: Sequence[Section]) -> Secti
     snippet = get_full_snippet(answer_input, answer_input.results[0])
     lines = cite_snippet(snippet)
     parts: list[Part] = [*_begin(answer_input), f"**{code(shown_name(snippet))}** ({_name_kind(snippet)}) in ", lines]
-    if described := describe_snippet(answer_input, snippet):
-        parts.append(f": {described}")
-    else:
-        parts.append(".")
+    described = describe_snippet(answer_input, snippet)
+    parts.append((f": {described}" if described else ".") + _describe_lack(answer_input))
     excerpt = build_excerpt(lines, snippet.language, answer_input.term_idf, signature=snippet.signature)
     return build_lead("place", Statement(parts, _get_relation(snippet), excerpt))
 
@@ -38,10 +38,12 @@ def build_place(answer_input: AnswerInput, sections: Sequence[Section]) -> Secti
 def build_code(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
     """Build the second piece of code, if it is nearly as good as the first."""
     told = list_told(sections)
+    first = answer_input.results[0].name if answer_input.results else ""
     scores = [result["score"] for result in answer_input.state["results"]]
     for snippet in answer_input.results[:2]:
         full = get_full_snippet(answer_input, snippet)
-        if is_told(full, told) or (scores and snippet.score < _MIN_SECOND_SCORE * max(scores[0], 0.0)):
+        is_twin = snippet is not answer_input.results[0] and snippet.name == first
+        if is_twin or is_told(full, told) or (scores and snippet.score < _MIN_SECOND_SCORE * max(scores[0], 0.0)):
             continue
         lines = cite_snippet(full)
         described = describe_snippet(answer_input, full)
@@ -58,10 +60,14 @@ def build_next(answer_input: AnswerInput, sections: Sequence[Section]) -> Sectio
     told = list_told(sections)
     shares = [compute_term_share(answer_input, snippet) for snippet in answer_input.results]
     least = _MIN_NEXT_SHARE * max(shares, default=0.0)
+    about_tests = answer_input.analysis["about_tests"]
     further = [
         snippet
         for snippet, share in zip(answer_input.results, shares, strict=True)
-        if share and share >= least and not is_told(snippet, told)
+        if share
+        and share >= least
+        and not is_told(snippet, told)
+        and (about_tests or answer_input.reader.role(snippet.path) != "test")
     ]
     statements = [list_snippet(answer_input, snippet) for snippet in further[:_MAX_NEXT]]
     return Section("next", statements, "Read next") if statements else None
@@ -124,7 +130,7 @@ def list_told(sections: Sequence[Section]) -> set[CitedLines]:
 
 
 def is_told(snippet: Snippet, told: set[CitedLines]) -> bool:
-    """Return whether lines of a snippet are cited already, as a whole or more than a line of them."""
+    """Return whether the beginning of a snippet is among cited lines."""
     return any(
         lines.path == snippet.path
         and (
@@ -137,12 +143,24 @@ def is_told(snippet: Snippet, told: set[CitedLines]) -> bool:
 
 def _begin(answer_input: AnswerInput) -> list[Part]:
     """Return how sure the answer is, where it is not."""
+    if answer_input.state["evidence"] == "not_found":
+        return ["Nothing here clearly answers this. The nearest is "]
     return ["Probably "] if answer_input.state["evidence"] in ("weak", "unknown") else []
+
+
+def _describe_lack(answer_input: AnswerInput) -> str:
+    """Describe which words of the question none of the nearest results has, where nothing clearly answers."""
+    if answer_input.state["evidence"] != "not_found":
+        return ""
+    texts = " ".join(f"{one.path} {one.name} {one.text}" for one in answer_input.results[:_MAX_NEXT]).lower()
+    words = dict.fromkeys(extract_content_words(answer_input.analysis["question"]))
+    lacking = [word for word in words if not any(term in texts for term in tokenize_query(word))]
+    return f" It does not mention {joined([code(word) for word in lacking[:_MAX_LACKING]], 'or')}." if lacking else ""
 
 
 def _name_kind(snippet: Snippet) -> str:
     return "file" if snippet.kind in FILE_NAMED_KINDS and snippet.kind != "section" else kind_name(snippet.kind)
 
 
-def _get_relation(snippet: Snippet) -> str:
+def _get_relation(snippet: Snippet) -> ProofRelation:
     return "documents" if snippet.kind == "section" else "declares"

@@ -1,7 +1,7 @@
 import pytest
 
 from coderag.codegraph.graph import CodeGraph
-from coderag.codegraph.questions import answer
+from coderag.codegraph.relation_queries import find_relations, find_users, select_neighbours
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.question.analysis import analyze
 from tests.support.graph_tables import make_tables
@@ -39,8 +39,14 @@ def graph():
     return CodeGraph(SymbolGraph(make_tables(FILES, EDGES, ["json"]))).permissive
 
 
+def answer(graph, analysis, names, **options):
+    """Return the neighbours of the very relation that a question asks for."""
+    queries = find_relations(graph, analysis["reading"], names, **options)
+    return [neighbour for query in queries for neighbour in select_neighbours(analysis["reading"], query.neighbours)]
+
+
 @pytest.mark.parametrize(
-    ("intent", "query", "names", "expected"),
+    ("kind", "query", "names", "expected"),
     [
         (USAGE, "who calls FileLoader", ["FileLoader"], {"run_job"}),
         (USAGE, "where is FileLoader used", ["FileLoader"], {"run_job", "Holder", "ZipLoader"}),
@@ -53,8 +59,8 @@ def graph():
         (USAGE, "what is called by run_job", ["run_job"], {"FileLoader", "FileLoader.load"}),
         (USAGE, "what does b.py import", ["b.py"], {"FileLoader", "json"}),
         (USAGE, "what does Holder use", ["Holder"], {"FileLoader"}),
-        (USAGE, "what breaks if read_all changes", ["read_all"], {"FileLoader.load", "run_job", "test_load"}),
-        (USAGE, "how does run_job reach read_all", ["read_all", "run_job"], {"FileLoader.load", "read_all"}),
+        ("impact", "what breaks if read_all changes", ["read_all"], {"FileLoader.load", "run_job", "test_load"}),
+        ("path", "how does run_job reach read_all", ["read_all", "run_job"], {"FileLoader.load", "read_all"}),
         (HIERARCHY, "what implements Loader", ["Loader"], {"FileLoader", "ZipLoader"}),
         (HIERARCHY, "subclasses of Base", ["Base"], {"FileLoader", "ZipLoader"}),
         (HIERARCHY, "classes extending Base", ["Base"], {"FileLoader", "ZipLoader"}),
@@ -65,16 +71,17 @@ def graph():
         (HIERARCHY, "base classes of FileLoader", ["FileLoader"], {"Loader", "Base"}),
         (HIERARCHY, "class tree of FileLoader", ["FileLoader"], {"Loader", "Base", "ZipLoader"}),
         (TESTS, "which tests cover FileLoader", ["FileLoader"], {"test_load"}),
-        ("general", "FileLoader and Base", ["FileLoader", "Base"], set()),
+        ("understand", "FileLoader and Base", ["FileLoader", "Base"], set()),
     ],
 )
-def test_question_selects_its_relation(graph, intent, query, names, expected):
-    analysis = {**analyze(query), "intent": intent}
+def test_question_selects_its_relation(graph, kind, query, names, expected):
+    analysis = analyze(query)
+    assert analysis["reading"]["kind"] == kind
     assert {neighbour.qualified_name for neighbour in answer(graph, analysis, names)} == expected
 
 
 def test_path_ends_follow_question_order(graph):
-    analysis = {**analyze("path from read_all to run_job"), "intent": USAGE}
+    analysis = analyze("path from read_all to run_job")
     assert answer(graph, analysis, ["run_job", "read_all"]) == []
 
 
@@ -111,3 +118,74 @@ def test_tests_through_helpers_are_listed():
     graph = CodeGraph(SymbolGraph(make_tables(files, edges))).permissive
     tests = answer(graph, analyze("what tests work"), ["work"])
     assert {neighbour.qualified_name for neighbour in tests} == {"helper", "test_work"}
+
+
+@pytest.mark.parametrize("query", ["who calls Unheard", "subclasses of Unheard", "which tests cover Unheard"])
+def test_unknown_subject_has_no_neighbours(graph, query):
+    (relation,) = find_relations(graph, analyze(query)["reading"], ["Unheard"])
+    assert (relation.subject, list(relation.neighbours)) == ("Unheard", [])
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("who calls Base", ("calls", "in", 1, "")),
+        ("what does Holder use", ("uses", "out", 1, "")),
+        ("which tests cover Base", ("tests", "in", 2, "")),
+        ("what breaks if Base changes", ("any", "in", 3, "")),
+        ("how does run_job reach read_all", ("calls", "out", 0, "read_all")),
+    ],
+)
+def test_query_states_its_relation_direction_and_depth(graph, query, expected):
+    (relation,) = find_relations(graph, analyze(query)["reading"], ["Base"])
+    assert (relation.relation, relation.direction, relation.depth, relation.end) == expected
+
+
+def test_hierarchy_has_both_directions_whichever_is_asked_for(graph):
+    (relation,) = find_relations(graph, analyze("subclasses of FileLoader")["reading"], ["FileLoader"])
+    assert {neighbour.qualified_name for neighbour in relation.neighbours} == {"ZipLoader", "Loader", "Base"}
+
+
+def test_prototype_and_definition_are_one_subject():
+    files = {
+        "a.h": [("run_job", "function", 3, 3)],
+        "a.c": [("run_job", "function", 5, 9)],
+        "b.c": [("main", "function", 2, 8), ("stop", "function", 10, 12)],
+    }
+    edges = [("main", "calls", "a.h::run_job", 4), ("stop", "calls", "a.c::run_job", 11)]
+    graph = CodeGraph(SymbolGraph(make_tables(files, edges))).permissive
+    callers = answer(graph, analyze("who calls run_job"), ["run_job"])
+    assert {neighbour.qualified_name for neighbour in callers} == {"main", "stop"}
+
+
+def test_importing_a_type_is_no_use_of_its_members():
+    files = {
+        "a.py": [("Box", "class", 1, 5), ("Box.open", "method", 2, 3)],
+        "b.py": [("start", "function", 3, 4)],
+    }
+    graph = CodeGraph(SymbolGraph(make_tables(files, [("b.py", "imports", "Box", 1)]))).permissive
+    assert answer(graph, analyze("who uses Box.open"), ["Box.open"]) == []
+    assert [neighbour.path for neighbour in answer(graph, analyze("who uses Box"), ["Box"])] == ["b.py"]
+
+
+def test_unresolved_neighbours_come_last_and_only_in_full():
+    files = {"a.py": [("do_work", "function", 1, 2)], "b.py": [("sure", "function", 1, 2), ("unsure", "function", 4, 5)]}
+    edges = [("sure", "calls", "do_work", 2, 0.97), ("unsure", "calls", "do_work", 5, 0.3)]
+    graph = CodeGraph(SymbolGraph(make_tables(files, edges))).permissive
+    reading = analyze("who calls do_work")["reading"]
+    (full,) = find_relations(graph, reading, ["do_work"])
+    assert [(each.qualified_name, each.confidence >= 0.5) for each in full.neighbours] == [
+        ("sure", True),
+        ("unsure", False),
+    ]
+    (search,) = find_relations(graph, reading, ["do_work"], in_full=False)
+    assert [each.qualified_name for each in search.neighbours] == ["sure"]
+    assert [each.qualified_name for each in select_neighbours(reading, full.neighbours)] == ["sure"]
+
+
+def test_recursive_call_is_a_call_and_no_use():
+    graph = CodeGraph(
+        SymbolGraph(make_tables({"a.py": [("fact", "function", 1, 2)]}, [("fact", "calls", "fact", 2)]))
+    ).permissive
+    assert [each.qualified_name for each in answer(graph, analyze("who calls fact"), ["fact"])] == ["fact"]
+    assert find_users(graph, "fact") == []

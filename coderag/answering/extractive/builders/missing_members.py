@@ -1,0 +1,71 @@
+"""Lead of an answer about a member that its type does not have, rather than of others that have its name."""
+
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from coderag.answering.evidence.answer_input import AnswerInput
+from coderag.answering.evidence.index_reader import Declared, IndexReader
+from coderag.answering.extractive.sections import Part, Section, Statement, build_lead
+from coderag.answering.extractive.wording import a_kind, code, joined
+
+_MAX_NEAREST, _MAX_OWNERS, _MAX_ELSEWHERE = 3, 2, 3
+
+
+def build_missing_member(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+    """Build the lead that says which members of a question their types do not have, and what is near."""
+    del sections
+    statements: list[Statement] = []
+    missing: list[str] = []
+    for name in answer_input.names:
+        if described := _describe_missing_member(answer_input.reader, name):
+            sentence, statement = described
+            missing.append(sentence)
+            statements.append(statement)
+    return build_lead("absent", *statements, missing=missing) if statements else None
+
+
+def _describe_missing_member(reader: IndexReader, name: str) -> tuple[str, Statement] | None:
+    absent = reader.graph.symbol_resolver.find_missing_member(name)
+    if absent is None:
+        return None
+    owners = [reader.declared(node) for node in absent.nodes]
+    if any(_sets_member(reader, owner, absent.member) for owner in owners):
+        return None
+    last = absent.owner.rpartition(".")[2]
+    sentence = (
+        f"{code(owners[0].name)} has no {code(absent.member)} that is declared or inherited in this repository."
+        if owners
+        else f"Nothing is called {code(last)}."
+    )
+    parts: list[Part] = [f"**{sentence}**"]
+    for number, owner in enumerate(owners[:_MAX_OWNERS]):
+        if head := reader.head_of(owner):
+            parts += [", and " if number else " It is ", f"{a_kind(owner.kind)} in ", head]
+    parts += ["."] if owners else []
+    if near := _find_near_names(reader, last, absent.member, owners):
+        parts.append(f" Close by spelling: {joined([code(other) for other in near], 'or')}.")
+    elsewhere = [(one, head) for one in reader.named(absent.member) if (head := reader.head_of(one))]
+    for number, (one, head) in enumerate(elsewhere[:_MAX_ELSEWHERE]):
+        parts += [", " if number else " Declared elsewhere: ", f"{code(one.name)} in ", head]
+    if elsewhere:
+        more = len(elsewhere) - _MAX_ELSEWHERE
+        parts.append(f" and {more:,} more." if more > 0 else ".")
+    return sentence, Statement(parts, is_claim=False)
+
+
+def _sets_member(reader: IndexReader, owner: Declared, member: str) -> bool:
+    """Return whether a type uses a member of itself: in Python and Ruby nothing else declares fields."""
+    lines = reader.lines_of(owner)
+    used = re.compile(rf"(?:\b(?:self|this|cls)\s*(?:\.|->)\s*|@){re.escape(member)}\b")
+    return lines is not None and used.search(lines.text) is not None
+
+
+def _find_near_names(reader: IndexReader, owner: str, member: str, owners: Sequence[Declared]) -> list[str]:
+    """Find what may be meant: members that are spelt nearly so, else what is called nearly as the unknown owner."""
+    if not owners:
+        similar: list[str] = reader.corpus.symbols.suggest_names(owner, _MAX_NEAREST)
+        return similar
+    members = [inside.name for one in owners for inside in reader.members(one)]
+    by_last = {name.rpartition(".")[2]: name for name in reversed(members)}
+    return [by_last[last] for last in get_close_matches(member, by_last, n=_MAX_NEAREST)]

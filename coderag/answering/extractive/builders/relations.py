@@ -1,0 +1,331 @@
+"""Sections of an answer about a relation: how many declarations have it, the nearest of them, and those further away."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from coderag.answering.evidence.answer_input import AnswerInput
+from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.folders import count_folders_apart
+from coderag.answering.evidence.index_reader import FILE, Declared, IndexReader
+from coderag.answering.evidence.relation_groups import USERS, RelatedDeclarations, RelationGroup, get_key, is_sure
+from coderag.answering.extractive.builders.mentions import build_lines_lead
+from coderag.answering.extractive.builders.missing_members import build_missing_member
+from coderag.answering.extractive.builders.place import cite_snippet, compute_term_share, get_full_snippet
+from coderag.answering.extractive.excerpts import build_excerpt
+from coderag.answering.extractive.sections import Part, Section, Statement, build_lead
+from coderag.answering.extractive.wording import code, code_line, command, counted, joined, kind_name
+from coderag.schema.graph import GraphNeighbour
+from coderag.schema.graph_queries import GraphQuery
+from coderag.schema.vocabulary import FILE_NAMED_KINDS, AnswerSectionKind, ProofRelation
+from coderag.stores.snippets import Snippet
+from coderag.text.tokenizer import tokenize_text
+
+_MAX_USERS, _MAX_OTHERS, _MAX_TESTS = 8, 5, 3
+_MAX_NAMED = 3  # in the lead
+_MAX_PLACES = 3  # of one caller
+_MAX_NAMESAKES = 3
+_MIN_TEST_SHARE: Final = 0.5  # of the question's words that the nearest test has
+_MIN_LIKENESS: Final = 0.4  # of the words of two names
+_ABSTRACT_KINDS: Final = frozenset({"interface", "trait"})
+
+
+class _Wording(NamedTuple):
+    """Wording of a group.
+
+    Attributes:
+        clause: Clause of the lead about it, before the count.
+        counted: Its members, singular and plural.
+        addition: What follows the count where another group comes first.
+        title: Heading of its list.
+        query: Query that lists all of it.
+        proof: Relation that the lines show.
+    """
+
+    clause: str
+    counted: tuple[str, str]
+    addition: str
+    title: str
+    query: GraphQuery
+    proof: ProofRelation
+
+
+_DECLARATIONS: Final = ("declaration", "declarations")
+_TYPES: Final = ("type", "types")
+_METHODS: Final = ("method", "methods")
+_WORDINGS: Final[Mapping[RelationGroup, _Wording]] = MappingProxyType(
+    {
+        "called": _Wording("is called by", _DECLARATIONS, "calling it", "Called by", "callers", "calls"),
+        "derived": _Wording("is extended by", _TYPES, "extending it", "Extended by", "subclasses", "inherits"),
+        "overridden": _Wording(
+            "is overridden by", _METHODS, "overriding it", "Overridden by", "overrides", "overrides"
+        ),
+        "referenced": _Wording("is named by", _DECLARATIONS, "naming it", "Named by", "references", "references"),
+        "imported": _Wording(
+            "is imported by", ("file", "files"), "importing it", "Imported by", "importers", "imports"
+        ),
+        "tested": _Wording("is exercised by", ("test", "tests"), "", "Tests", "tests", "tests"),
+        "calls": _Wording("calls", _DECLARATIONS, "that it calls", "Calls", "callees", "calls"),
+        "refers": _Wording("names", _DECLARATIONS, "that it names", "Names", "callees", "references"),
+        "imports": _Wording(
+            "imports", ("file or package", "files and packages"), "that it imports", "Imports", "imports", "imports"
+        ),
+        "bases": _Wording("extends", _TYPES, "that it extends", "Extends", "bases", "inherits"),
+        "overrides": _Wording("overrides", _METHODS, "that it overrides", "Overrides", "overridden", "overrides"),
+        "further": _Wording(
+            "is reached by", _DECLARATIONS, "reaching it through those", "Through those", "impact", "calls"
+        ),
+    }
+)
+_OTHERS: Final[Sequence[RelationGroup]] = ("calls", "refers", "imports", "bases", "overrides")
+
+
+def build_relation(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+    """Build the lead: how many declarations are related to the subject as the question asks, and the nearest of them."""
+    if missing := build_missing_member(answer_input, sections):
+        return missing
+    related = answer_input.related_declarations
+    if related is None or not related.groups:
+        return _build_nearest_test(answer_input) or build_lines_lead(answer_input, related)
+    parts = [*_name_subject(answer_input.reader, related), f" {_describe_groups(related)}."]
+    statements = [Statement(parts, "declares")]
+    listed = {get_key(one) for members in related.groups.values() for one in members}
+    if namesakes := [one for one in related.namesakes if (one.path, one.name) not in listed]:
+        statements.append(_list_namesakes(answer_input.reader, namesakes))
+    return build_lead("relation", *statements)
+
+
+def build_related(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+    """Build the list of what is related directly, each with the line that shows it."""
+    del sections
+    related = answer_input.related_declarations
+    main = _get_main(related) if related else ()
+    if not related or not main:
+        return None
+    nearest = [
+        neighbour
+        for group in main
+        for neighbour in _rank(related, [one for one in _drop_tests(related.groups[group]) if one.depth == 1])
+    ]
+    nearest = nearest or [neighbour for group in main for neighbour in _drop_tests(related.groups[group])]
+    title = _get_wording(related, main[0]).title if len(main) == 1 else "Used by"
+    shown = list(nearest[: _MAX_TESTS + _MAX_OTHERS if main == ["tested"] else _MAX_USERS])
+    return _build_list(answer_input, related, "related", title, shown, len(nearest), main[0])
+
+
+def build_further(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+    """Build the list of what reaches the subject through something else, by the number of steps."""
+    del sections
+    related = answer_input.related_declarations
+    if not related:
+        return None
+    main = [*_get_main(related), *(["further"] if "further" in related.groups else [])]
+    distant = [one for group in main for one in related.groups[group] if one.depth > 1]
+    if not distant or not any(one.depth == 1 for group in main for one in related.groups[group]):
+        return None
+    distant.sort(key=lambda one: (not is_sure(one), one.depth))
+    group: RelationGroup = "further" if "further" in related.groups else main[0]
+    title = "Through those"
+    return _build_list(answer_input, related, "further", title, distant[:_MAX_OTHERS], len(distant), group)
+
+
+def build_tests(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+    """Build the list of the tests that exercise the subject, the most direct first."""
+    related = answer_input.related_declarations
+    if any(section.kind == "related" for section in sections) and related and "tested" not in _get_main(related):
+        tests = sorted(related.groups.get("tested", ()), key=lambda one: (not is_sure(one), one.depth))
+        if tests:
+            return _build_list(answer_input, related, "tests", "Tests", tests[:_MAX_TESTS], len(tests), "tested")
+    return None
+
+
+def _get_main(related: RelatedDeclarations) -> list[RelationGroup]:
+    """Return the groups that the question asks for: its users, else what it uses, else its tests or what is distant."""
+    for groups in (USERS[:-1], USERS[-1:], _OTHERS, ("tested",), ("further",)):
+        if found := [group for group in groups if group in related.groups]:
+            return found
+    return []
+
+
+def _name_subject(reader: IndexReader, related: RelatedDeclarations) -> list[Part]:
+    declared = related.declared
+    if declared is None:
+        return [f"**{code(related.name)}** (not declared in this repository)"]
+    shown = declared.path if declared.kind == FILE else declared.name
+    assumed = "The question names no declaration; taken as " if related.is_assumed else ""
+    named = f"{assumed}**{code(shown)}**"
+    head = reader.head_of(declared)
+    if declared.kind == FILE or head is None:
+        return [named]
+    parts: list[Part] = [f"{named} ({kind_name(declared.kind)}, ", head, ")"]
+    return [*parts, ", it"] if related.is_assumed else parts
+
+
+def _describe_groups(related: RelatedDeclarations) -> str:
+    """Describe how many are related to the subject; of the group that the question asks for the nearest by name."""
+    first, *others = _get_main(related)
+    others += [group for group in ("tested", "further", "imported") if group in related.groups and group not in others]
+    wording = _get_wording(related, first)
+    members = _drop_tests(related.groups[first])
+    nearest = [one for one in members if one.depth == 1] or members
+    sure = [one for one in nearest if is_sure(one)]
+    clause = wording.clause if sure else wording.clause.replace("is ", "may be ").replace("calls", "may call")
+    described = f"{clause} {counted(len(sure or nearest), *wording.counted)}: {_name_nearest(related, sure or nearest)}"
+    if sure and len(sure) < len(nearest):
+        described += f"; {counted(len(nearest) - len(sure), 'other')} may call it"
+    if distant := len(members) - len(nearest):
+        described += f"; {distant:,} more through those"
+    if in_tests := len(related.groups[first]) - len(members):
+        described += f"; {in_tests:,} more in tests"
+    additions = [_add_group(related, group) for group in others if group != first]
+    return f"{described}. Also {joined(additions)}" if additions else described
+
+
+def _add_group(related: RelatedDeclarations, group: RelationGroup) -> str:
+    wording = _get_wording(related, group)
+    members = related.groups[group]
+    sure = [one for one in members if is_sure(one)]
+    unsure = "" if sure else "perhaps "
+    return f"{unsure}{counted(len(sure or members), *wording.counted)} {wording.addition}".rstrip()
+
+
+def _drop_tests(members: Sequence[GraphNeighbour]) -> Sequence[GraphNeighbour]:
+    """Return the members that are no tests; all if they all are."""
+    return [one for one in members if one.role != "test"] or members
+
+
+def _name_nearest(related: RelatedDeclarations, members: Sequence[GraphNeighbour]) -> str:
+    counts = Counter(_name_neighbour(one) for one in _rank(related, members))
+    names = [name if number == 1 else f"{name} ({number} of that name)" for name, number in counts.items()]
+    most = _MAX_NAMED if len(names) > _MAX_NAMED + 1 else len(names)
+    more = [f"{sum([*counts.values()][most:]):,} more"] if len(names) > most else []
+    return joined([*names[:most], *more])
+
+
+def _get_wording(related: RelatedDeclarations, group: RelationGroup) -> _Wording:
+    wording = _WORDINGS[group]
+    if group == "derived" and related.declared and related.declared.kind in _ABSTRACT_KINDS:
+        return wording._replace(
+            clause="is implemented by", addition="implementing it", title="Implemented by", proof="implements"
+        )
+    return wording
+
+
+def _list_namesakes(reader: IndexReader, namesakes: Sequence[Declared]) -> Statement:
+    """Build the line that lists other declarations of the name."""
+    parts: list[Part] = ["Others of that name: "]
+    shown = [(one, head) for one in namesakes[:_MAX_NAMESAKES] if (head := reader.head_of(one))]
+    for number, (one, head) in enumerate(shown):
+        parts += [f"{', ' if number else ''}{code(one.name)} (", head, ")"]
+    more = len(namesakes) - len(shown)
+    return Statement([*parts, f" and {more} more." if more else "."], "declares")
+
+
+def _rank(related: RelatedDeclarations, members: Sequence[GraphNeighbour]) -> list[GraphNeighbour]:
+    """Rank neighbours: code of the product first, then what is sure, then those of the nearest files."""
+    home = related.declared.path if related.declared else ""
+
+    def order(one: GraphNeighbour) -> tuple[bool, bool, bool, int, str, int]:
+        is_elsewhere, apart = one.evidence != home, count_folders_apart(one.evidence, home)
+        return one.role != "source", not is_sure(one), is_elsewhere, apart, one.evidence, one.line
+
+    return sorted(members, key=order)
+
+
+def _build_list(
+    answer_input: AnswerInput,
+    related: RelatedDeclarations,
+    kind: AnswerSectionKind,
+    title: str,
+    shown: Sequence[GraphNeighbour],
+    total: int,
+    group: RelationGroup,
+) -> Section | None:
+    statements = [
+        statement for one in shown if (statement := _list_neighbour(answer_input.reader, related, group, one))
+    ]
+    if total > len(shown):
+        query = _WORDINGS[group].query
+        name = related.declared.key if related.declared and related.namesakes else related.name
+        asked = answer_input.reader.askable(query, name)
+        listed = f": {command(query, asked)} lists all" if asked else ""
+        statements.append(Statement([f"and {total - len(shown):,} more{listed}"]))
+    return Section(kind, statements, title) if statements else None
+
+
+def _list_neighbour(
+    reader: IndexReader, related: RelatedDeclarations, group: RelationGroup, one: GraphNeighbour
+) -> Statement | None:
+    """Build the entry of a neighbour: its name, the line that shows the relation, and the place."""
+    lines = _find_evidence(reader, related, group, one)
+    if not lines:
+        return None
+    through = f" through {code(one.via)}" if one.depth > 1 and one.via else ""
+    unsure = "" if is_sure(one) else " (may call it)"
+    parts: list[Part] = [f"{_name_neighbour(one)}{through}{unsure}: {code_line(lines[0].text)} — "]
+    for number, line in enumerate(lines):
+        parts += [", ", line] if number else [line]
+    return Statement(parts, _get_wording(related, group).proof, is_claim=is_sure(one))
+
+
+def _name_neighbour(one: GraphNeighbour) -> str:
+    name = code(one.qualified_name or one.path)
+    return f"file level of {name}" if one.kind == FILE and one.relation != "imported_by" else name
+
+
+def _find_evidence(
+    reader: IndexReader, related: RelatedDeclarations, group: RelationGroup, one: GraphNeighbour
+) -> list[CitedLines]:
+    """Find the lines that show a relation: of a caller its first calls."""
+    numbers = [one.line]
+    if group == "called" and one.depth == 1 and related.declared and (source := reader.of_neighbour(one)):
+        targets = reader.called(related.declared)
+        calls = reader.calls([source.node])
+        numbers += [call.line for call in calls if call.path == one.evidence and call.target.node in targets]
+    first = sorted(dict.fromkeys(numbers))[:_MAX_PLACES]
+    return [line for number in first if (line := reader.line(one.evidence, number))]
+
+
+def _build_nearest_test(answer_input: AnswerInput) -> Section | None:
+    """Build the lead for tests of a behaviour: the test that has most of its words, and those that are near."""
+    if answer_input.reading["kind"] != "find_tests":
+        return None
+    tests = [
+        snippet
+        for snippet in answer_input.results
+        if snippet.kind not in FILE_NAMED_KINDS and answer_input.reader.role(snippet.path) == "test"
+    ]
+    if not tests:
+        return None
+    first = get_full_snippet(answer_input, tests[0])
+    lines = cite_snippet(first)
+    excerpt = build_excerpt(lines, first.language, answer_input.term_idf, signature=first.signature)
+    parts: list[Part] = [f"**{code(first.name)}** in ", lines, " is the test that is nearest by its words."]
+    least = _MIN_TEST_SHARE * compute_term_share(answer_input, first)
+    near = [snippet for snippet in tests[1:] if compute_term_share(answer_input, snippet) >= least]
+    places = {snippet.name: cite_snippet(snippet) for snippet in near}
+    places |= {
+        one.name: head for one in _find_similar_tests(answer_input, first) if (head := answer_input.reader.head_of(one))
+    }
+    for number, (name, place) in enumerate(list(places.items())[:_MAX_OTHERS]):
+        parts += [", " if number else " Also near: ", f"{code(name)} (", place, ")"]
+    parts += ["."] if places else []
+    return build_lead("relation", Statement(parts, "quotes", excerpt))
+
+
+def _find_similar_tests(answer_input: AnswerInput, test: Snippet) -> list[Declared]:
+    """Find the tests beside a test whose names are made of much the same words, as those of one behaviour are."""
+    declared = answer_input.find_declaration(test)
+    if declared is None:
+        return []
+    words = set(tokenize_text(declared.name.rpartition(".")[2]))
+
+    def compute_likeness(other: Declared) -> float:
+        theirs = set(tokenize_text(other.name.rpartition(".")[2]))
+        return len(words & theirs) / max(len(words | theirs), 1)
+
+    similar = {one: compute_likeness(one) for one in answer_input.reader.list_siblings(declared)}
+    return sorted(
+        (one for one, likeness in similar.items() if likeness >= _MIN_LIKENESS), key=lambda one: -similar[one]
+    )

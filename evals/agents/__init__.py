@@ -1,0 +1,1 @@
+"""Trial of agents: the same tasks with CodeRAG's MCP tools, and with grep and read."""
