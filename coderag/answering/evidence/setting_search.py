@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
+from math import inf, sqrt
 from typing import Final
 
 from coderag.answering.evidence.cited_lines import CitedLines
@@ -11,7 +11,7 @@ from coderag.answering.evidence.index_reader import CALLABLE, IndexReader
 from coderag.answering.evidence.value_lines import MAX_LINE_CHARS, ValueForm, ValueLine, find_value_lines
 from coderag.retrieval.literal_text import find_respelt, strip_signs
 from coderag.schema.query import QueryState
-from coderag.schema.vocabulary import VALUE_KINDS, Role
+from coderag.schema.vocabulary import VALUE_KINDS
 from coderag.stores.snippets import Snippet
 from coderag.stores.symbol_table import fold_name, split_qualified
 from coderag.stores.used_values import find_used_values
@@ -23,7 +23,7 @@ _MAX_KEYS: Final = 3
 _MIN_SUFFIX_WORDS: Final = 2  # of a key without its first words, such as the prefix of an environment variable
 _DEFAULT_WORD: Final = "default"
 _FORMS: Final[dict[ValueForm, float]] = {"option": 1.0, "fallback": 0.95, "argument": 0.9, "assignment": 0.85}
-_ROLES: Final[dict[Role, float]] = {
+_ROLES: Final[dict[str, float]] = {
     "source": 1.0, "generated": 0.8, "config": 0.7, "vendored": 0.5, "example": 0.4, "docs": 0.3, "test": 0.15,
 }  # fmt: skip
 _COMPUTED: Final = 0.5  # factor of a value that is no literal
@@ -151,7 +151,9 @@ class SettingSearch:
     def _find_rows(self, words: Sequence[str]) -> list[int]:
         """Find the chunks that have a name in some convention, those of results first."""
         corpus = self._corpus
-        rows = corpus.find_chunks_with_terms([tokenize_text(word)[0] for word in words if tokenize_text(word)]).tolist()
+        rows: list[int] = corpus.find_chunks_with_terms(
+            [tokenize_text(word)[0] for word in words if tokenize_text(word)]
+        ).tolist()
         order = {row: rank for rank, row in enumerate(self._result_rows)}
         rows.sort(
             key=lambda row: (order.get(row, len(order)), -_ROLES[corpus.file_roles[corpus.chunk_files[row]]], row)
@@ -232,7 +234,7 @@ class SettingSearch:
         if len(set(_split_words(last)) - {_DEFAULT_WORD}) < _MIN_SUFFIX_WORDS:
             return 0.0
         ranks = (rank for rank, snippet in enumerate(self._results[:_MAX_NAMING], 1) if last in snippet.text)
-        return _OF_NAMED / next(ranks, inf) ** 0.5
+        return _OF_NAMED / sqrt(next(ranks, inf))
 
     def _read_window(self, row: int, offset: int) -> str:
         lines = self._corpus.read_texts([row])[0].split("\n")
@@ -242,7 +244,8 @@ class SettingSearch:
         """Return which share of the question's words a text has, 0 to 1, weighted by IDF."""
         idf = self._term_idf
         total = sum(idf.values())
-        return sum(idf.get(term, 0.0) for term in set(tokenize_text(text)) - {_DEFAULT_WORD}) / total if total else 0.0
+        shared = sum(idf.get(term, 0.0) for term in set(tokenize_text(text)) - {_DEFAULT_WORD})
+        return shared / total if total else 0.0
 
     # Values
 
@@ -254,7 +257,7 @@ class SettingSearch:
         rank = self._result_rows.index(row) if row in self._result_rows else None
         around = self._corpus.get_value("qualified_name", row)
         is_default = _DEFAULT_WORD in f"{name} {around}".lower()
-        score = (
+        score: float = (
             quality
             * (1.0 if is_default else _FORMS[found.form])
             * (1.0 if found.is_literal else _COMPUTED if self._is_declared(path, number, found) else 0.0)

@@ -100,7 +100,7 @@ def build_users(answer_input: AnswerInput, sections: Sequence[Section]) -> Secti
     if not (using or tests):
         return None
     near = sorted(using or tests, key=lambda user: _measure_distance(user.evidence, declared.path))
-    statements = []
+    statements: list[Statement] = []
     for user in near:
         if len(statements) < _MAX_USERS and (line := reader.line(user.evidence, user.line)):
             name = user.path if user.kind == FILE or user.qualified_name == "_" else user.qualified_name

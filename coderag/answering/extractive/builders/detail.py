@@ -1,7 +1,8 @@
 """Section of an answer about one aspect of a declaration: its signature, parameters, results, errors or documentation."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
@@ -10,8 +11,9 @@ from coderag.answering.evidence.index_reader import FILE, LONGEST_LINE, Declared
 from coderag.answering.evidence.named_declarations import find_named
 from coderag.answering.extractive.builders.definition import read_signature
 from coderag.answering.extractive.excerpts import build_excerpt
-from coderag.answering.extractive.sections import Section, Statement, build_lead
+from coderag.answering.extractive.sections import Part, Section, Statement, build_lead
 from coderag.answering.extractive.wording import code, code_line, counted, first_sentence, joined
+from coderag.schema.vocabulary import AskedAspect
 from coderag.stores.symbol_table import split_qualified
 
 _MAX_LINES, _MAX_CALLED, _MAX_HEAD_LINES = 6, 4, 8
@@ -23,10 +25,12 @@ _RAISES: Final = re.compile(
 )
 _RETURNS: Final = re.compile(r"^\s*(?:return|yield)\b|[;{]\s*return\b")
 _COMMENT: Final = re.compile(r"^\s*(?:#(?!\[)|//|/?\*|--|\"\"\"|''').*|\s(?://|#)\s.*$")
+_STRING: Final = re.compile(r"([\"'`])(?:\\.|(?!\1).)*\1")
 _ARROW: Final = re.compile(r"(?:->|=>)\s*([^{=]+?)\s*[:{;]?\s*$")
 _TYPED: Final = re.compile(r"\)\s*:\s*([^{=]+?)\s*[{=;]?\s*$")
 _LEADING: Final = re.compile(
-    r"^(?:(?:public|private|protected|internal|static|final|virtual|inline|async|override|const)\s+)*([\w<>\[\], .?:*&]+?)\s+\**\w+\s*\("
+    r"^(?:(?:public|private|protected|internal|static|final|virtual|inline|async|override|const)\s+)*"
+    r"([\w<>\[\], .?:*&]+?)\s+\**\w+\s*\("
 )
 _NO_TYPE: Final = frozenset({"def", "func", "fn", "fun", "function", "sub", "local function", "async function", "defp"})
 
@@ -44,13 +48,8 @@ def build_detail(answer_input: AnswerInput, sections: Sequence[Section]) -> Sect
     reader = answer_input.reader
     if is_documentation:
         return _build_documentation(answer_input, declared)
-    if aspect == "signature":
-        return build_lead("detail", _state_signature(reader, declared))
-    if aspect == "parameters":
-        return build_lead("detail", _state_parameters(reader, declared))
-    if aspect == "returns":
-        return _build_returns(reader, declared)
-    return _build_raises(reader, declared) if aspect == "raises" else None
+    build = _BUILDERS.get(aspect)
+    return build(reader, declared) if build else None
 
 
 def build_lines(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
@@ -81,16 +80,20 @@ def _find_declared(answer_input: AnswerInput) -> Declared | None:
     return next((found.declared[0] for found in named if found.declared and found.declared[0].kind != FILE), None)
 
 
-def _state_signature(reader: IndexReader, declared: Declared) -> Statement:
+def _cite(lines: CitedLines | None) -> list[Part]:
+    return [" — ", lines] if lines else []
+
+
+def _build_signature(reader: IndexReader, declared: Declared) -> Section:
     lines = reader.head_of(declared)
     signature = read_signature(reader, declared, _MAX_SIGNATURE_CHARS)
     summary = first_sentence(reader.summary(declared))
-    parts = [f"**{code(declared.name)}** has the signature {signature}", *([" — ", lines] if lines else [])]
-    return Statement([*parts, f". {summary}" if summary else "."], "declares")
+    parts: list[Part] = [f"**{code(declared.name)}** has the signature {signature}", *_cite(lines)]
+    return build_lead("detail", Statement([*parts, f". {summary}" if summary else "."], "declares"))
 
 
-def _state_parameters(reader: IndexReader, declared: Declared) -> Statement:
-    """State how many parameters a declaration has, each as it is written, above its head."""
+def _build_parameters(reader: IndexReader, declared: Declared) -> Section:
+    """Build how many parameters a declaration has, each as it is written, above its head."""
     parameters = _split_parameters(_read_full_signature(reader, declared))
     lines = reader.lines_of(declared)
     head = reader.head_of(declared)
@@ -101,7 +104,7 @@ def _state_parameters(reader: IndexReader, declared: Declared) -> Statement:
         excerpt = build_excerpt(
             lines, reader.language(declared.path), {}, signature=reader.signature(declared), max_lines=_MAX_HEAD_LINES
         )
-    return Statement([f"**{code(declared.name)}** {takes}", *([" — ", head] if head else [])], "declares", excerpt)
+    return build_lead("detail", Statement([f"**{code(declared.name)}** {takes}", *_cite(head)], "declares", excerpt))
 
 
 def _build_returns(reader: IndexReader, declared: Declared) -> Section:
@@ -110,7 +113,7 @@ def _build_returns(reader: IndexReader, declared: Declared) -> Section:
     head = reader.head_of(declared)
     name = f"**{code(declared.name)}**"
     if kind:
-        lead = Statement([f"{name} returns {code(kind)}", *([" — ", head] if head else []), "."], "declares")
+        lead = Statement([f"{name} returns {code(kind)}", *_cite(head), "."], "declares")
     elif lines:
         lead = Statement(
             [f"{name} returns in {counted(len(lines), 'place')}, first {code_line(lines[0].text)} — ", lines[0]],
@@ -118,9 +121,7 @@ def _build_returns(reader: IndexReader, declared: Declared) -> Section:
         )
     else:
         missing = f"No line of {code(declared.name)} returns a value, and its signature names no type."
-        return build_lead(
-            "detail", Statement([missing, *([" — ", head] if head else [])], is_claim=False), missing=[missing]
-        )
+        return build_lead("detail", Statement([missing, *_cite(head)], is_claim=False), missing=[missing])
     return build_lead("detail", lead)
 
 
@@ -136,7 +137,7 @@ def _build_raises(reader: IndexReader, declared: Declared) -> Section:
         return build_lead("detail", lead)
     head = reader.head_of(declared)
     missing = f"No line of {code(declared.name)} raises an error."
-    parts = [f"**{code(declared.name)}** raises no error in its own lines", *([" — ", head] if head else []), "."]
+    parts: list[Part] = [f"**{code(declared.name)}** raises no error in its own lines", *_cite(head), "."]
     return build_lead("detail", Statement(parts, is_claim=False), missing=[missing])
 
 
@@ -168,7 +169,7 @@ def _list_lines(lines: Sequence[CitedLines]) -> list[Statement]:
 def _iter_raising(reader: IndexReader, declared: Declared) -> Iterator[tuple[str, CitedLines]]:
     """Yield the types of errors that the lines of a declaration raise, empty for an unknown one, with the lines."""
     for line in _iter_body(reader, declared):
-        if found := _RAISES.search(_COMMENT.sub("", line.text)):
+        if found := _RAISES.search(_COMMENT.sub("", _STRING.sub('""', line.text))):
             name = found["name"] or found["value"] or found["error"] or ""
             yield name if any(part[:1].isupper() for part in split_qualified(name)) else "", line
 
@@ -212,3 +213,13 @@ def _find_return_type(signature: str) -> str:
         return found[1]
     found = _LEADING.match(signature)
     return found[1] if found and found[1].split(" ")[0] not in _NO_TYPE and found[1] not in _NO_TYPE else ""
+
+
+_BUILDERS: Final[Mapping[AskedAspect, Callable[[IndexReader, Declared], Section]]] = MappingProxyType(
+    {
+        "signature": _build_signature,
+        "parameters": _build_parameters,
+        "returns": _build_returns,
+        "raises": _build_raises,
+    }
+)

@@ -49,7 +49,7 @@ def build_overview(answer_input: AnswerInput, sections: Sequence[Section]) -> Se
     if target.kind == "file":
         return build_lead("overview", _state_file(reader, target.path))
     described = find_description(reader, target.path)
-    name = f"**{code(target.path)}**" if target.path else f"**{prose(answer_input.project)}**"
+    name = f"**{code(target.path)}**" if target.path else f"**{prose(answer_input.project) or 'This project'}**"
     if described:
         parts = [f"{name}: {first_sentence(described.text)} — ", described.lines]
         return build_lead("overview", Statement(parts, "documents"))

@@ -48,7 +48,7 @@ def build_readers(answer_input: AnswerInput, sections: Sequence[Section]) -> Sec
     for number, line in enumerate(readers):
         excerpt = _build_window(answer_input, line) if number == 0 and setting.values else None
         text = "" if excerpt else f": {code_line(line.text)}"
-        cited = [] if excerpt else [" — ", line]
+        cited: list[Part] = [] if excerpt else [" — ", line]
         statements.append(Statement([f"{_name_around(answer_input, line)}{text}", *cited], "reads", excerpt))
     return Section("readers", statements, "Read in") if statements else None
 
