@@ -23,7 +23,7 @@ PLANS: Final[Mapping[AnswerTopic, AnswerPlan]] = MappingProxyType(
         "detail": (("detail", "definition", "place"), ("lines", "code"), ("next",)),
         "relation": (("relation", "place"), ("related", "mentions"), ("further",), ("tests",), ("mentions",)),
         "setting": (("setting", "place"), ("readers", "code"), ("documentation", "next")),
-        "failure": (("failure", "place"), ("handling", "code"), ("next",)),
+        "failure": (("message", "failure", "place"), ("writers", "handling", "code"), ("next",)),
         "similar": (("place",), ("code",), ("next",)),
         "place": (("message", "place"), ("code",), ("next",)),
     }
