@@ -130,7 +130,8 @@ class SettingSearch:
             *names,
         ]
         longest = [key for key in keys if not any(key != other and strip_signs(key) in other for other in keys)]
-        return list(dict.fromkeys(key for key in map(strip_signs, longest) if key))[:_MAX_KEYS]
+        stripped = dict.fromkeys(key for key in map(strip_signs, longest) if key and key.lower() != _DEFAULT_WORD)
+        return sorted(stripped, key=lambda key: -len(_split_words(key)))[:_MAX_KEYS]
 
     def _find_by_name(self, key: str) -> Setting | None:
         words = _split_words(key)
@@ -220,7 +221,8 @@ class SettingSearch:
     def _iter_worded_values(self, rows: Sequence[int]) -> Iterator[SettingValue]:
         """Yield the values whose names have words of the question, or that the best results name."""
         for row, value_line in self._iter_value_lines(rows):
-            if not value_line.is_literal:
+            key_text = fold_name(value_line.value.strip("\"'"))
+            if not value_line.is_literal or any(fold_name(name) == key_text for name in value_line.names):
                 continue
             quality, name = max((self._share_words(name) + self._rate_naming(name), name) for name in value_line.names)
             if (

@@ -81,7 +81,9 @@ def find_value_lines(lines: Sequence[str]) -> Iterator[ValueLine]:
         for match in (*_DEFINED.finditer(code), *_ASSIGNED.finditer(code)):
             if code[max(match.start() - 2, 0) : match.start()] in ("['", '["'):  # written at run time
                 continue
-            yield from _build(offset, [match["name"]], code[match.end() :], "assignment")
+            is_typed = match[0].rstrip().endswith(":")  # what follows may be a type
+            values = _build(offset, [match["name"]], code[match.end() :], "assignment")
+            yield from (value for value in values if value.is_literal or not is_typed)
         for match in _LOOKED_UP.finditer(code):
             yield from _build(offset, [match["name"].strip("\"'")], code[match.end() :], "argument")
         for match in _FALLEN_BACK.finditer(code):
