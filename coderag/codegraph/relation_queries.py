@@ -17,6 +17,7 @@ _FEW = 3  # resolved neighbours, below which unresolved ones are listed as well
 _N_ENDS: Final = 2
 
 _CALLS: Final = frozenset[AskedRelation]({"calls", "instantiates"})
+_DOWNWARD: Final = frozenset[AskedRelation]({"inherits", "implements", "overrides"})
 _CALLERS: Final = frozenset[GraphRelation]({"caller"})
 _CALLEES: Final = frozenset[GraphRelation]({"callee"})
 _IMPORTERS: Final = frozenset[GraphRelation]({"imported_by"})
@@ -35,8 +36,8 @@ def find_relations(
         graph: The permissive graph: a name of several declarations means all of them.
         reading: Reading of the question.
         names: Names that it is about.
-        in_full: Whether to add what only contexts and answers need: distant neighbours after many near ones, and
-            unresolved neighbours where few are resolved.
+        in_full: Whether to add what only contexts and answers need: neighbours of further relations, distant ones after
+            many near ones, and unresolved ones where few are resolved.
     """
     if reading["kind"] == "path" and len(reading["ends"]) == _N_ENDS:
         start, end = reading["ends"]
@@ -47,7 +48,9 @@ def find_relations(
     return [_find_relation(graph, reading, rule, name, in_full=in_full) for name in dict.fromkeys(names)]
 
 
-def find_users(graph: CodeGraph, name: str, *, calls: bool = False, candidates: bool = False) -> list[GraphNeighbour]:
+def find_users(
+    graph: CodeGraph, name: str, *, calls: bool = False, in_full: bool = True, candidates: bool = False
+) -> list[GraphNeighbour]:
     """Return what uses a declaration: types that derive from it, code that calls or names it, files that import it.
 
     Importing the type around a member is no use of the member. Files that import the whole file of a declaration are
@@ -57,12 +60,13 @@ def find_users(graph: CodeGraph, name: str, *, calls: bool = False, candidates: 
         graph: The permissive graph.
         name: Name of the declaration.
         calls: Whether to list recursive calls, and as callers the code that names it as well.
+        in_full: Whether to list other users where there are callers, and all types that derive from it as such.
         candidates: Whether to include unresolved neighbours.
     """
-    users = [
-        *(graph.callers(name, candidates=candidates) if calls else ()),
-        *graph.subclasses(name, candidates=candidates),
-    ]
+    users = graph.callers(name, candidates=candidates) if calls else []
+    if users and not in_full:
+        return users
+    users += graph.subclasses(name, candidates=candidates) if in_full else []
     listed = set(map(_get_place, users))
     users += [user for user in graph.users(name, candidates=candidates) if _get_place(user) not in listed]
     importers = graph.importers(name, candidates=candidates, members=False)
@@ -132,14 +136,15 @@ def _find_relation(
 def _list_usage(
     graph: CodeGraph, reading: QuestionReading, name: str, in_full: bool, candidates: bool
 ) -> list[GraphNeighbour]:
-    del in_full
     relation, is_outward = reading["relation"], reading["direction"] == "out"
     if relation == "imports":
         return (graph.imports if is_outward else graph.importers)(name, candidates=candidates)
     is_call = relation in _CALLS
     if not is_outward:
-        return find_users(graph, name, calls=is_call, candidates=candidates)
+        return find_users(graph, name, calls=is_call, in_full=in_full or candidates, candidates=candidates)
     used = graph.callees(name, candidates=candidates) if is_call else []
+    if is_call and not in_full:
+        return used
     listed = set(map(_get_place, used))
     used += [other for other in graph.uses(name, candidates=candidates) if _get_place(other) not in listed]
     return [*used, *(graph.imports(name, candidates=candidates) if relation == "any" else ())]
@@ -164,14 +169,18 @@ def _list_relatives(
     graph: CodeGraph, reading: QuestionReading, name: str, in_full: bool, candidates: bool
 ) -> list[GraphNeighbour]:
     """Return the types above and below a type, or the methods that a method overrides and that override it."""
-    del in_full
-    queries = (graph.subclasses, graph.bases), (graph.overrides, graph.overridden)
-    for below, above in queries[::-1] if reading["relation"] == "overrides" else queries:
-        relatives = [
-            *below(name, _HIERARCHY_DEPTH, candidates=candidates),
-            *above(name, _HIERARCHY_DEPTH, candidates=candidates),
-        ]
-        if relatives:
+    queries: list[tuple[Callable[..., list[GraphNeighbour]], ...]] = [
+        (graph.subclasses, graph.bases),
+        (graph.overrides, graph.overridden),
+    ]
+    is_upward, is_downward = reading["direction"] == "out", reading["relation"] in _DOWNWARD
+    directions = slice(None) if in_full else slice(1, 2) if is_upward else slice(0, 1) if is_downward else slice(None)
+    for pair in queries[::-1] if reading["relation"] == "overrides" else queries:
+        if relatives := [
+            neighbour
+            for query in pair[directions]
+            for neighbour in query(name, _HIERARCHY_DEPTH, candidates=candidates)
+        ]:
             return relatives
     return []
 

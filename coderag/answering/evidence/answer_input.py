@@ -78,9 +78,9 @@ class AnswerInput:
 
     @cached_property
     def related_declarations(self) -> RelatedDeclarations | None:
-        """What is related to the subject of the question, as it asks; None if it has no subject that is known."""
-        found = [declared for snippet in self.results if (declared := self.find_declaration(snippet))]
-        return find_related(self.reader, self.state, self.names, found)
+        """Declarations related to the subject of the question, as it asks; None if it has no subject that is known."""
+        declarations = [declared for snippet in self.results if (declared := self.find_declaration(snippet))]
+        return find_related(self.reader, self.state, self.names, declarations)
 
     @cached_property
     def compared_sides(self) -> ComparedSides | None:

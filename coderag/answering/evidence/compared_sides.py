@@ -36,14 +36,14 @@ class ComparedSide:
     @cached_property
     def callees(self) -> Sequence[GraphNeighbour]:
         """Other declarations of the repository that it calls."""
-        found = self.reader.graph.callees(self.declared.key)
-        return [one for one in found if one.path and not self.is_target(one)]
+        neighbours = self.reader.graph.callees(self.declared.key)
+        return [neighbour for neighbour in neighbours if neighbour.path and not self.is_target(neighbour)]
 
     @cached_property
     def callers(self) -> Sequence[GraphNeighbour]:
         """Other code that calls it, tests left out."""
-        found = self.reader.graph.callers(self.declared.key)
-        return [one for one in found if one.role != "test" and not self.is_target(one)]
+        neighbours = self.reader.graph.callers(self.declared.key)
+        return [neighbour for neighbour in neighbours if neighbour.role != "test" and not self.is_target(neighbour)]
 
     @cached_property
     def members(self) -> dict[str, Declared]:
@@ -51,8 +51,8 @@ class ComparedSide:
         if self.declared.kind not in TYPES:
             return {}
         constructors = self.reader.graph.declaration_groups.find_constructors(self.declared.node)
-        members = (one for one in self.reader.members(self.declared) if one.node not in constructors)
-        return {one.name.rpartition(".")[2]: one for one in members}
+        members = (member for member in self.reader.members(self.declared) if member.node not in constructors)
+        return {member.name.rpartition(".")[2]: member for member in members}
 
     def is_target(self, neighbour: GraphNeighbour) -> bool:
         """Return whether a relation leads to it."""
@@ -95,7 +95,7 @@ def _choose_pair(firsts: Sequence[Declared], lasts: Sequence[Declared]) -> tuple
 
 def _get_distance(first: Declared, last: Declared) -> int:
     """Return how unlike two declarations are as the sides of a comparison, from 0."""
-    owners = {one.name.rpartition(".")[0] for one in (first, last)}
+    owners = {side.name.rpartition(".")[0] for side in (first, last)}
     is_pair = (len(owners) == 1 and first.path == last.path) or first.name.rpartition(".")[2] == last.name.rpartition(
         "."
     )[2]

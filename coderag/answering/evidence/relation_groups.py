@@ -8,6 +8,7 @@ from typing import Final, Literal
 from coderag.answering.evidence.index_reader import FILE, PERHAPS, TYPES, Declared, IndexReader
 from coderag.codegraph.relation_queries import find_relations, find_users, select_neighbours
 from coderag.schema.graph import GraphNeighbour
+from coderag.schema.graph_queries import GraphQuery
 from coderag.schema.query import QueryState
 from coderag.schema.records import to_relations
 from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, GraphRelation
@@ -31,6 +32,15 @@ _GROUPS: Final[Mapping[GraphRelation, RelationGroup]] = MappingProxyType(
         "overridden": "overrides", "user": "referenced", "used": "refers", "test_for": "tested", "tested": "calls",
     }
 )  # fmt: skip
+GROUP_QUERIES: Final[Mapping[RelationGroup, GraphQuery]] = MappingProxyType(
+    {
+        "called": "callers", "derived": "subclasses", "overridden": "overrides", "referenced": "references",
+        "imported": "importers", "tested": "tests", "calls": "callees", "refers": "callees", "imports": "imports",
+        "bases": "bases", "overrides": "overridden", "further": "impact",
+    }
+)  # fmt: skip
+"""Query to the code graph that lists all of a group."""
+
 _ORDER: Final[Sequence[RelationGroup]] = (
     *USERS,
     "tested",
@@ -51,7 +61,7 @@ _ASKABLE_KINDS: Final = frozenset({"find_usage", "impact", "hierarchy", "find_te
 
 @dataclass(frozen=True, slots=True)
 class RelatedDeclarations:
-    """What is related to the subject of a question.
+    """Declarations related to the subject of a question.
 
     Attributes:
         name: The subject as the question puts it, or as it is declared.
@@ -106,7 +116,7 @@ def find_related(
     return None
 
 
-def list_neighbours(reader: IndexReader, state: QueryState, name: str) -> list[GraphNeighbour]:
+def list_neighbours(reader: IndexReader, state: QueryState, name: str) -> Sequence[GraphNeighbour]:
     """List the neighbours of a name that a question asks for: those in the state, else those of the code graph."""
     known = [query for query in to_relations(state["relations"]) if query.subject == name and not query.end]
     if known:
@@ -141,15 +151,15 @@ def _find_of_declaration(
 
 
 def _find_of_name(reader: IndexReader, state: QueryState, name: str) -> RelatedDeclarations | None:
-    meant = _rank_namesakes(reader, state, name)
-    if len(meant) <= 1:
-        declared = meant[0] if meant else None
+    declarations = _rank_namesakes(reader, state, name)
+    if len(declarations) <= 1:
+        declared = declarations[0] if declarations else None
         groups, unresolved = _find_of_declaration(reader, state, name, declared)
         return RelatedDeclarations(name, declared, (), groups, unresolved) if groups or unresolved or declared else None
-    found = [(declared, *_find_of_declaration(reader, state, declared.key, declared)) for declared in meant]
-    declared, groups, unresolved = next((one for one in found if one[1]), found[0])
-    others = [other for other in meant if other.node != declared.node]
-    return RelatedDeclarations(name, declared, others, groups, unresolved)
+    candidates = [(declared, *_find_of_declaration(reader, state, declared.key, declared)) for declared in declarations]
+    declared, groups, unresolved = next((candidate for candidate in candidates if candidate[1]), candidates[0])
+    namesakes = [other for other in declarations if other.node != declared.node]
+    return RelatedDeclarations(name, declared, namesakes, groups, unresolved)
 
 
 def _rank_namesakes(reader: IndexReader, state: QueryState, name: str) -> list[Declared]:

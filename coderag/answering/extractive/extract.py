@@ -19,7 +19,7 @@ from coderag.answering.extractive.builders.relations import build_further, build
 from coderag.answering.extractive.builders.setting import build_documentation, build_readers, build_setting
 from coderag.answering.extractive.builders.unused import build_candidates, build_unused
 from coderag.answering.extractive.sections import Draft, Section
-from coderag.answering.plan import PLANS, SHAPES, choose_topic
+from coderag.answering.plan import PLANS, SHAPES, AnswerPlan, choose_topic
 from coderag.schema.vocabulary import AnswerSectionKind
 
 SectionBuilder = Callable[[AnswerInput, Sequence[Section]], Section | None]
@@ -65,15 +65,22 @@ BUILDERS: Final[Mapping[AnswerSectionKind, SectionBuilder]] = MappingProxyType(
 )
 
 
+_PLANS_OF_LEADS: Final[Mapping[AnswerSectionKind, AnswerPlan]] = MappingProxyType(
+    {"message": PLANS["message"], "place": PLANS["place"], "absent": PLANS["absent"]}
+)
+"""Plans that go on after the lead of another topic, if a plan's own lead has nothing to say."""
+
+
 def extract(answer_input: AnswerInput) -> Draft:
     """Build the sections of the answer that the question asks for.
 
     What the question needs beyond the results (all callers, the calls between two places) is read from the index.
     """
-    lead, *plan = PLANS[choose_topic(answer_input.state)]
+    topic = choose_topic(answer_input.state)
+    lead, *plan = PLANS[topic]
     sections = _build_first(answer_input, (), lead)
-    if sections and sections[0].kind != lead[0] and sections[0].kind in PLANS:
-        _, *plan = PLANS[sections[0].kind]  # the lead of another plan goes on as that does
+    if sections and sections[0].kind != lead[0]:  # the lead of another topic goes on as that does
+        plan = list(_PLANS_OF_LEADS.get(sections[0].kind, PLANS[topic])[1:])
     for alternatives in plan:
         sections += _build_first(answer_input, sections, alternatives)
     return Draft(sections, SHAPES.get(sections[0].kind, "explanation") if sections else "not_found")

@@ -60,12 +60,12 @@ def build_relation_lines(corpus: Corpus, reading: QuestionReading, queries: Sequ
 
 
 def _format_neighbour(corpus: Corpus, files: Mapping[str, int], query: RelationQuery, neighbour: GraphNeighbour) -> str:
-    near = _format_name(neighbour.via or query.subject)
-    far = _format_name(neighbour.qualified_name or neighbour.path)
+    near_name = _format_name(neighbour.via or query.subject)
+    far_name = _format_name(neighbour.qualified_name or neighbour.path)
     if neighbour.relation in _INCOMING_VERBS:
-        source, verb, target = far, _INCOMING_VERBS[neighbour.relation], near
+        source, verb, target = far_name, _INCOMING_VERBS[neighbour.relation], near_name
     else:
-        source, verb, target = near, _OUTGOING_VERBS.get(neighbour.relation, "uses"), far
+        source, verb, target = near_name, _OUTGOING_VERBS.get(neighbour.relation, "uses"), far_name
         if neighbour.path:
             target = f"{target} ({to_single_line(neighbour.path)}:{neighbour.start_line})"
     if verb == "calls" and neighbour.confidence <= DISPATCH_CONFIDENCE:

@@ -169,7 +169,10 @@ def test_importing_a_type_is_no_use_of_its_members():
 
 
 def test_unresolved_neighbours_come_last_and_only_in_full():
-    files = {"a.py": [("do_work", "function", 1, 2)], "b.py": [("sure", "function", 1, 2), ("unsure", "function", 4, 5)]}
+    files = {
+        "a.py": [("do_work", "function", 1, 2)],
+        "b.py": [("sure", "function", 1, 2), ("unsure", "function", 4, 5)],
+    }
     edges = [("sure", "calls", "do_work", 2, 0.97), ("unsure", "calls", "do_work", 5, 0.3)]
     graph = CodeGraph(SymbolGraph(make_tables(files, edges))).permissive
     reading = analyze("who calls do_work")["reading"]

@@ -66,7 +66,7 @@ def build_common(answer_input: AnswerInput, sections: Sequence[Section]) -> Sect
     first, last = pair
     statements = []
     for verb, near, far in (("extend", first.bases, last.bases), ("call", first.callees, last.callees)):
-        both = [one for name, one in name_neighbours(near).items() if name in name_neighbours(far)]
+        both = [neighbour for name, neighbour in name_neighbours(near).items() if name in name_neighbours(far)]
         if both and (parts := _list_evidence(first, both)):
             statements.append(Statement([f"Both {verb} {_list_names(map(_name_neighbour, both))} — ", *parts], "calls"))
     if members := [name for name in first.members if name in last.members]:
@@ -94,7 +94,7 @@ def _relate(first: ComparedSide, last: ComparedSide) -> list[Part]:
     parts: list[Part] = []
     for side, other in ((first, last), (last, first)):
         for verb, neighbours in (("extends", side.bases), ("calls", side.callees)):
-            near = next((one for one in neighbours if other.is_target(one)), None)
+            near = next((neighbour for neighbour in neighbours if other.is_target(neighbour)), None)
             if near and (line := side.reader.line(near.evidence, near.line)):
                 through = f" through {code(near.via)}" if near.depth > 1 else ""
                 parts += [f" {_name(side)} {verb} {_name(other)}{through} (", line, ")."]
@@ -126,7 +126,9 @@ def _list_own(side: ComparedSide, other: ComparedSide) -> list[Statement]:
         statements.append(Statement([f"Only {_name(side)} has {names} — ", *_join_places(heads)], "differs"))
     theirs = name_neighbours(other.callees)
     called = [
-        one for name, one in name_neighbours(side.callees).items() if name not in theirs and not other.is_target(one)
+        neighbour
+        for name, neighbour in name_neighbours(side.callees).items()
+        if name not in theirs and not other.is_target(neighbour)
     ]
     if called and (parts := _list_evidence(side, called)):
         names = _list_names(map(_name_neighbour, called))
@@ -159,10 +161,11 @@ def _compare_code(answer_input: AnswerInput, first: ComparedSide, last: Compared
     texts = [[_normalise(line, side) for line in side.lines.text.split("\n")] for side in (first, last)]
     matcher = SequenceMatcher(a=texts[0], b=texts[1], autojunk=False)
     is_alike = matcher.ratio() >= _MIN_LIKENESS and max(map(len, texts)) > _MAX_EXCERPT_LINES
-    changed = [block for block in matcher.get_opcodes() if block[0] != "equal"]
+    blocks = [block for block in matcher.get_opcodes() if block[0] != "equal"]
+    changed = [range(block[1], block[2]) for block in blocks], [range(block[3], block[4]) for block in blocks]
     statements = []
-    for side, lines, start in zip((first, last), texts, (1, 3), strict=True):
-        own = [number for block in changed for number in range(block[start], block[start + 1]) if lines[number]]
+    for side, lines, ranges in zip((first, last), texts, changed, strict=True):
+        own = [number for numbers in ranges for number in numbers if lines[number]]
         if is_alike and own:
             statements.append(Statement([f"Only in {_name(side)}: ", side.lines], "differs", _show_lines(side, own)))
         elif not is_alike:
@@ -223,7 +226,7 @@ def _list_names(names: Iterable[str], most: int = _MAX_NAMES) -> str:
 
 
 def _list_evidence(side: ComparedSide, neighbours: Sequence[GraphNeighbour]) -> list[Part]:
-    lines = (side.reader.line(one.evidence, one.line) for one in neighbours[:_MAX_PLACES])
+    lines = (side.reader.line(neighbour.evidence, neighbour.line) for neighbour in neighbours[:_MAX_PLACES])
     return _join_places([line for line in lines if line])
 
 

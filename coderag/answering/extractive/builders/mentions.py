@@ -47,8 +47,8 @@ def build_lines_lead(answer_input: AnswerInput, related: RelatedDeclarations | N
     noun = _NOUNS.get(answer_input.reading["kind"], "use")
     if noun == "subtype" and declared and declared.kind in CALLABLE:
         noun = "override"
-    found = describe_mentions(mentions, answer_input.mention_query)
-    parts: list[Part] = [f"No {noun} of ", *subject, f" could be resolved; {found}."]
+    description = describe_mentions(mentions, answer_input.mention_query)
+    parts: list[Part] = [f"No {noun} of ", *subject, f" could be resolved; {description}."]
     if related and related.unresolved:
         parts.append(f" {_name_unresolved(related)} may mean it, but nothing ties them to it.")
     caveats = list_caveats(mentions, answer_input.mention_query) if not mentions.total else [mentions.reason]
@@ -113,7 +113,7 @@ def _name_subject(reader: IndexReader, name: str, declared: Declared | None) -> 
 
 
 def _name_unresolved(related: RelatedDeclarations) -> str:
-    names = list(dict.fromkeys(code(one.qualified_name or one.path) for one in related.unresolved))
+    names = list(dict.fromkeys(code(neighbour.qualified_name or neighbour.path) for neighbour in related.unresolved))
     more = [f"{len(names) - _MAX_NAMED} more"] if len(names) > _MAX_NAMED else []
     return joined([*names[:_MAX_NAMED], *more])
 
@@ -188,14 +188,14 @@ def _find_untied_calls(answer_input: AnswerInput, declared: Declared) -> list[Ci
     alike = reader.named(last)
     if len(alike) >= _MAX_ALIKE or declared.kind not in CALLABLE:
         return []
-    nodes = {node for one in alike for node in reader.called(one)}
+    nodes = {node for declaration in alike for node in reader.called(declaration)}
     tied = {(call.path, call.line) for call in reader.calls(nodes, inwards=True)}
-    call = re.compile(rf"^(?!\s*(?:#|//|/?\*)).*?(\w*)(?:\(\))?(?:\.|->|::)\s*{re.escape(last)}\s*\(")
-    found = [
+    pattern = re.compile(rf"^(?!\s*(?:#|//|/?\*)).*?(\w*)(?:\(\))?(?:\.|->|::)\s*{re.escape(last)}\s*\(")
+    calls = [
         (line, called[1])
         for line in _rank_lines(answer_input)
-        if line.role != "docs" and (called := call.search(line.text))
+        if line.role != "docs" and (called := pattern.search(line.text))
     ]
-    known = {value for line, value in found if (line.path, line.line) in tied}
-    untied = [one for one in found if (one[0].path, one[0].line) not in tied and not one[0].linked]
-    return [_cite(line) for line, _ in sorted(untied, key=lambda one: one[1] not in known)]
+    known = {value for line, value in calls if (line.path, line.line) in tied}
+    untied = [call for call in calls if (call[0].path, call[0].line) not in tied and not call[0].linked]
+    return [_cite(line) for line, _ in sorted(untied, key=lambda call: call[1] not in known)]

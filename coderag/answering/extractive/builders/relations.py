@@ -2,14 +2,21 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.cited_lines import CitedLines
-from coderag.answering.evidence.folders import count_folders_apart
 from coderag.answering.evidence.index_reader import FILE, Declared, IndexReader
-from coderag.answering.evidence.relation_groups import USERS, RelatedDeclarations, RelationGroup, get_key, is_sure
+from coderag.answering.evidence.relation_groups import (
+    GROUP_QUERIES,
+    USERS,
+    RelatedDeclarations,
+    RelationGroup,
+    get_key,
+    is_sure,
+)
 from coderag.answering.extractive.builders.mentions import build_lines_lead
 from coderag.answering.extractive.builders.missing_members import build_missing_member
 from coderag.answering.extractive.builders.place import cite_snippet, compute_term_share, get_full_snippet
@@ -17,7 +24,6 @@ from coderag.answering.extractive.excerpts import build_excerpt
 from coderag.answering.extractive.sections import Part, Section, Statement, build_lead
 from coderag.answering.extractive.wording import code, code_line, command, counted, joined, kind_name
 from coderag.schema.graph import GraphNeighbour
-from coderag.schema.graph_queries import GraphQuery
 from coderag.schema.vocabulary import FILE_NAMED_KINDS, AnswerSectionKind, ProofRelation
 from coderag.stores.snippets import Snippet
 from coderag.text.tokenizer import tokenize_text
@@ -39,7 +45,6 @@ class _Wording(NamedTuple):
         counted: Its members, singular and plural.
         addition: What follows the count where another group comes first.
         title: Heading of its list.
-        query: Query that lists all of it.
         proof: Relation that the lines show.
     """
 
@@ -47,7 +52,6 @@ class _Wording(NamedTuple):
     counted: tuple[str, str]
     addition: str
     title: str
-    query: GraphQuery
     proof: ProofRelation
 
 
@@ -56,26 +60,20 @@ _TYPES: Final = ("type", "types")
 _METHODS: Final = ("method", "methods")
 _WORDINGS: Final[Mapping[RelationGroup, _Wording]] = MappingProxyType(
     {
-        "called": _Wording("is called by", _DECLARATIONS, "calling it", "Called by", "callers", "calls"),
-        "derived": _Wording("is extended by", _TYPES, "extending it", "Extended by", "subclasses", "inherits"),
-        "overridden": _Wording(
-            "is overridden by", _METHODS, "overriding it", "Overridden by", "overrides", "overrides"
-        ),
-        "referenced": _Wording("is named by", _DECLARATIONS, "naming it", "Named by", "references", "references"),
-        "imported": _Wording(
-            "is imported by", ("file", "files"), "importing it", "Imported by", "importers", "imports"
-        ),
-        "tested": _Wording("is exercised by", ("test", "tests"), "", "Tests", "tests", "tests"),
-        "calls": _Wording("calls", _DECLARATIONS, "that it calls", "Calls", "callees", "calls"),
-        "refers": _Wording("names", _DECLARATIONS, "that it names", "Names", "callees", "references"),
+        "called": _Wording("is called by", _DECLARATIONS, "calling it", "Called by", "calls"),
+        "derived": _Wording("is extended by", _TYPES, "extending it", "Extended by", "inherits"),
+        "overridden": _Wording("is overridden by", _METHODS, "overriding it", "Overridden by", "overrides"),
+        "referenced": _Wording("is named by", _DECLARATIONS, "naming it", "Named by", "references"),
+        "imported": _Wording("is imported by", ("file", "files"), "importing it", "Imported by", "imports"),
+        "tested": _Wording("is exercised by", ("test", "tests"), "", "Tests", "tests"),
+        "calls": _Wording("calls", _DECLARATIONS, "that it calls", "Calls", "calls"),
+        "refers": _Wording("names", _DECLARATIONS, "that it names", "Names", "references"),
         "imports": _Wording(
-            "imports", ("file or package", "files and packages"), "that it imports", "Imports", "imports", "imports"
+            "imports", ("file or package", "files and packages"), "that it imports", "Imports", "imports"
         ),
-        "bases": _Wording("extends", _TYPES, "that it extends", "Extends", "bases", "inherits"),
-        "overrides": _Wording("overrides", _METHODS, "that it overrides", "Overrides", "overridden", "overrides"),
-        "further": _Wording(
-            "is reached by", _DECLARATIONS, "reaching it through those", "Through those", "impact", "calls"
-        ),
+        "bases": _Wording("extends", _TYPES, "that it extends", "Extends", "inherits"),
+        "overrides": _Wording("overrides", _METHODS, "that it overrides", "Overrides", "overrides"),
+        "further": _Wording("is reached by", _DECLARATIONS, "reaching it through those", "Through those", "calls"),
     }
 )
 _OTHERS: Final[Sequence[RelationGroup]] = ("calls", "refers", "imports", "bases", "overrides")
@@ -90,8 +88,8 @@ def build_relation(answer_input: AnswerInput, sections: Sequence[Section]) -> Se
         return _build_nearest_test(answer_input) or build_lines_lead(answer_input, related)
     parts = [*_name_subject(answer_input.reader, related), f" {_describe_groups(related)}."]
     statements = [Statement(parts, "declares")]
-    listed = {get_key(one) for members in related.groups.values() for one in members}
-    if namesakes := [one for one in related.namesakes if (one.path, one.name) not in listed]:
+    listed = {get_key(neighbour) for members in related.groups.values() for neighbour in members}
+    if namesakes := [neighbour for neighbour in related.namesakes if (neighbour.path, neighbour.name) not in listed]:
         statements.append(_list_namesakes(answer_input.reader, namesakes))
     return build_lead("relation", *statements)
 
@@ -103,15 +101,16 @@ def build_related(answer_input: AnswerInput, sections: Sequence[Section]) -> Sec
     main = _get_main(related) if related else ()
     if not related or not main:
         return None
-    nearest = [
-        neighbour
+    direct = [
+        (group, neighbour)
         for group in main
-        for neighbour in _rank(related, [one for one in _drop_tests(related.groups[group]) if one.depth == 1])
+        for neighbour in _rank(related, related.groups[group])
+        if neighbour.depth == 1
     ]
-    nearest = nearest or [neighbour for group in main for neighbour in _drop_tests(related.groups[group])]
+    nearest = direct or [(group, neighbour) for group in main for neighbour in related.groups[group]]
+    nearest = [(group, neighbour) for group, neighbour in nearest if neighbour in _drop_tests(related.groups[group])]
     title = _get_wording(related, main[0]).title if len(main) == 1 else "Used by"
-    shown = list(nearest[: _MAX_TESTS + _MAX_OTHERS if main == ["tested"] else _MAX_USERS])
-    return _build_list(answer_input, related, "related", title, shown, len(nearest), main[0])
+    return _build_list(answer_input, related, "related", title, nearest, _MAX_USERS)
 
 
 def build_further(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
@@ -120,23 +119,30 @@ def build_further(answer_input: AnswerInput, sections: Sequence[Section]) -> Sec
     related = answer_input.related_declarations
     if not related:
         return None
-    main = [*_get_main(related), *(["further"] if "further" in related.groups else [])]
-    distant = [one for group in main for one in related.groups[group] if one.depth > 1]
-    if not distant or not any(one.depth == 1 for group in main for one in related.groups[group]):
+    main = _get_main(related)
+    if "further" in related.groups:
+        main.append("further")
+    distant = [neighbour for group in main for neighbour in related.groups[group] if neighbour.depth > 1]
+    if not distant or not any(neighbour.depth == 1 for group in main for neighbour in related.groups[group]):
         return None
-    distant.sort(key=lambda one: (not is_sure(one), one.depth))
+    distant.sort(key=lambda neighbour: (not is_sure(neighbour), neighbour.depth))
     group: RelationGroup = "further" if "further" in related.groups else main[0]
-    title = "Through those"
-    return _build_list(answer_input, related, "further", title, distant[:_MAX_OTHERS], len(distant), group)
+    return _build_list(
+        answer_input, related, "further", "Through those", [(group, neighbour) for neighbour in distant], _MAX_OTHERS
+    )
 
 
 def build_tests(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
     """Build the list of the tests that exercise the subject, the most direct first."""
     related = answer_input.related_declarations
     if any(section.kind == "related" for section in sections) and related and "tested" not in _get_main(related):
-        tests = sorted(related.groups.get("tested", ()), key=lambda one: (not is_sure(one), one.depth))
+        tests = sorted(
+            related.groups.get("tested", ()), key=lambda neighbour: (not is_sure(neighbour), neighbour.depth)
+        )
         if tests:
-            return _build_list(answer_input, related, "tests", "Tests", tests[:_MAX_TESTS], len(tests), "tested")
+            return _build_list(
+                answer_input, related, "tests", "Tests", [("tested", neighbour) for neighbour in tests], _MAX_TESTS
+            )
     return None
 
 
@@ -168,8 +174,8 @@ def _describe_groups(related: RelatedDeclarations) -> str:
     others += [group for group in ("tested", "further", "imported") if group in related.groups and group not in others]
     wording = _get_wording(related, first)
     members = _drop_tests(related.groups[first])
-    nearest = [one for one in members if one.depth == 1] or members
-    sure = [one for one in nearest if is_sure(one)]
+    nearest = [neighbour for neighbour in members if neighbour.depth == 1] or members
+    sure = [neighbour for neighbour in nearest if is_sure(neighbour)]
     clause = wording.clause if sure else wording.clause.replace("is ", "may be ").replace("calls", "may call")
     described = f"{clause} {counted(len(sure or nearest), *wording.counted)}: {_name_nearest(related, sure or nearest)}"
     if sure and len(sure) < len(nearest):
@@ -185,18 +191,18 @@ def _describe_groups(related: RelatedDeclarations) -> str:
 def _add_group(related: RelatedDeclarations, group: RelationGroup) -> str:
     wording = _get_wording(related, group)
     members = related.groups[group]
-    sure = [one for one in members if is_sure(one)]
+    sure = [neighbour for neighbour in members if is_sure(neighbour)]
     unsure = "" if sure else "perhaps "
     return f"{unsure}{counted(len(sure or members), *wording.counted)} {wording.addition}".rstrip()
 
 
 def _drop_tests(members: Sequence[GraphNeighbour]) -> Sequence[GraphNeighbour]:
     """Return the members that are no tests; all if they all are."""
-    return [one for one in members if one.role != "test"] or members
+    return [neighbour for neighbour in members if neighbour.role != "test"] or members
 
 
 def _name_nearest(related: RelatedDeclarations, members: Sequence[GraphNeighbour]) -> str:
-    counts = Counter(_name_neighbour(one) for one in _rank(related, members))
+    counts = Counter(_name_neighbour(neighbour) for neighbour in _rank(related, members))
     names = [name if number == 1 else f"{name} ({number} of that name)" for name, number in counts.items()]
     most = _MAX_NAMED if len(names) > _MAX_NAMED + 1 else len(names)
     more = [f"{sum([*counts.values()][most:]):,} more"] if len(names) > most else []
@@ -215,20 +221,21 @@ def _get_wording(related: RelatedDeclarations, group: RelationGroup) -> _Wording
 def _list_namesakes(reader: IndexReader, namesakes: Sequence[Declared]) -> Statement:
     """Build the line that lists other declarations of the name."""
     parts: list[Part] = ["Others of that name: "]
-    shown = [(one, head) for one in namesakes[:_MAX_NAMESAKES] if (head := reader.head_of(one))]
-    for number, (one, head) in enumerate(shown):
-        parts += [f"{', ' if number else ''}{code(one.name)} (", head, ")"]
+    shown = [(neighbour, head) for neighbour in namesakes[:_MAX_NAMESAKES] if (head := reader.head_of(neighbour))]
+    for number, (neighbour, head) in enumerate(shown):
+        parts += [f"{', ' if number else ''}{code(neighbour.name)} (", head, ")"]
     more = len(namesakes) - len(shown)
     return Statement([*parts, f" and {more} more." if more else "."], "declares")
 
 
 def _rank(related: RelatedDeclarations, members: Sequence[GraphNeighbour]) -> list[GraphNeighbour]:
     """Rank neighbours: code of the product first, then what is sure, then those of the nearest files."""
-    home = related.declared.path if related.declared else ""
+    home = related.declared.path.split("/") if related.declared else []
 
-    def order(one: GraphNeighbour) -> tuple[bool, bool, bool, int, str, int]:
-        is_elsewhere, apart = one.evidence != home, count_folders_apart(one.evidence, home)
-        return one.role != "source", not is_sure(one), is_elsewhere, apart, one.evidence, one.line
+    def order(neighbour: GraphNeighbour) -> tuple[bool, bool, int, str, int]:
+        folders = zip(home, neighbour.evidence.split("/"), strict=False)
+        shared = len(list(takewhile(lambda pair: pair[0] == pair[1], folders)))
+        return neighbour.role != "source", not is_sure(neighbour), -shared, neighbour.evidence, neighbour.line
 
     return sorted(members, key=order)
 
@@ -238,53 +245,53 @@ def _build_list(
     related: RelatedDeclarations,
     kind: AnswerSectionKind,
     title: str,
-    shown: Sequence[GraphNeighbour],
-    total: int,
-    group: RelationGroup,
+    members: Sequence[tuple[RelationGroup, GraphNeighbour]],
+    most: int,
 ) -> Section | None:
-    statements = [
-        statement for one in shown if (statement := _list_neighbour(answer_input.reader, related, group, one))
-    ]
-    if total > len(shown):
-        query = _WORDINGS[group].query
+    """Build a list of the first members, and the command that lists the group of most of the others."""
+    listed = [_list_neighbour(answer_input.reader, related, group, neighbour) for group, neighbour in members[:most]]
+    statements = [statement for statement in listed if statement]
+    if rest := members[most:]:
+        group = Counter(group for group, _ in rest).most_common(1)[0][0]
+        query = GROUP_QUERIES[group]
         name = related.declared.key if related.declared and related.namesakes else related.name
         asked = answer_input.reader.askable(query, name)
-        listed = f": {command(query, asked)} lists all" if asked else ""
-        statements.append(Statement([f"and {total - len(shown):,} more{listed}"]))
+        hint = f": {command(query, asked)} lists all" if asked else ""
+        statements.append(Statement([f"and {len(rest):,} more{hint}"]))
     return Section(kind, statements, title) if statements else None
 
 
 def _list_neighbour(
-    reader: IndexReader, related: RelatedDeclarations, group: RelationGroup, one: GraphNeighbour
+    reader: IndexReader, related: RelatedDeclarations, group: RelationGroup, neighbour: GraphNeighbour
 ) -> Statement | None:
     """Build the entry of a neighbour: its name, the line that shows the relation, and the place."""
-    lines = _find_evidence(reader, related, group, one)
+    lines = _find_evidence(reader, related, group, neighbour)
     if not lines:
         return None
-    through = f" through {code(one.via)}" if one.depth > 1 and one.via else ""
-    unsure = "" if is_sure(one) else " (may call it)"
-    parts: list[Part] = [f"{_name_neighbour(one)}{through}{unsure}: {code_line(lines[0].text)} — "]
+    through = f" through {code(neighbour.via)}" if neighbour.depth > 1 and neighbour.via else ""
+    unsure = "" if is_sure(neighbour) else " (may call it)"
+    parts: list[Part] = [f"{_name_neighbour(neighbour)}{through}{unsure}: {code_line(lines[0].text)} — "]
     for number, line in enumerate(lines):
         parts += [", ", line] if number else [line]
-    return Statement(parts, _get_wording(related, group).proof, is_claim=is_sure(one))
+    return Statement(parts, _get_wording(related, group).proof, is_claim=is_sure(neighbour))
 
 
-def _name_neighbour(one: GraphNeighbour) -> str:
-    name = code(one.qualified_name or one.path)
-    return f"file level of {name}" if one.kind == FILE and one.relation != "imported_by" else name
+def _name_neighbour(neighbour: GraphNeighbour) -> str:
+    name = code(neighbour.qualified_name or neighbour.path)
+    return f"file level of {name}" if neighbour.kind == FILE and neighbour.relation != "imported_by" else name
 
 
 def _find_evidence(
-    reader: IndexReader, related: RelatedDeclarations, group: RelationGroup, one: GraphNeighbour
+    reader: IndexReader, related: RelatedDeclarations, group: RelationGroup, neighbour: GraphNeighbour
 ) -> list[CitedLines]:
     """Find the lines that show a relation: of a caller its first calls."""
-    numbers = [one.line]
-    if group == "called" and one.depth == 1 and related.declared and (source := reader.of_neighbour(one)):
+    numbers = [neighbour.line]
+    if group == "called" and neighbour.depth == 1 and related.declared and (source := reader.of_neighbour(neighbour)):
         targets = reader.called(related.declared)
         calls = reader.calls([source.node])
-        numbers += [call.line for call in calls if call.path == one.evidence and call.target.node in targets]
+        numbers += [call.line for call in calls if call.path == neighbour.evidence and call.target.node in targets]
     first = sorted(dict.fromkeys(numbers))[:_MAX_PLACES]
-    return [line for number in first if (line := reader.line(one.evidence, number))]
+    return [line for number in first if (line := reader.line(neighbour.evidence, number))]
 
 
 def _build_nearest_test(answer_input: AnswerInput) -> Section | None:
@@ -306,7 +313,9 @@ def _build_nearest_test(answer_input: AnswerInput) -> Section | None:
     near = [snippet for snippet in tests[1:] if compute_term_share(answer_input, snippet) >= least]
     places = {snippet.name: cite_snippet(snippet) for snippet in near}
     places |= {
-        one.name: head for one in _find_similar_tests(answer_input, first) if (head := answer_input.reader.head_of(one))
+        neighbour.name: head
+        for neighbour in _find_similar_tests(answer_input, first)
+        if (head := answer_input.reader.head_of(neighbour))
     }
     for number, (name, place) in enumerate(list(places.items())[:_MAX_OTHERS]):
         parts += [", " if number else " Also near: ", f"{code(name)} (", place, ")"]
@@ -325,7 +334,8 @@ def _find_similar_tests(answer_input: AnswerInput, test: Snippet) -> list[Declar
         theirs = set(tokenize_text(other.name.rpartition(".")[2]))
         return len(words & theirs) / max(len(words | theirs), 1)
 
-    similar = {one: compute_likeness(one) for one in answer_input.reader.list_siblings(declared)}
+    similar = {neighbour: compute_likeness(neighbour) for neighbour in answer_input.reader.list_siblings(declared)}
     return sorted(
-        (one for one, likeness in similar.items() if likeness >= _MIN_LIKENESS), key=lambda one: -similar[one]
+        (neighbour for neighbour, likeness in similar.items() if likeness >= _MIN_LIKENESS),
+        key=lambda neighbour: -similar[neighbour],
     )

@@ -50,7 +50,9 @@ def build_candidates(answer_input: AnswerInput, sections: Sequence[Section]) -> 
     for unused in report.results:
         line = answer_input.reader.line(unused.path, unused.start_line)
         parts: list[Part] = [f"{code(unused.qualified_name)} ({kind_name(unused.kind)}, {unused.certainty})"]
-        parts += [": ", prose("; ".join(unused.reasons)), *([" — ", line] if line else [])]
+        parts.append(f": {prose('; '.join(unused.reasons))}")
+        if line:
+            parts += [" — ", line]
         statements.append(Statement(parts, is_claim=False))
     if (more := report.total - len(report.results)) > 0:
         statements.append(Statement([f"and {more:,} more: {command('unused', report.path or '.')}"]))
