@@ -20,7 +20,7 @@ PLANS: Final[Mapping[AnswerTopic, AnswerPlan]] = MappingProxyType(
         "comparison": (("comparison", "place"), ("difference", "code"), ("common",)),
         "flow": (("flow", "place"), ("steps", "code"), ("next",)),
         "definition": (("definition", "absent"), ("members",), ("users",), ("nearest",)),
-        "detail": (("detail", "definition", "place"), ("lines", "code"), ("next",)),
+        "detail": (("detail", "definition", "place"), ("lines",), ("next",)),
         "relation": (("relation", "place"), ("related", "mentions"), ("further",), ("tests",), ("mentions",)),
         "setting": (("setting", "place"), ("readers", "code"), ("documentation", "next")),
         "failure": (("failure", "place"), ("handling", "code"), ("next",)),
