@@ -20,7 +20,7 @@ PLANS: Final[Mapping[AnswerTopic, AnswerPlan]] = MappingProxyType(
         "comparison": (("comparison", "place"), ("difference", "code"), ("common",)),
         "flow": (("flow", "place"), ("steps", "code"), ("next",)),
         "definition": (("definition", "absent"), ("members",), ("users",), ("nearest",)),
-        "detail": (("detail", "definition", "place"), ("lines", "code"), ("next",)),
+        "detail": (("detail", "definition", "place"), ("lines",), ("next",)),
         "relation": (("relation", "place"), ("related", "mentions"), ("further",), ("tests",), ("mentions",)),
         "setting": (("setting", "place"), ("readers", "code"), ("documentation", "next")),
         "failure": (("message", "failure", "place"), ("writers", "handling", "code"), ("next",)),
@@ -63,7 +63,7 @@ def choose_topic(state: QueryState) -> AnswerTopic:
     rules: Sequence[tuple[bool, AnswerTopic]] = (
         (reading["is_of_whole"], "overview"),
         (bool(analysis.get("about_unused")), "unused"),
-        (reading["form"] == "overview" and _names_something(analysis), "overview"),
+        (reading["form"] == "overview" and _has_named_part(analysis), "overview"),
         (state["evidence"] == "not_found" or not state["results"], "absent"),
         (analysis["report"] is not None, "report"),
         (reading["kind"] == "documentation" or reading.get("aspect", "") in _DETAILS, "detail"),
@@ -77,7 +77,7 @@ def choose_topic(state: QueryState) -> AnswerTopic:
     return next((topic for holds, topic in rules if holds), "place")
 
 
-def _names_something(analysis: Analysis) -> bool:
+def _has_named_part(analysis: Analysis) -> bool:
     """Return whether a question names a path or a declaration."""
     return bool(analysis["reading"]["subjects"]) or any(entity["kind"] == "path" for entity in analysis["entities"])
 

@@ -41,21 +41,27 @@ def _find_declarations(answer_input: AnswerInput, name: str) -> NamedDeclaration
         return NamedDeclarations(name, declared)
     if len(reader.corpus.find_chunks_with_name(name)):  # written as such, so no misspelling
         return NamedDeclarations(name, [])
-    near = next(iter(reader.corpus.symbols.find_spellings(name, 1)), None)
-    if near is None or near.quality < MIN_SIMILARITY:
+    spelling = next(iter(reader.corpus.symbols.find_spellings(name, 1)), None)
+    if spelling is None or spelling.quality < MIN_SIMILARITY:
         return NamedDeclarations(name, [])
-    return NamedDeclarations(name, _order(answer_input, near.word, reader.named(near.word)), is_respelt=True)
+    return NamedDeclarations(name, _order(answer_input, spelling.word, reader.named(spelling.word)), is_respelt=True)
 
 
 def _order(answer_input: AnswerInput, name: str, declared: Sequence[Declared]) -> list[Declared]:
     """Order declarations: a type before its constructors, code before tests, then as the results rank them."""
-    found = [answer_input.find_declaration(snippet) for snippet in answer_input.results]
-    ranks = {one.node: rank for rank, one in reversed([*enumerate(found)]) if one is not None}
+    ranked = [answer_input.find_declaration(snippet) for snippet in answer_input.results]
+    ranks = {declaration.node: rank for rank, declaration in reversed([*enumerate(ranked)]) if declaration is not None}
     last = fold_name((split_qualified(name) or [name])[-1])
 
-    def rate(one: Declared) -> tuple[bool, bool, bool, int, bool]:
-        parts = [fold_name(part) for part in split_qualified(one.name)]
-        is_constructor = len(parts) > 1 and parts[-2] == last and one.kind not in TYPES
-        return one.role == "test", is_constructor, one.kind == "impl", ranks.get(one.node, len(ranks)), one.kind == FILE
+    def rate(declaration: Declared) -> tuple[bool, bool, bool, int, bool]:
+        parts = [fold_name(part) for part in split_qualified(declaration.name)]
+        is_constructor = len(parts) > 1 and parts[-2] == last and declaration.kind not in TYPES
+        return (
+            declaration.role == "test",
+            is_constructor,
+            declaration.kind == "impl",
+            ranks.get(declaration.node, len(ranks)),
+            declaration.kind == FILE,
+        )
 
     return sorted(declared, key=rate)

@@ -69,7 +69,7 @@ class SettingValue:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is known of a setting.
+    """Facts about a setting.
 
     Attributes:
         name: As the question puts it, else as it is declared.
@@ -108,11 +108,11 @@ class SettingSearch:
     def find(self) -> Setting | None:
         """Find the setting by the names that the question gives, else by its words; None if nothing is one."""
         keys = self._list_keys()
-        found = [setting for key in keys if (setting := self._find_by_name(key))]
-        with_value = [setting for setting in found if setting.values]
+        settings = [setting for key in keys if (setting := self._find_by_name(key))]
+        with_value = [setting for setting in settings if setting.values]
         if with_value:
             return max(with_value, key=lambda setting: setting.values[0].score)
-        return next(iter(found), None) or (None if keys else self._find_by_words())
+        return next(iter(settings), None) or (None if keys else self._find_by_words())
 
     # Names of a question
 
@@ -130,7 +130,8 @@ class SettingSearch:
             *names,
         ]
         longest = [key for key in keys if not any(key != other and strip_signs(key) in other for other in keys)]
-        return list(dict.fromkeys(key for key in map(strip_signs, longest) if key))[:_MAX_KEYS]
+        stripped = dict.fromkeys(key for key in map(strip_signs, longest) if key and key.lower() != _DEFAULT_WORD)
+        return sorted(stripped, key=lambda key: -len(_split_words(key)))[:_MAX_KEYS]
 
     def _find_by_name(self, key: str) -> Setting | None:
         words = _split_words(key)
@@ -143,7 +144,9 @@ class SettingSearch:
             values += self._iter_values(of_file, alias, _OF_ALIAS)
         for start in range(1, len(words) - _MIN_SUFFIX_WORDS + 1) if not values else ():
             values += self._iter_values(self._find_rows(words[start:]), words[start:], _OF_SUFFIX**start)
-        values = [value for value in values if not any(_is_of(name, key_text) for name in _NAMES.findall(value.value))]
+        values = [
+            value for value in values if not any(_has_key(name, key_text) for name in _NAMES.findall(value.value))
+        ]
         if not values and not rows:
             return None
         return self._build(key, [words, *(alias for alias, _ in aliases)], self._rank(values), rows)
@@ -167,30 +170,30 @@ class SettingSearch:
         """
         wanted = fold_name("".join(words))
         aliases: dict[str, tuple[list[str], int | None]] = {}
-        for row, found in self._iter_value_lines(rows):
-            is_key = found.form == "assignment" and wanted in fold_name(found.value).replace(".", "")
+        for row, value_line in self._iter_value_lines(rows):
+            is_key = value_line.form == "assignment" and wanted in fold_name(value_line.value).replace(".", "")
             alias = (
-                _split_words(split_qualified(found.names[-1])[-1])
-                if is_key and split_qualified(found.names[-1])
+                _split_words(split_qualified(value_line.names[-1])[-1])
+                if is_key and split_qualified(value_line.names[-1])
                 else []
             )
             if (
                 len(alias) > 1
                 and set(alias) & set(words)
-                and _has_quote(found.value)
+                and _has_quote(value_line.value)
                 and fold_name("".join(alias)) != wanted
             ):
-                file = None if _get_last(found.names[-1]).isupper() else int(self._corpus.chunk_files[row])
+                file = None if _get_last(value_line.names[-1]).isupper() else int(self._corpus.chunk_files[row])
                 aliases.setdefault("".join(alias), (alias, file))
         return list(aliases.values())[:_MAX_KEYS]
 
     def _iter_values(self, rows: Sequence[int], words: Sequence[str], factor: float) -> Iterator[SettingValue]:
         wanted = fold_name("".join(words))
-        for row, found in self._iter_value_lines(rows):
-            fits = [name for name in found.names if _fit(name, wanted)]
-            is_same = any(_is_of(name, wanted) for name in _NAMES.findall(found.value))
+        for row, value_line in self._iter_value_lines(rows):
+            fits = [name for name in value_line.names if _fit(name, wanted)]
+            is_same = any(_has_key(name, wanted) for name in _NAMES.findall(value_line.value))
             if fits and not is_same:
-                yield self._build_value(row, found, fits[-1], factor)
+                yield self._build_value(row, value_line, fits[-1], factor)
 
     def _iter_value_lines(self, rows: Sequence[int]) -> Iterator[tuple[int, ValueLine]]:
         """Yield the values that chunks of code give, with their rows; tests, documents and hidden files give no defaults."""
@@ -201,7 +204,7 @@ class SettingSearch:
             if row not in self._value_lines:
                 text = self._corpus.read_texts([row])[0].removesuffix("\n")
                 self._value_lines[row] = list(find_value_lines(text.split("\n")))
-            yield from ((row, found) for found in self._value_lines[row])
+            yield from ((row, value_line) for value_line in self._value_lines[row])
 
     # Settings in words
 
@@ -217,16 +220,17 @@ class SettingSearch:
 
     def _iter_worded_values(self, rows: Sequence[int]) -> Iterator[SettingValue]:
         """Yield the values whose names have words of the question, or that the best results name."""
-        for row, found in self._iter_value_lines(rows):
-            if not found.is_literal:
+        for row, value_line in self._iter_value_lines(rows):
+            key_text = fold_name(value_line.value.strip("\"'"))
+            if not value_line.is_literal or any(fold_name(name) == key_text for name in value_line.names):
                 continue
-            quality, name = max((self._share_words(name) + self._rate_naming(name), name) for name in found.names)
+            quality, name = max((self._share_words(name) + self._rate_naming(name), name) for name in value_line.names)
             if (
                 quality
-                and (quality := quality + _OF_WORDS * self._share_words(self._read_window(row, found.offset)))
+                and (quality := quality + _OF_WORDS * self._share_words(self._read_window(row, value_line.offset)))
                 >= _MIN_QUALITY
             ):
-                yield self._build_value(row, found, name, quality)
+                yield self._build_value(row, value_line, name, quality)
 
     def _rate_naming(self, name: str) -> float:
         """Rate a name of several words by the first result that has it."""
@@ -249,18 +253,18 @@ class SettingSearch:
 
     # Values
 
-    def _build_value(self, row: int, found: ValueLine, name: str, quality: float) -> SettingValue:
+    def _build_value(self, row: int, value_line: ValueLine, name: str, quality: float) -> SettingValue:
         corpus = self._corpus
         path = corpus.paths[corpus.chunk_files[row]]
-        number = int(corpus.start_lines[row]) + found.offset
+        number = int(corpus.start_lines[row]) + value_line.offset
         lines = self._reader.line(path, number) or CitedLines(path, number, number, "")
         rank = self._result_rows.index(row) if row in self._result_rows else None
         around = self._corpus.get_value("qualified_name", row)
         is_default = _DEFAULT_WORD in f"{name} {around}".lower()
         score: float = (
             quality
-            * (1.0 if is_default else _FORMS[found.form])
-            * (1.0 if found.is_literal else _COMPUTED if self._is_declared(path, number, found) else 0.0)
+            * (1.0 if is_default else _FORMS[value_line.form])
+            * (1.0 if value_line.is_literal else _COMPUTED if self._is_declared(path, number, value_line) else 0.0)
             * _ROLES[corpus.file_roles[corpus.chunk_files[row]]]
             * (
                 1.0
@@ -268,13 +272,13 @@ class SettingSearch:
                 + _OF_WORDS * self._share_words(f"{around} {lines.text}")
             )
         )
-        value = SettingValue(name, found.value, lines, found.form, score, found.is_literal)
-        return self._resolve_constant(value, found.constant) if found.constant else value
+        value = SettingValue(name, value_line.value, lines, value_line.form, score, value_line.is_literal)
+        return self._resolve_constant(value, value_line.constant) if value_line.constant else value
 
-    def _is_declared(self, path: str, number: int, found: ValueLine) -> bool:
+    def _is_declared(self, path: str, number: int, value_line: ValueLine) -> bool:
         """Return whether a computed value is that of a declaration rather than of a variable of a function."""
         around = self._reader.at(path, number)
-        return bool(found.constant) or around is None or around.kind not in CALLABLE or number == around.start_line
+        return bool(value_line.constant) or around is None or around.kind not in CALLABLE or number == around.start_line
 
     def _resolve_constant(self, value: SettingValue, constant: str) -> SettingValue:
         """Return a value with the line of the constant that it is, if one declaration in the same file or the only one is."""
@@ -290,7 +294,9 @@ class SettingSearch:
         path = self._corpus.get_value("path", matches[0].row)
         line = self._reader.line(path, matches[0].start_line)
         given = (
-            next((found for found in find_value_lines([line.text]) if constant in found.names), None) if line else None
+            next((value_line for value_line in find_value_lines([line.text]) if constant in value_line.names), None)
+            if line
+            else None
         )
         if given is None or line is None or line == value.lines:
             return value
@@ -313,8 +319,8 @@ class SettingSearch:
         of_places = {self._reader.at(value.lines.path, value.lines.start_line): value for value in reversed(alike)}
         if len({value.value for value in of_places.values()}) == 1:
             return [best]
-        shown = sorted(of_places.values(), key=lambda value: -value.score)[:_MAX_VALUES]
-        return sorted(shown, key=lambda value: value.lines.start_line)
+        chosen = sorted(of_places.values(), key=lambda value: -value.score)[:_MAX_VALUES]
+        return sorted(chosen, key=lambda value: value.lines.start_line)
 
     # Lines that read, and documents
 
@@ -339,7 +345,7 @@ class SettingSearch:
         for row, text in zip(rows, corpus.read_texts(rows), strict=True):
             path, first = corpus.paths[corpus.chunk_files[row]], int(corpus.start_lines[row])
             texts = text.split("\n")
-            numbers = {found.line for words in spellings for found in find_respelt(text, words)}
+            numbers = {occurrence.line for words in spellings for occurrence in find_respelt(text, words)}
             for number in sorted(numbers):
                 if len(texts[number]) <= MAX_LINE_CHARS:
                     yield CitedLines(path, first + number, first + number, texts[number])
@@ -385,11 +391,11 @@ def _get_last(name: str) -> str:
 def _fit(name: str, wanted: str) -> bool:
     """Return whether a name of code is that of a key, whatever the convention, perhaps with "default"."""
     folded = fold_name(_get_last(name))
-    whole = fold_name(strip_signs(name)).replace(".", "")
-    return wanted in (folded, whole) or folded in (f"{_DEFAULT_WORD}{wanted}", f"{wanted}{_DEFAULT_WORD}")
+    folded_name = fold_name(strip_signs(name)).replace(".", "")
+    return wanted in (folded, folded_name) or folded in (f"{_DEFAULT_WORD}{wanted}", f"{wanted}{_DEFAULT_WORD}")
 
 
-def _is_of(name: str, wanted: str) -> bool:
+def _has_key(name: str, wanted: str) -> bool:
     """Return whether a name in a value is that of the key, which is only handed on or read then."""
     return wanted in (fold_name(_get_last(name)), fold_name(name).replace(".", ""))
 
@@ -400,5 +406,5 @@ def _has_quote(text: str) -> bool:
 
 def _is_passed_on(line: str, wanted: Sequence[str]) -> bool:
     """Return whether a line only declares or sets a name, perhaps to what has the same name: ``x: int,``, ``self.x = x``."""
-    found = _SET.match(line)
-    return found is not None and any(_is_of(found[1], key) for key in wanted)
+    match = _SET.match(line)
+    return match is not None and any(_has_key(match[1], key) for key in wanted)

@@ -65,8 +65,8 @@ class ValueLine:
     @property
     def constant(self) -> str:
         """Last part of the constant or variable that is the value; empty if the value is something else."""
-        found = _CONSTANT.match(self.value)
-        return found[1] if found else ""
+        match = _CONSTANT.match(self.value)
+        return match[1] if match else ""
 
 
 def find_value_lines(lines: Sequence[str]) -> Iterator[ValueLine]:
@@ -78,14 +78,16 @@ def find_value_lines(lines: Sequence[str]) -> Iterator[ValueLine]:
         if default := _DEFAULT.search(code):
             names = [*_list_option_names(lines, offset), *_QUOTED_NAME.findall(code[: default.start()])]
             yield from _build(offset, names, code[default.end() :], "option")
-        for found in (*_DEFINED.finditer(code), *_ASSIGNED.finditer(code)):
-            if code[max(found.start() - 2, 0) : found.start()] in ("['", '["'):  # written at run time
+        for match in (*_DEFINED.finditer(code), *_ASSIGNED.finditer(code)):
+            if code[max(match.start() - 2, 0) : match.start()] in ("['", '["'):  # written at run time
                 continue
-            yield from _build(offset, [found["name"]], code[found.end() :], "assignment")
-        for found in _LOOKED_UP.finditer(code):
-            yield from _build(offset, [found["name"].strip("\"'")], code[found.end() :], "argument")
-        for found in _FALLEN_BACK.finditer(code):
-            yield from _build(offset, _NAME.findall(code[: found.start()]), code[found.end() :], "fallback")
+            is_typed = match[0].rstrip().endswith(":")  # what follows may be a type
+            values = _build(offset, [match["name"]], code[match.end() :], "assignment")
+            yield from (value for value in values if value.is_literal or not is_typed)
+        for match in _LOOKED_UP.finditer(code):
+            yield from _build(offset, [match["name"].strip("\"'")], code[match.end() :], "argument")
+        for match in _FALLEN_BACK.finditer(code):
+            yield from _build(offset, _NAME.findall(code[: match.start()]), code[match.end() :], "fallback")
 
 
 def _build(offset: int, names: Sequence[str], rest: str, form: ValueForm) -> Iterator[ValueLine]:

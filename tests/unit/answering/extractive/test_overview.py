@@ -51,6 +51,7 @@ def test_questions_about_the_whole_are_told(question):
     [
         "how does it work",
         "what is Cheese",
+        "overview of the Cheese class",
         "where do I start the server",
         "what is the structure of a receipt",
         "how is the code of a voucher organized",

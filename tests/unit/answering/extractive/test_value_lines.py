@@ -44,6 +44,11 @@ def test_comparisons_comments_and_writes_give_no_default(code):
     assert not [line for line in find_value_lines([code]) if line.is_literal]
 
 
-@pytest.mark.parametrize("code", ["retries = load(config)", "retries = other", "retries: int,"])
+@pytest.mark.parametrize("code", ["retries = load(config)", "retries = other"])
 def test_computed_values_are_no_literals(code):
     assert not any(line.is_literal for line in find_value_lines([code]))
+
+
+@pytest.mark.parametrize("code", ["retries: int,", "path: PathBuf", "retries?: number;"])
+def test_types_are_no_values(code):
+    assert not list(find_value_lines([code]))
