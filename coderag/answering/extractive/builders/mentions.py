@@ -54,7 +54,7 @@ def build_lines_lead(answer_input: AnswerInput, related: RelatedDeclarations | N
         f" could be resolved; {description}{_name_symbols(_rank_lines(answer_input))}.",
     ]
     if related and related.unresolved:
-        parts.append(f" {_name_unresolved(related)} may mean it, but nothing ties them to it.")
+        parts.append(f" Only its name links it to {_name_unresolved(related)}.")
     caveats = list_caveats(mentions, answer_input.mention_query) if not mentions.total else [mentions.reason]
     reasons = [prose(caveat) for caveat in caveats]
     sentence = describe_missing(noun, mentions.name)

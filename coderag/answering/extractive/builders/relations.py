@@ -17,6 +17,7 @@ from coderag.answering.evidence.relation_groups import (
     get_key,
     is_sure,
 )
+from coderag.answering.extractive.builders.absent import build_absent, describe_unknown_names, find_unknown_names
 from coderag.answering.extractive.builders.mentions import build_lines_lead
 from coderag.answering.extractive.builders.missing_members import build_missing_member
 from coderag.answering.extractive.builders.place import cite_snippet, compute_term_share, get_full_snippet
@@ -86,13 +87,28 @@ def build_relation(answer_input: AnswerInput, sections: Sequence[Section]) -> Se
         return missing
     related = answer_input.related_declarations
     if related is None or not related.groups:
-        return _build_nearest_test(answer_input) or build_lines_lead(answer_input, related)
-    parts = [*_name_subject(answer_input.reader, related), f" {_describe_groups(related)}."]
+        return _build_unresolved(answer_input, related)
+    unknown = describe_unknown_names(answer_input) if related.is_assumed else []
+    parts: list[Part] = [f"{sentence} " for sentence in unknown]
+    parts += [*_name_subject(answer_input.reader, related), f" {_describe_groups(related)}."]
     statements = [Statement(parts, "declares")]
     listed = {get_key(neighbour) for members in related.groups.values() for neighbour in members}
     if namesakes := [neighbour for neighbour in related.namesakes if (neighbour.path, neighbour.name) not in listed]:
         statements.append(_list_namesakes(answer_input.reader, namesakes))
-    return build_lead("relation", *statements)
+    return build_lead("relation", *statements, missing=unknown)
+
+
+def _build_unresolved(answer_input: AnswerInput, related: RelatedDeclarations | None) -> Section | None:
+    """Build the lead where no relation of the subject is known; of tests also the nearest by their words."""
+    lines_lead = build_lines_lead(answer_input, related)
+    nearest = _build_nearest_test(answer_input)
+    if nearest is None:
+        is_unknown = lines_lead is None and find_unknown_names(answer_input)
+        return build_absent(answer_input, ()) if is_unknown else lines_lead
+    is_declared = related is not None and related.declared is not None and related.declared.kind != FILE
+    if lines_lead is None or not is_declared:
+        return build_lead("relation", nearest)
+    return build_lead("relation", *lines_lead.statements, nearest, missing=lines_lead.missing)
 
 
 def build_related(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
@@ -293,8 +309,8 @@ def _find_evidence(
     return [line for number in first if (line := reader.line(neighbour.evidence, number))]
 
 
-def _build_nearest_test(answer_input: AnswerInput) -> Section | None:
-    """Build the lead for tests of a behaviour: the test that has most of its words, and those that are near."""
+def _build_nearest_test(answer_input: AnswerInput) -> Statement | None:
+    """Build the statement of the tests of a behaviour: the test that has most of its words, and those that are near."""
     if answer_input.reading["kind"] != "find_tests":
         return None
     tests = [
@@ -317,7 +333,7 @@ def _build_nearest_test(answer_input: AnswerInput) -> Section | None:
     for number, (name, place) in enumerate(list(places.items())[:_MAX_OTHERS]):
         parts += [", " if number else " Also near: ", f"{code(name)} (", place, ")"]
     parts += ["."] if places else []
-    return build_lead("relation", Statement(parts, "quotes", excerpt))
+    return Statement(parts, "quotes", excerpt)
 
 
 def _find_similar_tests(answer_input: AnswerInput, test: Snippet) -> list[Declared]:
