@@ -105,8 +105,9 @@ def _build_unresolved(answer_input: AnswerInput, related: RelatedDeclarations | 
     if nearest is None:
         is_unknown = lines_lead is None and find_unknown_names(answer_input)
         return build_absent(answer_input, ()) if is_unknown else lines_lead
-    is_declared = related is not None and related.declared is not None and related.declared.kind != FILE
-    if lines_lead is None or not is_declared:
+    declared = related.declared if related else None
+    is_testable = declared is not None and declared.kind != FILE and declared.role != "test"
+    if lines_lead is None or not is_testable:
         return build_lead("relation", nearest)
     return build_lead("relation", *lines_lead.statements, nearest, missing=lines_lead.missing)
 
