@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from coderag.schema.query import QueryState
+from coderag.schema.query import Analysis, QueryState
 from coderag.schema.vocabulary import AnswerSectionKind, AnswerShape, AnswerTopic, Intent, QuestionKind
 
 AnswerPlan = Sequence[Sequence[AnswerSectionKind]]
@@ -19,12 +19,13 @@ PLANS: Final[Mapping[AnswerTopic, AnswerPlan]] = MappingProxyType(
         "message": (("message", "place"), ("writers", "code"), ("next",)),
         "comparison": (("comparison", "place"), ("difference", "code"), ("common",)),
         "flow": (("flow", "place"), ("steps", "code"), ("next",)),
-        "definition": (("definition", "absent"), ("members",), ("users", "nearest")),
+        "definition": (("definition", "absent"), ("members",), ("users",), ("nearest",)),
+        "detail": (("detail", "definition", "place"), ("lines", "code"), ("next",)),
         "relation": (("relation", "place"), ("related", "mentions"), ("further",), ("tests",), ("mentions",)),
         "setting": (("setting", "place"), ("readers", "code"), ("documentation", "next")),
-        "failure": (("failure", "place"), ("handling", "code"), ("next",)),
+        "failure": (("message", "failure", "place"), ("writers", "handling", "code"), ("next",)),
         "similar": (("place",), ("code",), ("next",)),
-        "place": (("message", "detail", "place"), ("code",), ("next",)),
+        "place": (("message", "place"), ("code",), ("next",)),
     }
 )
 
@@ -45,6 +46,7 @@ _TOPICS_OF_INTENTS: Final[Mapping[Intent, AnswerTopic]] = MappingProxyType(
 _TOPICS_OF_KINDS: Final[Mapping[QuestionKind, AnswerTopic]] = MappingProxyType(
     {"setting": "setting", "failure": "failure"}
 )
+_DETAILS: Final = frozenset({"signature", "parameters", "returns", "raises"})
 _SHAPES_OF_TOPICS: Final[Mapping[AnswerTopic, AnswerShape]] = MappingProxyType(
     {
         "absent": "not_found", "comparison": "comparison", "flow": "flow", "relation": "usages", "unused": "usages",
@@ -61,8 +63,10 @@ def choose_topic(state: QueryState) -> AnswerTopic:
     rules: Sequence[tuple[bool, AnswerTopic]] = (
         (reading["is_of_whole"], "overview"),
         (bool(analysis.get("about_unused")), "unused"),
+        (reading["form"] == "overview" and _names_something(analysis), "overview"),
         (state["evidence"] == "not_found" or not state["results"], "absent"),
         (analysis["report"] is not None, "report"),
+        (reading["kind"] == "documentation" or reading.get("aspect", "") in _DETAILS, "detail"),
         (is_compared, "comparison"),
         (reading["form"] == "overview", "overview"),
         (reading["kind"] in ("flow", "path"), "flow"),
@@ -71,6 +75,11 @@ def choose_topic(state: QueryState) -> AnswerTopic:
         (analysis["is_statement"], "message"),
     )
     return next((topic for holds, topic in rules if holds), "place")
+
+
+def _names_something(analysis: Analysis) -> bool:
+    """Return whether a question names a path or a declaration."""
+    return bool(analysis["reading"]["subjects"]) or any(entity["kind"] == "path" for entity in analysis["entities"])
 
 
 def choose_shape(state: QueryState) -> AnswerShape:

@@ -121,6 +121,7 @@ class Chat:
         self._context = context
         self._graph = graph
         self._running: AsyncGenerator[AnswerEvent | Approval] | None = None
+        self._closing = asyncio.Lock()
 
     async def astream(self, text: str, *, approve: bool | None = None) -> AsyncIterator[AnswerEvent | Approval]:
         """Yield the steps of an answer, the whole answer last; or only an `Approval` if one is needed.
@@ -136,10 +137,12 @@ class Chat:
             ModelError: The language model failed; the conversation is unchanged.
             StoreError: The conversation cannot be read or stored, or is in use elsewhere.
         """
-        self._running = self._stream_events(text, approve)
-        async with aclosing(self._running) as events:
+        events = self._running = self._stream_events(text, approve)
+        try:
             async for event in events:
                 yield event
+        finally:
+            await self._close(events)
 
     async def aask(self, text: str) -> Answer:
         """Return the answer. Raises as `astream`, and `ModelError` if the prompt needs approval."""
@@ -168,7 +171,12 @@ class Chat:
     async def aclose(self) -> None:
         """Cancel the answer that is being written, if there is one."""
         if self._running is not None:
-            await self._running.aclose()
+            await self._close(self._running)
+
+    async def _close(self, events: AsyncGenerator[AnswerEvent | Approval]) -> None:
+        """Close a stream; who left it without closing it and `aclose` may do so at the same time."""
+        async with self._closing:
+            await events.aclose()
 
     async def _stream_events(self, text: str, approve: bool | None) -> AsyncGenerator[AnswerEvent | Approval]:
         from langgraph.types import Command  # noqa: PLC0415  # 0.1 s
@@ -189,14 +197,14 @@ class Chat:
                 stream_mode=["custom", "updates", "values"],
                 subgraphs=True,
             )
-            async for namespace, mode, chunk in cast(
-                "AsyncIterator[tuple[tuple[str, ...], str, dict[str, Any]]]", stream
-            ):
-                if mode == "values":
-                    final = final if namespace else chunk
-                else:
-                    for event in _to_events(mode, chunk):
-                        yield event
+            chunks = cast("AsyncGenerator[tuple[tuple[str, ...], str, dict[str, Any]]]", stream)
+            async with aclosing(chunks):  # its tasks end before the saver's connection closes
+                async for namespace, mode, chunk in chunks:
+                    if mode == "values":
+                        final = final if namespace else chunk
+                    else:
+                        for event in _to_events(mode, chunk):
+                            yield event
             if "answer" in final:
                 await self._memory.prune(saver, self.thread)
         for interrupt in final.get("__interrupt__", ()):

@@ -16,6 +16,7 @@ from coderag.text.token_counts import count_tokens
 
 _NAME_ENTITY_KINDS = frozenset({"identifier", "qualified_name", "path"})
 DECLINED_NOTICE = "*Made from the evidence without the language model, as you chose.*\n\n"
+_MAX_PLACES = 5  # results of an answer without a language model, unless more are wanted
 _WIDER_FACTOR = 2  # factor on the number of results
 
 
@@ -52,6 +53,8 @@ def _build_query_input(state: ChatState, context: ChatContext, model: LanguageMo
     """Build the input of the query graph, with as much history as the model's window allows."""
     search = context.query.settings
     query_input = QueryInput(query=state["question"], goal="answer")
+    if model is None:
+        query_input["top_k"] = min(_MAX_PLACES, search.top_k)
     if state["wider"]:
         query_input["top_k"] = min(MAX_RESULTS, _WIDER_FACTOR * search.top_k)
     if model is not None:

@@ -2,18 +2,18 @@
 
 from langgraph.runtime import Runtime
 
-from coderag.answering.chat.focus import cited_places, focus_of, shown_focus
+from coderag.answering.chat.focus import find_cited_places, list_cited_subjects, list_named_subjects
 from coderag.answering.chat.state import ChatContext, ChatState, ChatUpdate, Exchange
 
 
 def remember(state: ChatState, runtime: Runtime[ChatContext]) -> ChatUpdate:
     """Append the question, the answer, its citations and the focus for later pronouns."""
     exchanges, answer = state.get("exchanges", []), state["answer"]
-    cited_list = cited_places(runtime.context.query.corpus, answer["citations"])
+    cited_list = find_cited_places(runtime.context.query.corpus, answer["citations"])
     if state["question"]:
-        focus = focus_of(state["named"], cited_list)
+        focus = list_named_subjects(state["named"], cited_list)
     else:  # lines were shown: keep the citation numbers of the answer that cited them
-        focus = shown_focus(cited_list) or (exchanges[-1]["focus"] if exchanges else [])
+        focus = list_cited_subjects(cited_list) or (exchanges[-1]["focus"] if exchanges else [])
         cited_list = exchanges[-1]["cited"] if exchanges else []
     exchange = Exchange(
         text=state["text"],

@@ -1,22 +1,20 @@
 """Node ``resolve``: references of the typed text to earlier turns."""
 
-from coderag.answering.chat.follow_ups import make_standalone
-from coderag.answering.chat.references import resolve_references
+from coderag.answering.chat.focus import build_focus, explain_missing
 from coderag.answering.chat.state import ChatState, ChatUpdate
+from coderag.question.follow_ups import read_follow_up
 
 
 def resolve(state: ChatState) -> ChatUpdate:
     """Resolve references to citation numbers, and turn a follow-up into a stand-alone question."""
-    exchanges = state.get("exchanges", [])
-    cited = next((exchange["cited"] for exchange in reversed(exchanges) if exchange["cited"]), [])
-    resolved = resolve_references(state["text"], cited)
-    standalone = make_standalone(resolved.text, exchanges)
+    focus = build_focus(state.get("exchanges", []))
+    follow_up = read_follow_up(state["text"], focus)
     return {
-        "question": standalone.question,
-        "follow_up": standalone.follow_up,
-        "wider": standalone.wider,
-        "places": list(resolved.places),
-        "remark": resolved.remark,
+        "question": follow_up.question,
+        "follow_up": follow_up.is_follow_up,
+        "wider": follow_up.is_wider,
+        "places": list(follow_up.places),
+        "remark": explain_missing(follow_up.missing, focus) if follow_up.missing else "",
         "named": [],
         "approved": "",
         "prompt_tokens": 0,

@@ -1,13 +1,14 @@
 """Understand a question without a language model: what it asks, what it names, and its terms."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final, Literal
 
+from coderag.question.aspects import LOOKUPS, find_aspect
 from coderag.question.classifier import NO_KIND, Reading, load_classifier
-from coderag.question.cues import Cue, load_cues, read_asking
+from coderag.question.cues import QUESTION_CONCEPTS, Cue, load_cues, read_asking
 from coderag.question.ends import find_ends
 from coderag.question.entities import find_entities, names_in
 from coderag.question.hints import find_languages, find_roles
@@ -21,7 +22,7 @@ from coderag.question.subjects import SubjectFinder, SubjectIndex
 from coderag.question.translation import IsIndexed, Translation, translate_question
 from coderag.question.wording import Token, read_tokens
 from coderag.schema.query import Analysis, Entity, QuestionReading
-from coderag.schema.vocabulary import HumanLanguage, Intent, QuestionKind
+from coderag.schema.vocabulary import AnswerForm, HumanLanguage, Intent, QuestionKind
 from coderag.text.tokenizer import STOP_WORDS, split_raw_tokens, tokenize_query
 
 _MAX_TERMS = 400
@@ -67,9 +68,6 @@ _MIN_CONFIDENCE: Final = 0.5
 """Confidence below which a question is searched for by its words."""
 
 _SURE_CONFIDENCE: Final = 0.8
-_ASKING_CONCEPTS: Final = frozenset(
-    {"who", "what", "where", "which", "how", "is", "do", "exist", "list", "show", "find", "can"}
-)
 _COMPARING_CONCEPTS: Final = frozenset({"similar", "duplicate", "same", "call", "use", "import", "test", "change"})
 """Concepts of questions about a place that are more than what it is."""
 
@@ -110,6 +108,7 @@ class _Analyzer:
 
     def __init__(self, query: str, language: HumanLanguage, project: str, names: SubjectIndex | None) -> None:
         self._query = query
+        self._language = language
         self._project = project
         self._names = names
         self._tokens: list[Token] = read_tokens(query, language)
@@ -132,10 +131,12 @@ class _Analyzer:
         is_comparison = reading["form"] == "comparison" and bool(reading["ends"])
         if intent == "find_tests" and not self._names_target(reading, confidence):
             reading["subjects"] = self._finder.marked_names  # the tests of a behaviour
-        if intent not in ABOUT_ONE_NAME and not is_comparison:
+        if intent not in ABOUT_ONE_NAME and not is_comparison and not reading.get("aspect"):
             reading["subjects"] = self._finder.marked_names  # plain words are searched for
             if _INTENTS[reading["kind"]] in ABOUT_ONE_NAME:
                 reading = QuestionReading({**reading, "kind": NO_KIND, "relation": "", "direction": "", "ends": []})
+        if reading["form"] == "overview" and not reading["is_of_whole"]:
+            reading["subjects"] = self._finder.find()
         question = translation.text if translation else query
         question = question if self._is_symbol else _without_project(question, self._project)
         if intent == "documentation":
@@ -192,6 +193,8 @@ class _Analyzer:
         if self._asks_of_place():
             return _make_reading("find_definition", "place", []), _LIKELY
         classified = load_classifier().classify(self._mask_names())
+        if (reading := self._read_aspect(classified)) is not None:
+            return reading, max(classified.confidence, _LIKELY)
         subjects = self._find_subjects(classified)
         is_ended = classified.kind in _ENDED_KINDS or classified.form == "comparison"
         is_directed = classified.kind in _ENDED_KINDS
@@ -205,6 +208,28 @@ class _Analyzer:
             ends=ends,
             is_of_whole=classified.form == "overview" and self._is_of_whole(subjects),
         ), classified.confidence
+
+    def _read_aspect(self, classified: Reading) -> QuestionReading | None:
+        """Return the reading of a question for an aspect of what it names; None if it says more than that."""
+        concepts = frozenset[str]().union(*(cue.concepts for cue in self._cues))
+        asking = read_asking(load_cues("aspects").read(self._tokens))
+        aspect = find_aspect(asking, concepts, classified.kind)
+        if not aspect or self._asks_for_subject(asking) or not (subjects := self._finder.find()):
+            return None
+        kind, form = LOOKUPS[aspect]
+        reading = _make_reading(kind, form, subjects)
+        return None if self._has_more_words(reading, asking) else QuestionReading({**reading, "aspect": aspect})
+
+    def _asks_for_subject(self, asking: Collection[int]) -> bool:
+        """Whether a question word is the subject of a verb, as in "what raises it": then the name is its object."""
+        is_subject = {"who", "what"} if self._language == "en" else {"who"}
+        first = next((cue for cue in self._cues if not is_subject.isdisjoint(cue.concepts)), None)
+        if first is None or first.last + 1 not in asking:
+            return False
+        following = self._tokens[first.last + 2 :]
+        return any(token.is_mask for token in following[:2]) and not any(
+            cue.first > first.last and not cue.concepts.isdisjoint({"do", "can", "is"}) for cue in self._cues
+        )
 
     def _mask_names(self) -> list[Token]:
         """Return the tokens with masks for the names of the index, and words for the repository's name."""
@@ -250,6 +275,8 @@ class _Analyzer:
             return False
         if self._has_cue(frozenset({"project"})):
             return True
+        if any(token.text == "<name>" and not self._is_project(token) for token in self._tokens):
+            return False
         return not any(map(self._is_named_part, self._list_plain_tokens()))
 
     def _is_named_part(self, position: int) -> bool:
@@ -297,7 +324,7 @@ class _Analyzer:
     def _asks(self) -> bool:
         """Whether the text is a question by its first word or its sign."""
         first = next((cue.concepts for cue in self._cues), frozenset())
-        return any(token.text == "?" for token in self._tokens) or not first.isdisjoint(_ASKING_CONCEPTS)
+        return any(token.text == "?" for token in self._tokens) or not first.isdisjoint(QUESTION_CONCEPTS | {"list"})
 
     def _is_headed_by_tests(self) -> bool:
         """Whether the text begins like "tests for": then it is about tests, not about what tests are made with."""
@@ -335,10 +362,11 @@ class _Analyzer:
             if token.is_word and at not in asking and not token.is_stop_word and not self._is_project(token)
         ]
 
-    def _has_more_words(self, reading: QuestionReading) -> bool:
-        """Whether the question says more than its names and what it asks."""
+    def _has_more_words(self, reading: QuestionReading, also_asking: Collection[int] = ()) -> bool:
+        """Whether the question says more than its names and what it asks, at other positions than some that ask as well."""
         names = " ".join(reading["subjects"]).lower()
-        return any(word.lower().removesuffix("s") not in names for word in self._list_plain_words())
+        words = (self._tokens[at].source for at in self._list_plain_tokens() if at not in also_asking)
+        return any(word.lower().removesuffix("s") not in names for word in words)
 
     def _without_documents(self, question: str) -> str:
         """Return the question without the words that only ask for documents."""
@@ -349,7 +377,7 @@ class _Analyzer:
         return question
 
 
-def _make_reading(kind: QuestionKind, form: Literal["place", "list"], subjects: list[str]) -> QuestionReading:
+def _make_reading(kind: QuestionKind, form: AnswerForm, subjects: list[str]) -> QuestionReading:
     return QuestionReading(
         kind=kind, relation="", direction="", form=form, subjects=subjects, ends=[], is_of_whole=False
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from coderag.question.wording import Token
 
@@ -77,6 +77,9 @@ class CueTable:
                 for word in words.split():
                     self._add(concept, word.lower())
         self._max_signs = max(map(len, self._signs), default=0)
+        self.concepts = frozenset(
+            line.partition(": ")[0] for line in lines if ": " in line and not line.startswith("#")
+        )
 
     def _add(self, concept: str, word: str) -> None:
         if Token(word, word, 0).is_cjk:
@@ -128,15 +131,20 @@ class CueTable:
         """Yield the concepts in a run of Chinese or Japanese signs."""
         position = 0
         while position < len(text):
-            for length in range(min(self._max_signs, len(text) - position), 0, -1):
-                if (concepts := self._signs.get(text[position : position + length])) is not None:
-                    yield frozenset(concepts)
-                    position += length - 1
-                    break
-            position += 1
+            length, concepts = self.match_signs(text, position)
+            if length:
+                yield concepts
+            position += max(1, length)
+
+    def match_signs(self, text: str, position: int) -> tuple[int, frozenset[str]]:
+        """Return the length and the concepts of the longest Chinese or Japanese cue at a position; 0 if none is there."""
+        for length in range(min(self._max_signs, len(text) - position), 0, -1):
+            if (concepts := self._signs.get(text[position : position + length])) is not None:
+                return length, frozenset(concepts)
+        return 0, frozenset()
 
 
 @cache
-def load_cues() -> CueTable:
-    """Load the packaged cues, once per process."""
-    return CueTable((resources.files("coderag.question") / "cues.txt").read_text("utf-8").splitlines())
+def load_cues(name: Literal["cues", "aspects", "conversation"] = "cues") -> CueTable:
+    """Load a packaged table of cues, once per process."""
+    return CueTable((resources.files("coderag.question") / f"{name}.txt").read_text("utf-8").splitlines())

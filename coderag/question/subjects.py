@@ -26,7 +26,7 @@ _CAPITAL, _SEVERAL, _LOWER, _FOLDED, _CUE = 0.9, 0.8, 0.7, 0.5, 0.3
 _NAMELIKE_STOP_WORDS: Final = frozenset({"after", "before", "each", "show", "then", "use"})
 """Stop words that are usual names of functions."""
 
-_COMPOUND_CONCEPTS: Final = frozenset(
+COMPOUND_CONCEPTS: Final = frozenset(
     {
         "limit",
         "error",
@@ -326,7 +326,7 @@ class SubjectFinder:
         return asks or token.is_stop_word or not token.is_word
 
     def _is_compound(self, position: int) -> bool:
-        return not self._asking.get(position, frozenset()).isdisjoint(_COMPOUND_CONCEPTS)
+        return not self._asking.get(position, frozenset()).isdisjoint(COMPOUND_CONCEPTS)
 
 
 def _may_be_part(token: Token) -> bool:

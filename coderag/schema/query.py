@@ -7,6 +7,7 @@ from typing_extensions import TypedDict  # LangGraph makes schemas of these; bef
 
 from coderag.schema.vocabulary import (
     AnswerForm,
+    AskedAspect,
     AskedDirection,
     AskedRelation,
     ContextFormat,
@@ -88,6 +89,7 @@ class QuestionReading(TypedDict):
         subjects: Names that it is about, as they are declared where the index has them.
         ends: The two sides of a comparison, or where a flow begins and ends, as it puts them; else empty.
         is_of_whole: Whether it asks for an overview of the whole repository.
+        aspect: Part of the subjects that it asks for, such as their signature; absent or empty for all of them.
     """
 
     kind: QuestionKind
@@ -97,6 +99,7 @@ class QuestionReading(TypedDict):
     subjects: list[str]
     ends: list[str]
     is_of_whole: bool
+    aspect: NotRequired[AskedAspect]
 
 
 class Analysis(TypedDict):

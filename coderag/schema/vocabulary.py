@@ -68,6 +68,10 @@ AnswerForm = Literal[
 """Form of the answer that a question wishes."""
 
 
+AskedAspect = Literal["", "signature", "parameters", "returns", "raises", "members", "code"]
+"""Part of a declaration that a question asks for; empty for the whole of it."""
+
+
 Relation = Literal[
     "contains",
     "contained_by",
@@ -124,7 +128,7 @@ AnswerShape = Literal["explanation", "definition", "usages", "flow", "comparison
 
 AnswerTopic = Literal[
     "overview", "unused", "absent", "report", "message", "comparison", "flow", "definition", "relation", "setting",
-    "failure", "similar", "place",
+    "failure", "similar", "detail", "place",
 ]  # fmt: skip
 """What an answer is about: it chooses the plan of its sections."""
 
@@ -133,6 +137,7 @@ AnswerSectionKind = Literal[
     "tests", "mentions",
     "flow", "steps", "setting", "readers", "documentation", "failure", "handling", "comparison", "difference", "common",
     "overview", "layout", "central", "documents", "unused", "candidates", "absent", "nearest", "unindexed", "detail",
+    "lines",
 ]  # fmt: skip
 """Kinds of sections of an answer; the first section of an answer states what is asked for."""
 

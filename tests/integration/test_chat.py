@@ -125,6 +125,18 @@ async def test_an_answer_that_nobody_waits_for_is_ended(shop):
     assert answer_in(await events_of(chat, "who calls round_up")).citations
 
 
+async def test_a_stream_that_is_left_without_closing_it_is_ended_without_an_error(shop):
+    errors = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
+    chat = shop.chat()
+    for _ in range(3):
+        async for _ in chat.astream("who calls round_up"):
+            break
+        await chat.aclose()
+    assert answer_in(await events_of(chat, "who calls round_up")).citations
+    assert not errors
+
+
 # With a language model
 
 

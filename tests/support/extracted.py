@@ -16,6 +16,7 @@ from coderag.answering.rendering.markdown import render_markdown
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.answers import Citation
 from coderag.schema.query import QueryState
+from coderag.schema.vocabulary import Evidence
 from coderag.stores.snippets import build_related_snippets, build_result_snippets
 from tests.support.graphs import run
 
@@ -111,9 +112,11 @@ class Extracted:
         return self.draft.shape
 
 
-def extracted(context: QueryContext, query: str, **given: Any) -> Extracted:
-    """Return the extractive answer to a question."""
+def extracted(context: QueryContext, query: str, *, evidence: Evidence | None = None, **given: Any) -> Extracted:
+    """Return the extractive answer to a question, with a verdict of its own if one is given."""
     state = state_of(context, query, **given)
+    if evidence:
+        state["evidence"] = evidence
     corpus = context.corpus
     results = build_result_snippets(corpus, state["results"])
     related = build_related_snippets(corpus, state["related"])

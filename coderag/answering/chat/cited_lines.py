@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from coderag.answering.chat.focus import declaration_at
+from coderag.answering.chat.focus import find_declaration
 from coderag.answering.evidence.citation_checker import CitationChecker
 from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.schema.answers import Answer, Citation
@@ -18,7 +18,7 @@ _MAX_WHOLE_DECLARATION_LINES = 80  # longer declarations are not extended to
 
 def extend_to_declaration(corpus: Corpus, path: str, start_line: int, end_line: int) -> tuple[str, int, int]:
     """Extend lines to their declaration, unless it is too long or ends before them."""
-    declared = declaration_at(corpus, path, start_line)
+    declared = find_declaration(corpus, path, start_line)
     if declared is None or declared["kind"] in FILE_NAMED_KINDS or end_line > declared["end_line"]:
         return path, start_line, end_line
     if declared["end_line"] - declared["start_line"] >= _MAX_WHOLE_DECLARATION_LINES:
@@ -43,7 +43,7 @@ def build_cited_lines_answer(
         for snippet in snippets
     ]
     items = [item for section in context.sections for item in section.items]
-    blocks = [_format_item(item, declaration_at(corpus, item.path, item.start_line)) for item in items]
+    blocks = [_format_item(item, find_declaration(corpus, item.path, item.start_line)) for item in items]
     left_out = [
         f"- `{format_location(omission.path, omission.start_line, omission.end_line)}` did not fit: `{omission.fetch}`"
         for omission in context.omitted

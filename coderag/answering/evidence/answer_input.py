@@ -3,16 +3,21 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
+from coderag.answering.evidence.call_flow import Flow, find_flow
 from coderag.answering.evidence.compared_sides import ComparedSides, find_sides
+from coderag.answering.evidence.flow_relevance import FlowRelevance
 from coderag.answering.evidence.index_reader import CALLABLE, Declared, IndexReader
 from coderag.answering.evidence.prototypes import prefer_definitions
 from coderag.answering.evidence.question_ends import Ends, get_ends
 from coderag.answering.evidence.relation_groups import RelatedDeclarations, find_related
+from coderag.answering.evidence.setting_search import Setting, SettingSearch
+from coderag.question.failure_words import describe_failure
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.mentions import MentionQuery, Mentions
 from coderag.schema.query import Analysis, QueryState, QuestionReading
 from coderag.schema.vocabulary import FILE_NAMED_KINDS
 from coderag.stores.snippets import Snippet
+from coderag.text.tokenizer import tokenize_query
 
 _ASKABLE = frozenset({"identifier", "qualified_name", "path", "location"})
 
@@ -45,6 +50,16 @@ class AnswerInput:
     def results(self) -> Sequence[Snippet]:
         """Results, best first; definitions in place of prototypes."""
         return prefer_definitions(self.reader, self._results)
+
+    @cached_property
+    def flow(self) -> Flow | None:
+        """Flow that the question asks for; None if none is known."""
+        return find_flow(self.reader, self.state, self.flow_relevance)
+
+    @cached_property
+    def flow_relevance(self) -> FlowRelevance:
+        """Relevance of declarations to the question."""
+        return FlowRelevance(self._context, self.reader, self.state)
 
     @property
     def analysis(self) -> Analysis:
@@ -108,6 +123,18 @@ class AnswerInput:
             one["text"].lower() for one in self.analysis["entities"] if one["kind"] in ("identifier", "qualified_name")
         ]
         return found | dict.fromkeys(names, 2 * max(found.values(), default=1.0))
+
+    @cached_property
+    def setting(self) -> Setting | None:
+        """The setting that the question asks about; None if nothing is one."""
+        return SettingSearch(self.reader, self.state, self.results, self.term_idf).find()
+
+    @cached_property
+    def failure_idf(self) -> Mapping[str, float]:
+        """IDF of the terms that say what goes wrong."""
+        corpus = self.reader.corpus
+        terms = tokenize_query(describe_failure(self.analysis["question"]))
+        return {term: corpus.idf(term) for term in terms if term in corpus.term_ids and not term.startswith("=")}
 
     def find_declaration(self, snippet: Snippet) -> Declared | None:
         """Find the declaration that a snippet shows; None for module code, documents and files."""

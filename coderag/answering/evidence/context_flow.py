@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from coderag.answering.evidence.call_flow import find_flow, format_steps
+from coderag.answering.evidence.flow_relevance import FlowRelevance
 from coderag.answering.evidence.index_reader import Declared, IndexReader
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import Candidate, QueryState
 from coderag.stores.corpus import Corpus
-from coderag.stores.snippets import build_result_snippets
 
 
 def find_context_flow(context: QueryContext, state: QueryState) -> tuple[list[str], list[Candidate]]:
@@ -16,7 +16,8 @@ def find_context_flow(context: QueryContext, state: QueryState) -> tuple[list[st
     Without known calls, the candidates are unchanged.
     """
     candidates = state["to_read"]
-    flow = find_flow(IndexReader(context), state, build_result_snippets(context.corpus, state["results"]))
+    index = IndexReader(context)
+    flow = find_flow(index, state, FlowRelevance(context, index, state))
     if flow is None:
         return [], candidates
     results, further = candidates[: len(state["results"])], candidates[len(state["results"]) :]

@@ -114,7 +114,7 @@ class IndexReader:
     def __init__(self, context: QueryContext, filters: FilterValues | None = None) -> None:
         self.corpus: Corpus = context.corpus
         self.graph = context.graph.permissive
-        self._symbols = context.graph.symbols
+        self.symbols = context.graph.symbols
         self._strict: Any = context.graph
         self._texts: dict[int, list[str]] = {}
         self._filters = filters or NO_FILTERS
@@ -240,24 +240,24 @@ class IndexReader:
 
     def _worth(self, node: int) -> tuple[bool, bool, int]:
         """Return how well a node stands for its group: no prototype; no implementation for a type; then its length."""
-        lines = int(self._symbols.end_lines[node] - self._symbols.start_lines[node])
-        return not self._symbols.prototypes[node], self._symbols.kinds[node] != "impl", lines
+        lines = int(self.symbols.end_lines[node] - self.symbols.start_lines[node])
+        return not self.symbols.prototypes[node], self.symbols.kinds[node] != "impl", lines
 
     def of_piece(self, piece: Snippet) -> Declared | None:
         """Return the declaration that a piece shows, or its file; of a prototype the definition."""
-        declared = self._at(piece.path, piece.start_line, piece.name)
+        declared = self.find_at(piece.path, piece.start_line, piece.name)
         return declared and self.declared(self.graph.declaration_groups.find_definition(declared.node))
 
     def find_definitions_of_prototypes(self, piece: Snippet) -> list[Declared]:
         """Return the definitions of a piece's declarations if all of them are prototypes; else an empty list."""
-        file = self._symbols.find_file(piece.path)
-        prototypes = self._symbols.prototypes
+        file = self.symbols.find_file(piece.path)
+        prototypes = self.symbols.prototypes
         if file is None or piece.kind in FILE_NAMED_KINDS:
             return []
-        starts = self._symbols.start_lines
+        starts = self.symbols.start_lines
         inside = [
             node
-            for node in self._symbols.get_file_nodes(file)
+            for node in self.symbols.get_file_nodes(file)
             if node != file and piece.start_line <= starts[node] <= piece.end_line
         ]
         if not inside or not all(prototypes[node] for node in inside):
@@ -269,21 +269,21 @@ class IndexReader:
         """Return the declaration at the other end of a relation; None for what is outside the repository."""
         if neighbour.kind == FILE:
             return self.file(neighbour.path)
-        return self._at(neighbour.path, neighbour.start_line, neighbour.qualified_name)
+        return self.find_at(neighbour.path, neighbour.start_line, neighbour.qualified_name)
 
     def at(self, path: str, line: int) -> Declared | None:
         """Return the innermost declaration around a line, else the file."""
-        node = self._symbols.find_innermost(path, line)
+        node = self.symbols.find_innermost(path, line)
         return None if node is None else self.declared(node)
 
     def file(self, path: str) -> Declared | None:
         """Return a file."""
-        node = self._symbols.find_file(path)
+        node = self.symbols.find_file(path)
         return None if node is None else self.declared(node)
 
     def declared(self, node: int) -> Declared:
         """Return a node of the graph."""
-        known = self._symbols.get_node(node)
+        known = self.symbols.get_node(node)
         return Declared(
             node, known.path, known.start_line, known.end_line, known.qualified_name, known.kind, known.role
         )
@@ -291,9 +291,9 @@ class IndexReader:
     @cached_property
     def central(self) -> list[Declared]:
         """The declarations of the repository that other code rests on, those first that most does."""
-        ranks = self._symbols.centralities
+        ranks = self.symbols.centralities
         nodes = [node for node in np.argsort(-ranks, kind="stable").tolist() if ranks[node] > 0]
-        return [self.declared(node) for node in nodes if self._symbols.kinds[node] in _DECLARED]
+        return [self.declared(node) for node in nodes if self.symbols.kinds[node] in _DECLARED]
 
     def members(self, declared: Declared) -> list[Declared]:
         """Return what is declared right inside a declaration, or elsewhere as its member (a Go type's methods), in order."""
@@ -302,11 +302,39 @@ class IndexReader:
 
     def list_siblings(self, declared: Declared) -> list[Declared]:
         """List the other declarations of the same kind in the same file and the same owner, in order."""
-        file = self._symbols.find_file(declared.path)
+        file = self.symbols.find_file(declared.path)
         owner = declared.name.rpartition(".")[0]
-        nodes = [] if file is None else self._symbols.get_file_nodes(file)
+        nodes = [] if file is None else self.symbols.get_file_nodes(file)
         found = (self.declared(node) for node in nodes if node not in (file, declared.node))
         return [one for one in found if one.kind == declared.kind and one.name.rpartition(".")[0] == owner]
+
+    def declared_in(self, path: str) -> list[Declared]:
+        """Return what is declared right in a file, in order."""
+        file = self.symbols.find_file(path)
+        inside = (
+            [] if file is None else [self.declared(node) for node in self.symbols.get_file_nodes(file) if node != file]
+        )
+        names = {one.name for one in inside}
+        return [one for one in inside if one.kind in _DECLARED and one.name.rpartition(".")[0] not in names]
+
+    def file_summary(self, path: str) -> str:
+        """Return what the documentation at the beginning of a file, or a language model, says of it."""
+        row = int(self.corpus.file_starts[self._files[path]])
+        if self.corpus.get_value("kind", row) not in FILE_NAMED_KINDS:
+            return ""
+        return self.corpus.get_value("docstring", row) or self.summary_of_row(row)
+
+    def find_rows(self, node: int) -> range:
+        """Return the rows of the chunks that a declaration's lines are in; empty for what is in no indexed file."""
+        file = self._files.get(self.symbols.paths[node])
+        if file is None:
+            return range(0)
+        rows = self.corpus.get_chunk_rows(file)
+        first = int(np.searchsorted(self.corpus.end_lines[rows.start : rows.stop], self.symbols.start_lines[node]))
+        last = int(
+            np.searchsorted(self.corpus.start_lines[rows.start : rows.stop], self.symbols.end_lines[node], "right")
+        )
+        return rows[first:last]
 
     def row_of(self, declared: Declared) -> int | None:
         """Return the chunk that a declaration begins in."""
@@ -384,28 +412,28 @@ class IndexReader:
         parts = piece.name.split(".")
         for number in range(len(parts), 0, -1):
             name = ".".join(parts[:number])
-            declared = self._at(piece.path, piece.start_line, name)
+            declared = self.find_at(piece.path, piece.start_line, name)
             if declared and declared.name in (name, piece.name):
                 yield declared
 
-    def _at(self, path: str, line: int, name: str) -> Declared | None:
+    def find_at(self, path: str, line: int, name: str) -> Declared | None:
         """Return the declaration of a name at or right below a line, else what is around the line."""
-        file = self._symbols.find_file(path)
+        file = self.symbols.find_file(path)
         if file is None:
             return None
-        inside = self._symbols.get_file_nodes(file)
-        names = self._symbols.qualified_names
+        inside = self.symbols.get_file_nodes(file)
+        names = self.symbols.qualified_names
         of_name = [node for node in inside if node != file and names[node].as_py() == name]
         if of_name:
-            return self.declared(min(of_name, key=lambda node: abs(int(self._symbols.start_lines[node]) - line)))
+            return self.declared(min(of_name, key=lambda node: abs(int(self.symbols.start_lines[node]) - line)))
         return self.at(path, line)
 
     # Calls
 
     def calls(self, nodes: Collection[int], *, inwards: bool = False) -> list[Call]:
         """Return the calls that some nodes make, or those of them, by their lines; not what is outside the repository."""
-        edges = self._symbols.read_edges(
-            self._symbols.find_edge_positions(sorted(nodes), "in" if inwards else "out", CALLS, MIN_RESOLVED_CONFIDENCE)
+        edges = self.symbols.read_edges(
+            self.symbols.find_edge_positions(sorted(nodes), "in" if inwards else "out", CALLS, MIN_RESOLVED_CONFIDENCE)
         )
         made = [
             Call(source, self.declared(edge.target), source.path, edge.line, edge.confidence)
@@ -416,12 +444,12 @@ class IndexReader:
 
     def ties_at(self, path: str, line: int, relations: Collection[EdgeRelation]) -> list[Tie]:
         """Return what a line says: the relations of some kinds that it is the evidence of."""
-        file = self._symbols.find_file(path)
+        file = self.symbols.find_file(path)
         if file is None:
             return []
-        nodes = self._symbols.get_file_nodes(file)
-        edges = self._symbols.read_edges(
-            self._symbols.find_edge_positions(nodes, "out", relations, MIN_RESOLVED_CONFIDENCE)
+        nodes = self.symbols.get_file_nodes(file)
+        edges = self.symbols.read_edges(
+            self.symbols.find_edge_positions(nodes, "out", relations, MIN_RESOLVED_CONFIDENCE)
         )
         return [
             Tie(self.declared(edge.source), edge.relation, self.declared(edge.target))

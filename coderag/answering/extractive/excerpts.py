@@ -11,6 +11,7 @@ MAX_EXCERPT_LINES: Final = 12
 _MAX_LINE_CHARS: Final = 1_000
 _MAX_HEAD_LINES: Final = 3
 _MAX_DOCUMENTATION_LINES: Final = 60
+_MIN_SIGNATURE_CHARS: Final = 4  # a shorter first line, such as ``{``, is in many places
 _ENOUGH_SHARE: Final = 0.7  # of what the best lines have of the question: then the first lines read better
 _LINE_SHARE: Final = 0.5  # of what one line has, against words that are spread over several
 
@@ -49,11 +50,12 @@ def build_excerpt(
 def _find_signature(texts: Sequence[str], signature: str) -> int:
     """Find the position of the line that begins the signature: behind documentation, which the statement tells already."""
     compact_signature = "".join(signature.split())
-    compact_texts = ("".join(text.split()) for text in texts[:_MAX_DOCUMENTATION_LINES])
-    return next(
-        (position for position, text in enumerate(compact_texts) if text and compact_signature.startswith(text)),
-        0,
-    )
+    for position, text in enumerate(texts[:_MAX_DOCUMENTATION_LINES] if compact_signature else ()):
+        compact_text = "".join(text.split())
+        begins = compact_signature.startswith(compact_text) and len(compact_text) >= _MIN_SIGNATURE_CHARS
+        if begins or compact_text.startswith(compact_signature):
+            return position
+    return 0
 
 
 def _find_best_window(texts: Sequence[str], head: int, length: int, term_idf: Mapping[str, float]) -> range:

@@ -7,10 +7,16 @@ from typing import Final
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.extractive.builders.absent import build_absent, build_nearest, build_unindexed
 from coderag.answering.extractive.builders.comparison import build_common, build_comparison, build_difference
+from coderag.answering.extractive.builders.definition import build_definition, build_members, build_users
+from coderag.answering.extractive.builders.detail import build_detail, build_lines
+from coderag.answering.extractive.builders.failure import build_failure, build_handling
+from coderag.answering.extractive.builders.flow import build_flow, build_steps
 from coderag.answering.extractive.builders.mentions import build_mentions
 from coderag.answering.extractive.builders.messages import build_message, build_writers
+from coderag.answering.extractive.builders.overview import build_central, build_documents, build_layout, build_overview
 from coderag.answering.extractive.builders.place import build_code, build_next, build_place
 from coderag.answering.extractive.builders.relations import build_further, build_related, build_relation, build_tests
+from coderag.answering.extractive.builders.setting import build_documentation, build_readers, build_setting
 from coderag.answering.extractive.builders.unused import build_candidates, build_unused
 from coderag.answering.extractive.sections import Draft, Section
 from coderag.answering.plan import PLANS, SHAPES, AnswerPlan, choose_topic
@@ -23,21 +29,37 @@ BUILDERS: Final[Mapping[AnswerSectionKind, SectionBuilder]] = MappingProxyType(
     {
         "absent": build_absent,
         "candidates": build_candidates,
+        "central": build_central,
         "code": build_code,
         "common": build_common,
         "comparison": build_comparison,
+        "definition": build_definition,
+        "detail": build_detail,
         "difference": build_difference,
+        "documentation": build_documentation,
+        "documents": build_documents,
+        "failure": build_failure,
+        "flow": build_flow,
         "further": build_further,
+        "handling": build_handling,
+        "layout": build_layout,
+        "lines": build_lines,
+        "members": build_members,
         "mentions": build_mentions,
         "message": build_message,
         "nearest": build_nearest,
         "next": build_next,
+        "overview": build_overview,
         "place": build_place,
+        "readers": build_readers,
         "related": build_related,
         "relation": build_relation,
+        "setting": build_setting,
+        "steps": build_steps,
         "tests": build_tests,
         "unindexed": build_unindexed,
         "unused": build_unused,
+        "users": build_users,
         "writers": build_writers,
     }
 )

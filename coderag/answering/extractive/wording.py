@@ -14,7 +14,7 @@ from coderag.text.code_fences import make_fence
 _SPACES: Final = re.compile(r"\s+")
 _MARKUP: Final = re.compile(r"[\\*\[\]<>|~$]|(?<![^\W_])_|_(?![^\W_])|^(?=[#>+-])|(?<=^\d)(?=[.)])")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])(?:\s+|$)|(?<=[。！？])|\n\s*\n")
-_HEADING: Final = re.compile(r"^\s*#+\s.*$", re.MULTILINE)
+_HEADING: Final = re.compile(r"^\s*#+\s.*$|^.*\n[ \t]*(?:={3,}|~{3,}|-{3,}|\^{3,})[ \t]*$", re.MULTILINE)
 _TAGS: Final = re.compile(
     r"(?:^|\s)@(?:api|author|category|copyright|covers|example|group|inherit[Dd]oc|internal|license|link|method|package|param|phpstan-\w+|private"
     r"|property|protected|psalm-\w+|public|returns?|see|since|subpackage|template|throws|var|version)\b.*",

@@ -74,14 +74,13 @@ async def generate_text(
     """
     frame = _build_prompt(context, state, shape, "")
     evidence = fit_evidence(evidence, _count_evidence_tokens(model, frame))
-    snippets = [entry.snippet for entry in evidence]
     evidence_text = "\n\n".join(entry.block for entry in evidence)
     prompt = _build_prompt(context, state, shape, evidence_text)
     redacted = model.redact_prompt(prompt)[1] if isinstance(model, RedactingModel) else 0
 
     @cache
     def build_diagram() -> str:
-        flow_chart = draw_mermaid(context, state, snippets) if shape == "flow" else ""
+        flow_chart = draw_mermaid(context, state) if shape == "flow" else ""
         return f"```mermaid\n{flow_chart}\n```" if flow_chart else ""
 
     reply = ReplyChecker(ClaimChecker(evidence, checker, context.corpus.paths), evidence_text, build_diagram)

@@ -14,10 +14,7 @@ ASKING = re.compile(r"(?:\\b|\(|\||\^|:)(?:who|whom|where|which|why|how|what)(?:
 """Words that only questions have, as they stand in a regular expression."""
 
 OTHER_TEXTS = {
-    "coderag.answering.chat.follow_ups",  # what a text repeats, narrows or leaves out of the question before
-    "coderag.answering.chat.pronouns",
-    "coderag.answering.chat.references",
-    "coderag.answering.extractive.readme",  # headings of a document
+    "coderag.answering.evidence.readme",  # headings of a document
     "coderag.answering.generated.missing_statements",  # the reply of a model
     "coderag.answering.injection",  # text of a repository that addresses a model
 }

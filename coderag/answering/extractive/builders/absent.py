@@ -37,6 +37,8 @@ def build_absent(answer_input: AnswerInput, sections: Sequence[Section]) -> Sect
 
 def build_nearest(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
     """Build the list of the nearest results, which may have nothing to do with the question."""
+    if sections and sections[0].kind not in ("absent", "place"):
+        return None
     told = list_told(sections)
     near = [snippet for snippet in answer_input.results if not is_told(snippet, told)]
     statements = [list_snippet(answer_input, snippet) for snippet in near[:_MAX_NEAREST]]

@@ -1,4 +1,4 @@
-"""Sections of an answer about a message: the code that writes it, though in parts and with values left open, and its callers."""
+"""Sections of an answer about a message: the code that writes it, also in parts with values left open, and its callers."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -43,7 +43,13 @@ def build_code(answer_input: AnswerInput, sections: Sequence[Section]) -> Sectio
     for snippet in answer_input.results[:2]:
         full = get_full_snippet(answer_input, snippet)
         is_twin = snippet is not answer_input.results[0] and snippet.name == first
-        if is_twin or is_told(full, told) or (scores and snippet.score < _MIN_SECOND_SCORE * max(scores[0], 0.0)):
+        is_test = answer_input.reader.role(snippet.path) == "test" and not answer_input.analysis["about_tests"]
+        if (
+            is_twin
+            or is_test
+            or is_told(full, told)
+            or (scores and snippet.score < _MIN_SECOND_SCORE * max(scores[0], 0.0))
+        ):
             continue
         lines = cite_snippet(full)
         described = describe_snippet(answer_input, full)
@@ -83,12 +89,10 @@ def list_snippet(answer_input: AnswerInput, snippet: Snippet) -> Statement:
 
 
 def get_full_snippet(answer_input: AnswerInput, snippet: Snippet) -> Snippet:
-    """Return a snippet, or the whole declaration that it is only the beginning of."""
+    """Return a snippet with the exact lines of its declaration: it may be only a part of it, or have blank lines around."""
     declared = answer_input.find_declaration(snippet)
-    if declared is None or declared.name != snippet.name or declared.start_line > snippet.start_line:
-        return snippet
-    lines = answer_input.reader.lines_of(declared)
-    if lines is None or lines.end_line <= snippet.end_line:
+    lines = answer_input.reader.lines_of(declared) if declared and declared.name == snippet.name else None
+    if lines is None or lines.path != snippet.path or lines.end_line < snippet.start_line:
         return snippet
     return replace(snippet, start_line=lines.start_line, end_line=lines.end_line, text=lines.text)
 
@@ -132,7 +136,12 @@ def list_told(sections: Sequence[Section]) -> set[CitedLines]:
 def is_told(snippet: Snippet, told: set[CitedLines]) -> bool:
     """Return whether the beginning of a snippet is among cited lines."""
     return any(
-        lines.path == snippet.path and lines.start_line <= snippet.start_line <= lines.end_line for lines in told
+        lines.path == snippet.path
+        and (
+            lines.start_line <= snippet.start_line <= lines.end_line
+            or snippet.start_line <= lines.start_line < lines.end_line <= snippet.end_line
+        )
+        for lines in told
     )
 
 

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.folders import count_folders_apart
 from coderag.answering.evidence.index_reader import FILE, Declared, IndexReader
 from coderag.answering.evidence.relation_groups import (
     GROUP_QUERIES,
@@ -245,12 +245,12 @@ def _list_namesakes(reader: IndexReader, namesakes: Sequence[Declared]) -> State
 
 def _rank(related: RelatedDeclarations, members: Sequence[GraphNeighbour]) -> list[GraphNeighbour]:
     """Rank neighbours: code of the product first, then what is sure, then those of the nearest files."""
-    home = related.declared.path.split("/") if related.declared else []
+    home = related.declared.path if related.declared else ""
 
-    def order(neighbour: GraphNeighbour) -> tuple[bool, bool, int, str, int]:
-        folders = zip(home, neighbour.evidence.split("/"), strict=False)
-        shared = len(list(takewhile(lambda pair: pair[0] == pair[1], folders)))
-        return neighbour.role != "source", not is_sure(neighbour), -shared, neighbour.evidence, neighbour.line
+    def order(neighbour: GraphNeighbour) -> tuple[bool, bool, bool, int, str, int]:
+        path = neighbour.evidence
+        apart = count_folders_apart(path, home)
+        return neighbour.role != "source", not is_sure(neighbour), path != home, apart, path, neighbour.line
 
     return sorted(members, key=order)
 

@@ -1,9 +1,9 @@
+import re
+
 import pytest
 
-from coderag.answering.extractive.extract import extract
-from coderag.stores.snippets import build_result_snippets
 from tests.support.corpora import make_context
-from tests.support.extracted import cited, extracted, places, state_of
+from tests.support.extracted import cited, extracted, places
 
 FILES = {
     "shop/pay.py": (
@@ -35,13 +35,13 @@ def shop():
 )
 def test_an_answer_begins_where_the_message_is_written_in_the_code(shop, question):
     draft = extracted(shop, question)
-    assert "The message is written in `shop/pay.py:15`, in `refund`:" in draft.text.split("The code for this")[0]
+    assert draft.text.startswith("**`refund`** writes this message in `shop/pay.py:15`")
     assert places(draft) == cited(draft)
 
 
 def test_a_message_in_several_parts_with_values_is_found(shop):
     text = extracted(shop, 'what causes "the card of Ada does not cover the amount of 30 cents"?').text
-    assert "The message is written in `shop/pay.py:8-9`, in `charge`:" in text
+    assert "**`charge`** writes this message in `shop/pay.py:8-9`" in text
 
 
 def test_the_message_of_a_report_is_found(shop):
@@ -50,7 +50,7 @@ def test_the_message_of_a_report_is_found(shop):
         "shop.Refused: the card of Ada does not cover the amount of 30 cents\n"
         "RuntimeError: the card of Ada does not cover the amount of 30 cents\n"
     )
-    assert "The message is written in `shop/pay.py:8-9`" in extracted(shop, report).text
+    assert "writes this message in `shop/pay.py:8-9`" in extracted(shop, report).text
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_the_message_of_a_report_is_found(shop):
     ],
 )
 def test_what_nothing_writes_word_for_word_is_not_said_to_be_written(shop, question):
-    assert "The message is written" not in extracted(shop, question).text
+    assert "writes this message" not in extracted(shop, question).text
 
 
 REFUSALS = {
@@ -81,18 +81,23 @@ REFUSALS = {
 )
 def test_a_short_message_is_found_where_a_literal_begins_with_it_and_all_places_are_told(question):
     draft = extracted(make_context(REFUSALS), question)
-    assert draft.text.startswith("The message is written in `shop/")
+    assert re.match(r"\*\*`\w+`\*\* writes this message in `shop/", draft.text)
     assert {("shop/pay.py", 2, 2), ("shop/gift.py", 2, 2)} <= places(draft) == cited(draft)
 
 
 @pytest.mark.parametrize("question", ["card limit", "card was stolen", "charge card", "where is the unrecognized card"])
 def test_words_that_begin_no_literal_of_the_code_are_no_message(question):
-    assert "The message is written" not in extracted(make_context(REFUSALS), question).text
+    assert "writes this message" not in extracted(make_context(REFUSALS), question).text
 
 
 @pytest.mark.parametrize("evidence", ["weak", "not_found"])
 def test_what_a_message_makes_sure_is_not_said_to_be_weak(shop, evidence):
-    state = {**state_of(shop, 'why do I get "refund of 1234 is not possible any more"'), "evidence": evidence}
-    draft = extract(shop, state, build_result_snippets(shop.corpus, state["results"]), [])
-    assert draft.text.startswith("The message is written in `shop/pay.py:15`")
-    assert draft.shape == "explanation"
+    answer = extracted(shop, 'why do I get "refund of 1234 is not possible any more"', evidence=evidence)
+    assert answer.text.startswith("**`refund`** writes this message in `shop/pay.py:15`")
+    assert answer.shape == "explanation"
+
+
+def test_calls_that_lead_to_the_message_are_listed():
+    files = {**FILES, "shop/desk.py": "from shop.pay import refund\n\n\ndef help_out(card):\n    refund(card)\n"}
+    text = extracted(make_context(files), 'why do I get "refund of 1234 is not possible any more"').text
+    assert "**Calls of `refund`**\n\n- `help_out`: `refund(card)` — `shop/desk.py:5`" in text

@@ -62,25 +62,48 @@ def test_questions_about_a_part_are_not(question):
     assert not analyze(question, "shop")["reading"]["is_of_whole"]
 
 
-def test_an_overview_begins_with_what_the_readme_says_the_project_is(shop):
-    draft = extracted(shop, "what does this project do?")
-    assert draft.text.startswith("> A shop that sells cheese, wine and bread to whoever comes by.\n")
-    assert ("README.md", 11, 11) in places(draft) == cited(draft)
-    assert "Thanks to all" not in draft.text
-    assert "--open" not in draft.text
+def test_an_overview_begins_with_the_readmes_own_sentence(shop):
+    answer = extracted(shop, "what does this project do?")
+    assert "A shop that sells cheese, wine and bread to whoever comes by. — `README.md:11`" in answer.lead
+    assert places(answer) == cited(answer)
+    assert "Thanks to all" not in answer.text
+    assert "--open" not in answer.text
 
 
-def test_an_overview_tells_the_folders_what_the_code_rests_on_and_what_to_read(shop):
+def test_an_overview_lists_parts_entry_points_and_documents(shop):
     text = extracted(shop, "where do I start reading?").text
-    assert "**The code, in `src/shop/`**" in text
-    assert "- `src/shop/goods/`: 2 files, with `Cheese` (`src/shop/goods/cheese.py:1`)" in text
-    assert "There are tests in `tests/` and documents in `docs/`." in text
-    assert "- `Cheese`, class: What is sold most. — `src/shop/goods/cheese.py:1`" in text
-    assert "- `main` — `src/shop/till/pay.py:8`" in text
+    assert "**Parts in `src/shop/`**" in text
+    assert "- `src/shop/goods/cheese.py` with `Cheese` — `src/shop/goods/cheese.py:1`" in text
+    assert "- `src/shop/till/` (1 file) with `charge` — `src/shop/till/pay.py:4`" in text
+    assert "- `Cheese` (class): What is sold most. — `src/shop/goods/cheese.py:1`" in text
+    assert "- `main` (function) — `src/shop/till/pay.py:8`" in text
     assert "- How to help — `CONTRIBUTING.md:1`" in text
 
 
 def test_code_without_a_readme_has_an_overview_too():
     text = extracted(make_context({"shop/pay.py": FILES["src/shop/till/pay.py"]}), "what does this code do").text
-    assert "- `shop/`: 1 file, with `charge` (`shop/pay.py:4`) and `main` (`shop/pay.py:8`)" in text
-    assert "- `main` — `shop/pay.py:8`" in text
+    assert "holds 1 file; most rests on `charge` (`shop/pay.py:4`)" in text
+    assert "- `main` (function) — `shop/pay.py:8`" in text
+
+
+def test_a_folder_is_described_by_its_parts(shop):
+    answer = extracted(shop, "overview of src/shop/goods")
+    assert answer.lead.startswith("**`src/shop/goods/`** holds 2 files; most rests on `Cheese`")
+    assert "`src/shop/goods/wine.py` with `pair`" in answer.text
+    assert "charge" not in answer.text
+
+
+def test_a_file_is_described_by_its_declarations(shop):
+    answer = extracted(shop, "overview of src/shop/till/pay.py")
+    assert answer.lead.startswith("**`src/shop/till/pay.py`** declares 2 functions")
+    assert "- `def charge()` — `src/shop/till/pay.py:4`" in answer.text
+
+
+def test_a_type_is_described_by_its_documentation_and_members(shop):
+    answer = extracted(shop, "give me an overview of the Cheese class")
+    assert answer.lead == "**`Cheese`** (class) in `src/shop/goods/cheese.py:1-5`: What is sold most."
+    assert "- `def weigh(self)` — `src/shop/goods/cheese.py:4`" in answer.text
+
+
+def test_an_unknown_folder_is_not_taken_for_the_project(shop):
+    assert "Not found here" in extracted(shop, "overview of src/kitchen").text

@@ -145,7 +145,7 @@ def test_tests_of_a_behaviour_are_found_by_its_words():
     )
     files = {**FILES, "tests/test_cards.py": f"{tests}def test_empty_cart():\n    assert not cart\n"}
     answer = extracted(make_context(files), "which tests check that an expired card is refused online?")
-    assert answer.lead.startswith("**`test_expired_card_is_refused_online`** in `tests/test_cards.py:1-4`")
+    assert answer.lead.startswith("**`test_expired_card_is_refused_online`** in `tests/test_cards.py:1-2`")
     assert "`test_expired_card_is_refused_in_a_shop`" in answer.lead
     assert "test_empty_cart" not in answer.lead
 

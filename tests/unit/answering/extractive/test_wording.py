@@ -3,10 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.answering.extractive.wording import (
-    Writer,
-    cell,
     code,
     code_line,
     command,
@@ -16,28 +13,11 @@ from coderag.answering.extractive.wording import (
     prose,
 )
 
-LINES = CitedLines("a.py", 3, 4, "x = 1\ny = 2")
-
 
 def spans(text):
     """Return the code spans of a paragraph."""
     inline = [token for token in MarkdownIt().parse(text) if token.type == "inline"]
     return [child.content for token in inline for child in token.children if child.type == "code_inline"]
-
-
-def test_a_statement_has_the_lines_that_were_cited_for_it():
-    writer = Writer()
-    writer.say("nothing is cited here")
-    writer.say(f"- it is so — {writer.cite(LINES)}")
-    draft = writer.draft("explanation")
-    assert draft.text == "nothing is cited here\n- it is so — `a.py:3-4`\n"
-    assert [(claim.text, list(claim.cited_lines)) for claim in draft.claims] == [("it is so — `a.py:3-4`", [LINES])]
-
-
-def test_lines_cited_twice_in_a_statement_are_cited_once():
-    writer = Writer()
-    writer.say(f"{writer.cite(LINES)} and {writer.cite(LINES)}")
-    assert writer.draft("explanation").claims[0].cited_lines == (LINES,)
 
 
 @pytest.mark.parametrize("text", ["a", "a`b", "``", "`a`", "a\nb", "operator|", "[]T", "a  b", "\x1b[0m"])
@@ -52,13 +32,6 @@ def test_prose_is_only_words_whatever_it_holds(text):
     tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(prose(text))
     kinds = {token.type for token in tokens} | {child.type for token in tokens for child in token.children or ()}
     assert kinds <= {"paragraph_open", "paragraph_close", "inline", "text", "code_inline", "text_special"}
-
-
-@given(st.text(max_size=40), st.text(max_size=40))
-def test_cells_stay_in_their_columns(one, other):
-    table = f"| a | b |\n|---|---|\n| {cell(code(one)) or '–'} | {cell(prose(other)) or '–'} |"
-    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(table)
-    assert sum(token.type == "td_open" for token in tokens) == 2
 
 
 def test_a_command_can_be_pasted_whatever_the_name_is():

@@ -1,4 +1,4 @@
-"""Read what a README says that its project is, past badges, lists and code; and what documents are called."""
+"""Prose of documents past badges, lists and code: what a README says of its project, and titles."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,11 +7,10 @@ from typing import Final, NamedTuple
 from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.answering.evidence.index_reader import IndexReader
 
-_MOST_PARAGRAPHS = 2
-_LEAST_WORDS = 8  # of a paragraph; shorter ones are slogans and badges
-_LONGEST = 700  # characters of a paragraph
+_MIN_WORDS = 8  # of a paragraph; shorter ones are slogans and badges
+_MAX_PARAGRAPH_CHARS = 700  # characters of a paragraph
 _README: Final = re.compile(r"readme(?:\.\w+)?$", re.IGNORECASE)
-_TELLS_WHAT: Final = re.compile(r"^\W*(?:what\s+is|about|overview|introduction|summary|description)\b", re.IGNORECASE)
+_DESCRIBES: Final = re.compile(r"^\W*(?:what\s+is|about|overview|introduction|summary|description)\b", re.IGNORECASE)
 _HEADING: Final = re.compile(r"^\s*#+\s+(.*)$")
 _UNDERLINE: Final = re.compile(r"^\s*(?:={3,}|-{3,}|~{3,})\s*$")
 _FENCE: Final = re.compile(r"^\s*(?:```|~~~)")
@@ -31,17 +30,23 @@ class Paragraph(NamedTuple):
     lines: CitedLines
 
 
-def said_of_itself(index: IndexReader) -> Sequence[Paragraph]:
-    """Return what the README says that the project is: the paragraphs under a heading that promises it, else the first."""
-    readme = min((path for path in index.corpus.paths if _README.match(path)), key=len, default="")
-    paragraphs = list(_paragraphs(index, readme)) if readme else []
-    start = next((number for number, one in enumerate(paragraphs) if _TELLS_WHAT.match(one.heading)), 0)
-    return paragraphs[start : start + _MOST_PARAGRAPHS]
+def find_description(reader: IndexReader, folder: str = "") -> Paragraph | None:
+    """Find what the README of a folder says that it is: the paragraph under a heading that promises it, else the first.
+
+    Args:
+        reader: The open index.
+        folder: With its slash; empty for the repository.
+    """
+    inside = [path for path in reader.corpus.paths if path.startswith(folder) and _README.match(path[len(folder) :])]
+    readme = min(inside, key=len, default="")
+    paragraphs = list(_iter_paragraphs(reader, readme)) if readme else []
+    described = (paragraph for paragraph in paragraphs if _DESCRIBES.match(paragraph.heading))
+    return next(described, paragraphs[0] if paragraphs else None)
 
 
-def _paragraphs(index: IndexReader, path: str) -> Iterator[Paragraph]:
+def _iter_paragraphs(reader: IndexReader, path: str) -> Iterator[Paragraph]:
     """Yield the paragraphs of a document that are sentences: no lists, tables, code and badges."""
-    lines = index.whole_file(path)
+    lines = reader.whole_file(path)
     heading, start, in_code = "", 0, False
     for number, line in enumerate([*lines, ""], 1):
         if _FENCE.match(line):
@@ -53,7 +58,7 @@ def _paragraphs(index: IndexReader, path: str) -> Iterator[Paragraph]:
             continue
         if _UNDERLINE.match(line) and start:
             heading = lines[number - 2]
-        elif start and (text := _sentences(lines[start - 1 : number - 1])):
+        elif start and (text := _read_prose(lines[start - 1 : number - 1])):
             yield Paragraph(
                 text, heading, CitedLines(path, start, number - 1, "\n".join(lines[start - 1 : number - 1]))
             )
@@ -61,17 +66,17 @@ def _paragraphs(index: IndexReader, path: str) -> Iterator[Paragraph]:
         start = 0
 
 
-def _sentences(lines: Sequence[str]) -> str:
+def _read_prose(lines: Sequence[str]) -> str:
     """Return lines as prose; empty if they are something else."""
     if _NO_PROSE.match(lines[0]):
         return ""
     text = _EMPHASIS.sub("", _HTML.sub("", _LINK.sub(r"\1", _IMAGE.sub("", " ".join(lines))))).strip()
-    return text[:_LONGEST] if len(_WORD.findall(text)) >= _LEAST_WORDS else ""
+    return text[:_MAX_PARAGRAPH_CHARS] if len(_WORD.findall(text)) >= _MIN_WORDS else ""
 
 
-def title_of(index: IndexReader, path: str) -> CitedLines | None:
-    """Return the first line of a document that has words."""
-    numbered = enumerate(index.whole_file(path), 1)
+def find_title(reader: IndexReader, path: str) -> CitedLines | None:
+    """Find the first line of a document that has words."""
+    numbered = enumerate(reader.whole_file(path), 1)
     return next(
         (CitedLines(path, number, number, line) for number, line in numbered if _WORD.search(_HTML.sub("", line))), None
     )

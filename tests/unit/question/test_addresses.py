@@ -2,8 +2,9 @@
 
 import pytest
 
-from coderag.answering.chat.references import resolve_references
-from coderag.answering.chat.state import CitedPlace
+from coderag.answering.chat.focus import build_focus, explain_missing
+from coderag.answering.chat.state import CitedPlace, Exchange
+from coderag.question.follow_ups import read_follow_up
 
 CITED = [
     CitedPlace(place="shop/money.py:1-3", name="round_up", kind="function"),
@@ -12,6 +13,24 @@ CITED = [
     CitedPlace(place="docs/money.md:1-3", name="docs/money", kind="section"),
 ]
 PLACES = [place["place"] for place in CITED]
+
+
+def focus_on(cited):
+    exchange = Exchange(
+        text="how is money rounded", question="how is money rounded", answer="…", cited=cited, focus=[],
+        generator="extractive", asked="",
+    )  # fmt: skip
+    return build_focus([exchange])
+
+
+def read(text, cited=CITED):
+    return read_follow_up(text, focus_on(cited))
+
+
+def read_remark(text, cited=CITED):
+    missing = read(text, cited).missing
+    assert missing
+    return explain_missing(missing, focus_on(cited))
 
 
 @pytest.mark.parametrize(
@@ -39,20 +58,20 @@ PLACES = [place["place"] for place in CITED]
     ],
 )
 def test_a_number_shows_its_place(text, numbers):
-    assert resolve_references(text, CITED).places == [PLACES[number - 1] for number in numbers]
+    assert read(text).places == [PLACES[number - 1] for number in numbers]
 
 
 def test_files_are_counted_apart():
-    assert resolve_references("open the first file", CITED).places == ["shop/money.py"]
-    assert resolve_references("show the second file", CITED).places == ["shop/cart.py"]
-    assert resolve_references("show the last file", CITED).places == ["docs/money.md"]
-    assert resolve_references("show me the whole file", CITED).places == ["shop/money.py"]
+    assert read("open the first file").places == ["shop/money.py"]
+    assert read("show the second file").places == ["shop/cart.py"]
+    assert read("show the last file").places == ["docs/money.md"]
+    assert read("show me the whole file").places == ["shop/money.py"]
 
 
 def test_a_file_that_is_cited_again_keeps_its_number():
     cited = [CITED[2], CITED[0], CitedPlace(place="shop/cart.py:9", name="Cart.total", kind="method")]
-    assert resolve_references("open the first file", cited).places == ["shop/cart.py"]
-    assert resolve_references("who imports the second file?", cited).text == "who imports shop/money.py?"
+    assert read("open the first file", cited).places == ["shop/cart.py"]
+    assert read("who imports the second file?", cited).question == "who imports shop/money.py?"
 
 
 @pytest.mark.parametrize(
@@ -68,8 +87,8 @@ def test_a_file_that_is_cited_again_keeps_its_number():
     ],
 )
 def test_an_address_in_a_question_becomes_the_name(text, meant):
-    referred = resolve_references(text, CITED)
-    assert (referred.text, referred.places, referred.remark) == (meant, (), "")
+    follow_up = read(text)
+    assert (follow_up.question, follow_up.is_follow_up, follow_up.places) == (meant, "yes", ())
 
 
 @pytest.mark.parametrize(
@@ -79,30 +98,28 @@ def test_an_address_in_a_question_becomes_the_name(text, meant):
         "where is the first function that parses TOML",
         "what happens first",
         "show me the parser",
-        "what is on line 5",
         "how are the last results in the cache dropped",
         "what does items[0] hold",
         "show me items[2]",
-        "does it retry a second time",
+        "does the client retry a second time",
         "how many of the first 100 rows are read",
     ],
 )
 def test_other_numbers_are_left_alone(text):
-    referred = resolve_references(text, CITED)
-    assert (referred.text, referred.places, referred.remark) == (text, (), "")
+    follow_up = read(text)
+    assert (follow_up.question, follow_up.is_follow_up, follow_up.places) == (text, "no", ())
 
 
 def test_a_number_beyond_the_citations_gets_a_kind_remark_with_what_there_is():
-    referred = resolve_references("open 9", CITED)
-    assert not referred.places
-    assert "cites 4 places, so there is no number 9" in referred.remark
-    assert "2. `shop/money.py:7-8` Money.__init__" in referred.remark
+    remark = read_remark("open 9")
+    assert "cites 4 places, so there is no number 9" in remark
+    assert "2. `shop/money.py:7-8` Money.__init__" in remark
 
 
 def test_a_kind_that_was_not_cited_gets_a_remark():
-    assert "no classes" in resolve_references("show the first class", CITED[:2]).remark
-    assert "no last class" in resolve_references("show the last class", CITED[:2]).remark
+    assert "no classes" in read_remark("show the first class", CITED[:2])
+    assert "no last class" in read_remark("show the last class", CITED[:2])
 
 
 def test_without_an_answer_nothing_has_a_number():
-    assert "no place has a number" in resolve_references("who calls the second one", []).remark
+    assert "no place has a number" in read_remark("who calls the second one", [])

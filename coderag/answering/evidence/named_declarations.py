@@ -1,0 +1,61 @@
+"""Declarations of the names that a question is about."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from coderag.answering.evidence.answer_input import AnswerInput
+from coderag.answering.evidence.index_reader import FILE, TYPES, Declared
+from coderag.stores.spelling_index import MIN_SIMILARITY
+from coderag.stores.symbol_table import fold_name, split_qualified
+
+_MAX_NAMES: Final = 3
+_NAME_KINDS: Final = frozenset({"identifier", "qualified_name"})
+
+
+@dataclass(frozen=True, slots=True)
+class NamedDeclarations:
+    """Declarations of one name.
+
+    Attributes:
+        name: As the question writes it.
+        declared: The likeliest first; empty if nothing declares the name.
+        is_respelt: Whether nothing is called so, and the declarations are those of the nearest spelling.
+    """
+
+    name: str
+    declared: Sequence[Declared]
+    is_respelt: bool = False
+
+
+def find_named(answer_input: AnswerInput) -> list[NamedDeclarations]:
+    """Find the declarations of each name that a question is about, in their order."""
+    entities = [entity["text"] for entity in answer_input.analysis["entities"] if entity["kind"] in _NAME_KINDS]
+    names = list(dict.fromkeys(answer_input.reading["subjects"] or entities))
+    return [_find_declarations(answer_input, name) for name in names[:_MAX_NAMES]]
+
+
+def _find_declarations(answer_input: AnswerInput, name: str) -> NamedDeclarations:
+    reader = answer_input.reader
+    if declared := _order(answer_input, name, reader.named(name)):
+        return NamedDeclarations(name, declared)
+    if len(reader.corpus.find_chunks_with_name(name)):  # written as such, so no misspelling
+        return NamedDeclarations(name, [])
+    near = next(iter(reader.corpus.symbols.find_spellings(name, 1)), None)
+    if near is None or near.quality < MIN_SIMILARITY:
+        return NamedDeclarations(name, [])
+    return NamedDeclarations(name, _order(answer_input, near.word, reader.named(near.word)), is_respelt=True)
+
+
+def _order(answer_input: AnswerInput, name: str, declared: Sequence[Declared]) -> list[Declared]:
+    """Order declarations: a type before its constructors, code before tests, then as the results rank them."""
+    found = [answer_input.find_declaration(snippet) for snippet in answer_input.results]
+    ranks = {one.node: rank for rank, one in reversed([*enumerate(found)]) if one is not None}
+    last = fold_name((split_qualified(name) or [name])[-1])
+
+    def rate(one: Declared) -> tuple[bool, bool, bool, int, bool]:
+        parts = [fold_name(part) for part in split_qualified(one.name)]
+        is_constructor = len(parts) > 1 and parts[-2] == last and one.kind not in TYPES
+        return one.role == "test", is_constructor, one.kind == "impl", ranks.get(one.node, len(ranks)), one.kind == FILE
+
+    return sorted(declared, key=rate)

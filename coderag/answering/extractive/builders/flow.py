@@ -1,0 +1,119 @@
+"""Sections of an answer about a flow: the whole way in one sentence, then its steps with the lines that show them."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from coderag.answering.evidence.answer_input import AnswerInput
+from coderag.answering.evidence.call_flow import Flow, FlowStep
+from coderag.answering.evidence.index_reader import Declared, IndexReader
+from coderag.answering.extractive.sections import Part, Section, Statement, build_lead
+from coderag.answering.extractive.wording import code, code_line, counted, joined
+
+_CALLS: Final = frozenset({"calls", "dispatches"})
+
+
+def build_flow(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+    """Build the lead: the longest chain of the flow, and what is not known of the way."""
+    del sections
+    flow = answer_input.flow
+    if flow is None or (not flow.steps and len(flow.starts) == 1):
+        return None
+    chain = _find_longest_chain(flow)
+    missing = _describe_missing(flow, chain)
+    if not chain:
+        names = joined([code(flow.declarations[start].name) for start in flow.starts])
+        text = f"The likeliest places on the way are {names}; no known call connects them."
+        return build_lead("flow", Statement([text], is_claim=False), missing=missing or [text])
+    first, last = flow.declarations[chain[0].source], flow.declarations[chain[-1].target]
+    arrows = " → ".join(code(flow.declarations[position].name) for position in _list_stations(chain))
+    parts: list[Part] = [
+        f"**{arrows}**: {_count_steps(chain)} from ",
+        *_cite(answer_input.reader, first, code(first.name)),
+    ]
+    parts += [" to ", *_cite(answer_input.reader, last, code(last.name)), "."]
+    return build_lead(
+        "flow",
+        Statement(parts, "calls"),
+        *(Statement([f"*{sentence}*"], is_claim=False) for sentence in missing),
+        missing=missing,
+    )
+
+
+def build_steps(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+    """Build the steps in the order of the code; where no known call leads on, the flow begins again."""
+    flow = answer_input.flow
+    if flow is None or not any(section.kind == "flow" for section in sections):
+        return None
+    reader, statements, placed = answer_input.reader, list[Statement](), set[int]()
+    starts = set(flow.starts[1:] if flow.steps else flow.starts)
+    for step in flow.steps:
+        if step.source in starts:
+            statements.append(_build_start(reader, flow, step.source))
+            starts.discard(step.source)
+            placed.add(step.source)
+        statements.append(_build_step(reader, flow, step, is_placed=step.target in placed))
+        placed.add(step.target)
+    statements += [_build_start(reader, flow, start) for start in flow.starts if start in starts]
+    return Section("steps", statements, "Step by step", "steps")
+
+
+def _build_step(reader: IndexReader, flow: Flow, step: FlowStep, *, is_placed: bool) -> Statement:
+    source, target = flow.declarations[step.source], flow.declarations[step.target]
+    parts: list[Part] = [f"{code(source.name)} {step.verb} "]
+    parts += [code(target.name)] if is_placed else _cite(reader, target, code(target.name))
+    parts += [" in ", step.line, f": {code_line(step.line.text)}"]
+    return Statement(parts, "calls" if step.kind in _CALLS else "references")
+
+
+def _build_start(reader: IndexReader, flow: Flow, start: int) -> Statement:
+    declared = flow.declarations[start]
+    note = ", to which no known call leads from the steps above" if flow.steps else ""
+    return Statement([*_cite(reader, declared, code(declared.name)), f"{note}."], "declares")
+
+
+def _cite(reader: IndexReader, declared: Declared, text: str) -> list[Part]:
+    head = reader.head_of(declared)
+    return [f"{text} (", head, ")"] if head else [text]
+
+
+def _find_longest_chain(flow: Flow) -> list[FlowStep]:
+    """Find the longest chain from the start; to the end that the question names, if one leads there."""
+    steps_to = {step.target: step for step in flow.steps}
+    chains: list[list[FlowStep]] = []
+    for target in steps_to:
+        chain = list[FlowStep]()
+        while target in steps_to and len(chain) < len(flow.steps):
+            chain.append(steps_to[target])
+            target = chain[-1].source
+        chains.append(chain[::-1])
+    wanted = flow.ends.last if flow.ends else ""
+    return max(
+        chains, key=lambda chain: (_is_named(flow.declarations[chain[-1].target], wanted), len(chain)), default=[]
+    )
+
+
+def _list_stations(chain: Sequence[FlowStep]) -> list[int]:
+    return [chain[0].source, *(step.target for step in chain)]
+
+
+def _count_steps(chain: Sequence[FlowStep]) -> str:
+    if all(step.kind == "calls" and step.is_certain for step in chain):
+        return counted(len(chain), "call")
+    unsure = sum(not step.is_certain for step in chain)
+    return counted(len(chain), "step") + (f", {unsure} of them only possible," if unsure else "")
+
+
+def _describe_missing(flow: Flow, chain: Sequence[FlowStep]) -> list[str]:
+    """Describe what is asked for and not known: a way between the ends that the question names, or to a later start."""
+    if flow.is_between_names and flow.ends:
+        stations = [flow.declarations[position] for position in _list_stations(chain)] if chain else []
+        if not (stations and _is_named(stations[0], flow.ends.first) and _is_named(stations[-1], flow.ends.last)):
+            return [f"No known calls lead from {code(flow.ends.first)} to {code(flow.ends.last)}."]
+    if chain and len(flow.starts) > 1:
+        apart = joined([code(flow.declarations[start].name) for start in flow.starts[1:]])
+        return [f"No known call connects this with {apart}, which the question also matches."]
+    return []
+
+
+def _is_named(declared: Declared, name: str) -> bool:
+    return bool(name) and (declared.name == name or declared.name.endswith(f".{name.rpartition('.')[2]}"))

@@ -1,0 +1,64 @@
+"""Answers to questions in plain words: the declaration first, code cut to the lines that decide, nothing told twice."""
+
+from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.extractive.excerpts import build_excerpt, list_shown_lines
+from tests.support.corpora import make_context
+from tests.support.extracted import FILES, extracted
+
+
+def test_the_first_sentence_names_the_declaration_with_its_place_and_documentation():
+    text = extracted(make_context(FILES), "rounding of values to whole cents").text
+    assert text.startswith("**`round_up`** (function) in `shop/money.py:4-6`: Round a value up to whole cents.")
+
+
+def test_weak_evidence_makes_the_first_sentence_a_guess():
+    answer = extracted(make_context(FILES), "rounding of values to whole cents", evidence="weak")
+    assert answer.text.startswith("Probably **`round_up`**")
+
+
+def test_without_clear_evidence_the_nearest_is_named_with_what_it_lacks():
+    answer = extracted(make_context(FILES), "rounding of values to whole parsecs", evidence="not_found")
+    assert answer.text.startswith("Nothing here clearly answers this. The nearest is **`")
+    assert "does not mention `parsecs`" in answer.text
+
+
+def test_nothing_is_told_twice():
+    answer = extracted(make_context(FILES), "how is the card charged and checked")
+    spans = [(lines.path, lines.start_line, lines.end_line) for lines in answer.cited_lines]
+    assert len(spans) == len(set(spans))
+
+
+def test_read_next_leaves_out_tests_unless_the_question_is_about_them():
+    answer = extracted(make_context(FILES), "how does rounding of a total work")
+    assert "tests/test_money.py" not in answer.text
+
+
+class TestExcerpts:
+    BODY = "".join(f"    step_{number} = {number}\n" for number in range(60))
+    TEXT = f"# What it is for.\n# And why.\ndef long_one(value):\n{BODY}    if value > limit:\n        stop()\n{BODY}"
+
+    def _shown(self, term_idf, max_lines=8):
+        lines = CitedLines("a.py", 11, 10 + self.TEXT.count("\n"), self.TEXT.rstrip("\n"))
+        return list_shown_lines(
+            build_excerpt(lines, "python", term_idf, signature="def long_one(value)", max_lines=max_lines)
+        )
+
+    def test_begins_at_the_signature_and_shows_the_lines_with_the_words(self):
+        shown = self._shown({"limit": 3.0, "stop": 2.0})
+        assert shown[:2] == ["… 2 lines", "def long_one(value):"]
+        assert "    if value > limit:" in shown
+        assert "        stop()" in shown
+        assert len([line for line in shown if "…" not in line]) <= 8
+
+    def test_without_words_shows_the_first_lines(self):
+        shown = self._shown({})
+        assert shown[1:4] == ["def long_one(value):", "    step_0 = 0", "    step_1 = 1"]
+
+    def test_short_code_is_whole(self):
+        lines = CitedLines("a.py", 1, 2, "def f():\n    return 1")
+        assert list_shown_lines(build_excerpt(lines, "python", {})) == ["def f():", "    return 1"]
+
+    def test_gaps_count_all_lines(self):
+        shown = self._shown({"limit": 3.0})
+        left_out = sum(int(line.split()[1]) for line in shown if line.strip().startswith("…"))
+        assert left_out + len([line for line in shown if "…" not in line]) == self.TEXT.count("\n")
