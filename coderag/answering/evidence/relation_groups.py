@@ -69,7 +69,7 @@ class RelatedDeclarations:
         namesakes: Other declarations of the name.
         groups: Resolved neighbours by relation; none is empty.
         unresolved: Neighbours that nothing ties to the subject but its name.
-        is_assumed: Whether the question does not name the subject, which is the best result.
+        is_assumed: Whether the question does not name the subject: a result is taken, which a misspelt name is close to.
     """
 
     name: str
@@ -107,8 +107,10 @@ def find_related(
     candidates = (_add_types(reader, results) if kind == "hierarchy" else results)[:_MAX_RESULTS]
     if kind == "find_tests" and any(declared.role == "test" for declared in candidates):
         return None  # the tests of a behaviour are results themselves
+    close = {other for name in names for other in reader.corpus.symbols.suggest_names(name, _MAX_NAMESAKES)}
     for declared in candidates:
-        if declared.role == "test":
+        is_close = not names or bool(close.intersection((declared.name, declared.name.rpartition(".")[2])))
+        if declared.role == "test" or not is_close:
             continue
         groups, _ = _group_asked(state, list_neighbours(reader, state, declared.key))
         if groups:

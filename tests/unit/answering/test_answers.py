@@ -70,7 +70,7 @@ async def test_moved_lines_are_shown_at_their_new_location(shop, tmp_path):
 
 async def test_unresolved_callers_are_not_counted_as_users(shop):
     answer = await ask(shop(), "who calls round_up")
-    users = answer.text.split("Also near")[0]
+    users = answer.text.split("without a known relation")[0]
     assert "shop/cart.py:10" in users
     assert "tools/stray.py" not in users
 

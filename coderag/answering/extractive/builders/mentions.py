@@ -48,9 +48,13 @@ def build_lines_lead(answer_input: AnswerInput, related: RelatedDeclarations | N
     if noun == "subtype" and declared and declared.kind in CALLABLE:
         noun = "override"
     description = describe_mentions(mentions, answer_input.mention_query)
-    parts: list[Part] = [f"No {noun} of ", *subject, f" could be resolved; {description}."]
+    parts: list[Part] = [
+        f"No {noun} of ",
+        *subject,
+        f" could be resolved; {description}{_name_symbols(_rank_lines(answer_input))}.",
+    ]
     if related and related.unresolved:
-        parts.append(f" {_name_unresolved(related)} may mean it, but nothing ties them to it.")
+        parts.append(f" Only its name links it to {_name_unresolved(related)}.")
     caveats = list_caveats(mentions, answer_input.mention_query) if not mentions.total else [mentions.reason]
     reasons = [prose(caveat) for caveat in caveats]
     sentence = describe_missing(noun, mentions.name)

@@ -17,6 +17,7 @@ from coderag.answering.evidence.relation_groups import (
     get_key,
     is_sure,
 )
+from coderag.answering.extractive.builders.absent import build_absent, describe_unknown_names, find_unknown_names
 from coderag.answering.extractive.builders.mentions import build_lines_lead
 from coderag.answering.extractive.builders.missing_members import build_missing_member
 from coderag.answering.extractive.builders.place import cite_snippet, compute_term_share, get_full_snippet
@@ -32,8 +33,9 @@ _MAX_USERS, _MAX_OTHERS, _MAX_TESTS = 8, 5, 3
 _MAX_NAMED = 3  # in the lead
 _MAX_PLACES = 3  # of one caller
 _MAX_NAMESAKES = 3
+_NEXT_STEP: Final = 2  # depth of what is reached through a direct neighbour
 _MIN_TEST_SHARE: Final = 0.5  # of the question's words that the nearest test has
-_MIN_LIKENESS: Final = 0.4  # of the words of two names
+_MIN_LIKENESS: Final = 0.3  # of the words of two names, by IDF
 _ABSTRACT_KINDS: Final = frozenset({"interface", "trait"})
 
 
@@ -85,13 +87,29 @@ def build_relation(answer_input: AnswerInput, sections: Sequence[Section]) -> Se
         return missing
     related = answer_input.related_declarations
     if related is None or not related.groups:
-        return _build_nearest_test(answer_input) or build_lines_lead(answer_input, related)
-    parts = [*_name_subject(answer_input.reader, related), f" {_describe_groups(related)}."]
+        return _build_unresolved(answer_input, related)
+    unknown = describe_unknown_names(answer_input) if related.is_assumed else []
+    parts: list[Part] = [f"{sentence} " for sentence in unknown]
+    parts += [*_name_subject(answer_input.reader, related), f" {_describe_groups(related)}."]
     statements = [Statement(parts, "declares")]
     listed = {get_key(neighbour) for members in related.groups.values() for neighbour in members}
     if namesakes := [neighbour for neighbour in related.namesakes if (neighbour.path, neighbour.name) not in listed]:
         statements.append(_list_namesakes(answer_input.reader, namesakes))
-    return build_lead("relation", *statements)
+    return build_lead("relation", *statements, missing=unknown)
+
+
+def _build_unresolved(answer_input: AnswerInput, related: RelatedDeclarations | None) -> Section | None:
+    """Build the lead where no relation of the subject is known; of tests also the nearest by their words."""
+    lines_lead = build_lines_lead(answer_input, related)
+    nearest = _build_nearest_test(answer_input)
+    if nearest is None:
+        is_unknown = lines_lead is None and find_unknown_names(answer_input)
+        return build_absent(answer_input, ()) if is_unknown else lines_lead
+    declared = related.declared if related else None
+    is_testable = declared is not None and declared.kind != FILE and declared.role != "test"
+    if lines_lead is None or not is_testable:
+        return build_lead("relation", nearest)
+    return build_lead("relation", *lines_lead.statements, nearest, missing=lines_lead.missing)
 
 
 def build_related(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
@@ -158,14 +176,11 @@ def _name_subject(reader: IndexReader, related: RelatedDeclarations) -> list[Par
     declared = related.declared
     if declared is None:
         return [f"**{code(related.name)}** (not declared in this repository)"]
-    shown = declared.path if declared.kind == FILE else declared.name
-    assumed = "The question names no declaration; taken as " if related.is_assumed else ""
-    named = f"{assumed}**{code(shown)}**"
     head = reader.head_of(declared)
+    assumed = "; taken as what the question means" if related.is_assumed else ""
     if declared.kind == FILE or head is None:
-        return [named]
-    parts: list[Part] = [f"{named} ({kind_name(declared.kind)}, ", head, ")"]
-    return [*parts, ", it"] if related.is_assumed else parts
+        return [f"**{code(declared.path)}**"]
+    return [f"**{code(declared.name)}** ({kind_name(declared.kind)}, ", head, f"{assumed})"]
 
 
 def _describe_groups(related: RelatedDeclarations) -> str:
@@ -268,7 +283,8 @@ def _list_neighbour(
     lines = _find_evidence(reader, related, group, neighbour)
     if not lines:
         return None
-    through = f" through {code(neighbour.via)}" if neighbour.depth > 1 and neighbour.via else ""
+    steps = f", {neighbour.depth} steps away" if neighbour.depth > _NEXT_STEP else ""
+    through = f" through {code(neighbour.via)}{steps}" if neighbour.depth > 1 and neighbour.via else ""
     unsure = "" if is_sure(neighbour) else " (may call it)"
     parts: list[Part] = [f"{_name_neighbour(neighbour)}{through}{unsure}: {code_line(lines[0].text)} — "]
     for number, line in enumerate(lines):
@@ -294,8 +310,8 @@ def _find_evidence(
     return [line for number in first if (line := reader.line(neighbour.evidence, number))]
 
 
-def _build_nearest_test(answer_input: AnswerInput) -> Section | None:
-    """Build the lead for tests of a behaviour: the test that has most of its words, and those that are near."""
+def _build_nearest_test(answer_input: AnswerInput) -> Statement | None:
+    """Build the statement of the tests of a behaviour: the test that has most of its words, and those that are near."""
     if answer_input.reading["kind"] != "find_tests":
         return None
     tests = [
@@ -311,16 +327,14 @@ def _build_nearest_test(answer_input: AnswerInput) -> Section | None:
     parts: list[Part] = [f"**{code(first.name)}** in ", lines, " is the test that is nearest by its words."]
     least = _MIN_TEST_SHARE * compute_term_share(answer_input, first)
     near = [snippet for snippet in tests[1:] if compute_term_share(answer_input, snippet) >= least]
-    places = {snippet.name: cite_snippet(snippet) for snippet in near}
-    places |= {
-        neighbour.name: head
-        for neighbour in _find_similar_tests(answer_input, first)
-        if (head := answer_input.reader.head_of(neighbour))
-    }
+    similar = [(test.name, answer_input.reader.head_of(test)) for test in _find_similar_tests(answer_input, first)]
+    places = {name: place for name, place in similar[:_MAX_TESTS] if place}
+    for snippet in sorted(near, key=lambda snippet: snippet.path != first.path):
+        places.setdefault(snippet.name, cite_snippet(snippet))
     for number, (name, place) in enumerate(list(places.items())[:_MAX_OTHERS]):
         parts += [", " if number else " Also near: ", f"{code(name)} (", place, ")"]
     parts += ["."] if places else []
-    return build_lead("relation", Statement(parts, "quotes", excerpt))
+    return Statement(parts, "quotes", excerpt)
 
 
 def _find_similar_tests(answer_input: AnswerInput, test: Snippet) -> list[Declared]:
@@ -328,11 +342,12 @@ def _find_similar_tests(answer_input: AnswerInput, test: Snippet) -> list[Declar
     declared = answer_input.find_declaration(test)
     if declared is None:
         return []
+    idf = answer_input.reader.corpus.idf
     words = set(tokenize_text(declared.name.rpartition(".")[2]))
 
     def compute_likeness(other: Declared) -> float:
         theirs = set(tokenize_text(other.name.rpartition(".")[2]))
-        return len(words & theirs) / max(len(words | theirs), 1)
+        return sum(map(idf, words & theirs)) / (sum(map(idf, words | theirs)) or 1.0)
 
     similar = {neighbour: compute_likeness(neighbour) for neighbour in answer_input.reader.list_siblings(declared)}
     return sorted(

@@ -56,7 +56,7 @@ def build_candidates(answer_input: AnswerInput, sections: Sequence[Section]) -> 
         statements.append(Statement(parts, is_claim=False))
     if (more := report.total - len(report.results)) > 0:
         statements.append(Statement([f"and {more:,} more: {command('unused', report.path or '.')}"]))
-    return Section("related", statements, "Without a known use") if statements else None
+    return Section("candidates", statements, "Without a known use") if statements else None
 
 
 def _build_report(report: UnusedReport) -> Section:

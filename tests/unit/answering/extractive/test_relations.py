@@ -153,3 +153,45 @@ def test_tests_of_a_behaviour_are_found_by_its_words():
 def test_filters_hold_for_relations(shop):
     filters = {"languages": [], "kinds": [], "paths": ["docs/**"], "roles": []}
     assert "`Cart.pay`" not in extracted(shop, "who calls charge", filters=filters).text
+
+
+def test_outside_the_filters_nothing_is_listed(shop):
+    filters = {"languages": [], "kinds": [], "paths": ["shop"], "roles": []}
+    text = extracted(shop, "who calls round_up", filters=filters).text
+    assert "shop/cart.py" in text
+    assert "tests/test_money.py" not in text
+
+
+def test_long_lists_are_cut_and_say_how_to_see_the_rest():
+    users = "".join(f"def user_{number}():\n    target()\n\n\n" for number in range(30))
+    answer = extracted(make_context({"a.py": f"def target():\n    pass\n\n\n{users}"}), "who calls target")
+    assert "is called by 30 declarations: `user_0`, `user_1`, `user_2` and 27 more." in answer.lead
+    assert "- and 22 more: `coderag graph callers target` lists all" in answer.text
+
+
+def test_imports_have_their_lines(shop):
+    answer = extracted(shop, "who imports shop.cart")
+    assert "is imported by 2 files" in answer.lead
+    assert "`from shop.cart import Basket` — `shop/wish_list.py:1`" in answer.text
+
+
+def test_declaration_without_a_test_is_said_before_the_tests_that_are_near(shop):
+    answer = extracted(shop, "what tests unused_rate")
+    assert answer.lead.startswith("No test of **`unused_rate`** (function, `shop/money.py:9`) could be resolved")
+    assert "**`test_rounding`** in `tests/test_money.py:4-5` is the test that is nearest by its words." in answer.text
+    assert answer.missing == ["No test of `unused_rate` could be resolved."]
+
+
+def test_misspelt_name_is_said_to_be_unknown_before_the_nearest_is_answered(shop):
+    answer = extracted(shop, "who calls round_upp")
+    assert answer.lead.startswith(
+        "Nothing is called `round_upp`. Close by spelling: `round_up`. **`round_up`** (function"
+    )
+    assert "is called by 1 declaration: `Cart.total`" in answer.lead
+    assert answer.missing == ["Nothing is called `round_upp`. Close by spelling: `round_up`."]
+
+
+def test_unknown_name_is_not_answered_by_something_else(shop):
+    answer = extracted(shop, "who calls launch_rocket")
+    assert answer.lead.startswith("**Not found here.** Nothing is called `launch_rocket`.")
+    assert "Called by" not in answer.text
