@@ -1,11 +1,20 @@
 """Answers without a language model, as the query graph makes them."""
 
+import hashlib
 import re
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
-from coderag.answering.evidence.cited_lines import Draft
+from coderag.answering.evidence.answer_input import AnswerInput
+from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.answering.extractive.extract import extract
+from coderag.answering.extractive.sections import Draft
+from coderag.answering.rendering.checked_lines import CheckedLines
+from coderag.answering.rendering.markdown import render_markdown
 from coderag.retrieval.query_context import QueryContext
+from coderag.schema.answers import Citation
 from coderag.schema.query import QueryState
 from coderag.stores.snippets import build_related_snippets, build_result_snippets
 from tests.support.graphs import run
@@ -55,24 +64,61 @@ def state_of(context: QueryContext, query: str, **given: Any) -> QueryState:
     return {"query": query, "goal": "context", "candidates": [], "to_read": [], "widened": False, **given, **output}
 
 
-def extracted(context: QueryContext, query: str, **given: Any) -> Draft:
+class TrustingChecker:
+    """A checker of citations for contexts without files on disk: all lines are as they were indexed."""
+
+    def check(self, lines: CitedLines) -> Citation:
+        """Return the citation of some lines."""
+        digest = hashlib.sha256(lines.text.encode()).hexdigest()
+        return Citation(lines.path, lines.start_line, lines.end_line, digest, verified=True)
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """An extractive answer and its text."""
+
+    draft: Draft
+
+    @cached_property
+    def cited_lines(self) -> list[CitedLines]:
+        """Lines that its sections cite."""
+        return list(chain.from_iterable(section.cited for section in self.draft.sections))
+
+    @cached_property
+    def text(self) -> str:
+        """Its text in Markdown."""
+        return render_markdown(self.draft.sections, CheckedLines(self.cited_lines, TrustingChecker()))
+
+    @property
+    def lead(self) -> str:
+        """First paragraph of the text."""
+        return self.text.split("\n\n")[0]
+
+    @property
+    def missing(self) -> list[str]:
+        """What was asked for and is not known."""
+        return self.draft.missing
+
+    @property
+    def shape(self) -> str:
+        """Shape of the answer."""
+        return self.draft.shape
+
+
+def extracted(context: QueryContext, query: str, **given: Any) -> Extracted:
     """Return the extractive answer to a question."""
     state = state_of(context, query, **given)
     corpus = context.corpus
-    return extract(
-        context,
-        state,
-        build_result_snippets(corpus, state["results"]),
-        build_related_snippets(corpus, state["related"]),
-    )
+    results = build_result_snippets(corpus, state["results"])
+    related = build_related_snippets(corpus, state["related"])
+    return Extracted(extract(AnswerInput(context, state, results, related)))
 
 
-def places(draft: Draft) -> set[tuple[str, int, int]]:
+def places(answer: Extracted) -> set[tuple[str, int, int]]:
     """Return the places that the text of an answer cites."""
-    return {(path, int(start), int(end or start)) for path, start, end in PLACE.findall(draft.text)}
+    return {(path, int(start), int(end or start)) for path, start, end in PLACE.findall(answer.text)}
 
 
-def cited(draft: Draft) -> set[tuple[str, int, int]]:
-    """Return the places that its claims cite."""
-    lines = [*(one for claim in draft.claims for one in claim.cited_lines), *draft.references]
-    return {(one.path, one.start_line, one.end_line) for one in lines}
+def cited(answer: Extracted) -> set[tuple[str, int, int]]:
+    """Return the places that the sections of an answer cite."""
+    return {(lines.path, lines.start_line, lines.end_line) for lines in answer.cited_lines}

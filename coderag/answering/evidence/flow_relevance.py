@@ -109,7 +109,7 @@ class FlowRelevance:
             name = candidate["symbol"] or corpus.get_value("qualified_name", row)
             declared = self._index.find_at(path, candidate["start_line"], name)
             if declared:
-                ranks.setdefault(self._index.graph.declaration_groups.find_definition(declared.node), len(ranks))
+                ranks.setdefault(self._index.find_representative(declared.node), len(ranks))
         return ranks
 
     def _compute(self, node: int, call_count: int) -> float:

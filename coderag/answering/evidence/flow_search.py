@@ -21,6 +21,7 @@ _MAX_PATH_DEPTH: Final = 8
 _GAP_COST: Final = 0.3
 _MAX_TREES: Final = 4
 _MIN_GAIN: Final = 0.04
+_MAX_FIRST_CALLS: Final = 4
 _get_source: Callable[[Hop], int] = attrgetter("source")
 _get_target: Callable[[Hop], int] = attrgetter("target")
 _Arrivals = Mapping[int, tuple[float, Hop | None]]
@@ -63,14 +64,13 @@ class FlowSearch:
         reached = [(ahead[finish][0], finish) for finish in finishes if finish in ahead and finish not in starts]
         return _trace(min(reached)[1], ahead, _get_source)[::-1] if reached else []
 
-    def find_trees(self, start: int | None = None, path: Sequence[Hop] = ()) -> tuple[list[int], list[Hop]]:
+    def find_trees(self, path: Sequence[Hop] = ()) -> tuple[list[int], list[Hop]]:
         """Find the roots and the hops of the trees.
 
         Args:
-            start: Where the first tree begins; anywhere by default.
             path: Hops that the first tree has in any case, from its start.
         """
-        start = path[0].source if path else start
+        start = path[0].source if path else None
         first = self._terminals[0] if start is None else start
         roots, chosen = [first], {hop.target: hop for hop in path}
         nodes = {first, *chosen}
@@ -95,7 +95,12 @@ class FlowSearch:
             for hop in way:
                 chosen[hop.target] = hop
                 nodes.update((hop.source, hop.target))
-        return roots, list(chosen.values())
+        return roots, list(chosen.values()) or self._list_first_calls(first)
+
+    def _list_first_calls(self, node: int) -> list[Hop]:
+        """List the first calls of a declaration, for a question that nothing else is relevant to."""
+        calls = [hop for hop in self._list_outgoing(node) if hop.kind == "calls"]
+        return sorted(calls, key=lambda hop: hop.line)[:_MAX_FIRST_CALLS]
 
     def _list_outgoing(self, node: int) -> Iterable[Hop]:
         return self._hops.get(node, {}).values()

@@ -1,6 +1,6 @@
 import pytest
-
 from coderag.answering.shapes import choose_shape
+
 from coderag.question.analysis import analyze
 from tests.support.graphs import state
 
