@@ -55,7 +55,7 @@ class FlowStep:
 
     @property
     def verb(self) -> str:
-        """How the source leads to the target."""
+        """Verb for the way from the source to the target."""
         verb = f"shares `{self.via}` with" if self.via else _VERBS[self.kind]
         return verb if self.is_certain or verb != "calls" else "may call"
 
@@ -89,7 +89,7 @@ def find_flow(index: IndexReader, state: QueryState, relevance: FlowRelevance) -
     """Find the flow that a question asks for: a tree of hops between what it found, and a second where none joins them."""
     ends = get_ends(state["analysis"])
     named = _find_named(index, state, ends) if ends else []
-    seeds = list(dict.fromkeys([*_list_nodes_between(index, ends, named), *relevance.found]))[:_MAX_SEEDS]
+    seeds = list(dict.fromkeys([*_list_nodes_between(index, ends, named), *relevance.candidates]))[:_MAX_SEEDS]
     if not seeds:
         return None
     graph = FlowGraph(index, seeds, depth_out=_DEPTH_OUT, depth_in=_DEPTH_IN, limit=_MAX_NODES)
@@ -133,7 +133,7 @@ def _find_path(
         return ()
     if path := FlowSearch(graph.hops, weights).find_path(starts, finishes):
         return path
-    graph.join_namesakes(relevance.found)
+    graph.join_namesakes(relevance.candidates)
     return FlowSearch(graph.hops, weights).find_path(starts, finishes)
 
 

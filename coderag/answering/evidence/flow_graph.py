@@ -140,7 +140,9 @@ class FlowGraph:
         if relation == "references":
             if kind in CALLABLE:
                 is_table = symbols.kinds[source] in _VALUES
-                yield Hop(source, self._index.find_representative(target), "lists" if is_table else "passes", line, confidence)
+                yield Hop(
+                    source, self._index.find_representative(target), "lists" if is_table else "passes", line, confidence
+                )
             elif target in self._tables:
                 yield Hop(source, target, "passes", line, confidence)
             return
@@ -201,15 +203,15 @@ class FlowGraph:
         first = int(self._symbols.start_lines[node])
         return next((first + number for number, text in enumerate(texts) if pattern.search(text)), None)
 
-    def join_namesakes(self, found: Iterable[int]) -> None:
+    def join_namesakes(self, candidates: Iterable[int]) -> None:
         """Join functions with methods that were found by calls of their names on objects of unknown type.
 
         Args:
-            found: Declarations that were found.
+            candidates: Declarations that were found.
         """
         symbols = self._symbols
         by_name: dict[str, list[int]] = {}
-        for node in islice(found, _MAX_NAMESAKES):
+        for node in islice(candidates, _MAX_NAMESAKES):
             if symbols.kinds[node] == "method" and len(symbols.names[node].as_py()) >= _MIN_NAME_CHARS:
                 by_name.setdefault(symbols.names[node].as_py(), []).append(node)
         if not by_name:
@@ -218,8 +220,8 @@ class FlowGraph:
         callees = [
             hop.target for seed in self._seeds for hop in self.hops.get(seed, {}).values() if hop.kind == "calls"
         ]
-        near = [node for node in callees if symbols.paths[node] in {symbols.paths[seed] for seed in self._seeds}]
-        for node in dict.fromkeys([*self._seeds, *near]):
+        neighbours = [node for node in callees if symbols.paths[node] in {symbols.paths[seed] for seed in self._seeds}]
+        for node in dict.fromkeys([*self._seeds, *neighbours]):
             called = {symbols.names[target].as_py() for target in self.hops.get(node, ())}
             lines = self._index.lines_of(self._index.declared(node)) if symbols.kinds[node] in CALLABLE else None
             for number, text in enumerate(lines.text.split("\n") if lines else (), int(symbols.start_lines[node])):

@@ -28,7 +28,7 @@ _Arrivals = Mapping[int, tuple[float, Hop | None]]
 
 
 class FlowWeights(NamedTuple):
-    """What declarations are worth on the way, 0 to 1, and what passing them costs.
+    """Prizes of declarations on the way, 0 to 1, and costs of passing them.
 
     Attributes:
         default_cost: Cost of a declaration without an entry.
@@ -83,7 +83,11 @@ class FlowSearch:
             gains = [self._compute_gain(way, nodes) for way, _ in ways]
             gain, position = max(((gain, -number) for number, gain in enumerate(gains)), default=(0.0, 0))
             apart = next((node for node in self._terminals if node not in nodes), None)
-            if apart is not None and self._prize(apart) - _GAP_COST > max(gain, _MIN_GAIN) and len(roots) < _MAX_TREES:
+            if (
+                apart is not None
+                and self._get_prize(apart) - _GAP_COST > max(gain, _MIN_GAIN)
+                and len(roots) < _MAX_TREES
+            ):
                 roots.append(apart)
                 nodes.add(apart)
                 continue
@@ -136,22 +140,22 @@ class FlowSearch:
             for hop in step(node) if depth < max_depth else ():
                 end = get_end(hop)
                 if end not in settled:
-                    further = distance + hop.cost + self._cost(end)
+                    further = distance + hop.cost + self._get_cost(end)
                     if further <= max_cost:
                         heappush(waiting, (further, depth + 1, end, hop))
         return settled
 
-    def _prize(self, node: int) -> float:
+    def _get_prize(self, node: int) -> float:
         return self._weights.prizes.get(node, 0.0)
 
-    def _cost(self, node: int) -> float:
+    def _get_cost(self, node: int) -> float:
         return self._weights.costs.get(node, self._weights.default_cost)
 
     def _compute_gain(self, way: Sequence[Hop], nodes: set[int]) -> float:
         """Return what a way is worth: the prizes of what it adds, less the costs."""
         added = {hop.target for hop in way} | {hop.source for hop in way} - nodes
         added -= nodes
-        return sum(map(self._prize, added)) - sum(map(self._cost, added)) - sum(hop.cost for hop in way)
+        return sum(map(self._get_prize, added)) - sum(map(self._get_cost, added)) - sum(hop.cost for hop in way)
 
 
 def _trace(node: int, arrivals: _Arrivals, get_previous: Callable[[Hop], int]) -> list[Hop]:

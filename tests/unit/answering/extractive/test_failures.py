@@ -48,7 +48,10 @@ def test_handler_of_a_caller_is_listed_with_its_call():
         "def pay(card):\n    try:\n        check(card)\n    except Refused as refusal:\n        print(refusal)\n"
     )
     text = extracted(make_context({"shop/pay.py": source}), "what happens when the card has expired").text
-    assert "`pay` calls it in `shop/pay.py:12` and has the handler `except Refused as refusal:` in `shop/pay.py:13`" in text
+    assert (
+        "`pay` calls it in `shop/pay.py:12` and has the handler `except Refused as refusal:` in `shop/pay.py:13`"
+        in text
+    )
 
 
 def test_statement_is_worded_by_its_kind_in_other_languages():
