@@ -55,7 +55,7 @@ class FlowStep:
 
     @property
     def verb(self) -> str:
-        """How the source leads to the target."""
+        """Verb for the way from the source to the target."""
         verb = f"shares `{self.via}` with" if self.via else _VERBS[self.kind]
         return verb if self.is_certain or verb != "calls" else "may call"
 
@@ -87,26 +87,39 @@ def draw_mermaid(context: QueryContext, state: QueryState) -> str:
 
 def find_flow(index: IndexReader, state: QueryState, relevance: FlowRelevance) -> Flow | None:
     """Find the flow that a question asks for: a tree of hops between what it found, and a second where none joins them."""
-    seeds = relevance.found[:_MAX_SEEDS]
+    ends = get_ends(state["analysis"])
+    named = _find_named(index, state, ends) if ends else []
+    seeds = list(dict.fromkeys([*_list_nodes_between(index, ends, named), *relevance.candidates]))[:_MAX_SEEDS]
     if not seeds:
         return None
     graph = FlowGraph(index, seeds, depth_out=_DEPTH_OUT, depth_in=_DEPTH_IN, limit=_MAX_NODES)
     weights = _weigh(index, relevance, graph, seeds)
-    ends = get_ends(state["analysis"])
+    path: Sequence[Hop] = ()
+    if named:
+        path = _find_path(relevance, graph, weights, *named) or _find_path(relevance, graph, weights, *named[::-1])
+    elif ends:
+        path = _find_path(relevance, graph, weights, *(relevance.find_ends(phrase) for phrase in ends))
+    roots, hops = FlowSearch(graph.hops, weights).find_trees(path)
+    return replace(_build_flow(index, roots, hops), ends=ends, is_between_names=bool(named))
+
+
+def _find_named(index: IndexReader, state: QueryState, ends: Ends) -> list[list[int]]:
+    """Find the functions of both ends if the question gives their names; else an empty list."""
     written = {entity["text"] for entity in state["analysis"]["entities"] if entity["kind"] in _NAME_KINDS}
     named = [
         [declared.node for declared in index.named(name) if declared.kind in CALLABLE] if name in written else []
-        for name in ends or ()
+        for name in ends
     ]
-    path: Sequence[Hop] = ()
-    start = None
-    if ends:
-        sides = named if all(named) else [relevance.find_ends(phrase) for phrase in ends]
-        starts = [node for node in sides[0] if node in graph.hops]
-        start = next(iter(starts), None) if all(named) else None
-        path = _find_path(relevance, graph, weights, starts, sides[1])
-    roots, hops = FlowSearch(graph.hops, weights).find_trees(start, path)
-    return replace(_build_flow(index, roots, hops), ends=ends, is_between_names=bool(named) and all(named))
+    return named if all(named) else []
+
+
+def _list_nodes_between(index: IndexReader, ends: Ends | None, named: Sequence[Sequence[int]]) -> list[int]:
+    """List the declarations on the known calls between two named ends, in either direction, with the ends."""
+    if ends is None or not named:
+        return []
+    neighbours = index.graph.path(ends.first, ends.last) or index.graph.path(ends.last, ends.first)
+    between = [declared.node for step in neighbours if (declared := index.of_neighbour(step))]
+    return [*(node for side in named for node in side), *between]
 
 
 def _find_path(
@@ -115,9 +128,12 @@ def _find_path(
     """Find the way between two ends, rather by names that have words of the question; by likely calls if no other does."""
     costs = {node: cost - _NAME_BONUS * relevance.is_named(node) for node, cost in weights.costs.items()}
     weights = weights._replace(costs=costs)
-    if not starts or (path := FlowSearch(graph.hops, weights).find_path(starts, finishes)):
-        return path if starts else ()
-    graph.join_namesakes(relevance.found)
+    starts = [node for node in starts if node in graph.hops]
+    if not starts:
+        return ()
+    if path := FlowSearch(graph.hops, weights).find_path(starts, finishes):
+        return path
+    graph.join_namesakes(relevance.candidates)
     return FlowSearch(graph.hops, weights).find_path(starts, finishes)
 
 
@@ -170,7 +186,7 @@ def _build_flow(index: IndexReader, roots: Sequence[int], hops: Sequence[Hop]) -
     for root in sorted(roots, key=lambda root: -len(ordered[root])):
         starts.append(nodes.setdefault(root, len(nodes)))
         for hop in ordered[root]:
-            line = index.line(index.symbols.paths[hop.source], hop.line)
+            line = index.line(index.symbols.paths[hop.source if hop.origin < 0 else hop.origin], hop.line)
             nodes.setdefault(hop.target, len(nodes))
             if line:
                 is_certain, via = hop.confidence > PERHAPS, index.symbols.names[hop.via].as_py() if hop.via >= 0 else ""

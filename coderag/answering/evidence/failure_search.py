@@ -43,8 +43,8 @@ class DecidingStatement:
 
 def find_deciding_statements(answer_input: AnswerInput) -> list[DecidingStatement]:
     """Find the best statement of each declaration, the best declaration first."""
-    best = [max(found, key=lambda one: one.value) for found in _find_by_declaration(answer_input)]
-    return sorted(best, key=lambda one: -one.value)
+    best = [max(group, key=lambda deciding: deciding.value) for group in _find_by_declaration(answer_input)]
+    return sorted(best, key=lambda deciding: -deciding.value)
 
 
 def list_statements(answer_input: AnswerInput, declared: Declared, relevance: float = 1.0) -> list[DecidingStatement]:
@@ -57,14 +57,14 @@ def list_statements(answer_input: AnswerInput, declared: Declared, relevance: fl
     idf = answer_input.failure_idf
     total = sum(idf.values()) or 1.0
     named = {term for term in idf if term in declared.name.lower()}
-    whole = (
+    mentioned = (
         sum(idf[term] for term in named.union(term for term in idf if any(term in text for text in lowered))) / total
     )
 
     def compute_value(statement: FailureStatement) -> float:
         around = "\n".join(lowered[max(statement.position - _BEFORE, 0) : statement.position + _AFTER + 1])
         share = sum(idf[term] for term in named.union(term for term in idf if term in around)) / total
-        return relevance * _KIND_WEIGHTS[statement.kind] * (_WITHOUT + share + _WHOLE_WEIGHT * whole)
+        return relevance * _KIND_WEIGHTS[statement.kind] * (_WITHOUT + share + _WHOLE_WEIGHT * mentioned)
 
     return [
         DecidingStatement(declared, lines, statement, compute_value(statement))
@@ -73,6 +73,6 @@ def list_statements(answer_input: AnswerInput, declared: Declared, relevance: fl
 
 
 def _find_by_declaration(answer_input: AnswerInput) -> Iterator[list[DecidingStatement]]:
-    for rank, node in enumerate(answer_input.flow_relevance.found[:_MAX_DECLARATIONS]):
-        if found := list_statements(answer_input, answer_input.reader.declared(node), _RANK_DECAY**rank):
-            yield found
+    for rank, node in enumerate(answer_input.flow_relevance.candidates[:_MAX_DECLARATIONS]):
+        if statements := list_statements(answer_input, answer_input.reader.declared(node), _RANK_DECAY**rank):
+            yield statements

@@ -20,7 +20,8 @@ _PATTERNS: Final[Mapping[FailureKind, re.Pattern[str]]] = MappingProxyType(
             r"|\b(?:callback|cb|done|next|reject)\(\s*(?:err|error|new\s+\w*Error)\b|\{:error,"
         ),
         "handles": re.compile(
-            r"^\W*(?:except|rescue|catch)\b\s*\(?\s*(?P<error>[\w.,:|\\ ]*[\w])?|\.catch\s*\(|\berr\s*!=\s*nil\b|\bErr\(\w*\)\s*=>"
+            r"^\W*(?:except|rescue|catch)\b\s*\(?\s*(?P<error>[\w.,:|\\ ]*[\w])?|\.catch\s*\(|\berr\s*!=\s*nil\b"
+            r"|\bErr\(\w*\)\s*=>"
             r"|\bif\s+let\s+(?:Some\()?Err\b|\bpcall\s*\(|\.on(?:ce)?\(\s*['\"]error['\"]|\bif\s*\(\s*err(?:or)?\s*\)|\bcase\s+\w*:?\s*\w*(?:Exception|Throwable|Error)\b"
         ),
         "reports": re.compile(

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, permutations
 from typing import Final, Literal
 
@@ -33,8 +33,9 @@ class Hop:
     """Step from one declaration to another, by node.
 
     Attributes:
-        line: Line that shows it, in the source's file.
+        line: Line that shows it, in the file of `origin`, else of the source.
         via: Field that both use, for ``shares``; else -1.
+        origin: Declaration of the source that has the line, such as the definition of a prototype; -1 for the source itself.
         cost: What it costs to go this way, without that of its target.
     """
 
@@ -44,6 +45,7 @@ class Hop:
     line: int
     confidence: float
     via: int = -1
+    origin: int = -1
 
     @property
     def cost(self) -> float:
@@ -100,7 +102,7 @@ class FlowGraph:
         self._read_tables({edge.target for edge in edges if symbols.kinds[edge.target] in _VALUES})
         for edge in edges:
             for hop in self._to_hops(owners[edge.source], edge.relation, edge.target, edge.line, edge.confidence):
-                self._add(hop)
+                self._add(replace(hop, origin=edge.source))
                 if hop.target not in seen and len(seen) < limit:
                     seen.add(hop.target)
                     new.append(hop.target)
@@ -118,14 +120,14 @@ class FlowGraph:
         return self._index.graph.declaration_groups.find_group(node)
 
     def _find_sources(self, nodes: Iterable[int]) -> list[int]:
-        symbols, groups = self._symbols, self._index.graph.declaration_groups
+        symbols = self._symbols
         targets = [part for node in nodes for part in self._list_parts(node)]
         overridden = symbols.targets[symbols.find_edge_positions(targets, "out", ("overrides",))].tolist()
         positions = symbols.find_edge_positions([*targets, *overridden], "in", _RELATIONS, _MIN_CONFIDENCE)
         outer = [int(symbols.parents[node]) for node in targets]
         sources = dict.fromkeys([*symbols.sources[positions].tolist(), *(node for node in outer if node >= 0)])
         return [
-            groups.find_definition(node)
+            self._index.find_representative(node)
             for node in sources
             if symbols.roles[node] == "source" and symbols.kinds[node] in CALLABLE | _VALUES
         ]
@@ -138,24 +140,26 @@ class FlowGraph:
         if relation == "references":
             if kind in CALLABLE:
                 is_table = symbols.kinds[source] in _VALUES
-                yield Hop(source, groups.find_definition(target), "lists" if is_table else "passes", line, confidence)
+                yield Hop(
+                    source, self._index.find_representative(target), "lists" if is_table else "passes", line, confidence
+                )
             elif target in self._tables:
                 yield Hop(source, target, "passes", line, confidence)
             return
         if kind in TYPES:
             constructors = groups.find_constructors(target)
             target = constructors[0] if len(constructors) == 1 else target
-        yield Hop(source, groups.find_definition(target), "calls", line, confidence)
+        yield Hop(source, self._index.find_representative(target), "calls", line, confidence)
         for override in self._overrides.get(target, ()):
             yield Hop(source, override, "dispatches", line, min(confidence, PERHAPS))
 
     def _read_overrides(self, methods: set[int]) -> None:
         """Read the methods that override some methods; where there are many, none says where the flow goes."""
-        symbols, groups = self._symbols, self._index.graph.declaration_groups
+        symbols = self._symbols
         unread = sorted(methods - self._overrides.keys())
         self._overrides.update({method: [] for method in unread})
         for position in symbols.find_edge_positions(unread, "in", ("overrides",)).tolist():
-            override = groups.find_definition(int(symbols.sources[position]))
+            override = self._index.find_representative(int(symbols.sources[position]))
             known = self._overrides[int(symbols.targets[position])]
             if symbols.roles[override] == "source" and override not in known:
                 known.append(override)
@@ -199,15 +203,15 @@ class FlowGraph:
         first = int(self._symbols.start_lines[node])
         return next((first + number for number, text in enumerate(texts) if pattern.search(text)), None)
 
-    def join_namesakes(self, found: Iterable[int]) -> None:
+    def join_namesakes(self, candidates: Iterable[int]) -> None:
         """Join functions with methods that were found by calls of their names on objects of unknown type.
 
         Args:
-            found: Declarations that were found.
+            candidates: Declarations that were found.
         """
         symbols = self._symbols
         by_name: dict[str, list[int]] = {}
-        for node in islice(found, _MAX_NAMESAKES):
+        for node in islice(candidates, _MAX_NAMESAKES):
             if symbols.kinds[node] == "method" and len(symbols.names[node].as_py()) >= _MIN_NAME_CHARS:
                 by_name.setdefault(symbols.names[node].as_py(), []).append(node)
         if not by_name:
@@ -216,8 +220,8 @@ class FlowGraph:
         callees = [
             hop.target for seed in self._seeds for hop in self.hops.get(seed, {}).values() if hop.kind == "calls"
         ]
-        near = [node for node in callees if symbols.paths[node] in {symbols.paths[seed] for seed in self._seeds}]
-        for node in dict.fromkeys([*self._seeds, *near]):
+        neighbours = [node for node in callees if symbols.paths[node] in {symbols.paths[seed] for seed in self._seeds}]
+        for node in dict.fromkeys([*self._seeds, *neighbours]):
             called = {symbols.names[target].as_py() for target in self.hops.get(node, ())}
             lines = self._index.lines_of(self._index.declared(node)) if symbols.kinds[node] in CALLABLE else None
             for number, text in enumerate(lines.text.split("\n") if lines else (), int(symbols.start_lines[node])):

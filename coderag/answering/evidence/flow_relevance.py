@@ -31,7 +31,7 @@ _MAX_ENDS: Final = 4
 
 
 class FlowRelevance:
-    """How much declarations have to do with a question.
+    """Relevance of declarations to a question.
 
     Args:
         context: Query context.
@@ -43,7 +43,7 @@ class FlowRelevance:
         self._context = context
         self._index = index
         self._analysis = state["analysis"]
-        self._candidates: Sequence[Candidate] = [*state["results"], *state["candidates"]]
+        self._results: Sequence[Candidate] = [*state["results"], *state["candidates"]]
 
     def compute(self, nodes: Collection[int]) -> dict[int, float]:
         """Compute the relevance of declarations, in log-odds without the intercept."""
@@ -54,17 +54,17 @@ class FlowRelevance:
         return {node: self._compute(node, counts[node]) for node in nodes}
 
     @cached_property
-    def found(self) -> list[int]:
+    def candidates(self) -> list[int]:
         """Functions that the search found, best first."""
-        found = dict.fromkeys([*self._mentioned, *self._ranks])
-        return [node for node in found if self.is_wanted(node)]
+        ranked = dict.fromkeys([*self._mentioned, *self._ranks])
+        return [node for node in ranked if self.is_wanted(node)]
 
     def find_ends(self, phrase: str) -> list[int]:
         """Find the functions that an end of the flow may mean, likeliest first: found, and with words of the phrase."""
         corpus, symbols = self._index.corpus, self._index.symbols
         idf = {term: corpus.idf(term) for term in tokenize_query(phrase) if not term.startswith("=")}
         total = sum(idf.values()) or 1.0
-        nodes = self.found[:_MAX_CANDIDATES]
+        nodes = self.candidates[:_MAX_CANDIDATES]
         values = self.compute(nodes)
         for node in nodes:
             terms = set(tokenize_text(f"{symbols.paths[node]} {symbols.qualified_names[node]}"))
@@ -103,13 +103,13 @@ class FlowRelevance:
     def _ranks(self) -> dict[int, int]:
         """Rank of each declaration that was found."""
         corpus, ranks = self._index.corpus, dict[int, int]()
-        for candidate in self._candidates[:_MAX_CANDIDATES]:
+        for candidate in self._results[:_MAX_CANDIDATES]:
             row = corpus.rows_by_id[candidate["chunk_id"]]
             path = corpus.paths[corpus.chunk_files[row]]
             name = candidate["symbol"] or corpus.get_value("qualified_name", row)
             declared = self._index.find_at(path, candidate["start_line"], name)
             if declared:
-                ranks.setdefault(self._index.graph.declaration_groups.find_definition(declared.node), len(ranks))
+                ranks.setdefault(self._index.find_representative(declared.node), len(ranks))
         return ranks
 
     def _compute(self, node: int, call_count: int) -> float:

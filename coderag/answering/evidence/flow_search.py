@@ -21,13 +21,14 @@ _MAX_PATH_DEPTH: Final = 8
 _GAP_COST: Final = 0.3
 _MAX_TREES: Final = 4
 _MIN_GAIN: Final = 0.04
+_MAX_FIRST_CALLS: Final = 4
 _get_source: Callable[[Hop], int] = attrgetter("source")
 _get_target: Callable[[Hop], int] = attrgetter("target")
 _Arrivals = Mapping[int, tuple[float, Hop | None]]
 
 
 class FlowWeights(NamedTuple):
-    """What declarations are worth on the way, 0 to 1, and what passing them costs.
+    """Prizes of declarations on the way, 0 to 1, and costs of passing them.
 
     Attributes:
         default_cost: Cost of a declaration without an entry.
@@ -63,14 +64,13 @@ class FlowSearch:
         reached = [(ahead[finish][0], finish) for finish in finishes if finish in ahead and finish not in starts]
         return _trace(min(reached)[1], ahead, _get_source)[::-1] if reached else []
 
-    def find_trees(self, start: int | None = None, path: Sequence[Hop] = ()) -> tuple[list[int], list[Hop]]:
+    def find_trees(self, path: Sequence[Hop] = ()) -> tuple[list[int], list[Hop]]:
         """Find the roots and the hops of the trees.
 
         Args:
-            start: Where the first tree begins; anywhere by default.
             path: Hops that the first tree has in any case, from its start.
         """
-        start = path[0].source if path else start
+        start = path[0].source if path else None
         first = self._terminals[0] if start is None else start
         roots, chosen = [first], {hop.target: hop for hop in path}
         nodes = {first, *chosen}
@@ -83,7 +83,11 @@ class FlowSearch:
             gains = [self._compute_gain(way, nodes) for way, _ in ways]
             gain, position = max(((gain, -number) for number, gain in enumerate(gains)), default=(0.0, 0))
             apart = next((node for node in self._terminals if node not in nodes), None)
-            if apart is not None and self._prize(apart) - _GAP_COST > max(gain, _MIN_GAIN) and len(roots) < _MAX_TREES:
+            if (
+                apart is not None
+                and self._get_prize(apart) - _GAP_COST > max(gain, _MIN_GAIN)
+                and len(roots) < _MAX_TREES
+            ):
                 roots.append(apart)
                 nodes.add(apart)
                 continue
@@ -95,7 +99,12 @@ class FlowSearch:
             for hop in way:
                 chosen[hop.target] = hop
                 nodes.update((hop.source, hop.target))
-        return roots, list(chosen.values())
+        return roots, list(chosen.values()) or self._list_first_calls(first)
+
+    def _list_first_calls(self, node: int) -> list[Hop]:
+        """List the first calls of a declaration, for a question that nothing else is relevant to."""
+        calls = [hop for hop in self._list_outgoing(node) if hop.kind == "calls"]
+        return sorted(calls, key=lambda hop: hop.line)[:_MAX_FIRST_CALLS]
 
     def _list_outgoing(self, node: int) -> Iterable[Hop]:
         return self._hops.get(node, {}).values()
@@ -131,22 +140,22 @@ class FlowSearch:
             for hop in step(node) if depth < max_depth else ():
                 end = get_end(hop)
                 if end not in settled:
-                    further = distance + hop.cost + self._cost(end)
+                    further = distance + hop.cost + self._get_cost(end)
                     if further <= max_cost:
                         heappush(waiting, (further, depth + 1, end, hop))
         return settled
 
-    def _prize(self, node: int) -> float:
+    def _get_prize(self, node: int) -> float:
         return self._weights.prizes.get(node, 0.0)
 
-    def _cost(self, node: int) -> float:
+    def _get_cost(self, node: int) -> float:
         return self._weights.costs.get(node, self._weights.default_cost)
 
     def _compute_gain(self, way: Sequence[Hop], nodes: set[int]) -> float:
         """Return what a way is worth: the prizes of what it adds, less the costs."""
         added = {hop.target for hop in way} | {hop.source for hop in way} - nodes
         added -= nodes
-        return sum(map(self._prize, added)) - sum(map(self._cost, added)) - sum(hop.cost for hop in way)
+        return sum(map(self._get_prize, added)) - sum(map(self._get_cost, added)) - sum(hop.cost for hop in way)
 
 
 def _trace(node: int, arrivals: _Arrivals, get_previous: Callable[[Hop], int]) -> list[Hop]:

@@ -117,6 +117,7 @@ class IndexReader:
         self.symbols = context.graph.symbols
         self._strict: Any = context.graph
         self._texts: dict[int, list[str]] = {}
+        self._representatives: dict[int, int] = {}
         self._filters = filters or NO_FILTERS
         self.mentions = MentionSearch(context.graph, context.corpus.snapshot, self._filters)
 
@@ -237,6 +238,13 @@ class IndexReader:
                 self._strict.symbol_resolver.resolve(spelling)
                 return spelling
         return ""
+
+    def find_representative(self, node: int) -> int:
+        """Return the declaration that stands for all of its symbol: the definition of a prototype, the code of a stub."""
+        if node not in self._representatives:
+            group = self.graph.declaration_groups.find_group(node)
+            self._representatives[node] = max(group, key=self._worth) if len(group) > 1 else node
+        return self._representatives[node]
 
     def _worth(self, node: int) -> tuple[bool, bool, int]:
         """Return how well a node stands for its group: no prototype; no implementation for a type; then its length."""

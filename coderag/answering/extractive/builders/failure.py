@@ -26,6 +26,7 @@ _BEFORE, _AFTER = 3, 7  # lines around the deciding one that are shown
 _MAX_SHOWN: Final = 16
 _MAX_FURTHER: Final = 4
 _MAX_HANDLERS: Final = 3
+_MAX_UNHANDLED: Final = 2
 _MAX_HANDLER_DISTANCE: Final = 25  # lines from a call to the handler after it
 _MIN_SECOND_VALUE: Final = 0.75  # relative to the first
 
@@ -54,12 +55,9 @@ def build_handling(answer_input: AnswerInput, sections: Sequence[Section]) -> Se
     further = [one for one in list_statements(answer_input, declared) if one.line_number not in shown]
     chosen = sorted(further, key=lambda one: -one.value)[:_MAX_FURTHER]
     statements = [_list_statement(one) for one in sorted(chosen, key=lambda one: one.line_number)]
-    handlers = [
-        _list_handler(call, handler)
-        for call in reader.calls(reader.called(declared), inwards=True)
-        if call.source.role == declared.role and (handler := _find_handler(answer_input, call))
-    ]
-    statements += handlers[:_MAX_HANDLERS]
+    calls = [call for call in reader.calls(reader.called(declared), inwards=True) if call.source.role == declared.role]
+    handlers = [_list_handler(call, handler) for call in calls if (handler := _find_handler(answer_input, call))]
+    statements += handlers[:_MAX_HANDLERS] or _list_without_handler(answer_input, calls)
     return Section("handling", statements, "Around it") if statements else None
 
 
@@ -115,6 +113,16 @@ def _list_handler(call: Call, handler: DecidingStatement) -> Statement:
     )
     parts: list[Part] = [f"{code(call.source.name)} {verb} it in ", line, " and has the handler "]
     return Statement([*parts, code_line(handler.line.text), " in ", handler.line], "handles")
+
+
+def _list_without_handler(answer_input: AnswerInput, calls: Sequence[Call]) -> list[Statement]:
+    """List calls that have no handler near them; that there is none is not proved."""
+    lines = [(call, answer_input.reader.line(call.path, call.line)) for call in calls[:_MAX_UNHANDLED]]
+    return [
+        Statement([f"{code(call.source.name)} calls it in ", line, ", without a known handler."], is_claim=False)
+        for call, line in lines
+        if line and call.confidence > PERHAPS
+    ]
 
 
 def _find_handler(answer_input: AnswerInput, call: Call) -> DecidingStatement | None:

@@ -80,11 +80,10 @@ def _find_longest_chain(flow: Flow) -> list[FlowStep]:
     """Find the longest chain from the start; to the end that the question names, if one leads there."""
     steps_to = {step.target: step for step in flow.steps}
     chains: list[list[FlowStep]] = []
-    for target in steps_to:
-        chain = list[FlowStep]()
-        while target in steps_to and len(chain) < len(flow.steps):
-            chain.append(steps_to[target])
-            target = chain[-1].source
+    for step in flow.steps:
+        chain = [step]
+        while chain[-1].source in steps_to and len(chain) < len(flow.steps):
+            chain.append(steps_to[chain[-1].source])
         chains.append(chain[::-1])
     wanted = flow.ends.last if flow.ends else ""
     return max(

@@ -4,7 +4,6 @@ from coderag.question.analysis import analyze
 from tests.support.corpora import make_context
 from tests.support.extracted import cited, extracted, places
 
-HEADING = "**Where this seems to fail or to be handled**"
 FILES = {
     "shop/voucher.py": (
         '"""Vouchers."""\n\n\ndef redeem(voucher, today):\n    """Take the amount of a voucher off."""\n'
@@ -26,24 +25,47 @@ def shop():
     return make_context(FILES)
 
 
-def test_what_raises_comes_first_and_no_ordinary_flow_is_told(shop):
-    draft = extracted(shop, "what happens when a voucher has expired")
-    assert draft.text.startswith(HEADING)
-    assert 'raise Refused("the voucher has expired")' in draft.text
-    assert "The code for this" not in draft.text  # what else was found is a list
-    assert "Step by step" not in draft.text
-    assert draft.shape == "explanation"
-    assert places(draft) == cited(draft)
+def test_first_sentence_states_what_is_raised_and_when(shop):
+    answer = extracted(shop, "what happens when a voucher has expired")
+    assert answer.lead.startswith(
+        "**`check`** raises `Refused` under `if voucher.until < today:` in `shop/voucher.py:14`."
+    )
+    assert 'raise Refused("the voucher has expired")' in answer.text
+    assert "Step by step" not in answer.text
+    assert places(answer) == cited(answer)
 
 
-def test_failures_of_something_else_and_of_tests_are_not_shown(shop):
-    shown = extracted(shop, "what happens when a voucher has expired").text.split("**Read next**")[0]
-    assert "no goods" not in shown
-    assert "tests/test_voucher.py" not in shown
+def test_failures_of_something_else_and_of_tests_do_not_decide(shop):
+    answer = extracted(shop, "what happens when a voucher has expired")
+    assert "no goods" not in answer.text.split("**Read next**")[0]
+    assert "tests/test_voucher.py" not in answer.text.split("**Read next**")[0]
 
 
-def test_there_is_no_such_part_where_nothing_fails_so(shop):
-    assert HEADING not in extracted(shop, "what happens when the printer is offline while goods are booked").text
+def test_handler_of_a_caller_is_listed_with_its_call():
+    source = (
+        "class Refused(Exception):\n    pass\n\n\n"
+        'def check(card):\n    if card.expired:\n        raise Refused("card expired")\n\n\n'
+        "def pay(card):\n    try:\n        check(card)\n    except Refused as refusal:\n        print(refusal)\n"
+    )
+    text = extracted(make_context({"shop/pay.py": source}), "what happens when the card has expired").text
+    assert (
+        "`pay` calls it in `shop/pay.py:12` and has the handler `except Refused as refusal:` in `shop/pay.py:13`"
+        in text
+    )
+
+
+def test_statement_is_worded_by_its_kind_in_other_languages():
+    source = (
+        "package net\n\nfunc listen(port int) error {\n\tif port == 0 {\n"
+        '\t\treturn fmt.Errorf("port is missing")\n\t}\n\treturn nil\n}\n'
+    )
+    lead = extracted(make_context({"net/listen.go": source}), "what happens when the port is missing").lead
+    assert lead.startswith("**`listen`** returns an error under `if port == 0 {` in `net/listen.go:5`.")
+
+
+def test_code_that_never_fails_has_no_deciding_statement():
+    context = make_context({"shop/book.py": "def book(goods):\n    return list(goods)\n"})
+    assert "raises" not in extracted(context, "what happens when the goods are missing while they are booked").text
 
 
 def test_what_goes_well_is_told_as_a_flow(shop):

@@ -73,3 +73,19 @@ def test_steps_begin_and_end_in_definitions(tank):
     text = extracted(tank, "how does pump_start reach valve_seal").text
     assert "in `tank/valve.c:18`: `valve_seal(level);`" in text
     assert ".h:" not in text
+
+
+STUBBED = {
+    "shop/till.pyi": '"""Till of a shop: how a customer pays."""\n\n\n'
+    'def pay(cents: int) -> int:\n    """Pay at the till."""\n\n\n'
+    "def count(cents: int) -> int: ...\n",
+    "shop/till.py": "LIMIT = 9\n\n\n# Change\n\n\ndef pay(cents):\n    count(cents)\n    return give(cents)\n\n\n"
+    "def count(cents):\n    return give(min(cents, LIMIT))\n\n\ndef give(cents):\n    return cents\n",
+}
+
+
+def test_steps_of_a_stub_quote_the_file_that_makes_the_calls():
+    context = make_context(STUBBED)
+    text = extracted(context, "what happens when a customer pays").text
+    assert "in `shop/till.py:8`: `count(cents)`" in text
+    assert "in `shop/till.py:9`: `return give(cents)`" in text
