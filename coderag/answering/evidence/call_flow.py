@@ -15,6 +15,7 @@ from coderag.answering.evidence.index_reader import CALLABLE, PERHAPS, Declared,
 from coderag.answering.evidence.question_ends import Ends, get_ends
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import QueryState
+from coderag.schema.records import to_relations
 from coderag.text.code_fences import format_code_span
 from coderag.text.mermaid import escape_label
 
@@ -89,7 +90,8 @@ def find_flow(index: IndexReader, state: QueryState, relevance: FlowRelevance) -
     """Find the flow that a question asks for: a tree of hops between what it found, and a second where none joins them."""
     ends = get_ends(state["analysis"])
     named = _find_named(index, state, ends) if ends else []
-    seeds = list(dict.fromkeys([*_list_nodes_between(index, ends, named), *relevance.candidates]))[:_MAX_SEEDS]
+    between = _list_nodes_between(index, state, ends, named) if ends and named else []
+    seeds = list(dict.fromkeys([*between, *relevance.candidates]))[:_MAX_SEEDS]
     if not seeds:
         return None
     graph = FlowGraph(index, seeds, depth_out=_DEPTH_OUT, depth_in=_DEPTH_IN, limit=_MAX_NODES)
@@ -113,11 +115,13 @@ def _find_named(index: IndexReader, state: QueryState, ends: Ends) -> list[list[
     return named if all(named) else []
 
 
-def _list_nodes_between(index: IndexReader, ends: Ends | None, named: Sequence[Sequence[int]]) -> list[int]:
+def _list_nodes_between(
+    index: IndexReader, state: QueryState, ends: Ends, named: Sequence[Sequence[int]]
+) -> list[int]:
     """List the declarations on the known calls between two named ends, in either direction, with the ends."""
-    if ends is None or not named:
-        return []
-    neighbours = index.graph.path(ends.first, ends.last) or index.graph.path(ends.last, ends.first)
+    looked_up = [query.neighbours for query in to_relations(state["relations"]) if (query.subject, query.end) == ends]
+    path = looked_up[0] if looked_up else index.graph.path(ends.first, ends.last)
+    neighbours = path or index.graph.path(ends.last, ends.first)
     between = [declared.node for step in neighbours if (declared := index.of_neighbour(step))]
     return [*(node for side in named for node in side), *between]
 
