@@ -104,13 +104,15 @@ def find_flow(index: IndexReader, state: QueryState, relevance: FlowRelevance) -
 
 
 def _find_named(index: IndexReader, state: QueryState, ends: Ends) -> list[list[int]]:
-    """Find the functions of both ends if the question gives their names; else an empty list."""
+    """Find the functions of both ends if the question gives their names; else an empty list.
+
+    Plain words, such as "handler", count as names only where known calls connect them.
+    """
+    named = [[declared.node for declared in index.named(name) if declared.kind in CALLABLE] for name in ends]
     written = {entity["text"] for entity in state["analysis"]["entities"] if entity["kind"] in _NAME_KINDS}
-    named = [
-        [declared.node for declared in index.named(name) if declared.kind in CALLABLE] if name in written else []
-        for name in ends
-    ]
-    return named if all(named) else []
+    if not all(named):
+        return []
+    return named if written.issuperset(ends) or index.graph.path(ends.first, ends.last) else []
 
 
 def _list_nodes_between(index: IndexReader, ends: Ends | None, named: Sequence[Sequence[int]]) -> list[int]:
