@@ -146,7 +146,7 @@ def _weigh(index: IndexReader, relevance: FlowRelevance, graph: FlowGraph, seeds
     callers = Counter(symbols.targets[symbols.find_edge_positions(nodes, "in", ("calls",))].tolist())
     values = relevance.compute([node for node in nodes if symbols.kinds[node] in CALLABLE])
     terminals = sorted(values, key=lambda node: -values[node])[:_MAX_TERMINALS]
-    least = values[terminals[-1]]
+    least = values[terminals[-1]] if len(values) > _MAX_TERMINALS else 0.0  # of few, all are worth a hop
     span = max(values[terminals[0]] - least, 1e-6)
     prizes = {node: (values[node] - least) / span for node in terminals}
     costs = {node: _HOP_COST + _HUB_COST * min(log2(1 + callers[node]), _MAX_DOUBLINGS) for node in nodes}
