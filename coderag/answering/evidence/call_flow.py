@@ -106,13 +106,15 @@ def find_flow(index: IndexReader, state: QueryState, relevance: FlowRelevance) -
 
 
 def _find_named(index: IndexReader, state: QueryState, ends: Ends) -> list[list[int]]:
-    """Find the functions of both ends if the question gives their names; else an empty list."""
+    """Find the functions of both ends if the question gives their names; else an empty list.
+
+    Plain words, such as "handler", count as names only where known calls connect them.
+    """
+    named = [[declared.node for declared in index.named(name) if declared.kind in CALLABLE] for name in ends]
     written = {entity["text"] for entity in state["analysis"]["entities"] if entity["kind"] in _NAME_KINDS}
-    named = [
-        [declared.node for declared in index.named(name) if declared.kind in CALLABLE] if name in written else []
-        for name in ends
-    ]
-    return named if all(named) else []
+    if not all(named):
+        return []
+    return named if written.issuperset(ends) or index.graph.path(ends.first, ends.last) else []
 
 
 def _list_nodes_between(
@@ -148,7 +150,7 @@ def _weigh(index: IndexReader, relevance: FlowRelevance, graph: FlowGraph, seeds
     callers = Counter(symbols.targets[symbols.find_edge_positions(nodes, "in", ("calls",))].tolist())
     values = relevance.compute([node for node in nodes if symbols.kinds[node] in CALLABLE])
     terminals = sorted(values, key=lambda node: -values[node])[:_MAX_TERMINALS]
-    least = values[terminals[-1]]
+    least = values[terminals[-1]] if len(values) > _MAX_TERMINALS else 0.0  # of few, all are worth a hop
     span = max(values[terminals[0]] - least, 1e-6)
     prizes = {node: (values[node] - least) / span for node in terminals}
     costs = {node: _HOP_COST + _HUB_COST * min(log2(1 + callers[node]), _MAX_DOUBLINGS) for node in nodes}
