@@ -117,9 +117,7 @@ def _find_named(index: IndexReader, state: QueryState, ends: Ends) -> list[list[
     return named if written.issuperset(ends) or index.graph.path(ends.first, ends.last) else []
 
 
-def _list_nodes_between(
-    index: IndexReader, state: QueryState, ends: Ends, named: Sequence[Sequence[int]]
-) -> list[int]:
+def _list_nodes_between(index: IndexReader, state: QueryState, ends: Ends, named: Sequence[Sequence[int]]) -> list[int]:
     """List the declarations on the known calls between two named ends, in either direction, with the ends."""
     looked_up = [query.neighbours for query in to_relations(state["relations"]) if (query.subject, query.end) == ends]
     path = looked_up[0] if looked_up else index.graph.path(ends.first, ends.last)
