@@ -10,6 +10,7 @@ from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
 from coderag.errors import InvalidQueryError
+from coderag.interfaces.mcp.replies import DATA_KEY
 from coderag.interfaces.mcp.server import make_server
 from coderag.workspace.engines import get_index_folder
 from coderag.workspace.registry import Registry
@@ -26,7 +27,7 @@ class ToolOutput:
 
     Attributes:
         lines: All lines of its text; all of them cost tokens.
-        results: Results in its structured content.
+        results: Results in its data.
     """
 
     lines: Sequence[Line]
@@ -53,9 +54,9 @@ class McpTools:
         """
         result = asyncio.run(self._call_async(name, arguments))
         text = "\n".join(part.text for part in result.content if isinstance(part, TextContent))
-        if result.is_error or result.structured_content is None:
+        if result.is_error or DATA_KEY not in (result.meta or {}):
             raise InvalidQueryError(f"{name} failed: {text}")
-        data = result.structured_content
+        data = result.meta[DATA_KEY]
         return ToolOutput(list(locate_reply_lines(text, data, self.repository)), data["results"])
 
     async def _call_async(self, name: str, arguments: dict[str, Any]) -> CallToolResult:
@@ -68,11 +69,11 @@ def locate_reply_lines(text: str, data: Mapping[str, Any], files: Files) -> Iter
 
     Args:
         text: Text of the reply.
-        data: Structured content of the reply, with the path and lines of each piece of code.
+        data: Data of the reply, with the path and lines of each piece of code.
         files: Files of the repository.
 
     Raises:
-        ValueError: The text lacks code of the structured content.
+        ValueError: The text lacks code of the data.
     """
     at = 0
     for place in [*data["results"], *data.get("related", ())]:

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from coderag.interfaces.mcp.replies import DEFAULT_REPLY_TOKENS
 from coderag.schema.search import Filters
 from coderag.schema.vocabulary import Kind, Role
+from coderag.text.token_counts import count_tokens
 
 MIN_TOKENS = 200
 """Same as in the settings, whose import takes half a second that the handshake does not have."""
@@ -22,6 +23,8 @@ MAX_RANKED_RESULTS = 200
 MAX_NEIGHBOURS = 100
 """Maximum neighbours per relation in one reply."""
 
+_MIN_CONTEXT_TOKENS = 1_000
+_TOKENS_PER_QUESTION_TOKEN = 40
 _MAX_BATCH = 8
 _MAX_TOP_K = 50
 _DEFAULT_TOP_K = 20
@@ -103,13 +106,20 @@ class ContextArguments(ToolArguments):
     file_path: FilePath = Field("", description="Read this file or place, as src/a.py:10-42; with query: only there.")
     include_tests: bool = Field(default=False, description="Also tests of the results.")
     include_interfaces: bool = Field(default=True, description="Also base types of the results.")
-    max_tokens: MaxTokens = DEFAULT_REPLY_TOKENS
+    max_tokens: MaxTokens | None = Field(None, description="Limit of the reply; by default as large as the question.")
     session: str = Field(
         "",
         pattern=r"^([A-Za-z0-9]([A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?)?$",
         description="Any name: calls with the same one do not repeat code.",
     )
     repository: RepositoryName = ""
+
+    @property
+    def reply_tokens(self) -> int:
+        """Maximum size of the reply: as asked for, else more for a longer question, up to the limit of any tool."""
+        if self.max_tokens is not None or not self.query.strip():
+            return self.max_tokens or DEFAULT_REPLY_TOKENS
+        return min(DEFAULT_REPLY_TOKENS, _MIN_CONTEXT_TOKENS + _TOKENS_PER_QUESTION_TOKEN * count_tokens(self.query))
 
     @model_validator(mode="after")
     def _require_query_or_path(self) -> "ContextArguments":

@@ -35,7 +35,8 @@ def find_declarations(graph: "CodeGraph", name: str) -> NamedDeclarations:
     Raises:
         UnknownNameError: No declaration has the name.
     """
-    resolver, others = graph.symbol_resolver, Sequence[GraphDeclaration]()
+    resolver = graph.symbol_resolver
+    others: Sequence[GraphDeclaration] = ()
     try:
         symbol_ids = resolver.resolve(name, _DECLARATION_KINDS, {FILE_KIND})
     except AmbiguousNameError as error:

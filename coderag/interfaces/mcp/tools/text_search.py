@@ -55,7 +55,7 @@ class TextWriter:
         """Return the page of matching lines, repository by repository."""
         arguments, found = self._arguments, MatchingLines()
         end = arguments.offset + arguments.result_count
-        lines, files = list[tuple[RepositoryHandle, TextMatch]](), 0
+        lines, files = list[tuple[RepositoryHandle, "TextMatch"]](), 0
         for handle in self._handles:
             result = handle.engine.search_text(
                 query, regex=arguments.mode == "regex", limit=end * _MATCHES_PER_LINE, filters=arguments.filters or None
