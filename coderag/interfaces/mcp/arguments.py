@@ -153,7 +153,9 @@ class SymbolArguments(ToolArguments):
     relations: Annotated[list[SymbolRelation], BeforeValidator(_wrap_in_list), Field(max_length=10)] = Field(
         ["definition", "callers", "callees", "tests"], description="impact: all that may break."
     )
-    path_to: Annotated[str, Field(max_length=_MAX_NAME_CHARS)] = Field("", description="Name: show the calls that lead there.")
+    path_to: Annotated[str, Field(max_length=_MAX_NAME_CHARS)] = Field(
+        "", description="Name: show the calls that lead there."
+    )
     depth: int | None = Field(None, ge=1, le=5, description="Steps; default 1, for impact 3.")
     limit: int = Field(20, ge=1, le=MAX_NEIGHBOURS, description="Results a relation.")
     max_tokens: MaxTokens = DEFAULT_REPLY_TOKENS

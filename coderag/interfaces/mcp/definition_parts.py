@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,6 +11,7 @@ from coderag.interfaces.mcp.declarations import FILE_KIND
 from coderag.interfaces.mcp.places import format_file_lines, format_range, format_record_place, to_place_record
 from coderag.interfaces.mcp.replies import ReplyPart
 from coderag.schema.chunks import format_location
+from coderag.schema.context import ContextItem
 from coderag.schema.graph import GraphDeclaration, OutlineEntry
 from coderag.schema.search import SearchHit
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from coderag.app import CodeRAG
 
 _MAX_MEMBERS: Final = 40
+_MAX_NAMES_PER_LINE: Final = 20
 _MAX_OUTLINE_DEPTH: Final = 9
 _find_words = re.compile(r"\w+").findall
 
@@ -39,9 +42,9 @@ def build_definition_parts(
         (declaration.path, declaration.start_line): (declaration.qualified_name, declaration.kind)
         for declaration in readable
     }
-    parts = []
+    parts = list[ReplyPart]()
     for section in engine.read(places, token_budget=token_budget).sections:
-        for item in section.items:
+        for item in _join_pieces(section.items):
             # A chunk of several small declarations has the name of the first.
             name, kind = names.get((item.path, item.start_line), (item.name, item.kind))
             record: dict[str, Any] = {
@@ -77,7 +80,10 @@ def build_description_parts(
         hit = next((hit for hit in hits if _is_hit_of(hit, declaration)), None)
         lines = [f"{format_record_place(record)} {declaration.kind} {record['name']}"]
         if hit is not None:
-            record |= {"signature": cleaner.clean_line(hit.signature), "documentation": find_documentation(hit, cleaner)}
+            record |= {
+                "signature": cleaner.clean_line(hit.signature),
+                "documentation": find_documentation(hit, cleaner),
+            }
             lines += [f"  {record[key]}" for key in ("signature", "documentation") if record[key]]
         members = _list_members(engine, declaration, cleaner)
         if members:
@@ -107,7 +113,8 @@ def build_outline_parts(
 
     for (kind, has_members), run in groupby(entries, key=lambda entry: (entry.kind, bool(entry.children))):
         group = list(run)
-        for part in [[entry] for entry in group] if has_members else [group]:
+        size = 1 if has_members else _MAX_NAMES_PER_LINE
+        for part in [group[first : first + size] for first in range(0, len(group), size)]:
             inner = list(_flatten(part[0].children, depth)) if has_members else []
             names = ", ".join(_format_entry(entry, cleaner) for entry in part)
             members = ", ".join(_format_entry(entry, cleaner, part[0].qualified_name) for _, entry in inner)
@@ -139,6 +146,28 @@ def _list_members(engine: "CodeRAG", declaration: GraphDeclaration, cleaner: Cle
         line.removeprefix(f"{declaration.path}: ")
         for line, _ in format_file_lines([record for record in own if record["kind"] != "variable"])
     ]
+
+
+def _join_pieces(items: Iterable[ContextItem]) -> Iterator[ContextItem]:
+    """Yield items with the consecutive pieces of a long declaration joined."""
+    previous: ContextItem | None = None
+    for item in items:
+        if previous is not None and _continues(previous, item):
+            previous = replace(previous, end_line=item.end_line, text=f"{previous.text}\n{item.text}")
+            continue
+        if previous is not None:
+            yield previous
+        previous = item
+    if previous is not None:
+        yield previous
+
+
+def _continues(item: ContextItem, following: ContextItem) -> bool:
+    return (
+        item.detail == following.detail == "full"
+        and (item.path, item.name) == (following.path, following.name)
+        and item.end_line + 1 == following.start_line
+    )
 
 
 def _is_hit_of(hit: SearchHit, declaration: GraphDeclaration) -> bool:

@@ -139,14 +139,16 @@ def _add_mentions(  # what a reply is made of
     cleaner: Cleaner,
     limit: int,
 ) -> None:
-    """Add the lines that mention a name, for relations without a resolved edge."""
+    """Add the lines that mention a name, for relations without a resolved edge; caveats if there is no edge at all."""
+    has_edges = any(related.counts.values())
     answers = [(query, engine.mentions(name, query, limit=limit)) for query in queries]
     lines = {(line.path, line.line): line for _, mentions in answers for line in mentions.lines}
     related.counts["mentions"] = max(mentions.total for _, mentions in answers)
     related.parts += [_build_mention_part(line, cleaner) for line in list(lines.values())[:limit]]
     described = "; ".join(f"{query}: {describe_mentions(mentions, query)}" for query, mentions in answers)
     related.notes.append(f"No edge could be resolved. {cleaner.clean_line(described)}.")
-    related.notes += map(cleaner.clean_line, list_caveats(answers[0][1], answers[0][0]))
+    if not has_edges:
+        related.notes += map(cleaner.clean_line, list_caveats(answers[0][1], answers[0][0]))
 
 
 def _build_mention_part(mention: NameMention, cleaner: Cleaner) -> ReplyPart:

@@ -90,7 +90,7 @@ def build_map(handle: RepositoryHandle) -> str:
 def _build_outline(handle: RepositoryHandle, given_path: str) -> str:
     cleaner, path = handle.make_cleaner(), normalize_place(handle.repository.root, given_path)
     try:
-        lines = format_outline(handle.engine.graph, path, cleaner)
+        lines = format_outline(path, handle.engine.graph.outline(path), cleaner)
     except UnknownNameError as error:
         refuse_path(handle.engine, path, error)
     text = f"# Outline of {cleaner.clean_line(path)}\n\n" + "\n".join(lines)

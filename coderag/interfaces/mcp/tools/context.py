@@ -45,7 +45,9 @@ def _pack_context(handle: RepositoryHandle, arguments: ContextArguments) -> McpR
     )
     excluded_relations = [] if arguments.include_tests else ["test_for"]
     excluded_relations += [] if arguments.include_interfaces else ["base", "interface_of"]
-    reply = build_context_reply(handle, context, max_tokens=arguments.reply_tokens, excluded_relations=excluded_relations)
+    reply = build_context_reply(
+        handle, context, max_tokens=arguments.reply_tokens, excluded_relations=excluded_relations
+    )
     if arguments.include_tests:
         names = [item.name for section in context.sections if section.name == "primary" for item in section.items]
         shown_paths = {record.get("path") for part in reply.parts for record in part.records}

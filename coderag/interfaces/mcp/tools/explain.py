@@ -48,9 +48,7 @@ def _explain_name(handle: RepositoryHandle, arguments: ExplainArguments) -> McpR
     limit, next_call = _RELATION_LIMITS[arguments.detail_level], _NEXT_CALLS[arguments.detail_level]
     related = find_related_parts(engine, named.name, _DECLARATION_RELATIONS, cleaner, limit=limit, next_call=next_call)
     first = named.declarations[0]
-    parts = list(
-        build_description_parts(engine, named.declarations, engine.definition(first.qualified_name), cleaner)
-    )
+    parts = list(build_description_parts(engine, named.declarations, engine.definition(first.qualified_name), cleaner))
     if arguments.detail_level == "detailed":
         budget = max(MIN_TOKENS, int(arguments.max_tokens * _CODE_SHARE))
         parts += build_definition_parts(engine, named.declarations, cleaner, budget, "definition")

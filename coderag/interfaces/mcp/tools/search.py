@@ -54,9 +54,7 @@ async def run_search(call: ToolRequest, arguments: SearchArguments) -> McpReply:
     return reply
 
 
-def _build_reply(
-    workspace: "Workspace", handles: Sequence[RepositoryHandle], arguments: SearchArguments
-) -> McpReply:
+def _build_reply(workspace: "Workspace", handles: Sequence[RepositoryHandle], arguments: SearchArguments) -> McpReply:
     is_batch = len(arguments.query) > 1
     search = _TextSearch(handles, arguments) if arguments.mode != "hybrid" else _Search(workspace, handles, arguments)
     reply = McpReply(max_tokens=arguments.max_tokens, facts={"results": []})
@@ -130,9 +128,7 @@ class _Search:
             *self._suggest_more(hits.evidence, len(page)),
         ]
         return QueryResults(
-            self._writer.build_parts(
-                [(source, hit) for hit in page], query, offset=arguments.offset, title=title
-            ),
+            self._writer.build_parts([(source, hit) for hit in page], query, offset=arguments.offset, title=title),
             to_verdict_fields(hits.evidence, hits.confidence),
             "",
             notes,

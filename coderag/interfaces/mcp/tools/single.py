@@ -32,10 +32,7 @@ def _build_reply(handle: RepositoryHandle, arguments: SingleArguments) -> McpRep
     )
     shown = {(record.get("path"), record.get("name")) for part in reply.parts for record in part.records}
     cleaner = handle.make_cleaner()
-    records = [
-        _to_record(hit, cleaner)
-        for hit in handle.engine.search(arguments.query, top_k=_MAX_PLACES)
-    ]
+    records = [_to_record(hit, cleaner) for hit in handle.engine.search(arguments.query, top_k=_MAX_PLACES)]
     others = [record for record in records if (record["path"], record["name"]) not in shown]
     reply.parts += [
         ReplyPart(line, part, key="places", title="Further places") for line, part in format_file_lines(others)

@@ -80,7 +80,9 @@ def _report_symbol(handle: RepositoryHandle, arguments: SymbolArguments, given_n
         report.intro += _format_choice(end, cleaner)
         related = build_path_parts(engine, named.name, end.name, cleaner)
     elif relations:
-        next_call = "a higher limit" if arguments.limit < MAX_NEIGHBOURS else "one relation at a time, of a narrower name"
+        next_call = (
+            "a higher limit" if arguments.limit < MAX_NEIGHBOURS else "one relation at a time, of a narrower name"
+        )
         related = find_related_parts(
             engine, named.name, relations, cleaner, depth=arguments.depth, limit=arguments.limit, next_call=next_call
         )
@@ -104,13 +106,13 @@ def _build_own_parts(
     (first, *rest) = named.declarations
     if first.kind == FILE_KIND and not rest:
         entries = handle.engine.graph.outline(first.path)
-        return list(build_outline_parts(first.path, entries, cleaner, title=f"outline of {cleaner.clean_line(first.path)}"))
+        return list(
+            build_outline_parts(first.path, entries, cleaner, title=f"outline of {cleaner.clean_line(first.path)}")
+        )
     return build_definition_parts(handle.engine, named.declarations, cleaner, token_budget, "definition")
 
 
-def _report_unused(
-    handle: RepositoryHandle, arguments: SymbolArguments, name: str, cleaner: Cleaner
-) -> _SymbolReport:
+def _report_unused(handle: RepositoryHandle, arguments: SymbolArguments, name: str, cleaner: Cleaner) -> _SymbolReport:
     """Report the declarations of a file or folder that nothing is known to use."""
     report = handle.engine.unused("" if name in (".", "/") else name, limit=arguments.limit)
     where = cleaner.clean_line(report.path or "the repository")
