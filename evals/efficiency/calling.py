@@ -54,9 +54,9 @@ class McpTools:
         """
         result = asyncio.run(self._call_async(name, arguments))
         text = "\n".join(part.text for part in result.content if isinstance(part, TextContent))
-        if result.is_error or DATA_KEY not in (result.meta or {}):
+        data = (result.meta or {}).get(DATA_KEY)
+        if result.is_error or data is None:
             raise InvalidQueryError(f"{name} failed: {text}")
-        data = result.meta[DATA_KEY]
         return ToolOutput(list(locate_reply_lines(text, data, self.repository)), data["results"])
 
     async def _call_async(self, name: str, arguments: dict[str, Any]) -> CallToolResult:
