@@ -153,7 +153,12 @@ def _join_pieces(items: Iterable[ContextItem]) -> Iterator[ContextItem]:
     previous: ContextItem | None = None
     for item in items:
         if previous is not None and _continues(previous, item):
-            previous = replace(previous, end_line=item.end_line, text=f"{previous.text}\n{item.text}")
+            previous = replace(
+                previous,
+                end_line=item.end_line,
+                text=f"{previous.text}\n{item.text}",
+                detail="full" if previous.detail == item.detail == "full" else "elided",
+            )
             continue
         if previous is not None:
             yield previous
@@ -164,7 +169,7 @@ def _join_pieces(items: Iterable[ContextItem]) -> Iterator[ContextItem]:
 
 def _continues(item: ContextItem, following: ContextItem) -> bool:
     return (
-        item.detail == following.detail == "full"
+        {item.detail, following.detail} <= {"full", "elided"}
         and (item.path, item.name) == (following.path, following.name)
         and item.end_line + 1 == following.start_line
     )

@@ -3,6 +3,7 @@
 The data is in ``_meta``: clients that get structured content show it to their model in place of the text, as JSON.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -14,6 +15,9 @@ from coderag.text.token_counts import count_tokens
 
 MAX_REPLY_CHARS: Final = 24_000
 """Hard limit of the text of a reply, in characters."""
+
+MAX_DATA_CHARS: Final = 48_000
+"""Hard limit of the data of a reply, as JSON without notes, in characters."""
 
 DEFAULT_REPLY_TOKENS: Final = 3_000
 
@@ -102,29 +106,31 @@ class McpReply:
 
 @dataclass(slots=True)
 class _ReplyBudget:
-    """Remaining characters and tokens of the text."""
+    """Remaining characters and tokens of the text, and characters of the data."""
 
     characters: int
     tokens: int
+    data_characters: int = MAX_DATA_CHARS
 
     def take_parts(self, parts: Iterable[ReplyPart]) -> Iterable[ReplyPart]:
         """Yield parts until one does not fit; a first part that does not fit is cut."""
         title, is_first = "", True
         for part in parts:
             heading = f"## {part.title}\n" if part.title != title else ""
-            if not self._take_if_fits(heading + part.full_text):
+            if not self._take_if_fits(heading + part.full_text, part.data):
                 if is_first and (cut := self._cut_part(part)):
                     yield cut
                 return
             yield part
             title, is_first = part.title, False
 
-    def _take_if_fits(self, text: str) -> bool:
-        tokens = count_tokens(text)
-        fits = len(text) + 1 <= self.characters and tokens <= self.tokens
+    def _take_if_fits(self, text: str, data: Sequence[Mapping[str, Any]]) -> bool:
+        tokens, data_length = count_tokens(text), len(json.dumps(data, ensure_ascii=False))
+        fits = len(text) + 1 <= self.characters and tokens <= self.tokens and data_length <= self.data_characters
         if fits:
             self.characters -= len(text) + 1
             self.tokens -= tokens
+            self.data_characters -= data_length
         return fits
 
     def _cut_part(self, part: ReplyPart) -> ReplyPart | None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from coderag.interfaces.mcp.replies import MAX_REPLY_CHARS, McpReply, ReplyPart
+from coderag.interfaces.mcp.replies import MAX_DATA_CHARS, MAX_REPLY_CHARS, McpReply, ReplyPart
 from coderag.text.token_counts import count_tokens
 from tests.interfaces.mcp.conftest import connected, data_of, text_of
 
@@ -34,7 +34,7 @@ async def test_replies_about_a_huge_repository_keep_the_limit(huge, name, argume
         result = await client.call_tool(name, arguments)
     assert not result.is_error, text_of(result)
     assert len(text_of(result)) <= MAX_REPLY_CHARS
-    assert len(json.dumps(data_of(result), ensure_ascii=False)) <= 2 * MAX_REPLY_CHARS
+    assert len(json.dumps(data_of(result), ensure_ascii=False)) <= MAX_DATA_CHARS + 4_000  # and notes
 
 
 async def test_single_tool_keeps_the_limit(huge):
