@@ -77,6 +77,12 @@ def locate_reply_lines(text: str, data: Mapping[str, Any], files: Files) -> Iter
     """
     at = 0
     for place in [*data["results"], *data.get("related", ())]:
+        for number in place.get("lines", ()):  # each behind its number
+            start = text.index(f"\n  {number}: ", max(at - 1, 0)) + 1
+            yield from map(make_line, text[at:start].splitlines())
+            end = text.index("\n", start)
+            yield make_line(text[start:end], (place["path"], number))
+            at = end + 1
         if "code" not in place or place.get("detail") == "line":  # a summary in a heading, not code
             continue
         start = text.index(f"\n{place['code']}\n", at) + 1

@@ -92,7 +92,7 @@ class HitWriter:
         """Return the line with the place of a result, its lines of code, and their numbers."""
         first_line = max(record["start_line"], hit.start_line)
         code = hit.text.split("\n")[first_line - hit.start_line :][: record["end_line"] - first_line + 1]
-        indexes = self._select_lines(code, query, is_first=is_first)
+        indexes = [index for index in self._select_lines(code, query, is_first=is_first) if code[index].strip()]
         rows = source.cleaner.clean_rows(code, indexes, first_line)
         signature = "" if 0 in indexes else source.cleaner.clean_line(hit.signature)[:_MAX_SIGNATURE_CHARS]
         has_name = hit.qualified_name == hit.name and hit.name in signature
