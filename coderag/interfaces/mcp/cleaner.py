@@ -52,9 +52,9 @@ class Cleaner:
         cleaned = self.clean_code("\n".join(code)).split("\n")
         if len(cleaned) != len(code):
             cleaned = [self.clean_code(line) for line in code]
-        shown = {index: _to_row(cleaned[index]) for index in indexes if code[index].strip()}
-        margin = min((len(row) - len(row.lstrip()) for row in shown.values()), default=0)
-        return [f"  {first_line + index}: {row[margin:]}" for index, row in shown.items()]
+        rows = {index: _to_row(cleaned[index]) for index in indexes if code[index].strip()}
+        margin = min((len(row) - len(row.lstrip()) for row in rows.values()), default=0)
+        return [f"  {first_line + index}: {row[margin:]}" for index, row in rows.items()]
 
 
 def _to_row(line: str) -> str:

@@ -21,12 +21,12 @@ class NamedDeclarations(NamedTuple):
     Attributes:
         name: A name that means them alone.
         declarations: One declaration or its overloads; definitions in place of their prototypes.
-        others: Other declarations of an ambiguous name, most central first.
+        alternatives: Other declarations of an ambiguous name, most central first.
     """
 
     name: str
     declarations: Sequence[GraphDeclaration]
-    others: Sequence[GraphDeclaration] = ()
+    alternatives: Sequence[GraphDeclaration] = ()
 
 
 def find_declarations(graph: "CodeGraph", name: str) -> NamedDeclarations:
@@ -36,15 +36,15 @@ def find_declarations(graph: "CodeGraph", name: str) -> NamedDeclarations:
         UnknownNameError: No declaration has the name.
     """
     resolver = graph.symbol_resolver
-    others: Sequence[GraphDeclaration] = ()
+    alternatives: Sequence[GraphDeclaration] = ()
     try:
         symbol_ids = resolver.resolve(name, _DECLARATION_KINDS, {FILE_KIND})
     except AmbiguousNameError as error:
-        best, *others = error.candidates
+        best, *alternatives = error.candidates
         name = best.name
         symbol_ids = resolver.resolve(name, _DECLARATION_KINDS, {FILE_KIND})
     definitions = dict.fromkeys(map(graph.declaration_groups.find_definition, symbol_ids))
-    return NamedDeclarations(name, [resolver.to_declaration(symbol_id) for symbol_id in definitions], others)
+    return NamedDeclarations(name, [resolver.to_declaration(symbol_id) for symbol_id in definitions], alternatives)
 
 
 def find_enclosing(graph: "CodeGraph", path: str, line: int) -> GraphDeclaration | None:

@@ -77,7 +77,7 @@ def build_description_parts(
         if not declaration.path or declaration.kind == FILE_KIND:
             continue
         record = to_place_record(declaration, cleaner)
-        hit = next((hit for hit in hits if _is_hit_of(hit, declaration)), None)
+        hit = next((hit for hit in hits if _matches_declaration(hit, declaration)), None)
         lines = [f"{format_record_place(record)} {declaration.kind} {record['name']}"]
         if hit is not None:
             record |= {
@@ -152,7 +152,7 @@ def _join_pieces(items: Iterable[ContextItem]) -> Iterator[ContextItem]:
     """Yield items with the consecutive pieces of a long declaration joined."""
     previous: ContextItem | None = None
     for item in items:
-        if previous is not None and _continues(previous, item):
+        if previous is not None and _is_continued_by(previous, item):
             previous = replace(
                 previous,
                 end_line=item.end_line,
@@ -167,7 +167,7 @@ def _join_pieces(items: Iterable[ContextItem]) -> Iterator[ContextItem]:
         yield previous
 
 
-def _continues(item: ContextItem, following: ContextItem) -> bool:
+def _is_continued_by(item: ContextItem, following: ContextItem) -> bool:
     return (
         {item.detail, following.detail} <= {"full", "elided"}
         and (item.path, item.name) == (following.path, following.name)
@@ -175,7 +175,7 @@ def _continues(item: ContextItem, following: ContextItem) -> bool:
     )
 
 
-def _is_hit_of(hit: SearchHit, declaration: GraphDeclaration) -> bool:
+def _matches_declaration(hit: SearchHit, declaration: GraphDeclaration) -> bool:
     return (
         str(hit.path) == declaration.path
         and hit.start_line <= declaration.end_line

@@ -53,8 +53,8 @@ def _explain_name(handle: RepositoryHandle, arguments: ExplainArguments) -> McpR
         budget = max(MIN_TOKENS, int(arguments.max_tokens * _CODE_SHARE))
         parts += build_definition_parts(engine, named.declarations, cleaner, budget, "definition")
     name = cleaner.clean_line(first.name)
-    others = [cleaner.clean_line(other.name) for other in named.others]
-    remaining = f", {len(others) - _MAX_OTHERS} more" if len(others) > _MAX_OTHERS else ""
+    other_names = [cleaner.clean_line(other.name) for other in named.alternatives]
+    remaining = f", {len(other_names) - _MAX_OTHERS} more" if len(other_names) > _MAX_OTHERS else ""
     return McpReply(
         facts={
             "repository": handle.name,
@@ -66,7 +66,7 @@ def _explain_name(handle: RepositoryHandle, arguments: ExplainArguments) -> McpR
         },
         intro=[
             *([] if first.path else [f"{name} is no declaration of this repository"]),
-            *([f"{name}; also: {', '.join(others[:_MAX_OTHERS])}{remaining}"] if others else []),
+            *([f"{name}; also: {', '.join(other_names[:_MAX_OTHERS])}{remaining}"] if other_names else []),
         ],
         parts=[*parts, *related.parts],
         notes=[*_describe_missing_use(related.counts, name), *related.notes],

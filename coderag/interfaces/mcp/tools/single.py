@@ -30,12 +30,12 @@ def _build_reply(handle: RepositoryHandle, arguments: SingleArguments) -> McpRep
     reply = build_context_reply(
         handle, handle.engine.context(arguments.query, token_budget=budget), max_tokens=arguments.max_tokens
     )
-    shown = {(record.get("path"), record.get("name")) for part in reply.parts for record in part.records}
+    shown_places = {(record.get("path"), record.get("name")) for part in reply.parts for record in part.records}
     cleaner = handle.make_cleaner()
     records = [_to_record(hit, cleaner) for hit in handle.engine.search(arguments.query, top_k=_MAX_PLACES)]
-    others = [record for record in records if (record["path"], record["name"]) not in shown]
+    other_records = [record for record in records if (record["path"], record["name"]) not in shown_places]
     reply.parts += [
-        ReplyPart(line, part, key="places", title="Further places") for line, part in format_file_lines(others)
+        ReplyPart(line, part, key="places", title="Further places") for line, part in format_file_lines(other_records)
     ]
     reply.describe_next_call = lambda _: (
         "search_codebase with a narrower question, or your own file tools at the places above."

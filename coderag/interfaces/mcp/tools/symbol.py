@@ -26,7 +26,7 @@ _MAX_OTHERS: Final = 8
 
 @dataclass(slots=True)
 class _SymbolReport:
-    """What is known of one name."""
+    """Report of what is known about one name."""
 
     name: str
     intro: list[str] = field(default_factory=list)
@@ -132,10 +132,10 @@ def _format_place(named: NamedDeclarations, cleaner: Cleaner) -> str:
 
 def _format_choice(named: NamedDeclarations, cleaner: Cleaner) -> list[str]:
     """Return a line with the other declarations of an ambiguous name."""
-    if not named.others:
+    if not named.alternatives:
         return []
-    names = ", ".join(cleaner.clean_line(other.name) for other in named.others[:_MAX_OTHERS])
-    remaining = len(named.others) - _MAX_OTHERS
+    names = ", ".join(cleaner.clean_line(other.name) for other in named.alternatives[:_MAX_OTHERS])
+    remaining = len(named.alternatives) - _MAX_OTHERS
     return [f"{cleaner.clean_line(named.name)}; also: {names}{f', {remaining} more' if remaining > 0 else ''}"]
 
 

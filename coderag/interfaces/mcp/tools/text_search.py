@@ -53,7 +53,7 @@ class TextWriter:
 
     def find(self, query: str, title: str) -> MatchingLines:
         """Return the page of matching lines, repository by repository."""
-        arguments, found = self._arguments, MatchingLines()
+        arguments, lines_found = self._arguments, MatchingLines()
         end = arguments.offset + arguments.result_count
         lines, files = list[tuple[RepositoryHandle, "TextMatch"]](), 0
         for handle in self._handles:
@@ -63,19 +63,23 @@ class TextWriter:
             first_matches = {(match.path, match.start_line): match for match in reversed(result.matches)}
             unique = [match for match in result.matches if first_matches[match.path, match.start_line] is match]
             lines += [(handle, match) for match in unique]
-            found.notes += _build_notes(result, handle.make_cleaner())
-            found.total += result.total
+            lines_found.notes += _build_notes(result, handle.make_cleaner())
+            lines_found.total += result.total
             files += len(result.files)
         page = lines[arguments.offset : end]
         for handle in self._handles:
-            found.parts += self._build_parts(handle, [match for owner, match in page if owner is handle], title)
-        if found.total:
-            found.count_text = f"{_count(found.total, 'match', 'matches')} in {_count(files, 'file', 'files')}"
+            lines_found.parts += self._build_parts(handle, [match for owner, match in page if owner is handle], title)
+        if lines_found.total:
+            lines_found.count_text = (
+                f"{_count(lines_found.total, 'match', 'matches')} in {_count(files, 'file', 'files')}"
+            )
         else:
-            found.notes.append("It stands nowhere in the indexed files. Next: mode hybrid, or coderag_status.")
+            lines_found.notes.append("It stands nowhere in the indexed files. Next: mode hybrid, or coderag_status.")
         if len(lines) > end:
-            found.notes.append(f"More: offset={end}." if end < MAX_RANKED_RESULTS else "More: narrow it by file_path.")
-        return found
+            lines_found.notes.append(
+                f"More: offset={end}." if end < MAX_RANKED_RESULTS else "More: narrow it by file_path."
+            )
+        return lines_found
 
     def _build_parts(self, handle: RepositoryHandle, matches: Sequence["TextMatch"], title: str) -> Iterator[ReplyPart]:
         """Yield a part for each run of lines in one declaration, or outside of any in one file."""
@@ -97,9 +101,10 @@ class TextWriter:
         title: str,
     ) -> ReplyPart:
         limit = self._arguments.snippet_lines
-        shown = matches if limit is None else matches[:limit]
-        rows = [row for match in shown for row in _format_rows(match, cleaner)]
-        hidden = f" ({_count(len(matches) - len(shown), 'line', 'lines')} more)" if len(shown) < len(matches) else ""
+        shown_matches = matches if limit is None else matches[:limit]
+        rows = [row for match in shown_matches for row in _format_rows(match, cleaner)]
+        hidden_count = len(matches) - len(shown_matches)
+        hidden = f" ({_count(hidden_count, 'line', 'lines')} more)" if hidden_count else ""
         base: dict[str, Any] = {"repository": repository} if repository else {}
         if declaration is None:
             head = "/".join(filter(None, (repository, cleaner.clean_line(str(matches[0].path)))))
