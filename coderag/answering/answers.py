@@ -70,11 +70,11 @@ async def _generate_answer(
             generated.missing,
         )
         return replace(answer, generator=model.name, flagged=flagged, redacted=generated.redacted)
-    said = "" if generated.is_held else generated.text  # a refusal or what is missing, which is no claim
+    refusal = "" if generated.is_held else generated.text  # or what is missing; neither is a claim
     note = _describe_fallback(model, generated.claims)
     extracted = _render_draft(state, draft, checker)
     added = "\n\n".join(filter(None, [note, extracted.text]))
-    added = f"\n\n{added}" if said else added
+    added = f"\n\n{added}" if refusal else added
     emit("text", added)
     offset = len(extracted.citations)
     unshown = [
@@ -83,7 +83,7 @@ async def _generate_answer(
     ]
     return replace(
         extracted,
-        text=said + added,
+        text=refusal + added,
         claims=[*extracted.claims, *unshown],
         citations=[*extracted.citations, *generated.citations],
         missing=[*generated.missing, *extracted.missing],
@@ -140,5 +140,5 @@ def _describe_fallback(model: LanguageModel, claims: Sequence[AnswerClaim]) -> s
     if not claims:
         return ""
     verified = sum(claim.status == "verified" for claim in claims)
-    made = "statement" if len(claims) == 1 else "statements"
-    return f"*{verified} of the {len(claims)} {made} of {model.name} could be verified; this answer is without it.*"
+    noun = "statement" if len(claims) == 1 else "statements"
+    return f"*{verified} of the {len(claims)} {noun} of {model.name} could be verified; this answer is without it.*"

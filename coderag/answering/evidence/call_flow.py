@@ -8,10 +8,11 @@ from types import MappingProxyType
 from typing import Final
 
 from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.declared import CALLABLE, MAX_UNSURE_CONFIDENCE, Declared
 from coderag.answering.evidence.flow_graph import FlowGraph, Hop, HopKind
 from coderag.answering.evidence.flow_relevance import FlowRelevance
 from coderag.answering.evidence.flow_search import FlowSearch, FlowWeights
-from coderag.answering.evidence.index_reader import CALLABLE, PERHAPS, Declared, IndexReader
+from coderag.answering.evidence.index_reader import IndexReader
 from coderag.answering.evidence.question_ends import Ends, get_ends
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import QueryState
@@ -107,7 +108,9 @@ def _find_named(index: IndexReader, state: QueryState, ends: Ends) -> list[list[
     """Find the functions of both ends if the question gives their names; else an empty list."""
     written = {entity["text"] for entity in state["analysis"]["entities"] if entity["kind"] in _NAME_KINDS}
     named = [
-        [declared.node for declared in index.named(name) if declared.kind in CALLABLE] if name in written else []
+        [declared.node for declared in index.find_declarations(name) if declared.kind in CALLABLE]
+        if name in written
+        else []
         for name in ends
     ]
     return named if all(named) else []
@@ -118,7 +121,7 @@ def _list_nodes_between(index: IndexReader, ends: Ends | None, named: Sequence[S
     if ends is None or not named:
         return []
     neighbours = index.graph.path(ends.first, ends.last) or index.graph.path(ends.last, ends.first)
-    between = [declared.node for step in neighbours if (declared := index.of_neighbour(step))]
+    between = [declared.node for step in neighbours if (declared := index.find_neighbour_declaration(step))]
     return [*(node for side in named for node in side), *between]
 
 
@@ -186,12 +189,15 @@ def _build_flow(index: IndexReader, roots: Sequence[int], hops: Sequence[Hop]) -
     for root in sorted(roots, key=lambda root: -len(ordered[root])):
         starts.append(nodes.setdefault(root, len(nodes)))
         for hop in ordered[root]:
-            line = index.line(index.symbols.paths[hop.source if hop.origin < 0 else hop.origin], hop.line)
+            line = index.read_line(index.symbols.paths[hop.source if hop.origin < 0 else hop.origin], hop.line)
             nodes.setdefault(hop.target, len(nodes))
             if line:
-                is_certain, via = hop.confidence > PERHAPS, index.symbols.names[hop.via].as_py() if hop.via >= 0 else ""
+                is_certain, via = (
+                    hop.confidence > MAX_UNSURE_CONFIDENCE,
+                    index.symbols.names[hop.via].as_py() if hop.via >= 0 else "",
+                )
                 steps.append(FlowStep(nodes[hop.source], nodes[hop.target], line, is_certain, hop.kind, via))
-    return Flow([index.declared(node) for node in nodes], steps, starts)
+    return Flow([index.get_declaration(node) for node in nodes], steps, starts)
 
 
 def _order_hops(root: int, hops: Sequence[Hop]) -> Iterable[Hop]:

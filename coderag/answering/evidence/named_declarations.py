@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
-from coderag.answering.evidence.index_reader import FILE, TYPES, Declared
+from coderag.answering.evidence.declared import FILE, TYPES, Declared
 from coderag.stores.spelling_index import MIN_SIMILARITY
 from coderag.stores.symbol_table import fold_name, split_qualified
 
@@ -37,14 +37,16 @@ def find_named(answer_input: AnswerInput) -> list[NamedDeclarations]:
 
 def _find_declarations(answer_input: AnswerInput, name: str) -> NamedDeclarations:
     reader = answer_input.reader
-    if declared := _order(answer_input, name, reader.named(name)):
+    if declared := _order(answer_input, name, reader.find_declarations(name)):
         return NamedDeclarations(name, declared)
     if len(reader.corpus.find_chunks_with_name(name)):  # written as such, so no misspelling
         return NamedDeclarations(name, [])
     spelling = next(iter(reader.corpus.symbols.find_spellings(name, 1)), None)
     if spelling is None or spelling.quality < MIN_SIMILARITY:
         return NamedDeclarations(name, [])
-    return NamedDeclarations(name, _order(answer_input, spelling.word, reader.named(spelling.word)), is_respelt=True)
+    return NamedDeclarations(
+        name, _order(answer_input, spelling.word, reader.find_declarations(spelling.word)), is_respelt=True
+    )
 
 
 def _order(answer_input: AnswerInput, name: str, declared: Sequence[Declared]) -> list[Declared]:

@@ -62,8 +62,8 @@ def number_evidence(
     entries = [(item, snippets[item["path"], item["start_line"], item["end_line"]]) for item in packed]
     first: list[tuple[ItemRecord, Snippet]] = []
     for lines in planned:
-        covering = next((entry for entry in [*first, *entries] if _covers(entry[0], lines)), None)
-        entry = covering or _cite_lines(corpus, lines)
+        covering = next((entry for entry in [*first, *entries] if _contains_lines(entry[0], lines)), None)
+        entry = covering or _build_cited_item(corpus, lines)
         if entry not in first:
             first.append(entry)
     ordered = [*first, *(entry for entry in entries if entry not in first)]
@@ -75,20 +75,20 @@ def number_evidence(
 def fit_evidence(evidence: Sequence[NumberedEvidence], max_tokens: int) -> Sequence[NumberedEvidence]:
     """Keep the first evidence that fits into a number of tokens, at least one."""
     tokens = 0
-    for kept, entry in enumerate(evidence):
+    for position, entry in enumerate(evidence):
         tokens += count_tokens(f"{entry.block}\n\n")
         if tokens > max_tokens:
-            return evidence[: max(kept, 1)]
+            return evidence[: max(position, 1)]
     return evidence
 
 
-def _covers(item: ItemRecord, lines: CitedLines) -> bool:
+def _contains_lines(item: ItemRecord, lines: CitedLines) -> bool:
     """Return whether an item of the context shows all of some lines."""
     is_inside = item["start_line"] <= lines.start_line and lines.end_line <= item["end_line"]
-    return item["path"] == lines.path and is_inside and item["detail"] == "full"
+    return bool(item["path"] == lines.path and is_inside and item["detail"] == "full")
 
 
-def _cite_lines(corpus: Corpus, lines: CitedLines) -> tuple[ItemRecord, Snippet]:
+def _build_cited_item(corpus: Corpus, lines: CitedLines) -> tuple[ItemRecord, Snippet]:
     """Build an item of the context from lines that the plan cites."""
     inside = find_snippets_at_lines(corpus, lines.path, lines.start_line, lines.end_line)[0]
     snippet = replace(inside, start_line=lines.start_line, end_line=lines.end_line, text=lines.text)
