@@ -10,12 +10,13 @@ from coderag.answering.evidence.citation_checker import CitationChecker
 from coderag.answering.extractive.extract import extract
 from coderag.answering.extractive.sections import Draft
 from coderag.answering.generated.generator import EmitText, generate_text
-from coderag.answering.generated.numbered_evidence import NumberedEvidence, number_evidence
+from coderag.answering.generated.numbered_evidence import NumberedEvidence, build_planned_snippets, number_evidence
 from coderag.answering.plan import choose_shape
 from coderag.answering.rendering.checked_lines import CheckedLines
 from coderag.answering.rendering.markdown import render_markdown
 from coderag.answering.rendering.records import build_claims, build_sections
 from coderag.models.protocols import LanguageModel
+from coderag.retrieval.context.context_snippets import gather_snippets
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.answers import Answer, AnswerClaim, Citation
 from coderag.schema.query import QueryState
@@ -39,8 +40,10 @@ async def write_answer(context: QueryContext, state: QueryState, emit: EmitText)
     results, related = build_result_snippets(corpus, state["results"]), build_related_snippets(corpus, state["related"])
     draft = extract(AnswerInput(context, state, results, related))
     if context.language_model is not None and not state["analysis"].get("about_unused"):  # lines cannot show absence
-        planned = list(dict.fromkeys(chain.from_iterable(section.cited for section in draft.sections)))
-        evidence = number_evidence(corpus, state, planned, context.masked_paths)
+        cited = list(dict.fromkeys(chain.from_iterable(section.cited for section in draft.sections)))
+        snippets = list(chain.from_iterable(gather_snippets(corpus, state)))
+        planned = build_planned_snippets(corpus, cited)
+        evidence = number_evidence(state, snippets, context.masked_paths, planned)
         if evidence:  # without evidence every claim would be dropped
             return await _generate_answer(context.language_model, context, state, draft, evidence, checker, emit)
     answer = _render_draft(state, draft, checker)
@@ -139,6 +142,5 @@ def _describe_fallback(model: LanguageModel, claims: Sequence[AnswerClaim]) -> s
     """Describe why the answer is not the model's; empty if it made no claim."""
     if not claims:
         return ""
-    verified = sum(claim.status == "verified" for claim in claims)
-    noun = "statement" if len(claims) == 1 else "statements"
-    return f"*{verified} of the {len(claims)} {noun} of {model.name} could be verified; this answer is without it.*"
+    subject = "What" if len(claims) == 1 else "Most of what"
+    return f"*{subject} {model.name} wrote could not be verified; this answer is without it.*"

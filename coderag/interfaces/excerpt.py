@@ -33,6 +33,29 @@ def cut_excerpt(text: str, name: str, lines: int, query: str = "") -> tuple[int,
     return start, code[start : start + lines]
 
 
+def find_matching_lines(code: Sequence[str], query: str, limit: int) -> list[int]:
+    """Return the indexes of at most `limit` lines that match a query, in order; each adds a word to the others.
+
+    Args:
+        code: Lines of a declaration.
+        query: Its literal, if any, precedes its words.
+        limit: Maximum number of lines.
+    """
+    literal = parse_literal_query(query)
+    selected = [index for index, line in enumerate(code) if literal and literal in line][:limit]
+    positions = _find_terms(code, query)
+    while len(selected) < limit:
+        uncovered = [indexes for indexes in positions.values() if not {*indexes}.intersection(selected)]
+        scores: dict[int, float] = {}
+        for indexes in uncovered:
+            for index in indexes:
+                scores[index] = scores.get(index, 0.0) + 1 / sqrt(len(indexes))
+        if not scores:
+            break
+        selected.append(max(scores, key=lambda index: (scores[index], -index)))
+    return sorted(selected)
+
+
 def _find_best_start(code: Sequence[str], name_start: int, lines: int, query: str) -> int:
     """Return the index of the first line of the excerpt that matches a question best."""
     positions = _find_terms(code[name_start:], query)

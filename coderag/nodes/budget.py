@@ -16,7 +16,7 @@ def budget(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     context = runtime.context
     with NodeTimer("budget") as step:
         if state.get("goal") == "answer" and context.language_model is None:
-            return {"trace": step.trace_entries}
+            return {"context": {}, "trace": step.trace_entries}
         token_budget = state.get("token_budget") or context.settings.token_budget
         assembled = pack_context(context.corpus, state, token_budget, partial(format_excerpt, context.graph.symbols))
         step.add_detail(tokens=assembled.tokens, token_budget=token_budget, omitted=len(assembled.omitted))

@@ -50,7 +50,8 @@ def expand(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
 
 def _find_flow(context: QueryContext, state: QueryState) -> tuple[list[str], list[Candidate]]:
     """Find the calls of a flow and the candidates of the context; without a flow, no calls and the same candidates."""
-    if choose_shape(state) != "flow":
+    is_packed = state.get("goal") != "answer" or context.language_model is not None
+    if not is_packed or choose_shape(state) != "flow":
         return [], state["to_read"]
     from coderag.answering.evidence.context_flow import find_context_flow  # noqa: PLC0415  # it loads the parser
 

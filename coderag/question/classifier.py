@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coderag.question.cues import CueTable, load_cues
+from coderag.question.cues import CueTable, load_wide_cues
 from coderag.question.features import N_SHAPE_FEATURES, extract_features
 from coderag.question.wording import Token
 from coderag.schema.vocabulary import QuestionKind
@@ -117,4 +117,4 @@ def _read_lines(array: NDArray[np.generic]) -> list[str]:
 def load_classifier() -> Classifier:
     """Load the packaged classifier, once per process."""
     with (resources.files("coderag.question") / "classifier.npz").open("rb") as file, np.load(file) as arrays:
-        return Classifier(dict(arrays), load_cues())
+        return Classifier(dict(arrays), load_wide_cues())

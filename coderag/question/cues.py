@@ -29,6 +29,7 @@ QUESTION_CONCEPTS: Final = frozenset(
 """Concepts of words that only ask."""
 
 _MAX_PHRASE_WORDS: Final = 4
+_MIN_MISSPELT_CHARS: Final = 5
 _MEMO_CAPACITY: Final = 4_096  # words
 
 
@@ -63,9 +64,11 @@ class CueTable:
 
     Args:
         lines: Lines ``concept: word beginn* phrase_of_words``; those that begin with ``#`` are comments.
+        corrects: Whether an unknown word has the concepts of a known one that it misspells.
     """
 
-    def __init__(self, lines: Sequence[str]) -> None:
+    def __init__(self, lines: Sequence[str], *, corrects: bool = False) -> None:
+        self._corrects = corrects
         self._words: dict[str, set[str]] = {}
         self._beginnings: dict[str, set[str]] = {}
         self._phrases: dict[tuple[str, ...], set[str]] = {}
@@ -98,10 +101,23 @@ class CueTable:
         if concepts is None:
             beginnings = (self._beginnings.get(word[:length]) for length in range(len(word), 1, -1))
             concepts = frozenset(self._words.get(word, ())) | frozenset(next(filter(None, beginnings), ()))
+            if not concepts and self._corrects and len(word) >= _MIN_MISSPELT_CHARS:
+                concepts = self._correct(word)
             if len(self._memo) >= _MEMO_CAPACITY:
                 self._memo.clear()
             self._memo[word] = concepts
         return concepts
+
+    def _correct(self, word: str) -> frozenset[str]:
+        """Return the concepts of a word of which two neighbouring letters changed places, or one is doubled."""
+        swapped = (word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(len(word) - 1))
+        halved = (word[:at] + word[at + 1 :] for at in range(1, len(word)) if word[at] == word[at - 1])
+        candidates = (other for other in (*swapped, *halved) if other != word)
+        return next(filter(None, map(self._find_known, candidates)), frozenset())
+
+    def _find_known(self, word: str) -> frozenset[str]:
+        beginnings = (self._beginnings.get(word[:length]) for length in range(len(word), 3, -1))
+        return frozenset(self._words.get(word, ())) | frozenset(next(filter(None, beginnings), ()))
 
     def read(self, tokens: Sequence[Token]) -> list[Cue]:
         """Return the parts of a question in their order, each with its concepts."""
@@ -147,4 +163,14 @@ class CueTable:
 @cache
 def load_cues(name: Literal["cues", "aspects", "conversation"] = "cues") -> CueTable:
     """Load a packaged table of cues, once per process."""
-    return CueTable((resources.files("coderag.question") / f"{name}.txt").read_text("utf-8").splitlines())
+    return CueTable(_read_lines(f"{name}.txt"))
+
+
+@cache
+def load_wide_cues() -> CueTable:
+    """Load the cues with words that ask less surely, which only the classifier reads, once per process."""
+    return CueTable([*_read_lines("cues.txt"), *_read_lines("cue_hints.txt")], corrects=True)
+
+
+def _read_lines(name: str) -> list[str]:
+    return (resources.files("coderag.question") / name).read_text("utf-8").splitlines()

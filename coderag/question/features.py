@@ -83,9 +83,18 @@ def _read_concepts(tokens: Sequence[Token], cues: CueTable) -> Iterator[str]:
         yield from (f"S:{first}>{second}" for first in group for second in following)
     for group, middle, following in zip(sequence, sequence[1:], sequence[2:], strict=False):
         yield from (f"T:{a}>{b}>{c}" for a in group for b in middle for c in following)
+    yield from _read_sides(sequence)
     if sequence:
         yield from (f"A:{concept}" for concept in sequence[0])
         yield from (f"Z:{concept}" for concept in sequence[-1])
+
+
+def _read_sides(sequence: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield the concepts before the first mask and those behind it: "calls X" asks otherwise than "X calls"."""
+    mask = next((at for at, group in enumerate(sequence) if group[0].startswith("<")), None)
+    if mask is not None:
+        yield from (f"B:{concept}" for group in sequence[:mask] for concept in group)
+        yield from (f"F:{concept}" for group in sequence[mask + 1 :] for concept in group)
 
 
 _SIGNS: Final = frozenset(",;!:&+|/=")

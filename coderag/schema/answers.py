@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from coderag.schema.chunks import format_location
 from coderag.schema.search import SearchHit
@@ -14,6 +14,9 @@ from coderag.schema.vocabulary import (
     Intent,
     ProofRelation,
 )
+
+EXTRACTIVE: Final = "extractive"
+"""Generator of answers without a language model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,7 @@ class Answer:
     total: int
     evidence: Evidence
     hits: Sequence[SearchHit]
-    generator: str = "extractive"
+    generator: str = EXTRACTIVE
     confidence: float = 1.0
     not_indexed: Sequence[str] = field(default_factory=list)
     shape: AnswerShape = "explanation"

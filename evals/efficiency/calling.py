@@ -10,6 +10,7 @@ from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
 from coderag.errors import InvalidQueryError
+from coderag.interfaces.mcp.replies import DATA_KEY
 from coderag.interfaces.mcp.server import make_server
 from coderag.workspace.engines import get_index_folder
 from coderag.workspace.registry import Registry
@@ -26,7 +27,7 @@ class ToolOutput:
 
     Attributes:
         lines: All lines of its text; all of them cost tokens.
-        results: Results in its structured content.
+        results: Results in its data.
     """
 
     lines: Sequence[Line]
@@ -53,9 +54,9 @@ class McpTools:
         """
         result = asyncio.run(self._call_async(name, arguments))
         text = "\n".join(part.text for part in result.content if isinstance(part, TextContent))
-        if result.is_error or result.structured_content is None:
+        data = (result.meta or {}).get(DATA_KEY)
+        if result.is_error or data is None:
             raise InvalidQueryError(f"{name} failed: {text}")
-        data = result.structured_content
         return ToolOutput(list(locate_reply_lines(text, data, self.repository)), data["results"])
 
     async def _call_async(self, name: str, arguments: dict[str, Any]) -> CallToolResult:
@@ -68,14 +69,20 @@ def locate_reply_lines(text: str, data: Mapping[str, Any], files: Files) -> Iter
 
     Args:
         text: Text of the reply.
-        data: Structured content of the reply, with the path and lines of each piece of code.
+        data: Data of the reply, with the path and lines of each piece of code.
         files: Files of the repository.
 
     Raises:
-        ValueError: The text lacks code of the structured content.
+        ValueError: The text lacks code of the data.
     """
     at = 0
     for place in [*data["results"], *data.get("related", ())]:
+        for number in place.get("lines", ()):  # each behind its number
+            start = text.index(f"\n  {number}: ", max(at - 1, 0)) + 1
+            yield from map(make_line, text[at:start].splitlines())
+            end = text.index("\n", start)
+            yield make_line(text[start:end], (place["path"], number))
+            at = end + 1
         if "code" not in place or place.get("detail") == "line":  # a summary in a heading, not code
             continue
         start = text.index(f"\n{place['code']}\n", at) + 1

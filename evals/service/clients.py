@@ -12,6 +12,8 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from coderag.interfaces.mcp.replies import DATA_KEY
+
 _HOST: Final = "http://localhost"
 _TIMEOUT_S: Final = 120.0
 
@@ -91,7 +93,7 @@ class McpClient:
         if result.is_error:
             text = " ".join(getattr(part, "text", "") for part in result.content)
             return Reply(error=text[:300], caused_by_caller=True)
-        return Reply(list(_parse_mcp_places(result.structured_content or {})))
+        return Reply(list(_parse_mcp_places((result.meta or {}).get(DATA_KEY, {}))))
 
 
 @asynccontextmanager

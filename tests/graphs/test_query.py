@@ -141,9 +141,11 @@ async def test_output_has_plain_values(graph, context, query):
 
 
 async def test_context_and_answer_are_records_of_public_dataclasses(graph, context):
-    output = await graph.ainvoke({"query": "who calls round_up", "goal": "answer"}, context=context)
-    assert to_context(output["context"]).intent == "find_usage"
-    assert to_answer(output["answer"], []).intent == "find_usage"
+    asked = await graph.ainvoke({"query": "who calls round_up", "goal": "answer"}, context=context)
+    assert to_answer(asked["answer"], []).intent == "find_usage"
+    assert asked["context"] == {}  # an answer without a model needs none
+    packed = await graph.ainvoke({"query": "who calls round_up", "goal": "context"}, context=context)
+    assert to_context(packed["context"]).intent == "find_usage"
 
 
 def test_same_question_has_the_same_results(context):

@@ -16,7 +16,7 @@ import pytest
 
 CLIENTS = Path(__file__).parents[1] / "mcp_clients"
 CODERAG = [sys.executable, "-m", "coderag"]
-TOOLS = ["search", "context", "explain", "symbol", "docs", "backlog", "status", "index"]
+TOOLS = ["search", "context", "explain", "symbol", "docs", "status", "index"]
 TRACEBACK = 'Traceback (most recent call last):\n  File "cart.py", line 11, in checkout\nTypeError: no items'
 
 pytestmark = [
@@ -57,7 +57,6 @@ def drive(environment: Mapping[str, str], **options: Any) -> dict[str, Any]:
         "coderag_explain": {"name": "checkout"},
         "coderag_symbol": {"name": "checkout"},
         "coderag_docs": {"query": "how to pay"},
-        "coderag_backlog": {"action": "list"},
         "coderag_status": {},
         "coderag_index": {},
     }
@@ -78,7 +77,7 @@ def check(seen: dict[str, Any]) -> None:
     assert {name: tool["isError"] for name, tool in seen["tools"].items()} == {
         f"coderag_{name}": False for name in TOOLS
     }
-    assert all(tool["structured"] and tool["text"] for tool in seen["tools"].values())
+    assert all(tool["text"] and not tool["structured"] for tool in seen["tools"].values())
     assert "cart.py:9-11" in seen["tools"]["coderag_search"]["text"]
     assert seen["resources"]
     assert all(seen["resources"].values())

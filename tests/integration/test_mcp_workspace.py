@@ -8,6 +8,7 @@ from mcp import Client
 
 from coderag.interfaces.mcp.server import make_server
 from coderag.workspace.workspace import Workspace, WorkspaceOptions
+from tests.interfaces.mcp.conftest import data_of
 
 DEADLINE_S = 60
 
@@ -34,7 +35,7 @@ async def test_new_repository_is_indexed_edited_and_told_of(tmp_path):
                         assert event.uri == uri
                         break
                 symbol = await client.call_tool("coderag_symbol", {"name": "greet"})
-        assert symbol.structured_content["definitions"][0]["start_line"] in (1, 4)
-        assert "good day" in symbol.structured_content["definitions"][0]["code"]
+        assert data_of(symbol)["definitions"][0]["start_line"] in (1, 4)
+        assert "good day" in data_of(symbol)["definitions"][0]["code"]
     finally:
         await asyncio.to_thread(workspace.close)

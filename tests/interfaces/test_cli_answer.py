@@ -160,7 +160,7 @@ def test_an_address_is_not_hidden_below_words(terminal, tmp_path) -> None:
 def test_an_answer_is_streamed_in_a_terminal(screen) -> None:
     code, stdout, _ = screen("ask", "login")
     assert code == 0
-    assert lines_left(stdout)[-1] == "1 of 1 claim verified"
+    assert lines_left(stdout)[-1] == "1 of 1 quotation matches the file"
     assert "searching" in stdout
 
 
@@ -168,14 +168,14 @@ def test_without_streaming_the_answer_comes_at_once(screen) -> None:
     code, stdout, _ = screen("ask", "login", "--no-stream")
     assert code == 0
     assert "\x1b[?25l" not in stdout
-    assert lines_left(stdout)[-1] == "1 of 1 claim verified"
+    assert lines_left(stdout)[-1] == "1 of 1 quotation matches the file"
 
 
 def test_the_first_question_indexes_and_then_streams(screen) -> None:
     code, stdout, stderr = screen("ask", "login", behaviour="unindexed")
     assert code == 0
     assert "indexed 1,204 files" in stderr
-    assert lines_left(stdout)[-1] == "1 of 1 claim verified"
+    assert lines_left(stdout)[-1] == "1 of 1 quotation matches the file"
 
 
 @pytest.mark.parametrize(("behaviour", "code"), [("interrupted", 130), ("broken off", 30)])
@@ -190,10 +190,12 @@ def test_an_answer_that_breaks_off_leaves_the_terminal_clean(screen, behaviour, 
 # What else is told
 
 
-def test_the_verdict_counts_claims() -> None:
-    assert format_verdict(answer(verified=3, total=4)) == "3 of 4 claims verified"
-    assert format_verdict(answer(verified=1, total=1)) == "1 of 1 claim verified"
-    assert format_verdict(answer()) == "no claim that could be verified"
+def test_the_verdict_names_what_was_checked() -> None:
+    assert format_verdict(answer(verified=3, total=4)) == "3 of 4 quotations match the files"
+    assert format_verdict(answer(verified=1, total=1)) == "1 of 1 quotation matches the file"
+    by_model = answer(verified=3, total=4, generator="ollama/x")
+    assert format_verdict(by_model) == "3 of 4 statements agree with the lines they cite"
+    assert format_verdict(answer()) == ""
 
 
 def test_what_was_left_out_flagged_or_redacted_is_told() -> None:

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 
 from coderag.question.classifier import HEADS, NO_KIND, Classifier, Reading
-from coderag.question.cues import load_cues
+from coderag.question.cues import load_wide_cues
 from coderag.question.features import extract_features
 
 sys.path.insert(0, str(Path(__file__).parent))
-from wordings import Wording, group_wordings, load_wordings
+from wordings import TEST_FOLDER, Wording, group_wordings, load_wordings
 
 ASSET = Path(__file__).parents[2] / "coderag" / "question" / "classifier.npz"
 _FOLDS = 5
@@ -34,6 +34,15 @@ _CONCEPT_WEIGHT = 2.0
 _CONCEPT_FEATURES = ("C:", "A:", "Z:")
 _MAX_FEATURES = 36_000  # of the packaged model, the most telling ones
 _MIN_CONFIDENCE = 0.3
+_ROUTES: Mapping[str, str] = dict.fromkeys(("understand", "setting", "history", "general"), "search")
+"""Kinds that are searched for by words and answered alike."""
+
+_SAME_RELATIONS: Mapping[str, str] = {"instantiates": "calls", "reads": "uses", "writes": "uses"}
+"""Relations that the code graph answers alike."""
+
+_UNRELATED = frozenset({"impact", "path"})
+"""Kinds whose answer does not depend on their relation."""
+
 _LABELS: Mapping[str, Callable[[Wording], str]] = {
     "kind": lambda wording: wording.kind,
     "relation": lambda wording: "" if wording.relation == "none" else f"{wording.relation}:{wording.direction}",
@@ -46,7 +55,7 @@ class Examples:
     """Wordings with their features, as they are asked and with all subjects masked."""
 
     def __init__(self, wordings: Sequence[Wording]) -> None:
-        cues = load_cues()
+        cues = load_wide_cues()
         self.wordings = wordings
         self.groups = group_wordings(wordings)
         self.features = [
@@ -174,14 +183,22 @@ def validate(examples: Examples, folds: int) -> tuple[dict[int, Reading], dict[s
                 for row, at in zip(held_out, test, strict=True)
                 if (value := label(examples.wordings[at])) in known
             ]
-        classifier = Classifier(model.pack({head: fit_temperature(scores[head]) for head in HEADS}), load_cues())
+        classifier = Classifier(model.pack({head: fit_temperature(scores[head]) for head in HEADS}), load_wide_cues())
         readings |= {at: classifier.classify(examples.wordings[at].read_tokens()) for at in test}
     return readings, {head: fit_temperature(scores[head]) for head in HEADS}
 
 
+def measure_final(examples: Examples, n_training: int, temperatures: Mapping[str, float]) -> dict[int, Reading]:
+    """Return what a model trained on the first wordings reads in the others."""
+    positions = range(len(examples.wordings))
+    model = Model(examples, positions[:n_training])
+    classifier = Classifier(model.pack(temperatures), load_wide_cues())
+    return {at: classifier.classify(examples.wordings[at].read_tokens()) for at in positions[n_training:]}
+
+
 def report(examples: Examples, readings: Mapping[int, Reading]) -> str:
     """Format the shares of wordings of unseen groups that are read rightly, by language and by kind."""
-    lines = ["| wordings | n | kind | relation and direction | form |", "|---|---|---|---|---|"]
+    lines = ["| wordings | n | kind | relation and direction | form | route |", "|---|---|---|---|---|---|"]
     wordings = examples.wordings
     sets = {"all": list(readings)}
     for language in sorted({wording.language for wording in wordings}):
@@ -196,7 +213,9 @@ def report(examples: Examples, readings: Mapping[int, Reading]) -> str:
             for at in positions
             if wordings[at].relation != "none"
         ]
-        lines.append(f"| {name} | {len(positions)} | {_share(right)} | {_share(related)} | {_share(forms)} |")
+        routes = [_get_route(readings[at]) == _get_route(wordings[at]) for at in positions]
+        shares = " | ".join(map(_share, (right, related, forms, routes)))
+        lines.append(f"| {name} | {len(positions)} | {shares} |")
     sure = [at for at in readings if readings[at].confidence >= 0.7]
     right = [readings[at].kind == wordings[at].kind for at in sure]
     lines += ["", f"Of the {len(sure)} with a confidence of at least 0.7, {_share(right)} have the right kind."]
@@ -208,8 +227,22 @@ def report(examples: Examples, readings: Mapping[int, Reading]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _get_route(item: Reading | Wording) -> tuple[str, ...]:
+    """Return what decides how a question is answered: kinds and relations that are answered alike are one."""
+    if item.form in ("comparison", "overview", "unused"):
+        return (item.form,)
+    if item.kind in _ROUTES or item.kind in _UNRELATED:
+        return (_ROUTES.get(item.kind, item.kind),)
+    relation, direction = (value if value != "none" else "" for value in (item.relation, item.direction))
+    return item.kind, _SAME_RELATIONS.get(relation, relation), direction
+
+
 def _share(flags: Sequence[bool]) -> str:
-    return f"{100 * sum(flags) / len(flags):.1f} %" if flags else ""
+    """Format a share with half of its 95 % interval."""
+    if not flags:
+        return ""
+    share = sum(flags) / len(flags)
+    return f"{100 * share:.1f} ± {196 * (share * (1 - share) / len(flags)) ** 0.5:.1f} %"
 
 
 def main() -> None:
@@ -218,10 +251,16 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=_FOLDS, help="folds of the cross-validation that are run")
     parser.add_argument("--report", type=Path, help="file for the figures; by default they are printed")
     parser.add_argument("--mistakes", type=Path, help="file for the wordings that are read wrongly")
+    parser.add_argument("--final", action="store_true", help="measure on the families kept apart, instead of by folds")
     parser.add_argument("--write", action="store_true", help="write the packaged model, trained on all wordings")
     arguments = parser.parse_args()
-    examples = Examples(load_wordings())
+    training = load_wordings()
+    examples = Examples(training)
     readings, temperatures = validate(examples, arguments.folds)
+    if arguments.final or arguments.write:
+        examples = Examples([*training, *load_wordings(TEST_FOLDER)])
+    if arguments.final:
+        readings = measure_final(examples, len(training), temperatures)
     text = report(examples, readings)
     if arguments.report:
         arguments.report.write_text(text, "utf-8")

@@ -15,6 +15,9 @@ from coderag.question.wording import Token, read_tokens
 from coderag.schema.vocabulary import HumanLanguage
 
 FOLDER = Path(__file__).parent / "wordings"
+TEST_FOLDER = FOLDER / "test"
+"""Families for the final test: neither their wordings nor their mistakes are looked at before it."""
+
 _SUBJECT = re.compile(r"\[\[(.+?)\]\]")
 _MIN_SIMILARITY = 0.75  # Jaccard similarity of two skeletons that count as the same wording
 _NAMELIKE = frozenset({"<name>", "<acronym>", "<path>", "<quote>", "<option>"})

@@ -16,6 +16,7 @@ from coderag.answering.evidence.index_reader import IndexReader
 from coderag.answering.evidence.question_ends import Ends, get_ends
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import QueryState
+from coderag.schema.records import to_relations
 from coderag.text.code_fences import format_code_span
 from coderag.text.mermaid import escape_label
 
@@ -90,7 +91,8 @@ def find_flow(index: IndexReader, state: QueryState, relevance: FlowRelevance) -
     """Find the flow that a question asks for: a tree of hops between what it found, and a second where none joins them."""
     ends = get_ends(state["analysis"])
     named = _find_named(index, state, ends) if ends else []
-    seeds = list(dict.fromkeys([*_list_nodes_between(index, ends, named), *relevance.candidates]))[:_MAX_SEEDS]
+    between = _list_nodes_between(index, state, ends, named) if ends and named else []
+    seeds = list(dict.fromkeys([*between, *relevance.candidates]))[:_MAX_SEEDS]
     if not seeds:
         return None
     graph = FlowGraph(index, seeds, depth_out=_DEPTH_OUT, depth_in=_DEPTH_IN, limit=_MAX_NODES)
@@ -105,22 +107,24 @@ def find_flow(index: IndexReader, state: QueryState, relevance: FlowRelevance) -
 
 
 def _find_named(index: IndexReader, state: QueryState, ends: Ends) -> list[list[int]]:
-    """Find the functions of both ends if the question gives their names; else an empty list."""
-    written = {entity["text"] for entity in state["analysis"]["entities"] if entity["kind"] in _NAME_KINDS}
+    """Find the functions of both ends if the question gives their names; else an empty list.
+
+    Plain words, such as "handler", count as names only where known calls connect them.
+    """
     named = [
-        [declared.node for declared in index.find_declarations(name) if declared.kind in CALLABLE]
-        if name in written
-        else []
-        for name in ends
+        [declared.node for declared in index.find_declarations(name) if declared.kind in CALLABLE] for name in ends
     ]
-    return named if all(named) else []
-
-
-def _list_nodes_between(index: IndexReader, ends: Ends | None, named: Sequence[Sequence[int]]) -> list[int]:
-    """List the declarations on the known calls between two named ends, in either direction, with the ends."""
-    if ends is None or not named:
+    written = {entity["text"] for entity in state["analysis"]["entities"] if entity["kind"] in _NAME_KINDS}
+    if not all(named):
         return []
-    neighbours = index.graph.path(ends.first, ends.last) or index.graph.path(ends.last, ends.first)
+    return named if written.issuperset(ends) or index.graph.path(ends.first, ends.last) else []
+
+
+def _list_nodes_between(index: IndexReader, state: QueryState, ends: Ends, named: Sequence[Sequence[int]]) -> list[int]:
+    """List the declarations on the known calls between two named ends, in either direction, with the ends."""
+    looked_up = [query.neighbours for query in to_relations(state["relations"]) if (query.subject, query.end) == ends]
+    path = looked_up[0] if looked_up else index.graph.path(ends.first, ends.last)
+    neighbours = path or index.graph.path(ends.last, ends.first)
     between = [declared.node for step in neighbours if (declared := index.find_neighbour_declaration(step))]
     return [*(node for side in named for node in side), *between]
 
@@ -147,7 +151,7 @@ def _weigh(index: IndexReader, relevance: FlowRelevance, graph: FlowGraph, seeds
     callers = Counter(symbols.targets[symbols.find_edge_positions(nodes, "in", ("calls",))].tolist())
     values = relevance.compute([node for node in nodes if symbols.kinds[node] in CALLABLE])
     terminals = sorted(values, key=lambda node: -values[node])[:_MAX_TERMINALS]
-    least = values[terminals[-1]]
+    least = values[terminals[-1]] if len(values) > _MAX_TERMINALS else 0.0  # of few, all are worth a hop
     span = max(values[terminals[0]] - least, 1e-6)
     prizes = {node: (values[node] - least) / span for node in terminals}
     costs = {node: _HOP_COST + _HUB_COST * min(log2(1 + callers[node]), _MAX_DOUBLINGS) for node in nodes}
@@ -192,10 +196,8 @@ def _build_flow(index: IndexReader, roots: Sequence[int], hops: Sequence[Hop]) -
             line = index.read_line(index.symbols.paths[hop.source if hop.origin < 0 else hop.origin], hop.line)
             nodes.setdefault(hop.target, len(nodes))
             if line:
-                is_certain, via = (
-                    hop.confidence > MAX_UNSURE_CONFIDENCE,
-                    index.symbols.names[hop.via].as_py() if hop.via >= 0 else "",
-                )
+                is_certain = hop.confidence > MAX_UNSURE_CONFIDENCE
+                via = index.symbols.names[hop.via].as_py() if hop.via >= 0 else ""
                 steps.append(FlowStep(nodes[hop.source], nodes[hop.target], line, is_certain, hop.kind, via))
     return Flow([index.get_declaration(node) for node in nodes], steps, starts)
 

@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.answering.injection import fence_data, inspect_text
-from coderag.retrieval.context.context_snippets import gather_snippets
 from coderag.schema.chunks import get_module_name
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import FILE_NAMED_KINDS
@@ -15,6 +13,8 @@ from coderag.stores.corpus import Corpus
 from coderag.stores.snippets import Snippet, find_snippets_at_lines
 from coderag.text.path_masking import MaskedPaths, PathMask
 from coderag.text.token_counts import count_tokens
+
+_MIN_BLOCK_LINES = 2  # the heading and the opening fence
 
 ItemRecord = Mapping[str, Any]
 """A `coderag.schema.context.ContextItem` as plain values."""
@@ -41,29 +41,26 @@ class NumberedEvidence:
 
 
 def number_evidence(
-    corpus: Corpus,
     state: QueryState,
-    planned: Sequence[CitedLines],
+    snippets: Sequence[Snippet],
     paths: MaskedPaths | None = None,
+    planned: Sequence[Snippet] = (),
 ) -> Sequence[NumberedEvidence]:
     """Number what the plan of the answer cites, in its order, then the rest of the packed context, from 1.
 
     Args:
-        corpus: Corpus of the query.
         state: State with the packed context.
-        planned: Lines that the answer without a model cites.
+        snippets: Results and related code, with all cited lines.
         paths: Masked paths for the model; None does not mask.
+        planned: What the answer without a model cites, see `build_planned_snippets`.
     """
-    snippets = {
-        (snippet.path, snippet.start_line, snippet.end_line): snippet
-        for snippet in chain.from_iterable(gather_snippets(corpus, state))
-    }
+    by_location = {(snippet.path, snippet.start_line, snippet.end_line): snippet for snippet in snippets}
     packed = [item for section in state["context"]["sections"] for item in section["items"] if item["path"]]
-    entries = [(item, snippets[item["path"], item["start_line"], item["end_line"]]) for item in packed]
+    entries = [(item, by_location[item["path"], item["start_line"], item["end_line"]]) for item in packed]
     first: list[tuple[ItemRecord, Snippet]] = []
-    for lines in planned:
-        covering = next((entry for entry in [*first, *entries] if _contains_lines(entry[0], lines)), None)
-        entry = covering or _build_cited_item(corpus, lines)
+    for snippet in planned:
+        covering = next((entry for entry in [*first, *entries] if _is_shown_by(entry[0], snippet)), None)
+        entry = covering or (_build_item(snippet), snippet)
         if entry not in first:
             first.append(entry)
     ordered = [*first, *(entry for entry in entries if entry not in first)]
@@ -72,36 +69,54 @@ def number_evidence(
     return [_build_evidence(number, item, snippet) for number, (item, snippet) in enumerate(ordered, 1)]
 
 
+def build_planned_snippets(corpus: Corpus, cited: Sequence[CitedLines]) -> list[Snippet]:
+    """Build snippets of the lines that the plan of an answer cites."""
+    return [
+        replace(
+            find_snippets_at_lines(corpus, lines.path, lines.start_line, lines.end_line)[0],
+            start_line=lines.start_line,
+            end_line=lines.end_line,
+            text=lines.text,
+        )
+        for lines in cited
+    ]
+
+
 def fit_evidence(evidence: Sequence[NumberedEvidence], max_tokens: int) -> Sequence[NumberedEvidence]:
-    """Keep the first evidence that fits into a number of tokens, at least one."""
+    """Keep the first evidence that fits into a number of tokens; of the first one at least its beginning."""
     tokens = 0
-    for position, entry in enumerate(evidence):
+    for count, entry in enumerate(evidence):
         tokens += count_tokens(f"{entry.block}\n\n")
         if tokens > max_tokens:
-            return evidence[: max(position, 1)]
+            return evidence[:count] or [replace(entry, block=_cut_block(entry.block, max_tokens))]
     return evidence
 
 
-def _contains_lines(item: ItemRecord, lines: CitedLines) -> bool:
-    """Return whether an item of the context shows all of some lines."""
-    is_inside = item["start_line"] <= lines.start_line and lines.end_line <= item["end_line"]
-    return bool(item["path"] == lines.path and is_inside and item["detail"] == "full")
+def _cut_block(block: str, max_tokens: int) -> str:
+    """Cut lines from the end of fenced code, but not its fences."""
+    *lines, fence = block.split("\n")
+    while len(lines) > _MIN_BLOCK_LINES and count_tokens("\n".join([*lines, "…", fence])) > max_tokens:
+        del lines[-max(len(lines) // 8, 1) :]
+    return "\n".join([*lines, "…", fence])
 
 
-def _build_cited_item(corpus: Corpus, lines: CitedLines) -> tuple[ItemRecord, Snippet]:
-    """Build an item of the context from lines that the plan cites."""
-    inside = find_snippets_at_lines(corpus, lines.path, lines.start_line, lines.end_line)[0]
-    snippet = replace(inside, start_line=lines.start_line, end_line=lines.end_line, text=lines.text)
-    item = {
-        "path": lines.path,
-        "start_line": lines.start_line,
-        "end_line": lines.end_line,
-        "title": f"{snippet.kind} {snippet.name}",
-        "text": lines.text,
+def _is_shown_by(item: ItemRecord, snippet: Snippet) -> bool:
+    """Return whether an item of the context shows all lines of a snippet."""
+    is_inside = bool(item["start_line"] <= snippet.start_line and snippet.end_line <= item["end_line"])
+    return is_inside and item["path"] == snippet.path and item["detail"] == "full"
+
+
+def _build_item(snippet: Snippet) -> ItemRecord:
+    """Build an item of the context from a snippet that the context lacks."""
+    return {
+        "path": snippet.path,
+        "start_line": snippet.start_line,
+        "end_line": snippet.end_line,
+        "title": f"`{snippet.name}` ({snippet.kind})",
+        "text": snippet.text,
         "detail": "full",
         "language": snippet.language,
     }
-    return item, snippet
 
 
 def _build_evidence(number: int, item: ItemRecord, snippet: Snippet) -> NumberedEvidence:

@@ -25,6 +25,7 @@ class _JudgedClaim:
     text: str
     verdict: ClaimVerdict
     is_shown: bool
+    is_code: bool = False
 
 
 class ReplyChecker:
@@ -35,16 +36,20 @@ class ReplyChecker:
         evidence: Evidence that the model was shown; its addresses may appear in the answer.
         build_diagram: Builds the answer's diagram from edges of the code graph; empty if it has none. It replaces one
             that the model drew.
+        instructions: Prompt without the evidence: what repeats it is no claim that holds.
 
     Attributes:
         missing: Statements of the model on what it did not find.
     """
 
-    def __init__(self, checker: ClaimChecker, evidence: str, build_diagram: Callable[[], str]) -> None:
+    def __init__(
+        self, checker: ClaimChecker, evidence: str, build_diagram: Callable[[], str], instructions: str = ""
+    ) -> None:
         self.missing: list[str] = []
         self.numbering = CitationNumbering(checker)
         self._checker = checker
         self._evidence = evidence
+        self._instructions = " ".join(instructions.split())
         self._build_diagram = build_diagram
         self._is_diagram_drawn = False
         self._splitter = ClaimSplitter()
@@ -68,9 +73,10 @@ class ReplyChecker:
 
     @property
     def is_mostly_verified(self) -> bool:
-        """True if at least half of the claims hold, and one does."""
-        verified = sum(claim.verdict.status == "verified" for claim in self._judged_claims)
-        return verified > 0 and 2 * verified >= len(self._judged_claims)
+        """True if at least half of the statements hold, and one does; code that the evidence has states nothing."""
+        stated = [claim for claim in self._judged_claims if not claim.is_code]
+        verified = sum(claim.verdict.status == "verified" for claim in stated)
+        return verified > 0 and 2 * verified >= len(stated)
 
     @property
     def claims(self) -> list[AnswerClaim]:
@@ -130,6 +136,8 @@ class ReplyChecker:
 
     def _take_claim(self, unit: ReplyUnit, statement: Statement) -> str:
         verdict = self._checker.check_claim(statement)
+        if verdict.status == "uncited" and self._is_repeating_instructions(unit.text):
+            verdict = replace(verdict, names_unknown=True, reason="it repeats the prompt")
         is_shown = verdict.status == "verified" or (verdict.status == "uncited" and not verdict.names_unknown)
         self._judged_claims.append(_JudgedClaim(unit.text.strip(), verdict, is_shown))
         if not is_shown:
@@ -137,6 +145,11 @@ class ReplyChecker:
             return self._drop(unit)
         text = self.numbering.rewrite_citations(unit.text, verdict.cited)
         return self._show(replace(unit, text=text if verdict.cited else _append_note(unit, text)))
+
+    def _is_repeating_instructions(self, text: str) -> bool:
+        """Return whether a model repeats what it was told, as weak ones do."""
+        words = " ".join(text.split()).lstrip("-*> ")
+        return bool(words) and words in self._instructions
 
     def _take_lead_in(self, unit: ReplyUnit, statement: Statement) -> str:
         """Hold a lead-in, unless it names something unknown."""
@@ -163,7 +176,7 @@ class ReplyChecker:
             if cited
             else ClaimVerdict("uncited", reason="the evidence does not have this code")
         )
-        self._judged_claims.append(_JudgedClaim(unit.text.strip(), verdict, is_shown=True))
+        self._judged_claims.append(_JudgedClaim(unit.text.strip(), verdict, is_shown=True, is_code=True))
         indent = unit.text[: len(unit.text) - len(unit.text.lstrip(" \t>"))] if fence else ""
         end = "" if not fence or _is_closed(unit.text, fence) else f"\n{indent}{fence}"
         citation_line = self.numbering.format_mark(cited) if cited else _SUGGESTION_NOTE

@@ -3,6 +3,7 @@
 A model reads the descriptions and limits with every conversation, so they are short.
 """
 
+import json
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
@@ -11,6 +12,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from coderag.interfaces.mcp.replies import DEFAULT_REPLY_TOKENS
 from coderag.schema.search import Filters
 from coderag.schema.vocabulary import Kind, Role
+from coderag.text.token_counts import count_tokens
 
 MIN_TOKENS = 200
 """Same as in the settings, whose import takes half a second that the handshake does not have."""
@@ -21,22 +23,35 @@ MAX_RANKED_RESULTS = 200
 MAX_NEIGHBOURS = 100
 """Maximum neighbours per relation in one reply."""
 
+_MIN_CONTEXT_TOKENS = 1_000
+_TOKENS_PER_QUESTION_TOKEN = 40
+_MAX_BATCH = 8
 _MAX_TOP_K = 50
+_DEFAULT_TOP_K = 20
+_BATCH_TOP_K = 10  # a query, of several
 _MAX_QUERY_CHARS = 10_000
 _MAX_NAME_CHARS = 500
 
 
-def _wrap_in_list(value: Any) -> Any:  # noqa: ANN401  # models send one value instead of a list, and None instead of []
-    return [value] if isinstance(value, str) and value else value or []
+def _wrap_in_list(value: Any) -> Any:  # noqa: ANN401  # models send one value, or a list as JSON, and None instead of []
+    if not isinstance(value, str):
+        return value or []
+    if value.lstrip().startswith("["):
+        try:
+            parsed = json.loads(value)
+        except (ValueError, RecursionError):
+            parsed = None
+        if isinstance(parsed, list) and all(isinstance(entry, str) for entry in parsed):
+            return parsed
+    return [value] if value else []
 
 
 Query = Annotated[str, Field(min_length=1, max_length=_MAX_QUERY_CHARS)]
-WordList = Annotated[list[str], BeforeValidator(_wrap_in_list), Field(max_length=20)]
-NameList = Annotated[
-    list[Annotated[str, Field(max_length=_MAX_NAME_CHARS)]], BeforeValidator(_wrap_in_list), Field(max_length=20)
-]
+QueryList = Annotated[list[Query], BeforeValidator(_wrap_in_list), Field(min_length=1, max_length=_MAX_BATCH)]
+_Name = Annotated[str, Field(min_length=1, max_length=_MAX_NAME_CHARS)]
+NameList = Annotated[list[_Name], BeforeValidator(_wrap_in_list), Field(max_length=_MAX_BATCH)]
 FilePath = Annotated[str, Field(max_length=_MAX_NAME_CHARS)]
-MaxTokens = Annotated[int, Field(ge=MIN_TOKENS, le=24_000, description="Size of the reply.")]
+MaxTokens = Annotated[int, Field(ge=MIN_TOKENS, le=24_000, description="Limit of the reply.")]
 RepositoryName = Annotated[str, Field(max_length=_MAX_NAME_CHARS, description="Name or folder; default: this project.")]
 
 SymbolRelation = Literal[
@@ -54,20 +69,23 @@ class ToolArguments(ArgModelBase):
 class SearchArguments(ToolArguments):
     """Arguments of ``coderag_search``."""
 
-    query: Query = Field(description="Question, name, error text or code; with mode exact or regex what to match.")
-    mode: Literal["hybrid", "exact", "regex"] = Field("hybrid", description="exact and regex list every match.")
+    query: QueryList = Field(description="Questions, names, error texts or code; for exact and regex what to match.")
+    mode: Literal["hybrid", "exact", "regex"] = Field("hybrid", description="exact, regex: every matching line.")
     language: str = Field("", max_length=40, description="Such as python.")
     file_path: FilePath = Field("", description="Folder or glob, as src or **/*.py; !tests leaves out.")
     chunk_type: Annotated[list[Kind], BeforeValidator(_wrap_in_list)] = Field([], description="Kinds of declarations.")
     role: Annotated[list[Role], BeforeValidator(_wrap_in_list)] = Field([], description="What files are for.")
     changed_since: str = Field("", max_length=200, description="Git revision: only files changed since.")
-    top_k: int = Field(10, ge=1, le=_MAX_TOP_K, description="Results.")
-    offset: int = Field(0, ge=0, le=MAX_RANKED_RESULTS - 1, description="Results to pass over, to go on after a page.")
-    snippet_lines: int = Field(8, ge=0, le=80, description="Lines of code a result.")
+    top_k: int | None = Field(None, ge=1, le=_MAX_TOP_K, description="Results a query.")
+    offset: int = Field(0, ge=0, le=MAX_RANKED_RESULTS - 1, description="Results to skip.")
+    snippet_lines: int | None = Field(None, ge=0, le=80, description="Lines of code a result.")
     max_tokens: MaxTokens = DEFAULT_REPLY_TOKENS
-    repository: NameList = Field(
-        [], description="Names or folders; several are searched together; default: this project."
-    )
+    repository: NameList = Field([], description="Names or folders to search together; default: this project.")
+
+    @property
+    def result_count(self) -> int:
+        """Maximum number of results of a query."""
+        return self.top_k or (_BATCH_TOP_K if len(self.query) > 1 else _DEFAULT_TOP_K)
 
     @property
     def filters(self) -> Filters:
@@ -86,15 +104,22 @@ class ContextArguments(ToolArguments):
 
     query: Annotated[str, Field(max_length=_MAX_QUERY_CHARS)] = Field("", description="Question, task or bug report.")
     file_path: FilePath = Field("", description="Read this file or place, as src/a.py:10-42; with query: only there.")
-    include_tests: bool = Field(default=False, description="Show tests of the results, too.")
-    include_interfaces: bool = Field(default=True, description="Show the base types and interfaces of the results.")
-    max_tokens: MaxTokens = DEFAULT_REPLY_TOKENS
+    include_tests: bool = Field(default=False, description="Also tests of the results.")
+    include_interfaces: bool = Field(default=True, description="Also base types of the results.")
+    max_tokens: MaxTokens | None = Field(None, description="Limit of the reply; by default as large as the question.")
     session: str = Field(
         "",
         pattern=r"^([A-Za-z0-9]([A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?)?$",
         description="Any name: calls with the same one do not repeat code.",
     )
     repository: RepositoryName = ""
+
+    @property
+    def reply_tokens(self) -> int:
+        """Maximum size of the reply: as asked for, else more for a longer question, up to the limit of any tool."""
+        if self.max_tokens is not None or not self.query.strip():
+            return self.max_tokens or DEFAULT_REPLY_TOKENS
+        return min(DEFAULT_REPLY_TOKENS, _MIN_CONTEXT_TOKENS + _TOKENS_PER_QUESTION_TOKEN * count_tokens(self.query))
 
     @model_validator(mode="after")
     def _require_query_or_path(self) -> "ContextArguments":
@@ -108,7 +133,7 @@ class ExplainArguments(ToolArguments):
 
     file_path: FilePath = Field("", description="As src/a.py.")
     name: Annotated[str, Field(max_length=_MAX_NAME_CHARS)] = Field("", description="As login or Session.login.")
-    detail_level: Literal["brief", "detailed"] = Field("brief", description="How much.")
+    detail_level: Literal["brief", "detailed"] = Field("brief", description="detailed: with code.")
     max_tokens: MaxTokens = DEFAULT_REPLY_TOKENS
     repository: RepositoryName = ""
 
@@ -122,15 +147,16 @@ class ExplainArguments(ToolArguments):
 class SymbolArguments(ToolArguments):
     """Arguments of ``coderag_symbol``."""
 
-    name: str = Field(
-        min_length=1,
-        max_length=_MAX_NAME_CHARS,
-        description="As login, Session.login, src/auth.py::login, src/auth.py:42 or src/auth.py.",
+    name: Annotated[list[_Name], BeforeValidator(_wrap_in_list), Field(min_length=1, max_length=_MAX_BATCH)] = Field(
+        description="As login, Session.login, src/auth.py::login, src/auth.py:42 or src/auth.py; several at once."
     )
     relations: Annotated[list[SymbolRelation], BeforeValidator(_wrap_in_list), Field(max_length=10)] = Field(
         ["definition", "callers", "callees", "tests"], description="impact: all that may break."
     )
-    depth: int = Field(1, ge=1, le=5, description="Steps to follow.")
+    path_to: Annotated[str, Field(max_length=_MAX_NAME_CHARS)] = Field(
+        "", description="Name: show the calls that lead there."
+    )
+    depth: int | None = Field(None, ge=1, le=5, description="Steps; default 1, for impact 3.")
     limit: int = Field(20, ge=1, le=MAX_NEIGHBOURS, description="Results a relation.")
     max_tokens: MaxTokens = DEFAULT_REPLY_TOKENS
     repository: RepositoryName = ""
@@ -143,26 +169,6 @@ class DocsArguments(ToolArguments):
     top_k: int = Field(5, ge=1, le=20, description="Sections.")
     max_tokens: MaxTokens = DEFAULT_REPLY_TOKENS
     repository: RepositoryName = ""
-
-
-class BacklogArguments(ToolArguments):
-    """Arguments of ``coderag_backlog``."""
-
-    action: Literal["search", "get", "list"] = Field(description="What to do.")
-    query: Annotated[str, Field(max_length=_MAX_QUERY_CHARS)] = Field("", description="For search.")
-    id: Annotated[str, Field(max_length=100)] = Field("", description="For get.")
-    types: WordList = Field([], description="Such as bug.")
-    states: WordList = Field([], description="Such as open.")
-    tags: WordList = Field([], description="Labels.")
-    limit: int = Field(20, ge=1, le=100, description="Items.")
-
-    @model_validator(mode="after")
-    def _require_action_arguments(self) -> "BacklogArguments":
-        if self.action == "search" and not self.query.strip():
-            raise ValueError("action search needs query")
-        if self.action == "get" and not self.id.strip():
-            raise ValueError("action get needs id")
-        return self
 
 
 class StatusArguments(ToolArguments):

@@ -6,7 +6,7 @@ from typing import Any
 from coderag.interfaces.mcp.cleaner import Cleaner
 from coderag.interfaces.mcp.replies import McpReply, ReplyPart
 from coderag.interfaces.mcp.repositories import RepositoryHandle
-from coderag.interfaces.mcp.result_parts import format_verdict, suggest_next_steps, to_verdict_fields
+from coderag.interfaces.mcp.verdicts import suggest_next_steps, to_verdict_fields
 from coderag.retrieval.context.parts import format_relation
 from coderag.schema.chunks import format_location
 from coderag.schema.context import AssembledContext, ContextItem, Omission
@@ -59,7 +59,6 @@ def build_context_reply(
             "results": [],
             **({"omitted": omitted} if omitted else {}),
         },
-        intro=[f"{format_verdict(context.evidence, context.confidence)} in {handle.name}"],
         parts=parts,
         notes=notes,
         max_tokens=max_tokens,
@@ -77,7 +76,7 @@ def _build_part(item: ContextItem, section: str, cleaner: Cleaner) -> ReplyPart:
     key, title = _SECTION_TITLES[section]
     if not item.path:
         line = cleaner.clean_line(item.text)
-        return ReplyPart(f"- {line}", {"line": line}, key=key, title=title)
+        return ReplyPart(f"- {line}", [{"line": line}], key=key, title=title)
     data: dict[str, Any] = {
         "path": item.path,
         "start_line": item.start_line,
@@ -95,8 +94,8 @@ def _build_part(item: ContextItem, section: str, cleaner: Cleaner) -> ReplyPart:
     if not item.is_block:
         line = cleaner.clean_line(item.text)
         text = f"{text}: {format_code_span(line)}" if line else text
-        return ReplyPart(text, {**data, "code": line} if line else data, key=key, title=title)
-    return ReplyPart(text, data, cleaner.clean_code(item.text), item.language, key, title)
+        return ReplyPart(text, [{**data, "code": line} if line else data], key=key, title=title)
+    return ReplyPart(text, [data], cleaner.clean_code(item.text), item.language, key, title)
 
 
 def _compute_max_omissions(max_tokens: int) -> int:
@@ -110,5 +109,5 @@ def _format_omission(omission: Omission, cleaner: Cleaner) -> str:
 
 
 def _format_next_place(parts: Iterable[ReplyPart]) -> str:
-    data = next((part.data for part in parts if "path" in part.data), None)
+    data = next((record for part in parts for record in part.records if "path" in record), None)
     return f"{data['path']}:{data['start_line']}-{data['end_line']}" if data else "PLACE"

@@ -3,14 +3,13 @@
 from functools import partial
 
 from coderag.errors import InvalidQueryError
+from coderag.interfaces.mcp.hit_parts import HitSource, HitWriter
 from coderag.interfaces.mcp.progress import format_progress
 from coderag.interfaces.mcp.replies import McpReply, ReplyPart
 from coderag.interfaces.mcp.repositories import RepositoryHandle
-from coderag.interfaces.mcp.result_parts import build_hit_part
 from coderag.interfaces.mcp.tool import ToolRequest
 
 _MAX_RESULTS = 10
-_LINES_PER_RESULT = 8
 
 
 async def build_pending_reply(
@@ -39,20 +38,14 @@ async def build_pending_reply(
         facts={"repository": handle.name, "indexing": state, key: [], **facts},
         intro=[f"{handle.name} is being indexed for the first time ({state})."],
         parts=parts,
-        notes=[
-            f"{'These are' if parts else 'Nothing yet:'} the results of a quick pass by words, without ranking and links. "
-            "Ask again in a moment for the full answer; coderag_status says how far it is."
-        ],
+        notes=[f"{'These are' if parts else 'Nothing yet:'} results of a quick pass by words. Ask again in a moment."],
     )
 
 
 def _find_preview_parts(handle: RepositoryHandle, query: str, top_k: int, key: str) -> list[ReplyPart]:
-    cleaner = handle.make_cleaner()
+    source = HitSource(None, handle.make_cleaner())
     try:
         hits = handle.repository.find_preview_hits(query, top_k)
     except InvalidQueryError:  # a path without a searchable word
         return []
-    return [
-        build_hit_part(hit, cleaner, lines=_LINES_PER_RESULT, number=number, key=key)
-        for number, hit in enumerate(hits, 1)
-    ]
+    return HitWriter(key=key).build_parts([(source, hit) for hit in hits], query)

@@ -1,32 +1,30 @@
-"""Relations of a symbol in the code graph, as parts of a reply."""
+"""Relations of a declaration in the code graph, as parts of a reply."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, cast, get_args
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from coderag.interfaces.mcp.cleaner import Cleaner
+from coderag.interfaces.mcp.places import format_file_lines, format_range, to_place_record
 from coderag.interfaces.mcp.replies import ReplyPart
-from coderag.interfaces.mcp.result_parts import build_mention_part, build_neighbour_part
 from coderag.retrieval.mentions.wording import describe_mentions, list_caveats
-from coderag.schema.chunks import format_location
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.graph_queries import GraphQuery, query_graph
-from coderag.schema.mentions import MENTION_QUERIES, MentionQuery
-from coderag.schema.vocabulary import Kind
-from coderag.text.code_fences import format_code_span
+from coderag.schema.mentions import MENTION_QUERIES, MentionQuery, NameMention, UnusedDeclaration
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
     from coderag.codegraph.graph import CodeGraph
-    from coderag.schema.graph import GraphDeclaration
 
-_FILE_KIND: Final = "file"
-_DECLARATION_KINDS: Final[frozenset[str]] = frozenset(get_args(Kind))
+_MAX_MENTION_CHARS: Final = 140
+_MIN_SURE_CONFIDENCE: Final = 0.75
+"""Minimum confidence at which a relation is shown without it: models read numbers as doubt."""
 
 
 @dataclass(slots=True)
 class RelatedParts:
-    """Neighbours of a symbol.
+    """Neighbours of a declaration.
 
     Attributes:
         counts: Number of neighbours by relation.
@@ -44,18 +42,18 @@ def find_related_parts(
     relations: Iterable[GraphQuery],
     cleaner: Cleaner,
     *,
-    depth: int = 1,
+    depth: int | None = None,
     limit: int,
     next_call: str,
 ) -> RelatedParts:
-    """Collect the neighbours of a symbol.
+    """Collect the neighbours of a declaration.
 
     Args:
         engine: The repository.
-        name: Name of a declaration or file.
+        name: Name of one declaration or file.
         relations: Relations to follow.
         cleaner: Sanitiser of the repository's texts.
-        depth: Maximum number of steps.
+        depth: Maximum number of steps; by default each relation's own.
         limit: Maximum neighbours per relation.
         next_call: Advice for neighbours beyond the limit.
 
@@ -71,11 +69,10 @@ def find_related_parts(
             unresolved_queries.append(cast("MentionQuery", relation))
         if not neighbours and (unresolved := query_graph(graph, relation, name, depth, candidates=True)):
             neighbours = unresolved
-            related.notes.append(f"{relation}: none is resolved; these are candidates by name, with their confidence.")
+            related.notes.append(f"{relation}: none is resolved; these are candidates by name.")
+        neighbours = list(_merge_prototypes(graph, neighbours))
         related.counts[relation] = len(neighbours)
-        related.parts += [
-            build_neighbour_part(neighbour, relation, cleaner) for neighbour in _sort_internal_first(neighbours)[:limit]
-        ]
+        related.parts += _build_neighbour_parts(_sort_internal_first(neighbours)[:limit], relation, cleaner)
         if len(neighbours) > limit:
             truncated.append(_format_remaining(len(neighbours) - limit, relation))
         if not neighbours and relation not in MENTION_QUERIES:
@@ -89,6 +86,51 @@ def find_related_parts(
     return related
 
 
+def build_path_parts(engine: "CodeRAG", start: str, end: str, cleaner: Cleaner) -> RelatedParts:
+    """Collect the steps of a shortest path from a declaration to another, in order.
+
+    Raises as `find_related_parts`.
+    """
+    steps = engine.graph.path(start, end)
+    related = RelatedParts(counts={"path": len(steps)})
+    for step in steps:
+        record = _to_neighbour_record(step, "path", cleaner)
+        place = f"{record['path']}:{format_range(record['start_line'], record['end_line'])} " if step.path else ""
+        text = f"{step.relation.replace('_', ' ')} {place}{record['name']}, at {record['evidence']}"
+        related.parts.append(ReplyPart(text, [record], key="neighbours", title="path"))
+    if not steps:
+        related.notes.append(
+            f"No path is known from {cleaner.clean_line(start)} to {cleaner.clean_line(end)}; calls that could not be "
+            "resolved are not followed."
+        )
+    return related
+
+
+def format_counts(counts: Mapping[str, int]) -> str:
+    """Format the number of neighbours per relation; empty relations are in the notes."""
+    return ", ".join(_format_count(count, relation) for relation, count in counts.items() if count)
+
+
+def build_unused_parts(declarations: Iterable[UnusedDeclaration], cleaner: Cleaner) -> Iterator[ReplyPart]:
+    """Yield the parts of declarations without a known use, those of one certainty and reason together."""
+    for (certainty, reasons), run in groupby(declarations, key=lambda entry: (entry.certainty, tuple(entry.reasons))):
+        clean_reasons = [cleaner.clean_line(reason) for reason in reasons]
+        records: list[dict[str, Any]] = [
+            {
+                "path": cleaner.clean_line(entry.path),
+                "start_line": entry.start_line,
+                "end_line": entry.end_line,
+                "name": cleaner.clean_line(entry.qualified_name),
+                "kind": entry.kind,
+                "certainty": certainty,
+                "reasons": clean_reasons,
+            }
+            for entry in run
+        ]
+        for line, entries in format_file_lines(records):
+            yield ReplyPart(line, entries, key="unused", title=f"{certainty}: {'; '.join(clean_reasons)}")
+
+
 def _add_mentions(  # what a reply is made of
     related: RelatedParts,
     engine: "CodeRAG",
@@ -97,19 +139,87 @@ def _add_mentions(  # what a reply is made of
     cleaner: Cleaner,
     limit: int,
 ) -> None:
-    """Add the lines that mention a name, for relations without a resolved edge."""
+    """Add the lines that mention a name, for relations without a resolved edge; caveats if there is no edge at all."""
+    has_edges = any(related.counts.values())
     answers = [(query, engine.mentions(name, query, limit=limit)) for query in queries]
     lines = {(line.path, line.line): line for _, mentions in answers for line in mentions.lines}
     related.counts["mentions"] = max(mentions.total for _, mentions in answers)
-    related.parts += [build_mention_part(line, cleaner) for line in list(lines.values())[:limit]]
+    related.parts += [_build_mention_part(line, cleaner) for line in list(lines.values())[:limit]]
     described = "; ".join(f"{query}: {describe_mentions(mentions, query)}" for query, mentions in answers)
     related.notes.append(f"No edge could be resolved. {cleaner.clean_line(described)}.")
-    related.notes += map(cleaner.clean_line, list_caveats(answers[0][1], answers[0][0]))
+    if not has_edges:
+        related.notes += map(cleaner.clean_line, list_caveats(answers[0][1], answers[0][0]))
 
 
-def format_counts(counts: Mapping[str, int]) -> str:
-    """Format the number of neighbours per relation; empty relations are in the notes."""
-    return ", ".join(_format_count(count, relation) for relation, count in counts.items() if count)
+def _build_mention_part(mention: NameMention, cleaner: Cleaner) -> ReplyPart:
+    line = cleaner.clean_line(mention.text.strip())[:_MAX_MENTION_CHARS]
+    record = {
+        "path": cleaner.clean_line(mention.path),
+        "start_line": mention.line,
+        "end_line": mention.line,
+        "name": cleaner.clean_line(mention.symbol),
+        "kind": mention.kind,
+        "context": mention.context,
+        "line": line,
+    }
+    inside = f" in {record['name']}" if mention.symbol else ""
+    context = "" if mention.context == "code" else f" ({mention.context})"
+    text = f"{record['path']}:{mention.line}{inside}{context}: {line}"
+    return ReplyPart(text, [record], key="mentions", title="Lines that mention it", has_lines=True)
+
+
+def _build_neighbour_parts(
+    neighbours: Sequence[GraphNeighbour], relation: str, cleaner: Cleaner
+) -> Iterator[ReplyPart]:
+    """Yield the parts of the neighbours by relation, steps and file."""
+    for depth, run in groupby(neighbours, key=lambda neighbour: neighbour.depth):
+        entries = [(neighbour, _to_neighbour_record(neighbour, relation, cleaner)) for neighbour in run]
+        notes = {id(record): _format_note(neighbour, record, relation) for neighbour, record in entries}
+        title = relation if depth == 1 else f"{relation}, step {depth}"
+        for line, records in format_file_lines([record for _, record in entries], notes):
+            yield ReplyPart(line, records, key="neighbours", title=title)
+
+
+def _to_neighbour_record(neighbour: GraphNeighbour, relation: str, cleaner: Cleaner) -> dict[str, Any]:
+    is_unsure = neighbour.confidence < _MIN_SURE_CONFIDENCE
+    facts = {
+        "evidence": cleaner.clean_line(f"{neighbour.evidence}:{neighbour.line}") if neighbour.evidence else "",
+        "confidence": round(float(neighbour.confidence), 2) if is_unsure else 0,
+        "depth": neighbour.depth if neighbour.depth > 1 else 0,
+        "via": cleaner.clean_line(neighbour.via) if neighbour.depth > 1 else "",
+    }
+    record = {"relation": relation, **to_place_record(neighbour, cleaner)}
+    return record | {key: fact for key, fact in facts.items() if fact}
+
+
+def _format_note(neighbour: GraphNeighbour, record: Mapping[str, Any], relation: str) -> str:
+    """Format the evidence of a neighbour in its own file, its predecessor and its confidence."""
+    is_own = neighbour.evidence == neighbour.path and relation != "callees" and neighbour.line != neighbour.start_line
+    parts = [
+        f"line {neighbour.line}" if is_own else "",
+        f"via {record['via']}" if "via" in record else "",
+        f"confidence {record['confidence']}" if "confidence" in record else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _merge_prototypes(graph: "CodeGraph", neighbours: Iterable[GraphNeighbour]) -> Iterator[GraphNeighbour]:
+    """Yield neighbours with definitions in place of their prototypes, each declaration once."""
+    symbols, seen = graph.symbols, set[tuple[str, int, str, int]]()
+    for neighbour in neighbours:
+        node = symbols.find_innermost(neighbour.path, neighbour.start_line) if neighbour.path else None
+        if node is not None and symbols.prototypes[node]:
+            node = graph.declaration_groups.find_definition(node)
+            neighbour = replace(  # noqa: PLW2901  # the same neighbour at another place
+                neighbour,
+                path=symbols.paths[node],
+                start_line=int(symbols.start_lines[node]),
+                end_line=int(symbols.end_lines[node]),
+            )
+        key = (neighbour.path, neighbour.start_line, neighbour.qualified_name, neighbour.depth)
+        if key not in seen:
+            seen.add(key)
+            yield neighbour
 
 
 def _format_count(count: int, relation: str) -> str:
@@ -129,49 +239,3 @@ def _to_singular(relation: str) -> str:
 def _sort_internal_first(neighbours: Sequence[GraphNeighbour]) -> list[GraphNeighbour]:
     """Sort neighbours outside the repository last."""
     return sorted(neighbours, key=lambda neighbour: not neighbour.path)
-
-
-def find_declarations(graph: "CodeGraph", name: str) -> "list[GraphDeclaration]":
-    """Resolve a name to one declaration, its overloads, or a file; prototypes to their definitions.
-
-    Raises as `find_related_parts`.
-    """
-    symbol_ids = graph.symbol_resolver.resolve(name, _DECLARATION_KINDS, {_FILE_KIND})
-    definitions = dict.fromkeys(map(graph.declaration_groups.find_definition, symbol_ids))
-    return [graph.symbol_resolver.to_declaration(symbol_id) for symbol_id in definitions]
-
-
-def build_definition_parts(
-    engine: "CodeRAG", declarations: "Sequence[GraphDeclaration]", cleaner: Cleaner, token_budget: int
-) -> list[ReplyPart]:
-    """Build parts with the code of declarations, elided to a token budget."""
-    readable = [declaration for declaration in declarations if declaration.path and declaration.kind != _FILE_KIND]
-    if not readable:
-        return []
-    places = [
-        format_location(declaration.path, declaration.start_line, declaration.end_line) for declaration in readable
-    ]
-    names = {
-        (declaration.path, declaration.start_line): (declaration.qualified_name, declaration.kind)
-        for declaration in readable
-    }
-    parts = []
-    for section in engine.read(places, token_budget=token_budget).sections:
-        for item in section.items:
-            # A chunk of several small declarations has the name of the first.
-            name, kind = names.get((item.path, item.start_line), (item.name, item.kind))
-            data: dict[str, Any] = {
-                "path": item.path,
-                "start_line": item.start_line,
-                "end_line": item.end_line,
-                "name": cleaner.clean_line(name),
-                "kind": kind,
-            }
-            if item.detail != "full":
-                data["detail"] = item.detail
-            place = format_location(item.path, item.start_line, item.end_line)
-            text = f"{cleaner.clean_line(place)} {kind} {format_code_span(data['name'])}"
-            parts.append(
-                ReplyPart(text, data, cleaner.clean_code(item.text), item.language, "definitions", "definition")
-            )
-    return parts

@@ -12,6 +12,7 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
 from coderag.errors import CodeRAGError, InvalidQueryError, UnknownNameError
 from coderag.interfaces.mcp.arguments import SymbolArguments
+from coderag.interfaces.mcp.definition_parts import format_outline
 from coderag.interfaces.mcp.errors import format_error
 from coderag.interfaces.mcp.notifications import REPOSITORIES_URI
 from coderag.interfaces.mcp.paths import normalize_place, refuse_path
@@ -20,7 +21,6 @@ from coderag.interfaces.mcp.replies import MAX_REPLY_CHARS
 from coderag.interfaces.mcp.repositories import Repositories, RepositoryHandle
 from coderag.interfaces.mcp.repository_map import build_repository_map
 from coderag.interfaces.mcp.tool import ToolRequest
-from coderag.interfaces.mcp.tools.explain import format_outline
 from coderag.interfaces.mcp.tools.status import build_status_reply
 from coderag.interfaces.mcp.tools.symbol import run_symbol
 
@@ -90,7 +90,7 @@ def build_map(handle: RepositoryHandle) -> str:
 def _build_outline(handle: RepositoryHandle, given_path: str) -> str:
     cleaner, path = handle.make_cleaner(), normalize_place(handle.repository.root, given_path)
     try:
-        lines = format_outline(handle.engine.graph, path, cleaner)
+        lines = format_outline(path, handle.engine.graph.outline(path), cleaner)
     except UnknownNameError as error:
         refuse_path(handle.engine, path, error)
     text = f"# Outline of {cleaner.clean_line(path)}\n\n" + "\n".join(lines)

@@ -20,7 +20,6 @@ from coderag.interfaces.mcp.prompts import add_prompts
 from coderag.interfaces.mcp.repositories import Repositories
 from coderag.interfaces.mcp.resources import add_resources
 from coderag.interfaces.mcp.tool import make_tool
-from coderag.interfaces.mcp.tools.backlog import BACKLOG
 from coderag.interfaces.mcp.tools.context import CONTEXT
 from coderag.interfaces.mcp.tools.docs import DOCS
 from coderag.interfaces.mcp.tools.explain import EXPLAIN
@@ -37,7 +36,7 @@ Profile = Literal["all", "single"]
 """What agents get: all tools, or the one tool ``run_search_codebase``."""
 
 _TOOLS: Final = {
-    "all": (SEARCH, CONTEXT, EXPLAIN, SYMBOL, DOCS, BACKLOG, STATUS, INDEX),
+    "all": (SEARCH, CONTEXT, EXPLAIN, SYMBOL, DOCS, STATUS, INDEX),
     "single": (SINGLE,),
 }
 

@@ -8,7 +8,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from coderag.errors import CodeRAGError
 from coderag.interfaces.mcp.arguments import ToolArguments
@@ -67,7 +67,6 @@ class ToolDefinition(Generic[_ArgumentsT]):
         title: Title for people.
         description: When a model should use it and what it returns.
         arguments: Model of its arguments.
-        structure: ``TypedDict`` of its structured data.
         run: Implementation.
         read_only: Whether it changes nothing.
     """
@@ -76,7 +75,6 @@ class ToolDefinition(Generic[_ArgumentsT]):
     title: str
     description: str
     arguments: type[_ArgumentsT]
-    structure: Any
     run: Callable[[ToolRequest, _ArgumentsT], Awaitable[McpReply]]
     read_only: bool = True
 
@@ -85,7 +83,7 @@ class _UncheckedMetadata(FuncMetadata):
     """Metadata that leaves validation to the tool, whose error texts are written for models."""
 
     def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
-        return {"given": self.pre_parse_json(arguments_to_validate)}
+        return {"given": arguments_to_validate}
 
 
 def make_tool(tool: ToolDefinition[Any], repositories: Repositories) -> Tool:
@@ -104,18 +102,13 @@ def make_tool(tool: ToolDefinition[Any], repositories: Repositories) -> Tool:
             message = format_error(error)
         return CallToolResult(content=[TextContent(text=message)], is_error=True)
 
-    structure = TypeAdapter(tool.structure)
     return Tool(
         fn=call,
         name=tool.name,
         title=tool.title,
         description=tool.description,
         parameters=compact_schema(tool.arguments.model_json_schema()),
-        fn_metadata=_UncheckedMetadata(
-            arg_model=tool.arguments,
-            output_model=tool.structure,
-            output_schema=compact_schema(structure.json_schema()),
-        ),
+        fn_metadata=_UncheckedMetadata(arg_model=tool.arguments),
         is_async=True,
         context_kwarg="ctx",
         annotations=ToolAnnotations(

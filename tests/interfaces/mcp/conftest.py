@@ -3,11 +3,13 @@
 import subprocess
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import Client
 
 from coderag.app import CodeRAG
+from coderag.interfaces.mcp.replies import DATA_KEY
 from coderag.interfaces.mcp.server import make_server
 from tests.interfaces.mcp.fake_workspace import FakeRepository, FakeWorkspace
 
@@ -161,6 +163,10 @@ async def connected(*repositories, era="auto", root=None, profile="all", **optio
     async with Client(server, mode=era, **options) as client:
         client.workspace = workspace
         yield client
+
+
+def data_of(result) -> dict[str, Any]:
+    return result.meta[DATA_KEY]
 
 
 def text_of(result) -> str:

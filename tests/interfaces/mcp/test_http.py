@@ -12,7 +12,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from coderag.interfaces.mcp.http import make_http
-from tests.interfaces.mcp.conftest import text_of
+from tests.interfaces.mcp.conftest import data_of, text_of
 from tests.interfaces.mcp.fake_workspace import FakeWorkspace
 
 DEADLINE_S = 30
@@ -53,7 +53,7 @@ async def test_header_names_the_repository_of_the_session(shop, huge):
         transport = streamable_http_client(f"{address}/mcp", http_client=http)
         async with Client(transport) as client:
             result = await client.call_tool("coderag_status")
-    assert result.structured_content["repository"] == "huge"
+    assert data_of(result)["repository"] == "huge"
 
 
 async def test_call_that_means_none_of_several_repositories_is_told_which_there_are(shop, huge):

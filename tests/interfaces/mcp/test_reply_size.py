@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from coderag.interfaces.mcp.replies import MAX_REPLY_CHARS, McpReply, ReplyPart
+from coderag.interfaces.mcp.replies import MAX_DATA_CHARS, MAX_REPLY_CHARS, McpReply, ReplyPart
 from coderag.text.token_counts import count_tokens
-from tests.interfaces.mcp.conftest import connected, text_of
+from tests.interfaces.mcp.conftest import connected, data_of, text_of
 
 HUGE_CALLS = [
     ("coderag_search", {"query": "target", "top_k": 50, "snippet_lines": 80, "max_tokens": 24_000}),
@@ -34,7 +34,7 @@ async def test_replies_about_a_huge_repository_keep_the_limit(huge, name, argume
         result = await client.call_tool(name, arguments)
     assert not result.is_error, text_of(result)
     assert len(text_of(result)) <= MAX_REPLY_CHARS
-    assert len(json.dumps(result.structured_content, ensure_ascii=False)) <= MAX_REPLY_CHARS
+    assert len(json.dumps(data_of(result), ensure_ascii=False)) <= MAX_DATA_CHARS + 4_000  # and notes
 
 
 async def test_single_tool_keeps_the_limit(huge):
@@ -49,7 +49,7 @@ async def test_a_definition_that_is_not_shown_whole_says_so(huge):
     async with connected(huge) as client:
         given = {"name": "target", "relations": ["definition"], "max_tokens": 500}
         result = await client.call_tool("coderag_symbol", given)
-    definition = result.structured_content["definitions"][0]
+    definition = data_of(result)["definitions"][0]
     assert definition["end_line"] - definition["start_line"] > definition["code"].count("\n")
     assert definition["detail"] in {"elided", "signature", "line"}
 
@@ -67,16 +67,16 @@ async def test_what_is_left_out_is_said_with_the_call_that_fetches_it(huge):
     async with connected(huge) as client:
         given = {"query": "target", "top_k": 50, "snippet_lines": 80, "max_tokens": 1_000}
         result = await client.call_tool("coderag_search", given)
-        shown = len(result.structured_content["results"])
+        shown = len(data_of(result)["results"])
         assert 0 < shown < 50
         assert f"{50 - shown} more left out" in text_of(result)
         assert f"offset={shown}" in text_of(result)
-        assert any(f"offset={shown}" in note for note in result.structured_content["notes"])
+        assert any(f"offset={shown}" in note for note in data_of(result)["notes"])
 
 
 def test_first_result_that_is_too_large_is_cut_at_a_line():
     code = "\n".join(f"line {number} of the code" for number in range(5_000))
-    text, data = McpReply(parts=[ReplyPart("a.py:1-5000", {"path": "a.py"}, code)]).render()
+    text, data = McpReply(parts=[ReplyPart("a.py:1-5000", [{"path": "a.py"}], code)]).render()
     (only,) = data["results"]
     shown = only["code"].split("\n")
     assert code.startswith(only["code"])
@@ -85,7 +85,7 @@ def test_first_result_that_is_too_large_is_cut_at_a_line():
 
 
 def test_line_that_is_too_long_is_cut_within_itself():
-    text, data = McpReply(parts=[ReplyPart("a.js:1", {"path": "a.js"}, "x" * 100_000)]).render()
+    text, data = McpReply(parts=[ReplyPart("a.js:1", [{"path": "a.js"}], "x" * 100_000)]).render()
     assert 0 < len(data["results"][0]["code"]) < 1_000
     assert len(text) < MAX_REPLY_CHARS
 

@@ -17,7 +17,11 @@ READ = [
     ("coderag://repositories", "application/json", '"name": "shop"'),
     ("coderag://shop/status", "application/json", '"indexed": true'),
     ("coderag://shop/map", "text/markdown", "shop/pricing.py"),
-    ("coderag://shop/outline/shop/cart.py", "text/markdown", "- method `Cart.checkout`"),
+    (
+        "coderag://shop/outline/shop/cart.py",
+        "text/markdown",
+        "class Cart 8-20: __init__ 11-12, add 14-16, checkout 18-20",
+    ),
     ("coderag://shop/symbol/total_price", "text/markdown", "def total_price"),
     ("coderag://shop/symbol/shop%2Fcart.py%3A%3Aclose", "text/markdown", "Close the cart."),
 ]

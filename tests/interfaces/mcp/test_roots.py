@@ -7,7 +7,7 @@ from coderag.errors import InvalidQueryError
 from coderag.interfaces.mcp.notifications import NotificationBus
 from coderag.interfaces.mcp.repositories import PROJECT_ENV_VARIABLE, Repositories
 from coderag.interfaces.mcp.server import make_server
-from tests.interfaces.mcp.conftest import connected
+from tests.interfaces.mcp.conftest import connected, data_of
 from tests.interfaces.mcp.fake_workspace import FakeWorkspace
 
 
@@ -57,9 +57,9 @@ async def test_else_the_git_root_above_the_current_folder_is_meant(shop, huge, m
 async def test_known_repositories_can_be_listed(shop, huge):
     async with connected(shop, huge) as client:
         result = await client.call_tool("coderag_status")
-    assert [one.split()[0] for one in result.structured_content["repositories"]] == ["shop", "huge"]
+    assert [one.split()[0] for one in data_of(result)["repositories"]] == ["shop", "huge"]
 
 
 async def test_client_of_no_repository_can_still_see_the_tools():
     async with Client(make_server(FakeWorkspace())) as client:
-        assert len((await client.list_tools()).tools) == 8
+        assert len((await client.list_tools()).tools) == 7

@@ -88,7 +88,7 @@ QUESTIONS = [
     ("unit tests for the class Cart", "find_tests", "Cart"),
     ("how is login tested", "find_tests", "login"),
     ("how do I write a test for a downloader", "understand_module", ""),
-    ("add a unit test for Session.login", "understand_module", "Session.login"),
+    ("add a unit test for Session.login", "general", "Session.login"),
     ("how does the login flow work", "understand_module", ""),
     ("explain the flow from request to response", "understand_module", ""),
     ("walk me through authentication", "understand_module", ""),

@@ -9,7 +9,7 @@ from coderag.answering.evidence.declared import FILE, TYPES, Declared
 from coderag.answering.evidence.folders import count_folders_apart
 from coderag.answering.evidence.index_reader import IndexReader
 from coderag.answering.evidence.line_reader import MAX_LINE_CHARS
-from coderag.answering.evidence.named_declarations import NamedDeclarations, find_named
+from coderag.answering.evidence.named_declarations import SubjectDeclarations, find_named
 from coderag.answering.evidence.relation_groups import USERS, find_user_groups
 from coderag.answering.extractive.excerpts import MAX_EXCERPT_LINES, build_excerpt
 from coderag.answering.extractive.sections import Excerpt, Part, Section, Statement, build_lead
@@ -161,7 +161,7 @@ def is_public(reader: IndexReader, declared: Declared) -> bool:
     return not is_hidden and _PRIVATE_WORDS.isdisjoint(words)
 
 
-def _state_declaration(answer_input: AnswerInput, found: NamedDeclarations, *, is_only: bool) -> Statement:
+def _state_declaration(answer_input: AnswerInput, found: SubjectDeclarations, *, is_only: bool) -> Statement:
     reader, declared = answer_input.reader, found.declared[0]
     prefix = f"Nothing is called {code(found.name)}; " if found.is_respelt else ""
     lines = reader.read_declaration(declared) or reader.read_head(declared)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coderag.interfaces.cli.output.streams import Output, escape_controls
-from coderag.schema.answers import Answer, AnswerEvent
+from coderag.schema.answers import EXTRACTIVE, Answer, AnswerEvent
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -127,10 +127,17 @@ def split_finished_blocks(markdown: str) -> tuple[str, str]:
 
 
 def format_verdict(answer: Answer) -> str:
-    """Format the number of verified claims."""
+    """Format what was checked: quotations against the files, or a model's statements against the lines they cite.
+
+    Empty if nothing was counted.
+    """
     if not answer.total:
-        return "no claim that could be verified"
-    return f"{answer.verified} of {answer.total} {'claim' if answer.total == 1 else 'claims'} verified"
+        return ""
+    is_quoted = answer.generator == EXTRACTIVE
+    noun, verb = ("quotation", "match the files") if is_quoted else ("statement", "agree with the lines they cite")
+    if answer.total == 1:
+        verb = "matches the file" if is_quoted else "agrees with the lines it cites"
+    return f"{answer.verified} of {answer.total} {noun}{'' if answer.total == 1 else 's'} {verb}"
 
 
 def list_notes(answer: Answer) -> Iterable[str]:

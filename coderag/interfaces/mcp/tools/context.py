@@ -9,10 +9,9 @@ from coderag.interfaces.mcp.arguments import ContextArguments
 from coderag.interfaces.mcp.context_reply import build_context_reply
 from coderag.interfaces.mcp.paths import normalize_place, refuse_path, strip_line_range
 from coderag.interfaces.mcp.pending_reply import build_pending_reply
+from coderag.interfaces.mcp.places import format_file_lines, to_place_record
 from coderag.interfaces.mcp.replies import MAX_REPLY_CHARS, McpReply, ReplyPart
-from coderag.interfaces.mcp.reply_types import ContextResult
 from coderag.interfaces.mcp.repositories import RepositoryHandle
-from coderag.interfaces.mcp.result_parts import build_neighbour_part
 from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.search import Filters
@@ -40,16 +39,18 @@ def _pack_context(handle: RepositoryHandle, arguments: ContextArguments) -> McpR
     path = strip_line_range(normalize_place(handle.repository.root, arguments.file_path)) if arguments.file_path else ""
     context = engine.context(
         arguments.query,
-        token_budget=min(arguments.max_tokens, max_tokens),
+        token_budget=min(arguments.reply_tokens, max_tokens),
         filters=Filters(paths=(path,)) if path else None,
         session=arguments.session or None,
     )
     excluded_relations = [] if arguments.include_tests else ["test_for"]
     excluded_relations += [] if arguments.include_interfaces else ["base", "interface_of"]
-    reply = build_context_reply(handle, context, max_tokens=arguments.max_tokens, excluded_relations=excluded_relations)
+    reply = build_context_reply(
+        handle, context, max_tokens=arguments.reply_tokens, excluded_relations=excluded_relations
+    )
     if arguments.include_tests:
         names = [item.name for section in context.sections if section.name == "primary" for item in section.items]
-        shown_paths = {part.data.get("path") for part in reply.parts}
+        shown_paths = {record.get("path") for part in reply.parts for record in part.records}
         reply.parts += _find_test_parts(handle, names, shown_paths)
     return reply
 
@@ -57,11 +58,10 @@ def _pack_context(handle: RepositoryHandle, arguments: ContextArguments) -> McpR
 def _read_place(handle: RepositoryHandle, arguments: ContextArguments) -> McpReply:
     engine, place = handle.engine, normalize_place(handle.repository.root, arguments.file_path)
     try:
-        context = engine.read([place], token_budget=min(arguments.max_tokens, _MAX_PACKED_TOKENS))
+        context = engine.read([place], token_budget=min(arguments.reply_tokens, _MAX_PACKED_TOKENS))
     except InvalidQueryError as error:
         refuse_path(engine, place, error)
-    reply = build_context_reply(handle, context, max_tokens=arguments.max_tokens)
-    reply.intro = [f"{handle.make_cleaner().clean_line(place)} in {handle.name}"]
+    reply = build_context_reply(handle, context, max_tokens=arguments.reply_tokens)
     for field in ("evidence", "confidence"):  # there was no search
         del reply.facts[field]
     path = strip_line_range(place)
@@ -88,29 +88,24 @@ def _build_related_parts(
     handle: RepositoryHandle, neighbours: Sequence[GraphNeighbour], relation: str
 ) -> list[ReplyPart]:
     """Build parts of related neighbours, each once, without their code."""
-    cleaner, seen, parts = handle.make_cleaner(), set[tuple[str, str]](), list[ReplyPart]()
-    for neighbour in neighbours:
-        if (neighbour.path, neighbour.qualified_name) in seen or not neighbour.path or len(parts) == _MAX_RELATED:
-            continue
-        seen.add((neighbour.path, neighbour.qualified_name))
-        part = build_neighbour_part(neighbour, relation, cleaner)
-        place_fields = {
-            key: part.data[key] for key in ("path", "start_line", "end_line", "name", "kind") if key in part.data
+    cleaner, title = handle.make_cleaner(), "Tests" if relation == "test_for" else "Base types"
+    unique = {(neighbour.path, neighbour.qualified_name): neighbour for neighbour in neighbours if neighbour.path}
+    records = [
+        {
+            **to_place_record(neighbour, cleaner),
+            "relation": relation,
+            "related_to": cleaner.clean_line(neighbour.via),
         }
-        data = {**place_fields, "relation": relation, "related_to": cleaner.clean_line(neighbour.via)}
-        parts.append(
-            ReplyPart(part.text, data, key="related", title="Tests" if relation == "test_for" else "Base types")
-        )
-    return parts
+        for neighbour in list(unique.values())[:_MAX_RELATED]
+    ]
+    return [ReplyPart(line, part, key="related", title=title) for line, part in format_file_lines(records)]
 
 
 CONTEXT = ToolDefinition(
     "coderag_context",
     "Get code for a question",
-    "Get the code you need to understand or change something: what answers the question, with related code and how it hangs "
-    "together, packed into max_tokens. Call it first for a task. With file_path alone it reads that file or place. "
-    "Returns code with paths and lines, and how well it answers.",
+    "Get the code to understand or change something, when places alone are not enough: what answers the question and related "
+    "code, packed into max_tokens. With file_path alone it reads that file or place.",
     ContextArguments,
-    ContextResult,
     run_context,
 )

@@ -3,12 +3,12 @@
 from functools import partial
 
 from coderag.interfaces.mcp.arguments import DocsArguments
+from coderag.interfaces.mcp.hit_parts import HitSource, HitWriter
 from coderag.interfaces.mcp.pending_reply import build_pending_reply
 from coderag.interfaces.mcp.replies import McpReply
-from coderag.interfaces.mcp.reply_types import SearchResult
 from coderag.interfaces.mcp.repositories import RepositoryHandle
-from coderag.interfaces.mcp.result_parts import build_hit_part, format_verdict, suggest_next_steps, to_verdict_fields
 from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
+from coderag.interfaces.mcp.verdicts import suggest_next_steps, to_verdict_fields
 from coderag.schema.search import Filters
 
 _LINES_PER_SECTION = 60
@@ -24,6 +24,7 @@ async def run_docs(call: ToolRequest, arguments: DocsArguments) -> McpReply:
 
 def _search_docs(handle: RepositoryHandle, arguments: DocsArguments) -> McpReply:
     cleaner = handle.make_cleaner()
+    source = HitSource(handle.engine.graph, cleaner)
     hits = handle.engine.search(arguments.query, top_k=arguments.top_k, filters=Filters(roles=("docs",)))
     results, notes = list(hits), suggest_next_steps(hits.evidence, hits.not_indexed, cleaner)
     if len(results) < arguments.top_k:
@@ -31,14 +32,10 @@ def _search_docs(handle: RepositoryHandle, arguments: DocsArguments) -> McpReply
         sections = handle.engine.search(arguments.query, top_k=arguments.top_k, filters=Filters(kinds=("section",)))
         results += [hit for hit in sections if hit.chunk_id not in seen_ids][: arguments.top_k - len(results)]
     if not results:
-        notes.append("There are no documents about it. Next: coderag_context finds it in the code.")
+        notes.append("There are no documents about it. Next: coderag_search finds it in the code.")
     return McpReply(
         facts={"repository": handle.name, **to_verdict_fields(hits.evidence, hits.confidence), "results": []},
-        intro=[f"{format_verdict(hits.evidence, hits.confidence)}, {len(results)} sections in {handle.name}"],
-        parts=[
-            build_hit_part(hit, cleaner, lines=_LINES_PER_SECTION, number=number)
-            for number, hit in enumerate(results, 1)
-        ],
+        parts=HitWriter(_LINES_PER_SECTION).build_parts([(source, hit) for hit in results], arguments.query),
         notes=notes,
         describe_next_call=lambda _: (
             "the same call with a lower top_k, or coderag_context with file_path of one section."
@@ -53,6 +50,5 @@ DOCS = ToolDefinition(
     "Find what this project's documents say (README, docs, guides): sections with their text and places. "
     "Call it for intentions, setup, configuration and conventions; for behaviour trust the code (coderag_context).",
     DocsArguments,
-    SearchResult,
     run_docs,
 )

@@ -5,7 +5,6 @@ from functools import partial
 from coderag.interfaces.mcp.arguments import IndexArguments
 from coderag.interfaces.mcp.progress import follow, format_progress
 from coderag.interfaces.mcp.replies import McpReply
-from coderag.interfaces.mcp.reply_types import IndexResult
 from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
 from coderag.interfaces.mcp.tools.status import build_job_record
 
@@ -48,7 +47,6 @@ INDEX = ToolDefinition(
     "Bring the index up to date, or join the run that does; waits up to wait_s and returns how it stands. Seldom needed: "
     "replies follow edits by themselves, and the first call on a new repository begins this.",
     IndexArguments,
-    IndexResult,
     run_index,
     read_only=False,
 )

@@ -9,7 +9,6 @@ from coderag.interfaces.mcp.cleaner import Cleaner
 from coderag.interfaces.mcp.notifications import REPOSITORIES_URI
 from coderag.interfaces.mcp.progress import compute_percent, format_progress
 from coderag.interfaces.mcp.replies import McpReply
-from coderag.interfaces.mcp.reply_types import StatusResult
 from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
 from coderag.schema.indexing import IndexStatus
 from coderag.workspace.jobs import ENDED_STATES, JobView
@@ -121,6 +120,5 @@ STATUS = ToolDefinition(
     "See whether this project is indexed and fresh, what was skipped or failed, how far a run of indexing is, and which other "
     "repositories are known. Call it when results look incomplete.",
     StatusArguments,
-    StatusResult,
     run_status,
 )

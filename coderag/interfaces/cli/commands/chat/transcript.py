@@ -29,7 +29,7 @@ def print_verdict(session: "ChatSession") -> None:
         return
     verdict = format_verdict(answer)
     if answer.evidence != "found":
-        verdict = f"{verdict} · {format_evidence(answer)}"
+        verdict = " · ".join(filter(None, [verdict, format_evidence(answer)]))
     numbered = list(enumerate(session.turns[-1].cited, 1)) if answer.generator == "extractive" else []
     if output.is_terminal:
         is_certain = answer.verified == answer.total and answer.evidence == "found"
