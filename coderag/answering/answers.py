@@ -73,11 +73,11 @@ async def _generate_answer(
             generated.missing,
         )
         return replace(answer, generator=model.name, flagged=flagged, redacted=generated.redacted)
-    said = "" if generated.is_held else generated.text  # a refusal or what is missing, which is no claim
+    refusal = "" if generated.is_held else generated.text  # or what is missing; neither is a claim
     note = _describe_fallback(model, generated.claims)
     extracted = _render_draft(state, draft, checker)
     added = "\n\n".join(filter(None, [note, extracted.text]))
-    added = f"\n\n{added}" if said else added
+    added = f"\n\n{added}" if refusal else added
     emit("text", added)
     offset = len(extracted.citations)
     unshown = [
@@ -86,7 +86,7 @@ async def _generate_answer(
     ]
     return replace(
         extracted,
-        text=said + added,
+        text=refusal + added,
         claims=[*extracted.claims, *unshown],
         citations=[*extracted.citations, *generated.citations],
         missing=[*generated.missing, *extracted.missing],
@@ -142,5 +142,5 @@ def _describe_fallback(model: LanguageModel, claims: Sequence[AnswerClaim]) -> s
     """Describe why the answer is not the model's; empty if it made no claim."""
     if not claims:
         return ""
-    said = "What" if len(claims) == 1 else "Most of what"
-    return f"*{said} {model.name} wrote could not be verified; this answer is without it.*"
+    subject = "What" if len(claims) == 1 else "Most of what"
+    return f"*{subject} {model.name} wrote could not be verified; this answer is without it.*"

@@ -15,7 +15,6 @@ from coderag.schema.vocabulary import (
     ProofRelation,
 )
 
-
 EXTRACTIVE: Final = "extractive"
 """Generator of answers without a language model."""
 

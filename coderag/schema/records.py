@@ -38,7 +38,9 @@ def to_answer(record: dict[str, Any], hits: Sequence[SearchHit]) -> Answer:
     citations = [Citation(**citation) for citation in record["citations"]]
     claims = [AnswerClaim(**claim) for claim in record["claims"]]
     sections = [
-        AnswerSection(**{**section, "statements": [AnswerStatement(**one) for one in section["statements"]]})
+        AnswerSection(
+            **{**section, "statements": [AnswerStatement(**statement) for statement in section["statements"]]}
+        )
         for section in record.get("sections", ())
     ]
     return Answer(**{**record, "citations": citations, "claims": claims, "sections": sections, "hits": hits})

@@ -5,8 +5,9 @@ from functools import cached_property
 
 from coderag.answering.evidence.call_flow import Flow, find_flow
 from coderag.answering.evidence.compared_sides import ComparedSides, find_sides
+from coderag.answering.evidence.declared import CALLABLE, Declared
 from coderag.answering.evidence.flow_relevance import FlowRelevance
-from coderag.answering.evidence.index_reader import CALLABLE, Declared, IndexReader
+from coderag.answering.evidence.index_reader import IndexReader
 from coderag.answering.evidence.prototypes import prefer_definitions
 from coderag.answering.evidence.question_ends import Ends, get_ends
 from coderag.answering.evidence.relation_groups import RelatedDeclarations, find_related
@@ -23,7 +24,7 @@ _ASKABLE = frozenset({"identifier", "qualified_name", "path", "location"})
 
 
 class AnswerInput:
-    """What the sections of an answer are built from.
+    """Input of the sections of an answer.
 
     Args:
         context: Query context.
@@ -74,7 +75,7 @@ class AnswerInput:
     @cached_property
     def names(self) -> list[str]:
         """Names, paths and locations that the question mentions."""
-        return list(dict.fromkeys(one["text"] for one in self.analysis["entities"] if one["kind"] in _ASKABLE))
+        return list(dict.fromkeys(entity["text"] for entity in self.analysis["entities"] if entity["kind"] in _ASKABLE))
 
     @cached_property
     def related_declarations(self) -> RelatedDeclarations | None:
@@ -100,7 +101,7 @@ class AnswerInput:
             *([related.declared] if related and related.declared else []),
             *(related.namesakes if related else ()),
         ]
-        return self.reader.mentioned(name, declared, self.mention_query) if name else None
+        return self.reader.find_mentions(name, declared, self.mention_query) if name else None
 
     @property
     def mention_query(self) -> MentionQuery | None:
@@ -118,11 +119,13 @@ class AnswerInput:
         report = self.analysis["report"]
         weights = report["terms"] if report else dict.fromkeys(self.analysis["terms"], 1.0)
         idf = self.reader.corpus.idf
-        found = {term: weight * idf(term) for term, weight in weights.items() if not term.startswith("=")}
+        term_idf = {term: weight * idf(term) for term, weight in weights.items() if not term.startswith("=")}
         names = [
-            one["text"].lower() for one in self.analysis["entities"] if one["kind"] in ("identifier", "qualified_name")
+            entity["text"].lower()
+            for entity in self.analysis["entities"]
+            if entity["kind"] in ("identifier", "qualified_name")
         ]
-        return found | dict.fromkeys(names, 2 * max(found.values(), default=1.0))
+        return term_idf | dict.fromkeys(names, 2 * max(term_idf.values(), default=1.0))
 
     @cached_property
     def setting(self) -> Setting | None:
@@ -138,5 +141,5 @@ class AnswerInput:
 
     def find_declaration(self, snippet: Snippet) -> Declared | None:
         """Find the declaration that a snippet shows; None for module code, documents and files."""
-        found = self.reader.of_piece(snippet) if snippet.kind not in FILE_NAMED_KINDS else None
-        return None if found is None or found.kind == "file" else found
+        declared = self.reader.find_snippet_declaration(snippet) if snippet.kind not in FILE_NAMED_KINDS else None
+        return None if declared is None or declared.kind == "file" else declared

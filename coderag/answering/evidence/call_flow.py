@@ -8,10 +8,11 @@ from types import MappingProxyType
 from typing import Final
 
 from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.declared import CALLABLE, MAX_UNSURE_CONFIDENCE, Declared
 from coderag.answering.evidence.flow_graph import FlowGraph, Hop, HopKind
 from coderag.answering.evidence.flow_relevance import FlowRelevance
 from coderag.answering.evidence.flow_search import FlowSearch, FlowWeights
-from coderag.answering.evidence.index_reader import CALLABLE, PERHAPS, Declared, IndexReader
+from coderag.answering.evidence.index_reader import IndexReader
 from coderag.answering.evidence.question_ends import Ends, get_ends
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import QueryState
@@ -110,7 +111,9 @@ def _find_named(index: IndexReader, state: QueryState, ends: Ends) -> list[list[
 
     Plain words, such as "handler", count as names only where known calls connect them.
     """
-    named = [[declared.node for declared in index.named(name) if declared.kind in CALLABLE] for name in ends]
+    named = [
+        [declared.node for declared in index.find_declarations(name) if declared.kind in CALLABLE] for name in ends
+    ]
     written = {entity["text"] for entity in state["analysis"]["entities"] if entity["kind"] in _NAME_KINDS}
     if not all(named):
         return []
@@ -122,7 +125,7 @@ def _list_nodes_between(index: IndexReader, state: QueryState, ends: Ends, named
     looked_up = [query.neighbours for query in to_relations(state["relations"]) if (query.subject, query.end) == ends]
     path = looked_up[0] if looked_up else index.graph.path(ends.first, ends.last)
     neighbours = path or index.graph.path(ends.last, ends.first)
-    between = [declared.node for step in neighbours if (declared := index.of_neighbour(step))]
+    between = [declared.node for step in neighbours if (declared := index.find_neighbour_declaration(step))]
     return [*(node for side in named for node in side), *between]
 
 
@@ -190,12 +193,13 @@ def _build_flow(index: IndexReader, roots: Sequence[int], hops: Sequence[Hop]) -
     for root in sorted(roots, key=lambda root: -len(ordered[root])):
         starts.append(nodes.setdefault(root, len(nodes)))
         for hop in ordered[root]:
-            line = index.line(index.symbols.paths[hop.source if hop.origin < 0 else hop.origin], hop.line)
+            line = index.read_line(index.symbols.paths[hop.source if hop.origin < 0 else hop.origin], hop.line)
             nodes.setdefault(hop.target, len(nodes))
             if line:
-                is_certain, via = hop.confidence > PERHAPS, index.symbols.names[hop.via].as_py() if hop.via >= 0 else ""
+                is_certain = hop.confidence > MAX_UNSURE_CONFIDENCE
+                via = index.symbols.names[hop.via].as_py() if hop.via >= 0 else ""
                 steps.append(FlowStep(nodes[hop.source], nodes[hop.target], line, is_certain, hop.kind, via))
-    return Flow([index.declared(node) for node in nodes], steps, starts)
+    return Flow([index.get_declaration(node) for node in nodes], steps, starts)
 
 
 def _order_hops(root: int, hops: Sequence[Hop]) -> Iterable[Hop]:

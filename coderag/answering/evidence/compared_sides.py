@@ -6,7 +6,8 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from coderag.answering.evidence.cited_lines import CitedLines
-from coderag.answering.evidence.index_reader import CALLABLE, TYPES, Declared, IndexReader
+from coderag.answering.evidence.declared import CALLABLE, TYPES, Declared
+from coderag.answering.evidence.index_reader import IndexReader
 from coderag.answering.evidence.question_ends import Ends
 from coderag.schema.graph import GraphNeighbour
 from coderag.stores.snippets import Snippet
@@ -26,7 +27,7 @@ class ComparedSide:
     @cached_property
     def lines(self) -> CitedLines:
         """All its lines."""
-        return self.reader.lines_of(self.declared) or self.head
+        return self.reader.read_declaration(self.declared) or self.head
 
     @cached_property
     def bases(self) -> Sequence[GraphNeighbour]:
@@ -51,7 +52,7 @@ class ComparedSide:
         if self.declared.kind not in TYPES:
             return {}
         constructors = self.reader.graph.declaration_groups.find_constructors(self.declared.node)
-        members = (member for member in self.reader.members(self.declared) if member.node not in constructors)
+        members = (member for member in self.reader.find_members(self.declared) if member.node not in constructors)
         return {member.name.rpartition(".")[2]: member for member in members}
 
     def is_target(self, neighbour: GraphNeighbour) -> bool:
@@ -74,7 +75,7 @@ def find_sides(reader: IndexReader, ends: Ends | None, results: Sequence[Snippet
     """
     if ends is None:
         return None
-    candidates = [reader.list_meant(words, results, _COMPARABLE) for words in ends]
+    candidates = [reader.match_declarations(words, results, _COMPARABLE) for words in ends]
     first, last = _choose_pair(*candidates)
     sides = [build_side(reader, declared) for declared in (first, last)]
     return ComparedSides(*sides) if any(sides) else None
@@ -104,7 +105,7 @@ def _get_distance(first: Declared, last: Declared) -> int:
 
 def build_side(reader: IndexReader, declared: Declared | None) -> ComparedSide | None:
     """Build a side of a comparison; None if its lines are not known."""
-    head = reader.head_of(declared) if declared else None
+    head = reader.read_head(declared) if declared else None
     return ComparedSide(reader, declared, head) if declared and head else None
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from coderag.answering.evidence.call_flow import find_flow, format_steps
+from coderag.answering.evidence.declared import Declared
 from coderag.answering.evidence.flow_relevance import FlowRelevance
-from coderag.answering.evidence.index_reader import Declared, IndexReader
+from coderag.answering.evidence.index_reader import IndexReader
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import Candidate, QueryState
 from coderag.stores.corpus import Corpus

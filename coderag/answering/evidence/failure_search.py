@@ -6,8 +6,8 @@ from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.declared import Declared
 from coderag.answering.evidence.failure_statements import FailureKind, FailureStatement, find_failure_statements
-from coderag.answering.evidence.index_reader import Declared
 
 _MAX_DECLARATIONS: Final = 24
 _RANK_DECAY: Final = 0.95
@@ -49,7 +49,7 @@ def find_deciding_statements(answer_input: AnswerInput) -> list[DecidingStatemen
 
 def list_statements(answer_input: AnswerInput, declared: Declared, relevance: float = 1.0) -> list[DecidingStatement]:
     """List the statements of a declaration about failures, in order."""
-    lines = answer_input.reader.lines_of(declared)
+    lines = answer_input.reader.read_declaration(declared)
     if lines is None:
         return []
     texts = lines.text.split("\n")
@@ -74,5 +74,5 @@ def list_statements(answer_input: AnswerInput, declared: Declared, relevance: fl
 
 def _find_by_declaration(answer_input: AnswerInput) -> Iterator[list[DecidingStatement]]:
     for rank, node in enumerate(answer_input.flow_relevance.candidates[:_MAX_DECLARATIONS]):
-        if statements := list_statements(answer_input, answer_input.reader.declared(node), _RANK_DECAY**rank):
+        if statements := list_statements(answer_input, answer_input.reader.get_declaration(node), _RANK_DECAY**rank):
             yield statements

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import islice, permutations
 from typing import Final, Literal
 
-from coderag.answering.evidence.index_reader import CALLABLE, CALLS, PERHAPS, TYPES, IndexReader
+from coderag.answering.evidence.declared import CALLABLE, CALLS, MAX_UNSURE_CONFIDENCE, TYPES
+from coderag.answering.evidence.index_reader import IndexReader
 
 HopKind = Literal["calls", "dispatches", "passes", "lists", "contains", "uses", "shares"]
 """How a flow goes on: ``dispatches``: the call of a method that the target overrides; ``passes``: a function as a value;
@@ -50,7 +51,9 @@ class Hop:
     @property
     def cost(self) -> float:
         """Cost of the hop itself."""
-        return _COSTS[self.kind] + (_UNSURE_COST * (1 - self.confidence) if self.confidence <= PERHAPS else 0.0)
+        return _COSTS[self.kind] + (
+            _UNSURE_COST * (1 - self.confidence) if self.confidence <= MAX_UNSURE_CONFIDENCE else 0.0
+        )
 
 
 class FlowGraph:
@@ -151,7 +154,7 @@ class FlowGraph:
             target = constructors[0] if len(constructors) == 1 else target
         yield Hop(source, self._index.find_representative(target), "calls", line, confidence)
         for override in self._overrides.get(target, ()):
-            yield Hop(source, override, "dispatches", line, min(confidence, PERHAPS))
+            yield Hop(source, override, "dispatches", line, min(confidence, MAX_UNSURE_CONFIDENCE))
 
     def _read_overrides(self, methods: set[int]) -> None:
         """Read the methods that override some methods; where there are many, none says where the flow goes."""
@@ -198,7 +201,7 @@ class FlowGraph:
 
     def _find_line(self, node: int, pattern: re.Pattern[str]) -> int | None:
         """Find the first line of a function that matches."""
-        lines = self._index.lines_of(self._index.declared(node))
+        lines = self._index.read_declaration(self._index.get_declaration(node))
         texts = lines.text.split("\n") if lines else []
         first = int(self._symbols.start_lines[node])
         return next((first + number for number, text in enumerate(texts) if pattern.search(text)), None)
@@ -223,7 +226,11 @@ class FlowGraph:
         neighbours = [node for node in callees if symbols.paths[node] in {symbols.paths[seed] for seed in self._seeds}]
         for node in dict.fromkeys([*self._seeds, *neighbours]):
             called = {symbols.names[target].as_py() for target in self.hops.get(node, ())}
-            lines = self._index.lines_of(self._index.declared(node)) if symbols.kinds[node] in CALLABLE else None
+            lines = (
+                self._index.read_declaration(self._index.get_declaration(node))
+                if symbols.kinds[node] in CALLABLE
+                else None
+            )
             for number, text in enumerate(lines.text.split("\n") if lines else (), int(symbols.start_lines[node])):
                 for name in dict.fromkeys(pattern.findall(text)):
                     for target in by_name[name] if name not in called else ():

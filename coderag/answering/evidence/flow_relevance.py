@@ -6,7 +6,8 @@ from functools import cached_property
 from math import log2
 from typing import Final
 
-from coderag.answering.evidence.index_reader import CALLABLE, CALLS, IndexReader
+from coderag.answering.evidence.declared import CALLABLE, CALLS
+from coderag.answering.evidence.index_reader import IndexReader
 from coderag.codegraph.columns import FloatArray
 from coderag.retrieval.channels import normalize_scores
 from coderag.retrieval.query_context import QueryContext
@@ -95,7 +96,7 @@ class FlowRelevance:
         return [
             declared.node
             for name in names
-            for declared in self._index.named(name)[:_MAX_NAMED]
+            for declared in self._index.find_declarations(name)[:_MAX_NAMED]
             if declared.kind in CALLABLE
         ]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
-from coderag.answering.evidence.index_reader import FILE, TYPES, Declared
+from coderag.answering.evidence.declared import FILE, TYPES, Declared
 from coderag.stores.spelling_index import MIN_SIMILARITY
 from coderag.stores.symbol_table import fold_name, split_qualified
 
@@ -14,7 +14,7 @@ _NAME_KINDS: Final = frozenset({"identifier", "qualified_name"})
 
 
 @dataclass(frozen=True, slots=True)
-class NamedDeclarations:
+class SubjectDeclarations:
     """Declarations of one name.
 
     Attributes:
@@ -28,23 +28,25 @@ class NamedDeclarations:
     is_respelt: bool = False
 
 
-def find_named(answer_input: AnswerInput) -> list[NamedDeclarations]:
+def find_named(answer_input: AnswerInput) -> list[SubjectDeclarations]:
     """Find the declarations of each name that a question is about, in their order."""
     entities = [entity["text"] for entity in answer_input.analysis["entities"] if entity["kind"] in _NAME_KINDS]
     names = list(dict.fromkeys(answer_input.reading["subjects"] or entities))
     return [_find_declarations(answer_input, name) for name in names[:_MAX_NAMES]]
 
 
-def _find_declarations(answer_input: AnswerInput, name: str) -> NamedDeclarations:
+def _find_declarations(answer_input: AnswerInput, name: str) -> SubjectDeclarations:
     reader = answer_input.reader
-    if declared := _order(answer_input, name, reader.named(name)):
-        return NamedDeclarations(name, declared)
+    if declared := _order(answer_input, name, reader.find_declarations(name)):
+        return SubjectDeclarations(name, declared)
     if len(reader.corpus.find_chunks_with_name(name)):  # written as such, so no misspelling
-        return NamedDeclarations(name, [])
+        return SubjectDeclarations(name, [])
     spelling = next(iter(reader.corpus.symbols.find_spellings(name, 1)), None)
     if spelling is None or spelling.quality < MIN_SIMILARITY:
-        return NamedDeclarations(name, [])
-    return NamedDeclarations(name, _order(answer_input, spelling.word, reader.named(spelling.word)), is_respelt=True)
+        return SubjectDeclarations(name, [])
+    return SubjectDeclarations(
+        name, _order(answer_input, spelling.word, reader.find_declarations(spelling.word)), is_respelt=True
+    )
 
 
 def _order(answer_input: AnswerInput, name: str, declared: Sequence[Declared]) -> list[Declared]:

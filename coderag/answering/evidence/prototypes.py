@@ -1,9 +1,10 @@
-"""Results that are prototypes: their definitions take their place."""
+"""Replacement of prototypes among the results by their definitions."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from coderag.answering.evidence.index_reader import Declared, IndexReader
+from coderag.answering.evidence.declared import Declared
+from coderag.answering.evidence.index_reader import IndexReader
 from coderag.stores.snippets import Snippet, find_snippets_at_lines
 
 
@@ -16,23 +17,23 @@ def prefer_definitions(index: IndexReader, pieces: Sequence[Snippet]) -> list[Sn
         index: The open index.
         pieces: Results, best first.
     """
-    kept: dict[tuple[str, str, int], Snippet] = {}
+    results: dict[tuple[str, str, int], Snippet] = {}
     for piece in pieces:
         definitions = index.find_definitions_of_prototypes(piece)
         if len(definitions) > 1:
             continue
-        shown = _build_definition(index, piece, definitions[0]) if definitions else piece
-        kept.setdefault((shown.path, shown.name, shown.start_line), shown)
-    return [*kept.values()] or list(pieces)
+        result = _build_definition(index, piece, definitions[0]) if definitions else piece
+        results.setdefault((result.path, result.name, result.start_line), result)
+    return [*results.values()] or list(pieces)
 
 
 def _build_definition(index: IndexReader, piece: Snippet, definition: Declared) -> Snippet:
-    """Return a definition as a piece that was found as its prototype was."""
+    """Build the snippet of a definition with the score and relation of its prototype."""
     snippets = find_snippets_at_lines(index.corpus, definition.path, definition.start_line, definition.end_line)
     if not snippets:
         return piece
-    lines = index.lines_of(definition)
-    found = replace(
+    lines = index.read_declaration(definition)
+    snippet = replace(
         snippets[0],
         name=definition.name,
         kind=definition.kind,
@@ -42,5 +43,5 @@ def _build_definition(index: IndexReader, piece: Snippet, definition: Declared) 
         related_to=piece.related_to,
     )
     if lines is None:
-        return found
-    return replace(found, start_line=lines.start_line, end_line=lines.end_line, text=lines.text)
+        return snippet
+    return replace(snippet, start_line=lines.start_line, end_line=lines.end_line, text=lines.text)

@@ -46,7 +46,7 @@ def find_description(reader: IndexReader, folder: str = "") -> Paragraph | None:
 
 def _iter_paragraphs(reader: IndexReader, path: str) -> Iterator[Paragraph]:
     """Yield the paragraphs of a document that are sentences: no lists, tables, code and badges."""
-    lines = reader.whole_file(path)
+    lines = reader.read_file_lines(path)
     heading, start, in_code = "", 0, False
     for number, line in enumerate([*lines, ""], 1):
         if _FENCE.match(line):
@@ -76,7 +76,7 @@ def _read_prose(lines: Sequence[str]) -> str:
 
 def find_title(reader: IndexReader, path: str) -> CitedLines | None:
     """Find the first line of a document that has words."""
-    numbered = enumerate(reader.whole_file(path), 1)
+    numbered = enumerate(reader.read_file_lines(path), 1)
     return next(
         (CitedLines(path, number, number, line) for number, line in numbered if _WORD.search(_HTML.sub("", line))), None
     )

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
-from coderag.answering.evidence.index_reader import FILE, PERHAPS, TYPES, Declared, IndexReader
+from coderag.answering.evidence.declared import FILE, MAX_UNSURE_CONFIDENCE, TYPES, Declared
+from coderag.answering.evidence.index_reader import IndexReader
 from coderag.codegraph.relation_queries import find_relations, find_users, select_neighbours
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.graph_queries import GraphQuery
@@ -139,7 +140,7 @@ def get_key(neighbour: GraphNeighbour) -> tuple[str, str]:
 
 def is_sure(neighbour: GraphNeighbour) -> bool:
     """Return whether a relation is certain: a dispatched call may run another method of the name."""
-    return neighbour.confidence > PERHAPS or neighbour.relation not in _DISPATCHED
+    return neighbour.confidence > MAX_UNSURE_CONFIDENCE or neighbour.relation not in _DISPATCHED
 
 
 def _find_of_declaration(
@@ -172,7 +173,7 @@ def _rank_namesakes(reader: IndexReader, state: QueryState, name: str) -> list[D
         shared = terms.intersection(tokenize_text(f"{declared.path} {declared.name}"))
         return -len(shared), declared.role != "source"
 
-    return sorted(reader.named(name)[:_MAX_NAMESAKES], key=order)
+    return sorted(reader.find_declarations(name)[:_MAX_NAMESAKES], key=order)
 
 
 def _add_types(reader: IndexReader, results: Sequence[Declared]) -> list[Declared]:
@@ -180,7 +181,7 @@ def _add_types(reader: IndexReader, results: Sequence[Declared]) -> list[Declare
     around = [
         declared
         for result in results
-        for declared in (result, *reader.named(f"{result.path}::{result.name.rpartition('.')[0]}"))
+        for declared in (result, *reader.find_declarations(f"{result.path}::{result.name.rpartition('.')[0]}"))
         if declared.kind in TYPES or declared.node == result.node
     ]
     return list({declared.node: declared for declared in reversed(around)}.values())[::-1]
@@ -206,7 +207,9 @@ def _group_asked(state: QueryState, neighbours: Sequence[GraphNeighbour]) -> tup
 def _drop_unsure_files(neighbours: Sequence[GraphNeighbour]) -> list[GraphNeighbour]:
     """Return the neighbours without files that may import something else of the same file."""
     return [
-        neighbour for neighbour in neighbours if neighbour.relation != "imported_by" or neighbour.confidence > PERHAPS
+        neighbour
+        for neighbour in neighbours
+        if neighbour.relation != "imported_by" or neighbour.confidence > MAX_UNSURE_CONFIDENCE
     ]
 
 

@@ -7,7 +7,8 @@ from math import inf, sqrt
 from typing import Final
 
 from coderag.answering.evidence.cited_lines import CitedLines
-from coderag.answering.evidence.index_reader import CALLABLE, IndexReader
+from coderag.answering.evidence.declared import CALLABLE
+from coderag.answering.evidence.index_reader import IndexReader
 from coderag.answering.evidence.value_lines import MAX_LINE_CHARS, ValueForm, ValueLine, find_value_lines
 from coderag.retrieval.literal_text import find_respelt, strip_signs
 from coderag.schema.query import QueryState
@@ -211,7 +212,7 @@ class SettingSearch:
     def _find_by_words(self) -> Setting | None:
         idf = {term: weight for term, weight in self._term_idf.items() if weight > 0}
         used = [self._corpus.rows_by_id[value.chunk_id] for value in find_used_values(self._corpus, self._results)]
-        rows = self._reader.chunks_by_words(idf, _MAX_WORD_CHUNKS, self._result_rows)
+        rows = self._reader.rank_chunks(idf, _MAX_WORD_CHUNKS, self._result_rows)
         values = self._rank(self._iter_worded_values(list(dict.fromkeys([*self._result_rows, *used, *rows]))))
         if not values:
             return None
@@ -257,7 +258,7 @@ class SettingSearch:
         corpus = self._corpus
         path = corpus.paths[corpus.chunk_files[row]]
         number = int(corpus.start_lines[row]) + value_line.offset
-        lines = self._reader.line(path, number) or CitedLines(path, number, number, "")
+        lines = self._reader.read_line(path, number) or CitedLines(path, number, number, "")
         rank = self._result_rows.index(row) if row in self._result_rows else None
         around = self._corpus.get_value("qualified_name", row)
         is_default = _DEFAULT_WORD in f"{name} {around}".lower()
@@ -277,7 +278,7 @@ class SettingSearch:
 
     def _is_declared(self, path: str, number: int, value_line: ValueLine) -> bool:
         """Return whether a computed value is that of a declaration rather than of a variable of a function."""
-        around = self._reader.at(path, number)
+        around = self._reader.find_innermost(path, number)
         return bool(value_line.constant) or around is None or around.kind not in CALLABLE or number == around.start_line
 
     def _resolve_constant(self, value: SettingValue, constant: str) -> SettingValue:
@@ -292,7 +293,7 @@ class SettingSearch:
         if len(matches) != 1:
             return value
         path = self._corpus.get_value("path", matches[0].row)
-        line = self._reader.line(path, matches[0].start_line)
+        line = self._reader.read_line(path, matches[0].start_line)
         given = (
             next((value_line for value_line in find_value_lines([line.text]) if constant in value_line.names), None)
             if line
@@ -316,7 +317,9 @@ class SettingSearch:
             and (value.form, value.is_literal, value.lines.path) == (best.form, best.is_literal, best.lines.path)
             and value.score >= _NEARLY * best.score
         ]
-        of_places = {self._reader.at(value.lines.path, value.lines.start_line): value for value in reversed(alike)}
+        of_places = {
+            self._reader.find_innermost(value.lines.path, value.lines.start_line): value for value in reversed(alike)
+        }
         if len({value.value for value in of_places.values()}) == 1:
             return [best]
         chosen = sorted(of_places.values(), key=lambda value: -value.score)[:_MAX_VALUES]
@@ -356,9 +359,9 @@ class SettingSearch:
         order = {(snippet.path, snippet.name): rank for rank, snippet in reversed([*enumerate(self._results)])}
         ranked: list[tuple[tuple[bool, int, float, int], tuple[str, str], CitedLines]] = []
         for number, line in enumerate(lines):
-            if self._reader.role(line.path) not in ("source", "generated") or _PASSING.match(line.text):
+            if self._reader.get_role(line.path) not in ("source", "generated") or _PASSING.match(line.text):
                 continue
-            around = self._reader.at(line.path, line.start_line)
+            around = self._reader.find_innermost(line.path, line.start_line)
             if around is None or around.kind not in CALLABLE or line.start_line == around.start_line:
                 continue
             rank = order.get((line.path, around.name), len(order))
@@ -373,7 +376,7 @@ class SettingSearch:
         """Choose the lines of documents that begin with the name, or say most beside it."""
         translated = {self._corpus.paths[file] for file in self._corpus.translated_files.tolist()}
         begins = re.compile(rf"\W*{'[-_.]?'.join(map(re.escape, words))}\W+\w", re.IGNORECASE)
-        docs = [line for line in lines if self._reader.role(line.path) == "docs" and line.path not in translated]
+        docs = [line for line in lines if self._reader.get_role(line.path) == "docs" and line.path not in translated]
         docs = [line for line in docs if not _CHANGE_LOG.search(line.path)]
         docs.sort(key=lambda line: (not begins.match(line.text), -self._share_words(line.text), -len(line.text)))
         return docs[:_MAX_DOCUMENTED]

@@ -83,7 +83,9 @@ async def generate_text(
         flow_chart = draw_mermaid(context, state) if shape == "flow" else ""
         return f"```mermaid\n{flow_chart}\n```" if flow_chart else ""
 
-    reply = ReplyChecker(ClaimChecker(evidence, checker, context.corpus.paths), evidence_text, build_diagram, frame.text)
+    reply = ReplyChecker(
+        ClaimChecker(evidence, checker, context.corpus.paths), evidence_text, build_diagram, frame.text
+    )
     is_cut_off, is_held, held = False, True, ""
     async for delta in _stream_reply(model, prompt, context):
         if isinstance(delta, CutOff):

@@ -136,7 +136,7 @@ class ReplyChecker:
 
     def _take_claim(self, unit: ReplyUnit, statement: Statement) -> str:
         verdict = self._checker.check_claim(statement)
-        if verdict.status == "uncited" and self._repeats_instructions(unit.text):
+        if verdict.status == "uncited" and self._is_repeating_instructions(unit.text):
             verdict = replace(verdict, names_unknown=True, reason="it repeats the prompt")
         is_shown = verdict.status == "verified" or (verdict.status == "uncited" and not verdict.names_unknown)
         self._judged_claims.append(_JudgedClaim(unit.text.strip(), verdict, is_shown))
@@ -146,7 +146,7 @@ class ReplyChecker:
         text = self.numbering.rewrite_citations(unit.text, verdict.cited)
         return self._show(replace(unit, text=text if verdict.cited else _append_note(unit, text)))
 
-    def _repeats_instructions(self, text: str) -> bool:
+    def _is_repeating_instructions(self, text: str) -> bool:
         """Return whether a model repeats what it was told, as weak ones do."""
         words = " ".join(text.split()).lstrip("-*> ")
         return bool(words) and words in self._instructions

@@ -4,7 +4,7 @@ import pytest
 
 from coderag.answering.evidence.call_flow import Flow, FlowStep, draw_mermaid, format_mermaid
 from coderag.answering.evidence.cited_lines import CitedLines
-from coderag.answering.evidence.index_reader import Declared
+from coderag.answering.evidence.declared import Declared
 from tests.support.corpora import make_context
 from tests.support.extracted import FILES, cited, extracted, places, state_of
 

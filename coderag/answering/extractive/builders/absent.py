@@ -8,6 +8,7 @@ from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.extractive.builders.place import is_told, list_snippet, list_told
 from coderag.answering.extractive.sections import Section, Statement, build_lead
 from coderag.answering.extractive.wording import code, counted, joined, prose
+from coderag.retrieval.filters import NO_FILTERS
 from coderag.text.tokenizer import extract_content_words, tokenize_query
 
 _MAX_NEAREST, _MAX_REASONS, _MAX_NAMES, _MAX_WORDS = 3, 4, 3, 6
@@ -120,7 +121,7 @@ def _find_unknown_words(answer_input: AnswerInput) -> list[str]:
 
 
 def _describe_filters(answer_input: AnswerInput) -> str:
-    filters = answer_input.state.get("filters") or {}
+    filters = answer_input.state.get("filters") or NO_FILTERS
     chosen = [
         "changed files" if kind == "changed" else f"{kind} {', '.join(code(str(one)) for one in values)}"
         for kind, values in filters.items()

@@ -6,7 +6,7 @@ from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.compared_sides import ComparedSide, ComparedSides, build_side, name_neighbours
-from coderag.answering.evidence.index_reader import CALLABLE
+from coderag.answering.evidence.declared import CALLABLE
 from coderag.answering.evidence.question_ends import get_ends
 from coderag.answering.extractive.excerpts import build_excerpt, group_runs
 from coderag.answering.extractive.sections import Excerpt, Part, Section, Statement, build_lead
@@ -27,7 +27,7 @@ def build_comparison(answer_input: AnswerInput, sections: Sequence[Section]) -> 
     if sides is None or ends is None:
         return None
     known = [side for side in sides if side]
-    descriptions = [first_sentence(side.reader.summary(side.declared)) for side in known]
+    descriptions = [first_sentence(side.reader.get_summary(side.declared)) for side in known]
     parts: list[Part] = []
     for side, described in zip(known, descriptions, strict=True):
         parts += [f"{' ' if parts else ''}**{_name(side)}** ({kind_name(side.declared.kind)}, ", side.head, ")"]
@@ -70,7 +70,7 @@ def build_common(answer_input: AnswerInput, sections: Sequence[Section]) -> Sect
         if both and (parts := _list_evidence(first, both)):
             statements.append(Statement([f"Both {verb} {_list_names(map(_name_neighbour, both))} — ", *parts], "calls"))
     if members := [name for name in first.members if name in last.members]:
-        heads = [head for name in members[:_MAX_PLACES] if (head := first.reader.head_of(first.members[name]))]
+        heads = [head for name in members[:_MAX_PLACES] if (head := first.reader.read_head(first.members[name]))]
         statements.append(
             Statement([f"Both have {_list_names(map(code, members))} — ", *_join_places(heads)], "declares")
         )
@@ -95,7 +95,7 @@ def _relate(first: ComparedSide, last: ComparedSide) -> list[Part]:
     for side, other in ((first, last), (last, first)):
         for verb, neighbours in (("extends", side.bases), ("calls", side.callees)):
             near = next((neighbour for neighbour in neighbours if other.is_target(neighbour)), None)
-            if near and (line := side.reader.line(near.evidence, near.line)):
+            if near and (line := side.reader.read_line(near.evidence, near.line)):
                 through = f" through {code(near.via)}" if near.depth > 1 else ""
                 parts += [f" {_name(side)} {verb} {_name(other)}{through} (", line, ")."]
     return parts
@@ -108,7 +108,7 @@ def _compare_signatures(first: ComparedSide, last: ComparedSide) -> list[Stateme
         return [Statement([f"{joined(kinds)}."])]
     shown, normalised = [], []
     for side in (first, last):
-        text = side.reader.signature(side.declared) or side.head.text.strip()
+        text = side.reader.get_signature(side.declared) or side.head.text.strip()
         shown.append(text)
         normalised.append("".join(text.replace(side.declared.name.rpartition(".")[2], "").split()))
     if normalised[0] == normalised[1] or first.members or last.members:
@@ -121,7 +121,7 @@ def _list_own(side: ComparedSide, other: ComparedSide) -> list[Statement]:
     """List the members that only one side has, and the calls that only it makes."""
     statements = []
     if own := [name for name in side.members if name not in other.members]:
-        heads = [head for name in own[:_MAX_PLACES] if (head := side.reader.head_of(side.members[name]))]
+        heads = [head for name in own[:_MAX_PLACES] if (head := side.reader.read_head(side.members[name]))]
         names = _list_names(map(code, own))
         statements.append(Statement([f"Only {_name(side)} has {names} — ", *_join_places(heads)], "differs"))
     theirs = name_neighbours(other.callees)
@@ -198,7 +198,7 @@ def _show_lines(side: ComparedSide, numbers: Sequence[int]) -> Excerpt:
     for number in numbers[:_MAX_DIFFERING_LINES]:
         shown += [number - 1, number] if shown and shown[-1] == number - 2 else [number]
     runs = group_runs([side.lines.start_line + number for number in shown])
-    return Excerpt(side.lines, runs, side.reader.language(side.declared.path))
+    return Excerpt(side.lines, runs, side.reader.get_language(side.declared.path))
 
 
 def _normalise(line: str, side: ComparedSide) -> str:
@@ -208,9 +208,9 @@ def _normalise(line: str, side: ComparedSide) -> str:
 def _build_deciding(answer_input: AnswerInput, side: ComparedSide) -> Excerpt:
     return build_excerpt(
         side.lines,
-        side.reader.language(side.declared.path),
+        side.reader.get_language(side.declared.path),
         answer_input.term_idf,
-        signature=side.reader.signature(side.declared),
+        signature=side.reader.get_signature(side.declared),
         max_lines=_MAX_EXCERPT_LINES,
     )
 
@@ -226,7 +226,7 @@ def _list_names(names: Iterable[str], most: int = _MAX_NAMES) -> str:
 
 
 def _list_evidence(side: ComparedSide, neighbours: Sequence[GraphNeighbour]) -> list[Part]:
-    lines = (side.reader.line(neighbour.evidence, neighbour.line) for neighbour in neighbours[:_MAX_PLACES])
+    lines = (side.reader.read_line(neighbour.evidence, neighbour.line) for neighbour in neighbours[:_MAX_PLACES])
     return _join_places([line for line in lines if line])
 
 

@@ -5,9 +5,11 @@ from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.declared import FILE, TYPES, Declared
 from coderag.answering.evidence.folders import count_folders_apart
-from coderag.answering.evidence.index_reader import FILE, LONGEST_LINE, TYPES, Declared, IndexReader
-from coderag.answering.evidence.named_declarations import NamedDeclarations, find_named
+from coderag.answering.evidence.index_reader import IndexReader
+from coderag.answering.evidence.line_reader import MAX_LINE_CHARS
+from coderag.answering.evidence.named_declarations import SubjectDeclarations, find_named
 from coderag.answering.evidence.relation_groups import USERS, find_user_groups
 from coderag.answering.extractive.excerpts import MAX_EXCERPT_LINES, build_excerpt
 from coderag.answering.extractive.sections import Excerpt, Part, Section, Statement, build_lead
@@ -66,12 +68,12 @@ def build_members(answer_input: AnswerInput, sections: Sequence[Section]) -> Sec
         for number in range(lines.start_line, lines.end_line + 1)
     }
     is_short = declared.length <= MAX_EXCERPT_LINES and declared.start_line in shown
-    members = [member for member in reader.members(declared) if not (is_short and member.kind in _FIELD_KINDS)]
+    members = [member for member in reader.find_members(declared) if not (is_short and member.kind in _FIELD_KINDS)]
     public = [member for member in members if is_public(reader, member)]
     public.sort(
         key=lambda member: (
             member.kind in _FIELD_KINDS,
-            "__" in member.name and not reader.calls([member.node], inwards=True),
+            "__" in member.name and not reader.find_calls([member.node], inwards=True),
         )
     )
     statements = [list_member(reader, member) for member in public[:_MAX_MEMBERS]]
@@ -102,12 +104,12 @@ def build_users(answer_input: AnswerInput, sections: Sequence[Section]) -> Secti
     near = sorted(using or tests, key=lambda user: _measure_distance(user.evidence, declared.path))
     statements: list[Statement] = []
     for user in near:
-        if len(statements) < _MAX_USERS and (line := reader.line(user.evidence, user.line)):
+        if len(statements) < _MAX_USERS and (line := reader.read_line(user.evidence, user.line)):
             name = user.path if user.kind == FILE or user.qualified_name == "_" else user.qualified_name
             statements.append(Statement([f"{code(name)}: {code_line(line.text)} — ", line], "references"))
     if not statements:
         return None
-    asked = reader.askable("references", declared.name)
+    asked = reader.find_unambiguous_name("references", declared.name)
     commands = [command("references", asked)] if asked else []
     if len(near) > len(statements):
         more = f"and {len(near) - len(statements):,} more"
@@ -128,9 +130,9 @@ def find_told(answer_input: AnswerInput, sections: Sequence[Section]) -> Declare
 
 def list_member(reader: IndexReader, member: Declared) -> Statement:
     """Build an entry of a list of declarations: its signature, what it is for if both are short, and its place."""
-    head = reader.head_of(member)
+    head = reader.read_head(member)
     text = read_signature(reader, member, _MAX_MEMBER_CHARS) or code(member.name)
-    summary = first_sentence(reader.summary(member))
+    summary = first_sentence(reader.get_summary(member))
     if summary and len(text) + len(summary) <= _MAX_ENTRY_CHARS:
         text = f"{text}: {summary}"
     return Statement([f"{text} — ", head] if head else [text], "declares")
@@ -138,8 +140,8 @@ def list_member(reader: IndexReader, member: Declared) -> Statement:
 
 def read_signature(reader: IndexReader, declared: Declared, max_chars: int = _MAX_SIGNATURE_CHARS) -> str:
     """Return the signature of a declaration as a code span; empty if the index has none."""
-    head = reader.head_of(declared)
-    text = reader.signature(declared) or (head.text if head else "")
+    head = reader.read_head(declared)
+    text = reader.get_signature(declared) or (head.text if head else "")
     text = text.partition("{")[0] if declared.kind in TYPES else text
     text = " ".join(text.split()).rstrip(" :{=(")
     return code(text if len(text) <= max_chars else f"{text[:max_chars].rstrip()} …")
@@ -148,9 +150,9 @@ def read_signature(reader: IndexReader, declared: Declared, max_chars: int = _MA
 def is_public(reader: IndexReader, declared: Declared) -> bool:
     """Return whether a member is public by the convention of its language."""
     last = (split_qualified(declared.name) or [declared.name])[-1]
-    head = reader.head_of(declared)
+    head = reader.read_head(declared)
     words = set((head.text.partition(last)[0] if head else "").replace("(", " ").split())
-    language = reader.language(declared.path)
+    language = reader.get_language(declared.path)
     if language in _CAPITAL_IS_PUBLIC:
         return last[:1].isupper()
     if language in _PUB_IS_PUBLIC:
@@ -159,13 +161,13 @@ def is_public(reader: IndexReader, declared: Declared) -> bool:
     return not is_hidden and _PRIVATE_WORDS.isdisjoint(words)
 
 
-def _state_declaration(answer_input: AnswerInput, found: NamedDeclarations, *, is_only: bool) -> Statement:
+def _state_declaration(answer_input: AnswerInput, found: SubjectDeclarations, *, is_only: bool) -> Statement:
     reader, declared = answer_input.reader, found.declared[0]
     prefix = f"Nothing is called {code(found.name)}; " if found.is_respelt else ""
-    lines = reader.lines_of(declared) or reader.head_of(declared)
+    lines = reader.read_declaration(declared) or reader.read_head(declared)
     if declared.kind == FILE or lines is None:
         return Statement([f"{prefix}**{code(declared.name)}** is the file {code(declared.path)}."], is_claim=False)
-    summary = first_sentence(reader.summary(declared))
+    summary = first_sentence(reader.get_summary(declared))
     signature = read_signature(reader, declared)
     is_long = declared.length > MAX_EXCERPT_LINES
     parts: list[Part] = [f"{prefix}**{code(declared.name)}** ({kind_name(declared.kind)}) is declared in ", lines]
@@ -178,17 +180,17 @@ def _build_code(answer_input: AnswerInput, declared: Declared, lines: CitedLines
     """Build the code of a declaration: whole if it is short; of a long type none, for its members are listed."""
     reader = answer_input.reader
     is_long = declared.length > MAX_EXCERPT_LINES
-    if is_long and declared.kind in TYPES and reader.members(declared):
+    if is_long and declared.kind in TYPES and reader.find_members(declared):
         return None
     max_lines = _MAX_LONG_LINES if is_long else MAX_EXCERPT_LINES
-    language = reader.language(declared.path)
-    return build_excerpt(lines, language, {}, signature=reader.signature(declared), max_lines=max_lines)
+    language = reader.get_language(declared.path)
+    return build_excerpt(lines, language, {}, signature=reader.get_signature(declared), max_lines=max_lines)
 
 
 def _state_others(reader: IndexReader, declared: Sequence[Declared]) -> Statement:
     """State the other declarations of a name in one line."""
     parts: list[Part] = ["Also declared: "]
-    heads = [(one, head) for one in declared if (head := reader.head_of(one))]
+    heads = [(one, head) for one in declared if (head := reader.read_head(one))]
     for number, (one, head) in enumerate(heads[:_MAX_OTHERS]):
         parts += [", " if number else "", f"{code(one.name)} ({kind_name(one.kind)}) in ", head]
     if len(heads) > _MAX_OTHERS:
@@ -211,11 +213,11 @@ def _state_written(reader: IndexReader, name: str) -> Statement:
 def _find_written(reader: IndexReader, name: str) -> list[CitedLines]:
     """Find the lines that have a name as a word, those that give it a value first, tests last."""
     last = (split_qualified(name) or [name])[-1]
-    mentions = [line for line in reader.mentioned(name, []).lines if len(line.text) <= LONGEST_LINE]
+    mentions = [line for line in reader.find_mentions(name, []).lines if len(line.text) <= MAX_LINE_CHARS]
     lines = [CitedLines(line.path, line.line, line.line, line.text) for line in mentions]
 
     def rate(line: CitedLines) -> tuple[bool, float]:
-        return reader.role(line.path) in ("test", "docs"), -max(
+        return reader.get_role(line.path) in ("test", "docs"), -max(
             (found.quality for found in find_exact(line.text, last)), default=0.0
         )
 

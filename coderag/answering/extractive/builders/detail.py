@@ -7,7 +7,9 @@ from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.cited_lines import CitedLines
-from coderag.answering.evidence.index_reader import FILE, LONGEST_LINE, Declared, IndexReader
+from coderag.answering.evidence.declared import FILE, Declared
+from coderag.answering.evidence.index_reader import IndexReader
+from coderag.answering.evidence.line_reader import MAX_LINE_CHARS
 from coderag.answering.evidence.named_declarations import find_named
 from coderag.answering.extractive.builders.definition import read_signature
 from coderag.answering.extractive.excerpts import build_excerpt
@@ -66,7 +68,7 @@ def build_lines(answer_input: AnswerInput, sections: Sequence[Section]) -> Secti
     if own := list(_iter_raising(reader, declared)):
         lines = [line for _, line in own if line not in told]
         return Section("lines", _list_lines(lines), "Other lines that raise") if lines else None
-    called = {call.target.node: call.target for call in reader.calls(reader.acting(declared.node))}
+    called = {call.target.node: call.target for call in reader.find_calls(reader.find_call_sources(declared.node))}
     raising = [(target, line) for target in called.values() for _, line in list(_iter_raising(reader, target))[:1]]
     statements = [
         Statement([f"{code(target.name)}: {code_line(line.text)} — ", line], "raises")
@@ -85,9 +87,9 @@ def _cite(lines: CitedLines | None) -> list[Part]:
 
 
 def _build_signature(reader: IndexReader, declared: Declared) -> Section:
-    lines = reader.head_of(declared)
+    lines = reader.read_head(declared)
     signature = read_signature(reader, declared, _MAX_SIGNATURE_CHARS)
-    summary = first_sentence(reader.summary(declared))
+    summary = first_sentence(reader.get_summary(declared))
     parts: list[Part] = [f"**{code(declared.name)}** has the signature {signature}", *_cite(lines)]
     return build_lead("detail", Statement([*parts, f". {summary}" if summary else "."], "declares"))
 
@@ -95,14 +97,18 @@ def _build_signature(reader: IndexReader, declared: Declared) -> Section:
 def _build_parameters(reader: IndexReader, declared: Declared) -> Section:
     """Build how many parameters a declaration has, each as it is written, above its head."""
     parameters = _split_parameters(_read_full_signature(reader, declared))
-    lines = reader.lines_of(declared)
-    head = reader.head_of(declared)
+    lines = reader.read_declaration(declared)
+    head = reader.read_head(declared)
     listed = joined([code(parameter) for parameter in parameters])
     takes = f"takes {counted(len(parameters), 'parameter')}: {listed}" if parameters else "takes no parameters"
     excerpt = None
     if lines and sum(map(len, parameters)) > _MAX_SIGNATURE_CHARS:
         excerpt = build_excerpt(
-            lines, reader.language(declared.path), {}, signature=reader.signature(declared), max_lines=_MAX_HEAD_LINES
+            lines,
+            reader.get_language(declared.path),
+            {},
+            signature=reader.get_signature(declared),
+            max_lines=_MAX_HEAD_LINES,
         )
     return build_lead("detail", Statement([f"**{code(declared.name)}** {takes}", *_cite(head)], "declares", excerpt))
 
@@ -110,7 +116,7 @@ def _build_parameters(reader: IndexReader, declared: Declared) -> Section:
 def _build_returns(reader: IndexReader, declared: Declared) -> Section:
     kind = _find_return_type(_read_full_signature(reader, declared))
     lines = [line for line in _iter_body(reader, declared) if _RETURNS.search(line.text)]
-    head = reader.head_of(declared)
+    head = reader.read_head(declared)
     name = f"**{code(declared.name)}**"
     if kind:
         lead = Statement([f"{name} returns {code(kind)}", *_cite(head), "."], "declares")
@@ -135,7 +141,7 @@ def _build_raises(reader: IndexReader, declared: Declared) -> Section:
         first = own[0][1]
         lead = Statement([f"{name} raises {what}: {code_line(first.text)} — ", first], "raises")
         return build_lead("detail", lead)
-    head = reader.head_of(declared)
+    head = reader.read_head(declared)
     missing = f"No line of {code(declared.name)} raises an error."
     parts: list[Part] = [f"**{code(declared.name)}** raises no error in its own lines", *_cite(head), "."]
     return build_lead("detail", Statement(parts, is_claim=False), missing=[missing])
@@ -144,7 +150,7 @@ def _build_raises(reader: IndexReader, declared: Declared) -> Section:
 def _build_documentation(answer_input: AnswerInput, declared: Declared) -> Section | None:
     """Build what a declaration's own documentation says, and the sections of documents that are about it."""
     reader = answer_input.reader
-    summary, head = first_sentence(reader.summary(declared)), reader.head_of(declared)
+    summary, head = first_sentence(reader.get_summary(declared)), reader.read_head(declared)
     sections = [snippet for snippet in answer_input.results if snippet.kind == "section"]
     last = declared.name.rpartition(".")[2]
     about = [snippet for snippet in sections if last in snippet.text or last in snippet.name][:_MAX_CALLED]
@@ -176,15 +182,15 @@ def _iter_raising(reader: IndexReader, declared: Declared) -> Iterator[tuple[str
 
 def _iter_body(reader: IndexReader, declared: Declared) -> Iterator[CitedLines]:
     """Yield the lines of a declaration that are no comments, without its first."""
-    lines = reader.lines_of(declared)
+    lines = reader.read_declaration(declared)
     for number, text in enumerate(lines.text.split("\n") if lines else (), declared.start_line):
-        if number > declared.start_line and len(text) <= LONGEST_LINE and _COMMENT.sub("", text).strip():
+        if number > declared.start_line and len(text) <= MAX_LINE_CHARS and _COMMENT.sub("", text).strip():
             yield CitedLines(declared.path, number, number, text)
 
 
 def _read_full_signature(reader: IndexReader, declared: Declared) -> str:
-    head = reader.head_of(declared)
-    return " ".join((reader.signature(declared) or (head.text if head else "")).split())
+    head = reader.read_head(declared)
+    return " ".join((reader.get_signature(declared) or (head.text if head else "")).split())
 
 
 def _split_parameters(signature: str) -> list[str]:

@@ -6,9 +6,9 @@ from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.declared import CALLABLE, MAX_UNSURE_CONFIDENCE, Call
 from coderag.answering.evidence.failure_search import DecidingStatement, find_deciding_statements, list_statements
 from coderag.answering.evidence.failure_statements import FailureKind, FailureStatement, find_guard
-from coderag.answering.evidence.index_reader import CALLABLE, PERHAPS, Call
 from coderag.answering.extractive.sections import Excerpt, Part, Section, Statement, build_lead
 from coderag.answering.extractive.wording import code, code_line, first_sentence
 from coderag.schema.vocabulary import ProofRelation
@@ -48,14 +48,18 @@ def build_handling(answer_input: AnswerInput, sections: Sequence[Section]) -> Se
     if not excerpts:
         return None
     reader, first = answer_input.reader, excerpts[0]
-    declared = reader.at(first.lines.path, first.lines.start_line)
+    declared = reader.find_innermost(first.lines.path, first.lines.start_line)
     if declared is None or declared.kind not in CALLABLE:
         return None
     shown = {number for run in first.shown for number in run}
     further = [one for one in list_statements(answer_input, declared) if one.line_number not in shown]
     chosen = sorted(further, key=lambda one: -one.value)[:_MAX_FURTHER]
     statements = [_list_statement(one) for one in sorted(chosen, key=lambda one: one.line_number)]
-    calls = [call for call in reader.calls(reader.called(declared), inwards=True) if call.source.role == declared.role]
+    calls = [
+        call
+        for call in reader.find_calls(reader.find_call_targets(declared), inwards=True)
+        if call.source.role == declared.role
+    ]
     handlers = [_list_handler(call, handler) for call in calls if (handler := _find_handler(answer_input, call))]
     statements += handlers[:_MAX_HANDLERS] or _list_without_handler(answer_input, calls)
     return Section("handling", statements, "Around it") if statements else None
@@ -74,7 +78,7 @@ def _build_deciding(answer_input: AnswerInput, found: DecidingStatement) -> Stat
 
 
 def _summarize(answer_input: AnswerInput, found: DecidingStatement) -> str:
-    return first_sentence(answer_input.reader.summary(found.declared))
+    return first_sentence(answer_input.reader.get_summary(found.declared))
 
 
 def _describe(statement: FailureStatement) -> str:
@@ -92,7 +96,7 @@ def _cut(answer_input: AnswerInput, found: DecidingStatement, guard: int | None)
         first = min(first, guard)
     start = found.lines.start_line
     shown = range(start + first, start + min(position + _AFTER, last) + 1)
-    return Excerpt(found.lines, [shown], answer_input.reader.language(found.lines.path))
+    return Excerpt(found.lines, [shown], answer_input.reader.get_language(found.lines.path))
 
 
 def _list_statement(found: DecidingStatement) -> Statement:
@@ -107,7 +111,7 @@ def _list_statement(found: DecidingStatement) -> Statement:
 
 
 def _list_handler(call: Call, handler: DecidingStatement) -> Statement:
-    verb = "calls" if call.confidence > PERHAPS else "may call"
+    verb = "calls" if call.confidence > MAX_UNSURE_CONFIDENCE else "may call"
     line = CitedLines(
         call.path, call.line, call.line, handler.lines.text.split("\n")[call.line - handler.lines.start_line]
     )
@@ -117,11 +121,11 @@ def _list_handler(call: Call, handler: DecidingStatement) -> Statement:
 
 def _list_without_handler(answer_input: AnswerInput, calls: Sequence[Call]) -> list[Statement]:
     """List calls that have no handler near them; that there is none is not proved."""
-    lines = [(call, answer_input.reader.line(call.path, call.line)) for call in calls[:_MAX_UNHANDLED]]
+    lines = [(call, answer_input.reader.read_line(call.path, call.line)) for call in calls[:_MAX_UNHANDLED]]
     return [
         Statement([f"{code(call.source.name)} calls it in ", line, ", without a known handler."], is_claim=False)
         for call, line in lines
-        if line and call.confidence > PERHAPS
+        if line and call.confidence > MAX_UNSURE_CONFIDENCE
     ]
 
 

@@ -5,7 +5,8 @@ from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.call_flow import Flow, FlowStep
-from coderag.answering.evidence.index_reader import Declared, IndexReader
+from coderag.answering.evidence.declared import Declared
+from coderag.answering.evidence.index_reader import IndexReader
 from coderag.answering.extractive.sections import Part, Section, Statement, build_lead
 from coderag.answering.extractive.wording import code, code_line, counted, joined
 
@@ -72,7 +73,7 @@ def _build_start(reader: IndexReader, flow: Flow, start: int) -> Statement:
 
 
 def _cite(reader: IndexReader, declared: Declared, text: str) -> list[Part]:
-    head = reader.head_of(declared)
+    head = reader.read_head(declared)
     return [f"{text} (", head, ")"] if head else [text]
 
 

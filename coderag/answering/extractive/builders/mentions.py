@@ -7,7 +7,9 @@ from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.cited_lines import CitedLines
-from coderag.answering.evidence.index_reader import CALLABLE, FILE, LONGEST_LINE, TYPES, Declared, IndexReader
+from coderag.answering.evidence.declared import CALLABLE, FILE, TYPES, Declared
+from coderag.answering.evidence.index_reader import IndexReader
+from coderag.answering.evidence.line_reader import MAX_LINE_CHARS
 from coderag.answering.evidence.relation_groups import USERS, RelatedDeclarations
 from coderag.answering.extractive.sections import Part, Section, Statement, build_lead
 from coderag.answering.extractive.wording import code, code_line, command, counted, joined, kind_name, prose
@@ -110,7 +112,7 @@ def _build_unexplained(answer_input: AnswerInput, related: RelatedDeclarations) 
 def _name_subject(reader: IndexReader, name: str, declared: Declared | None) -> list[Part]:
     if declared is None:
         return [f"**{code(name)}**, which nothing in this repository is known to declare,"]
-    head = reader.head_of(declared)
+    head = reader.read_head(declared)
     if declared.kind == FILE or head is None:
         return [f"**{code(declared.path)}**"]
     return [f"**{code(declared.name)}** ({kind_name(declared.kind)}, ", head, ")"]
@@ -152,7 +154,7 @@ def _rank_lines(answer_input: AnswerInput) -> list[NameMention]:
         return line.context != "code", line.path != own, _ROLES.index(line.role)
 
     lines = mentions.lines if mentions else ()
-    return sorted((line for line in lines if len(line.text) <= LONGEST_LINE), key=order)
+    return sorted((line for line in lines if len(line.text) <= MAX_LINE_CHARS), key=order)
 
 
 def _drop_same(lines: Iterable[NameMention]) -> list[NameMention]:
@@ -189,11 +191,11 @@ def _find_untied_calls(answer_input: AnswerInput, declared: Declared) -> list[Ci
     """
     reader = answer_input.reader
     last = declared.name.rpartition(".")[2]
-    alike = reader.named(last)
+    alike = reader.find_declarations(last)
     if len(alike) >= _MAX_ALIKE or declared.kind not in CALLABLE:
         return []
-    nodes = {node for declaration in alike for node in reader.called(declaration)}
-    tied = {(call.path, call.line) for call in reader.calls(nodes, inwards=True)}
+    nodes = {node for declaration in alike for node in reader.find_call_targets(declaration)}
+    tied = {(call.path, call.line) for call in reader.find_calls(nodes, inwards=True)}
     pattern = re.compile(rf"^(?!\s*(?:#|//|/?\*)).*?(\w*)(?:\(\))?(?:\.|->|::)\s*{re.escape(last)}\s*\(")
     calls = [
         (line, called[1])

@@ -7,7 +7,9 @@ from typing import Final, NamedTuple
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.cited_lines import CitedLines
-from coderag.answering.evidence.index_reader import FILE, LONGEST_LINE, IndexReader
+from coderag.answering.evidence.declared import FILE
+from coderag.answering.evidence.index_reader import IndexReader
+from coderag.answering.evidence.line_reader import MAX_LINE_CHARS
 from coderag.answering.extractive.sections import Excerpt, Part, Section, Statement, build_lead
 from coderag.answering.extractive.wording import code, code_line, counted
 from coderag.schema.query import QueryState
@@ -55,15 +57,15 @@ def build_writers(answer_input: AnswerInput, sections: Sequence[Section]) -> Sec
     """Build the list of calls that lead to the code that writes the message."""
     reader = answer_input.reader
     written = next((lines for section in sections[:1] if section.kind == "message" for lines in section.cited), None)
-    around = reader.at(written.path, written.start_line) if written else None
+    around = reader.find_innermost(written.path, written.start_line) if written else None
     if around is None or around.kind == FILE:
         return None
-    calls = reader.calls(reader.called(around), inwards=True)
+    calls = reader.find_calls(reader.find_call_targets(around), inwards=True)
     calls.sort(key=lambda call: call.source.role == "test")
     statements = [
         Statement([f"{code(call.source.name)}: {code_line(line.text)} — ", line], "calls")
         for call in calls[:_MAX_CALLS]
-        if (line := reader.line(call.path, call.line))
+        if (line := reader.read_line(call.path, call.line))
     ]
     return Section("writers", statements, f"Calls of {code(around.name)}") if statements else None
 
@@ -76,7 +78,7 @@ def find_messages(index: IndexReader, state: QueryState) -> list[list[CitedLines
 
 def _build_statement(reader: IndexReader, places: Sequence[CitedLines]) -> Statement:
     lines, *others = places
-    around = reader.at(lines.path, lines.start_line)
+    around = reader.find_innermost(lines.path, lines.start_line)
     is_inside = around is not None and around.kind != FILE
     parts: list[Part] = [
         f"**{code(around.name)}** writes this message in " if around and is_inside else "The message is in "
@@ -89,8 +91,8 @@ def _build_statement(reader: IndexReader, places: Sequence[CitedLines]) -> State
     first, last = max(lines.start_line - _BEFORE, 1), lines.end_line + _AFTER
     if around and is_inside:
         first, last = max(first, around.start_line), max(min(last, around.end_line), lines.end_line)
-    shown = reader.lines(lines.path, first, last) or lines
-    excerpt = Excerpt(shown, [range(shown.start_line, shown.end_line + 1)], reader.language(lines.path))
+    shown = reader.read_lines(lines.path, first, last) or lines
+    excerpt = Excerpt(shown, [range(shown.start_line, shown.end_line + 1)], reader.get_language(lines.path))
     return Statement([*parts, "."], "quotes", excerpt)
 
 
@@ -124,10 +126,10 @@ def _written(index: IndexReader, message: _Message) -> list[CitedLines]:
     for row, text in _likely(index, words):
         lines = text.removesuffix("\n").split("\n")
         path = index.corpus.paths[index.corpus.chunk_files[row]]
-        role = index.role(path)
+        role = index.get_role(path)
         if is_literal and role in ("test", "docs"):
             continue
-        written = [_words((_literal(line) if is_literal else line)[:LONGEST_LINE]) for line in lines]
+        written = [_words((_literal(line) if is_literal else line)[:MAX_LINE_CHARS]) for line in lines]
         for start, end, share in _windows(written, wanted):
             rank = (share, -_ROLES.index(role), start - end)
             if rank < best or (begins and written[start][:1] != [begins]):
@@ -153,7 +155,7 @@ def _likely(index: IndexReader, words: Sequence[str]) -> Iterator[tuple[int, str
     """Yield the chunks that have most of some words, with their text."""
     corpus = index.corpus
     rarities = {term: corpus.idf(term) for word in words for term in tokenize_text(word)}
-    rows = index.chunks_by_words(rarities, _MOST_CHUNKS)
+    rows = index.rank_chunks(rarities, _MOST_CHUNKS)
     yield from zip(rows, corpus.read_texts(rows), strict=True)
 
 

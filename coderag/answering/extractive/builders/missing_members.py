@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from coderag.answering.evidence.answer_input import AnswerInput
-from coderag.answering.evidence.index_reader import Declared, IndexReader
+from coderag.answering.evidence.declared import Declared
+from coderag.answering.evidence.index_reader import IndexReader
 from coderag.answering.extractive.sections import Part, Section, Statement, build_lead
 from coderag.answering.extractive.wording import a_kind, code, joined
 
@@ -29,7 +30,7 @@ def _describe_missing_member(reader: IndexReader, name: str) -> tuple[str, State
     absent = reader.graph.symbol_resolver.find_missing_member(name)
     if absent is None:
         return None
-    owners = [reader.declared(node) for node in absent.nodes]
+    owners = [reader.get_declaration(node) for node in absent.nodes]
     if any(_sets_member(reader, owner, absent.member) for owner in owners):
         return None
     last = absent.owner.rpartition(".")[2]
@@ -40,12 +41,12 @@ def _describe_missing_member(reader: IndexReader, name: str) -> tuple[str, State
     )
     parts: list[Part] = [f"**{sentence}**"]
     for number, owner in enumerate(owners[:_MAX_OWNERS]):
-        if head := reader.head_of(owner):
+        if head := reader.read_head(owner):
             parts += [", and " if number else " It is ", f"{a_kind(owner.kind)} in ", head]
     parts += ["."] if owners else []
     if near := _find_near_names(reader, last, absent.member, owners):
         parts.append(f" Close by spelling: {joined([code(other) for other in near], 'or')}.")
-    elsewhere = [(one, head) for one in reader.named(absent.member) if (head := reader.head_of(one))]
+    elsewhere = [(one, head) for one in reader.find_declarations(absent.member) if (head := reader.read_head(one))]
     for number, (one, head) in enumerate(elsewhere[:_MAX_ELSEWHERE]):
         parts += [", " if number else " Declared elsewhere: ", f"{code(one.name)} in ", head]
     if elsewhere:
@@ -56,7 +57,7 @@ def _describe_missing_member(reader: IndexReader, name: str) -> tuple[str, State
 
 def _sets_member(reader: IndexReader, owner: Declared, member: str) -> bool:
     """Return whether a type uses a member of itself: in Python and Ruby nothing else declares fields."""
-    lines = reader.lines_of(owner)
+    lines = reader.read_declaration(owner)
     used = re.compile(rf"(?:\b(?:self|this|cls)\s*(?:\.|->)\s*|@){re.escape(member)}\b")
     return lines is not None and used.search(lines.text) is not None
 
@@ -66,6 +67,6 @@ def _find_near_names(reader: IndexReader, owner: str, member: str, owners: Seque
     if not owners:
         similar: list[str] = reader.corpus.symbols.suggest_names(owner, _MAX_NEAREST)
         return similar
-    members = [inside.name for one in owners for inside in reader.members(one)]
+    members = [inside.name for one in owners for inside in reader.find_members(one)]
     by_last = {name.rpartition(".")[2]: name for name in reversed(members)}
     return [by_last[last] for last in get_close_matches(member, by_last, n=_MAX_NEAREST)]

@@ -7,7 +7,8 @@ from typing import Final, Literal, NamedTuple
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.cited_lines import CitedLines
-from coderag.answering.evidence.index_reader import CALLABLE, TYPES, Declared, IndexReader
+from coderag.answering.evidence.declared import CALLABLE, TYPES, Declared
+from coderag.answering.evidence.index_reader import IndexReader
 from coderag.answering.evidence.named_declarations import find_named
 from coderag.answering.evidence.readme import find_description, find_title
 from coderag.answering.extractive.builders.absent import build_absent
@@ -75,7 +76,7 @@ def build_layout(answer_input: AnswerInput, sections: Sequence[Section]) -> Sect
         statements, above = _list_folders(reader, target.path)
         title = f"Parts in {code(above)}" if above else "Parts"
         return Section("layout", statements, title) if statements else None
-    inside = reader.members(target.declared) if target.declared else reader.declared_in(target.path)
+    inside = reader.find_members(target.declared) if target.declared else reader.list_file_declarations(target.path)
     inside = [declared for declared in inside if declared.kind not in VALUE_KINDS] or inside
     public = [declared for declared in inside if is_public(reader, declared)]
     ranks = {declared.node: rank for rank, declared in enumerate(reader.central)}
@@ -96,7 +97,7 @@ def build_central(answer_input: AnswerInput, sections: Sequence[Section]) -> Sec
     reader = answer_input.reader
     mains = [
         declared
-        for declared in reader.named("main")
+        for declared in reader.find_declarations("main")
         if declared.kind == "function"
         and declared.name == "main"
         and declared.role == "source"
@@ -105,8 +106,8 @@ def build_central(answer_input: AnswerInput, sections: Sequence[Section]) -> Sec
     chosen = [*mains[:_MAX_MAINS], *_list_central(reader, target.path)][:_MAX_CENTRAL]
     statements = []
     for declared in chosen:
-        if head := reader.head_of(declared):
-            summary = first_sentence(reader.summary(declared))
+        if head := reader.read_head(declared):
+            summary = first_sentence(reader.get_summary(declared))
             text = f"{code(declared.name)} ({kind_name(declared.kind)}){f': {summary}' if summary else ''}"
             statements.append(Statement([f"{text} — ", head], "declares"))
     return Section("central", statements, "Begin with") if statements else None
@@ -118,7 +119,7 @@ def build_documents(answer_input: AnswerInput, sections: Sequence[Section]) -> S
     if target is None or target.kind != "project":
         return None
     reader = answer_input.reader
-    paths = [path for path in reader.corpus.paths if path.count("/") <= 1 and reader.role(path) == "docs"]
+    paths = [path for path in reader.corpus.paths if path.count("/") <= 1 and reader.get_role(path) == "docs"]
     titles = [find_title(reader, path) for path in paths if _TO_READ.search(path.rpartition("/")[2])]
     statements = [
         Statement([f"{prose(lines.text.strip('# '))} — ", lines], "documents")
@@ -160,9 +161,9 @@ def _find_place(reader: IndexReader, text: str) -> _Target | None:
 
 
 def _state_type(reader: IndexReader, declared: Declared) -> Statement:
-    lines = reader.lines_of(declared) or reader.head_of(declared)
-    summary = first_sentence(reader.summary(declared))
-    members = reader.members(declared)
+    lines = reader.read_declaration(declared) or reader.read_head(declared)
+    summary = first_sentence(reader.get_summary(declared))
+    members = reader.find_members(declared)
     kinds = Counter(kind_name(member.kind) for member in members)
     held = joined([counted(number, kind) for kind, number in kinds.most_common(_MAX_NAMED)])
     said = f": {summary}" if summary else f": {read_signature(reader, declared)}" + (f", with {held}." if held else ".")
@@ -172,11 +173,11 @@ def _state_type(reader: IndexReader, declared: Declared) -> Statement:
 
 
 def _state_file(reader: IndexReader, path: str) -> Statement:
-    summary = first_sentence(reader.file_summary(path))
-    first = reader.line(path, 1)
+    summary = first_sentence(reader.get_file_summary(path))
+    first = reader.read_line(path, 1)
     if summary and first:
         return Statement([f"**{code(path)}**: {summary} — ", first], "documents")
-    inside = reader.declared_in(path)
+    inside = reader.list_file_declarations(path)
     ranks = {declared.node: rank for rank, declared in enumerate(reader.central)}
     inside = [declared for declared in inside if declared.kind not in VALUE_KINDS] or inside
     kinds = Counter(kind_name(declared.kind) for declared in inside)
@@ -193,7 +194,7 @@ def _state_file(reader: IndexReader, path: str) -> Statement:
 
 def _name_central(reader: IndexReader, declared: Sequence[Declared]) -> list[Part]:
     """Name the declarations that most code rests on, with their places."""
-    heads = [(one, head) for one in declared[:_MAX_NAMED] if (head := reader.head_of(one))]
+    heads = [(one, head) for one in declared[:_MAX_NAMED] if (head := reader.read_head(one))]
     parts: list[Part] = ["; most rests on " if heads else ""]
     for number, (one, head) in enumerate(heads):
         parts += [", " if number else "", f"{code(one.name)} (", head, ")"]
@@ -204,7 +205,7 @@ def _find_folder_summary(reader: IndexReader, folder: str) -> tuple[str, CitedLi
     """Find the first sentence of the file that documents its folder."""
     for path in reader.corpus.paths:
         if path.startswith(folder) and _ENTRY_FILES.fullmatch(path[len(folder) :]):
-            summary, first = first_sentence(reader.file_summary(path)), reader.line(path, 1)
+            summary, first = first_sentence(reader.get_file_summary(path)), reader.read_line(path, 1)
             if summary and first:
                 return summary, first
     return None
@@ -214,7 +215,7 @@ def _list_folders(reader: IndexReader, above: str) -> tuple[list[Statement], str
     """List the folders and files below a folder that have code, and return the folder that they are in."""
     data = {reader.corpus.paths[file] for file in reader.corpus.data_files.tolist()}
     inside = [path for path in reader.corpus.paths if path.startswith(above) and not path.startswith(".")]
-    sources = [path for path in inside if reader.role(path) == "source" and path not in data] or inside
+    sources = [path for path in inside if reader.get_role(path) == "source" and path not in data] or inside
     above = _find_common_folder(sources, above)
     sources = [path for path in sources if path.startswith(above)]
     counts = Counter(_find_part(above, path) for path in sources)
@@ -237,12 +238,12 @@ def _list_folders(reader: IndexReader, above: str) -> tuple[list[Statement], str
 def _list_part(reader: IndexReader, part: str, count: int) -> Statement:
     """Build an entry of a folder or file: what it says that it is, else its most central declaration."""
     size = f" ({counted(count, 'file')})" if part.endswith("/") else ""
-    summary = first_sentence(reader.file_summary(part)) if not size else ""
-    if summary and (first := reader.line(part, 1)):
+    summary = first_sentence(reader.get_file_summary(part)) if not size else ""
+    if summary and (first := reader.read_line(part, 1)):
         return Statement([f"{code(part)}: {summary} — ", first], "documents")
     best = _list_central(reader, part)[:1]
     named: list[Part] = [
-        named for one in best if (head := reader.head_of(one)) for named in (f" with {code(one.name)} — ", head)
+        named for one in best if (head := reader.read_head(one)) for named in (f" with {code(one.name)} — ", head)
     ]
     return Statement([f"{code(part)}{size}", *named], "declares", is_claim=bool(named))
 

@@ -43,7 +43,7 @@ def build_code(answer_input: AnswerInput, sections: Sequence[Section]) -> Sectio
     for snippet in answer_input.results[:2]:
         full = get_full_snippet(answer_input, snippet)
         is_twin = snippet is not answer_input.results[0] and snippet.name == first
-        is_test = answer_input.reader.role(snippet.path) == "test" and not answer_input.analysis["about_tests"]
+        is_test = answer_input.reader.get_role(snippet.path) == "test" and not answer_input.analysis["about_tests"]
         if (
             is_twin
             or is_test
@@ -73,7 +73,7 @@ def build_next(answer_input: AnswerInput, sections: Sequence[Section]) -> Sectio
         if share
         and share >= least
         and not is_told(snippet, told)
-        and (about_tests or answer_input.reader.role(snippet.path) != "test")
+        and (about_tests or answer_input.reader.get_role(snippet.path) != "test")
     ]
     statements = [list_snippet(answer_input, snippet) for snippet in further[:_MAX_NEXT]]
     return Section("next", statements, "Read next") if statements else None
@@ -91,7 +91,7 @@ def list_snippet(answer_input: AnswerInput, snippet: Snippet) -> Statement:
 def get_full_snippet(answer_input: AnswerInput, snippet: Snippet) -> Snippet:
     """Return a snippet with the exact lines of its declaration: it may be only a part of it, or have blank lines around."""
     declared = answer_input.find_declaration(snippet)
-    lines = answer_input.reader.lines_of(declared) if declared and declared.name == snippet.name else None
+    lines = answer_input.reader.read_declaration(declared) if declared and declared.name == snippet.name else None
     if lines is None or lines.path != snippet.path or lines.end_line < snippet.start_line:
         return snippet
     return replace(snippet, start_line=lines.start_line, end_line=lines.end_line, text=lines.text)
@@ -111,8 +111,8 @@ def describe_snippet(answer_input: AnswerInput, snippet: Snippet) -> str:
         return first_sentence(find_best_line(snippet, answer_input.term_idf))
     declared = answer_input.find_declaration(snippet)
     reader = answer_input.reader
-    told = snippet.docstring or reader.summary_of_row(reader.corpus.rows_by_id[snippet.chunk_id])
-    return first_sentence(told or (reader.summary(declared) if declared else ""))
+    told = snippet.docstring or reader.get_chunk_summary(reader.corpus.rows_by_id[snippet.chunk_id])
+    return first_sentence(told or (reader.get_summary(declared) if declared else ""))
 
 
 def find_best_line(snippet: Snippet, term_idf: Mapping[str, float]) -> str:

@@ -7,8 +7,9 @@ from typing import Final, NamedTuple
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.declared import FILE, Declared
 from coderag.answering.evidence.folders import count_folders_apart
-from coderag.answering.evidence.index_reader import FILE, Declared, IndexReader
+from coderag.answering.evidence.index_reader import IndexReader
 from coderag.answering.evidence.relation_groups import (
     GROUP_QUERIES,
     USERS,
@@ -176,7 +177,7 @@ def _name_subject(reader: IndexReader, related: RelatedDeclarations) -> list[Par
     declared = related.declared
     if declared is None:
         return [f"**{code(related.name)}** (not declared in this repository)"]
-    head = reader.head_of(declared)
+    head = reader.read_head(declared)
     assumed = "; taken as what the question means" if related.is_assumed else ""
     if declared.kind == FILE or head is None:
         return [f"**{code(declared.path)}**"]
@@ -236,7 +237,7 @@ def _get_wording(related: RelatedDeclarations, group: RelationGroup) -> _Wording
 def _list_namesakes(reader: IndexReader, namesakes: Sequence[Declared]) -> Statement:
     """Build the line that lists other declarations of the name."""
     parts: list[Part] = ["Others of that name: "]
-    shown = [(neighbour, head) for neighbour in namesakes[:_MAX_NAMESAKES] if (head := reader.head_of(neighbour))]
+    shown = [(neighbour, head) for neighbour in namesakes[:_MAX_NAMESAKES] if (head := reader.read_head(neighbour))]
     for number, (neighbour, head) in enumerate(shown):
         parts += [f"{', ' if number else ''}{code(neighbour.name)} (", head, ")"]
     more = len(namesakes) - len(shown)
@@ -270,7 +271,7 @@ def _build_list(
         group = Counter(group for group, _ in rest).most_common(1)[0][0]
         query = GROUP_QUERIES[group]
         name = related.declared.key if related.declared and related.namesakes else related.name
-        asked = answer_input.reader.askable(query, name)
+        asked = answer_input.reader.find_unambiguous_name(query, name)
         hint = f": {command(query, asked)} lists all" if asked else ""
         statements.append(Statement([f"and {len(rest):,} more{hint}"]))
     return Section(kind, statements, title) if statements else None
@@ -302,12 +303,17 @@ def _find_evidence(
 ) -> list[CitedLines]:
     """Find the lines that show a relation: of a caller its first calls."""
     numbers = [neighbour.line]
-    if group == "called" and neighbour.depth == 1 and related.declared and (source := reader.of_neighbour(neighbour)):
-        targets = reader.called(related.declared)
-        calls = reader.calls([source.node])
+    if (
+        group == "called"
+        and neighbour.depth == 1
+        and related.declared
+        and (source := reader.find_neighbour_declaration(neighbour))
+    ):
+        targets = reader.find_call_targets(related.declared)
+        calls = reader.find_calls([source.node])
         numbers += [call.line for call in calls if call.path == neighbour.evidence and call.target.node in targets]
     first = sorted(dict.fromkeys(numbers))[:_MAX_PLACES]
-    return [line for number in first if (line := reader.line(neighbour.evidence, number))]
+    return [line for number in first if (line := reader.read_line(neighbour.evidence, number))]
 
 
 def _build_nearest_test(answer_input: AnswerInput) -> Statement | None:
@@ -317,7 +323,7 @@ def _build_nearest_test(answer_input: AnswerInput) -> Statement | None:
     tests = [
         snippet
         for snippet in answer_input.results
-        if snippet.kind not in FILE_NAMED_KINDS and answer_input.reader.role(snippet.path) == "test"
+        if snippet.kind not in FILE_NAMED_KINDS and answer_input.reader.get_role(snippet.path) == "test"
     ]
     if not tests:
         return None
@@ -327,7 +333,7 @@ def _build_nearest_test(answer_input: AnswerInput) -> Statement | None:
     parts: list[Part] = [f"**{code(first.name)}** in ", lines, " is the test that is nearest by its words."]
     least = _MIN_TEST_SHARE * compute_term_share(answer_input, first)
     near = [snippet for snippet in tests[1:] if compute_term_share(answer_input, snippet) >= least]
-    similar = [(test.name, answer_input.reader.head_of(test)) for test in _find_similar_tests(answer_input, first)]
+    similar = [(test.name, answer_input.reader.read_head(test)) for test in _find_similar_tests(answer_input, first)]
     places = {name: place for name, place in similar[:_MAX_TESTS] if place}
     for snippet in sorted(near, key=lambda snippet: snippet.path != first.path):
         places.setdefault(snippet.name, cite_snippet(snippet))

@@ -5,7 +5,7 @@ from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.cited_lines import CitedLines
-from coderag.answering.evidence.index_reader import FILE
+from coderag.answering.evidence.declared import FILE
 from coderag.answering.evidence.setting_search import Setting, SettingValue
 from coderag.answering.extractive.sections import Excerpt, Part, Section, Statement, build_lead
 from coderag.answering.extractive.wording import code, code_line
@@ -90,17 +90,17 @@ def _state_value(value: SettingValue) -> list[Part]:
 
 
 def _name_around(answer_input: AnswerInput, line: CitedLines) -> str:
-    around = answer_input.reader.at(line.path, line.start_line)
+    around = answer_input.reader.find_innermost(line.path, line.start_line)
     return code(around.path if around.kind == FILE else around.name) if around else code(line.path)
 
 
 def _build_window(answer_input: AnswerInput, line: CitedLines) -> Excerpt | None:
     """Build an excerpt of the lines around one, within its declaration."""
     reader = answer_input.reader
-    around = reader.at(line.path, line.start_line)
+    around = reader.find_innermost(line.path, line.start_line)
     if around is None or around.kind == FILE:
         return None
     first = max(line.start_line - _LINES_BEFORE, around.start_line)
     last = min(first + _MAX_EXCERPT_LINES - 1, around.end_line)
-    lines = reader.lines(line.path, first, last)
-    return Excerpt(lines, [range(first, last + 1)], reader.language(line.path)) if lines else None
+    lines = reader.read_lines(line.path, first, last)
+    return Excerpt(lines, [range(first, last + 1)], reader.get_language(line.path)) if lines else None

@@ -48,7 +48,7 @@ def build_candidates(answer_input: AnswerInput, sections: Sequence[Section]) -> 
     report = _find_report(answer_input)
     statements = []
     for unused in report.results:
-        line = answer_input.reader.line(unused.path, unused.start_line)
+        line = answer_input.reader.read_line(unused.path, unused.start_line)
         parts: list[Part] = [f"{code(unused.qualified_name)} ({kind_name(unused.kind)}, {unused.certainty})"]
         parts.append(f": {prose('; '.join(unused.reasons))}")
         if line:
