@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.line_reader import MAX_LINE_CHARS
 from coderag.answering.extractive.sections import Excerpt
 from coderag.retrieval.context.elision import count_head_lines
 
 MAX_EXCERPT_LINES: Final = 12
-_MAX_LINE_CHARS: Final = 1_000
 _MAX_HEAD_LINES: Final = 3
 _MAX_DOCUMENTATION_LINES: Final = 60
 _MIN_SIGNATURE_CHARS: Final = 4  # a shorter first line, such as ``{``, is in many places
@@ -33,7 +33,7 @@ def build_excerpt(
         signature: Signature of the declaration; what comes before its end is its head.
         max_lines: Number of lines; one more where a gap would be a single line.
     """
-    texts = [text[:_MAX_LINE_CHARS] for text in lines.text.split("\n")]
+    texts = [text[:MAX_LINE_CHARS] for text in lines.text.split("\n")]
     while len(texts) > 1 and not texts[-1].strip():
         texts.pop()
     if len(texts) <= max_lines + 1:

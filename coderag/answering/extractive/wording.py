@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
 
-from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.schema.vocabulary import FILE_NAMED_KINDS
 from coderag.stores.snippets import Snippet
 from coderag.text.code_fences import make_fence
@@ -31,11 +30,6 @@ _ROLE: Final = re.compile(r"(?<!\w):(?:\w+:)?\w+:`~?(?=\w)")
 _KINDS: Final = MappingProxyType({"block": "part", "impl": "implementation"})
 _LONGEST_CODE_SPAN = 120
 _LONGEST_SENTENCE = 240
-
-
-def lines_of(piece: Snippet) -> CitedLines:
-    """Return the lines of a piece."""
-    return CitedLines(piece.path, piece.start_line, piece.end_line, piece.text)
 
 
 def code(text: str) -> str:

@@ -6,6 +6,7 @@ from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.line_reader import MAX_LINE_CHARS
 from coderag.answering.extractive.excerpts import build_excerpt
 from coderag.answering.extractive.sections import Part, Section, Statement, build_lead
 from coderag.answering.extractive.wording import code, code_line, first_sentence, joined, kind_name, shown_name
@@ -18,7 +19,6 @@ _MIN_SECOND_SCORE: Final = 0.5  # relative to the first; a result that is far be
 _MAX_NEXT: Final = 4
 _MIN_NEXT_SHARE: Final = 0.3  # of the question's words that the best result has
 _MAX_LACKING: Final = 4
-_MAX_LINE_CHARS: Final = 1_000
 
 
 def build_place(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
@@ -117,7 +117,7 @@ def describe_snippet(answer_input: AnswerInput, snippet: Snippet) -> str:
 
 def find_best_line(snippet: Snippet, term_idf: Mapping[str, float]) -> str:
     """Find the line with most of the question; of several, the first."""
-    lines = [line[:_MAX_LINE_CHARS] for line in snippet.text.split("\n") if line.strip()]
+    lines = [line[:MAX_LINE_CHARS] for line in snippet.text.split("\n") if line.strip()]
     return max(lines, key=lambda line: sum(idf for term, idf in term_idf.items() if term in line.lower()), default="")
 
 
