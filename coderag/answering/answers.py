@@ -9,8 +9,8 @@ from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.citation_checker import CitationChecker
 from coderag.answering.extractive.extract import extract
 from coderag.answering.extractive.sections import Draft
-from coderag.answering.generated.generator import EmitText, generate_text
-from coderag.answering.generated.numbered_evidence import NumberedEvidence, number_evidence
+from coderag.answering.generated.generator import EmitText, fit_evidence_to_window, generate_text
+from coderag.answering.generated.numbered_evidence import gather_evidence, number_evidence
 from coderag.answering.plan import choose_shape
 from coderag.answering.rendering.checked_lines import CheckedLines
 from coderag.answering.rendering.markdown import render_markdown
@@ -38,11 +38,9 @@ async def write_answer(context: QueryContext, state: QueryState, emit: EmitText)
     checker = CitationChecker(Path(context.root), corpus.snapshot.read_files())
     results, related = build_result_snippets(corpus, state["results"]), build_related_snippets(corpus, state["related"])
     draft = extract(AnswerInput(context, state, results, related))
-    if context.language_model is not None and not state["analysis"].get("about_unused"):  # lines cannot show absence
-        planned = list(dict.fromkeys(chain.from_iterable(section.cited for section in draft.sections)))
-        evidence = number_evidence(corpus, state, planned, context.masked_paths)
-        if evidence:  # without evidence every claim would be dropped
-            return await _generate_answer(context.language_model, context, state, draft, evidence, checker, emit)
+    model = context.language_model
+    if model is not None and not state["analysis"].get("about_unused"):  # lines cannot show absence
+        return await _generate_answer(model, context, state, draft, checker, emit)
     answer = _render_draft(state, draft, checker)
     emit("text", answer.text)
     return answer
@@ -53,13 +51,18 @@ async def _generate_answer(
     context: QueryContext,
     state: QueryState,
     draft: Draft,
-    evidence: Sequence[NumberedEvidence],
     checker: CitationChecker,
     emit: EmitText,
 ) -> Answer:
     shape = choose_shape(state)
+    planned = list(dict.fromkeys(chain.from_iterable(section.cited for section in draft.sections)))
+    gathered = number_evidence(gather_evidence(context.corpus, state, planned), context.masked_paths)
+    evidence = fit_evidence_to_window(model, context, state, shape, gathered)
+    if not evidence:  # every claim would be dropped
+        note = _describe_full_window(model) if gathered else ""
+        return _fall_back(_render_draft(state, draft, checker), "", note, emit)
     generated = await generate_text(model, context, state, shape, evidence, checker, emit)
-    flagged = [f"{claim.cited_lines.location}: {', '.join(claim.findings)}" for claim in evidence if claim.findings]
+    flagged = [f"{entry.cited_lines.location}: {', '.join(entry.findings)}" for entry in evidence if entry.findings]
     if generated.has_claims and not generated.is_held:
         answer = _build_answer(
             state,
@@ -70,26 +73,31 @@ async def _generate_answer(
             generated.missing,
         )
         return replace(answer, generator=model.name, flagged=flagged, redacted=generated.redacted)
-    said = "" if generated.is_held else generated.text  # a refusal or what is missing, which is no claim
-    note = _describe_fallback(model, generated.claims)
     extracted = _render_draft(state, draft, checker)
-    added = "\n\n".join(filter(None, [note, extracted.text]))
-    added = f"\n\n{added}" if said else added
-    emit("text", added)
     offset = len(extracted.citations)
     unshown = [
         replace(claim, citations=[position + offset for position in claim.citations], shown=False)
         for claim in generated.claims
     ]
-    return replace(
+    extracted = replace(
         extracted,
-        text=said + added,
         claims=[*extracted.claims, *unshown],
         citations=[*extracted.citations, *generated.citations],
-        missing=[*generated.missing, *extracted.missing],
         flagged=flagged,
         redacted=generated.redacted,
     )
+    if generated.is_held:
+        return _fall_back(extracted, "", _describe_failed_claims(model, generated.claims), emit)
+    extracted = replace(extracted, missing=[*generated.missing, *extracted.missing])
+    return _fall_back(extracted, generated.text, "", emit)  # a refusal or what is missing, which is no claim
+
+
+def _fall_back(extracted: Answer, said: str, note: str, emit: EmitText) -> Answer:
+    """Emit the answer without a model after what the model said; the last emitted text is that of its sections."""
+    added = "\n\n" * bool(said) + f"{note}\n\n" * bool(note)
+    for text in filter(None, (added, extracted.text)):
+        emit("text", text)
+    return replace(extracted, text=f"{said}{added}{extracted.text}")
 
 
 def _render_draft(state: QueryState, draft: Draft, checker: CitationChecker) -> Answer:
@@ -135,10 +143,14 @@ def _build_answer(
     )
 
 
-def _describe_fallback(model: LanguageModel, claims: Sequence[AnswerClaim]) -> str:
-    """Describe why the answer is not the model's; empty if it made no claim."""
-    if not claims:
-        return ""
+def _describe_failed_claims(model: LanguageModel, claims: Sequence[AnswerClaim]) -> str:
     verified = sum(claim.status == "verified" for claim in claims)
-    made = "statement" if len(claims) == 1 else "statements"
-    return f"*{verified} of the {len(claims)} {made} of {model.name} could be verified; this answer is without it.*"
+    made = f"{len(claims)} statement{'' if len(claims) == 1 else 's'} by {model.name}"
+    return f"*{verified} of {made} agree with the lines they cite. This answer is built without it.*"
+
+
+def _describe_full_window(model: LanguageModel) -> str:
+    return (
+        f"*The window of {model.name}, `llm.context_window`, has no room for evidence beside the question and the reply. "
+        "This answer is built without it.*"
+    )

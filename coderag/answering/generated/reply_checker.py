@@ -11,6 +11,7 @@ from coderag.answering.generated.claim_splitter import ClaimSplitter, ReplyUnit
 from coderag.answering.generated.markdown_lines import FENCE, strip_fences
 from coderag.answering.generated.missing_statements import is_courtesy, is_missing_statement, strip_missing_mark
 from coderag.answering.generated.numbering import CitationNumbering
+from coderag.answering.generated.prompt_echoes import PromptEchoes
 from coderag.answering.generated.statements import Statement
 from coderag.answering.injection import clean_reply
 from coderag.schema.answers import AnswerClaim
@@ -25,6 +26,7 @@ class _JudgedClaim:
     text: str
     verdict: ClaimVerdict
     is_shown: bool
+    is_code: bool = False
 
 
 class ReplyChecker:
@@ -35,17 +37,21 @@ class ReplyChecker:
         evidence: Evidence that the model was shown; its addresses may appear in the answer.
         build_diagram: Builds the answer's diagram from edges of the code graph; empty if it has none. It replaces one
             that the model drew.
+        echoes: Finds what only repeats the prompt.
 
     Attributes:
         missing: Statements of the model on what it did not find.
     """
 
-    def __init__(self, checker: ClaimChecker, evidence: str, build_diagram: Callable[[], str]) -> None:
+    def __init__(
+        self, checker: ClaimChecker, evidence: str, build_diagram: Callable[[], str], echoes: PromptEchoes
+    ) -> None:
         self.missing: list[str] = []
         self.numbering = CitationNumbering(checker)
         self._checker = checker
         self._evidence = evidence
         self._build_diagram = build_diagram
+        self._echoes = echoes
         self._is_diagram_drawn = False
         self._splitter = ClaimSplitter()
         self._text = CheckedText()
@@ -68,9 +74,10 @@ class ReplyChecker:
 
     @property
     def is_mostly_verified(self) -> bool:
-        """True if at least half of the claims hold, and one does."""
-        verified = sum(claim.verdict.status == "verified" for claim in self._judged_claims)
-        return verified > 0 and 2 * verified >= len(self._judged_claims)
+        """True if at least half of the claims hold, and one does; code counts only where nothing else is claimed."""
+        stated = [claim for claim in self._judged_claims if not claim.is_code] or self._judged_claims
+        verified = sum(claim.verdict.status == "verified" for claim in stated)
+        return verified > 0 and 2 * verified >= len(stated)
 
     @property
     def claims(self) -> list[AnswerClaim]:
@@ -112,6 +119,8 @@ class ReplyChecker:
         statement = Statement(unit.text)
         if statement.is_citation_only or not re.search(r"\w", unit.text):
             return self._drop(unit)  # an entry of a source list, which is written separately, or an empty one
+        if self._echoes.is_echo(unit.text):
+            return self._reject(unit, "it repeats the prompt")
         if _is_heading(unit, statement):
             return self._take_lead_in(unit, statement)
         return self._take_claim(unit, statement) if statement.has_citation else self._take_uncited(unit, statement)
@@ -142,11 +151,13 @@ class ReplyChecker:
         """Hold a lead-in, unless it names something unknown."""
         reason = self._checker.find_unknown(statement)
         if reason:
-            self._judged_claims.append(
-                _JudgedClaim(unit.text.strip(), ClaimVerdict("uncited", reason=reason), is_shown=False)
-            )
-            return self._drop(unit)
+            return self._reject(unit, reason)
         return self._hold(unit)
+
+    def _reject(self, unit: ReplyUnit, reason: str) -> str:
+        verdict = ClaimVerdict("uncited", reason=reason)
+        self._judged_claims.append(_JudgedClaim(unit.text.strip(), verdict, is_shown=False))
+        return self._drop(unit)
 
     def _take_code(self, unit: ReplyUnit) -> str:
         opening = FENCE.search(unit.text)
@@ -163,7 +174,7 @@ class ReplyChecker:
             if cited
             else ClaimVerdict("uncited", reason="the evidence does not have this code")
         )
-        self._judged_claims.append(_JudgedClaim(unit.text.strip(), verdict, is_shown=True))
+        self._judged_claims.append(_JudgedClaim(unit.text.strip(), verdict, is_shown=True, is_code=True))
         indent = unit.text[: len(unit.text) - len(unit.text.lstrip(" \t>"))] if fence else ""
         end = "" if not fence or _is_closed(unit.text, fence) else f"\n{indent}{fence}"
         citation_line = self.numbering.format_mark(cited) if cited else _SUGGESTION_NOTE
