@@ -8,7 +8,7 @@ from pathlib import Path
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.citation_checker import CitationChecker
 from coderag.answering.extractive.extract import extract
-from coderag.answering.extractive.sections import Draft
+from coderag.answering.extractive.sections import Draft, Section, Statement
 from coderag.answering.generated.generator import EmitText, fit_evidence_to_window, generate_text
 from coderag.answering.generated.numbered_evidence import gather_evidence, number_evidence
 from coderag.answering.plan import choose_shape
@@ -41,9 +41,7 @@ async def write_answer(context: QueryContext, state: QueryState, emit: EmitText)
     model = context.language_model
     if model is not None and not state["analysis"].get("about_unused"):  # lines cannot show absence
         return await _generate_answer(model, context, state, draft, checker, emit)
-    answer = _render_draft(state, draft, checker)
-    emit("text", answer.text)
-    return answer
+    return _emit_draft(state, draft, checker, emit)
 
 
 async def _generate_answer(
@@ -60,10 +58,10 @@ async def _generate_answer(
     evidence = fit_evidence_to_window(model, context, state, shape, gathered)
     if not evidence:  # every claim would be dropped
         note = _describe_full_window(model) if gathered else ""
-        return _fall_back(_render_draft(state, draft, checker), "", note, emit)
+        return _emit_draft(state, _add_remark(draft, note), checker, emit)
     generated = await generate_text(model, context, state, shape, evidence, checker, emit)
     flagged = [f"{entry.cited_lines.location}: {', '.join(entry.findings)}" for entry in evidence if entry.findings]
-    if generated.has_claims and not generated.is_held:
+    if not generated.is_held:
         answer = _build_answer(
             state,
             "explanation" if shape == "not_found" else shape,
@@ -73,31 +71,36 @@ async def _generate_answer(
             generated.missing,
         )
         return replace(answer, generator=model.name, flagged=flagged, redacted=generated.redacted)
-    extracted = _render_draft(state, draft, checker)
+    is_refused = not generated.claims  # what is missing, or that it will not answer
+    remark = generated.text if is_refused else _describe_failed_claims(model, generated.claims)
+    extracted = _emit_draft(state, _add_remark(draft, remark), checker, emit)
     offset = len(extracted.citations)
     unshown = [
         replace(claim, citations=[position + offset for position in claim.citations], shown=False)
         for claim in generated.claims
     ]
-    extracted = replace(
+    return replace(
         extracted,
         claims=[*extracted.claims, *unshown],
         citations=[*extracted.citations, *generated.citations],
+        missing=[*(generated.missing if is_refused else ()), *extracted.missing],
         flagged=flagged,
         redacted=generated.redacted,
     )
-    if generated.is_held:
-        return _fall_back(extracted, "", _describe_failed_claims(model, generated.claims), emit)
-    extracted = replace(extracted, missing=[*generated.missing, *extracted.missing])
-    return _fall_back(extracted, generated.text, "", emit)  # a refusal or what is missing, which is no claim
 
 
-def _fall_back(extracted: Answer, said: str, note: str, emit: EmitText) -> Answer:
-    """Emit the answer without a model after what the model said; the last emitted text is that of its sections."""
-    added = "\n\n" * bool(said) + f"{note}\n\n" * bool(note)
-    for text in filter(None, (added, extracted.text)):
-        emit("text", text)
-    return replace(extracted, text=f"{said}{added}{extracted.text}")
+def _add_remark(draft: Draft, remark: str) -> Draft:
+    """Add why a configured model has not written the answer."""
+    if not remark.strip():
+        return draft
+    section = Section("remark", [Statement([remark.strip()], is_claim=False)], style="text")
+    return replace(draft, sections=[section, *draft.sections])
+
+
+def _emit_draft(state: QueryState, draft: Draft, checker: CitationChecker, emit: EmitText) -> Answer:
+    answer = _render_draft(state, draft, checker)
+    emit("text", answer.text)
+    return answer
 
 
 def _render_draft(state: QueryState, draft: Draft, checker: CitationChecker) -> Answer:

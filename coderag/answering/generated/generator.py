@@ -34,8 +34,7 @@ class GeneratedText:
     """Checked answer of a language model.
 
     Attributes:
-        is_held: Whether nothing was emitted, since fewer than half of the claims hold.
-        has_claims: Whether the text has any of its claims.
+        is_held: Whether nothing was emitted, since fewer than half of the claims hold, or there are none.
         redacted: Number of secrets hidden from the model.
     """
 
@@ -44,7 +43,6 @@ class GeneratedText:
     citations: Sequence[Citation]
     missing: Sequence[str]
     is_held: bool
-    has_claims: bool
     redacted: int
 
 
@@ -115,12 +113,10 @@ async def generate_text(
         emit("draft", reply.pending)
         held = ""
     held += reply.close()
-    is_held = is_held and bool(reply.claims) and not reply.is_mostly_verified
-    if reply.has_shown_claims and not is_held:
+    if not (is_held := is_held and not reply.is_mostly_verified):
         held += reply.append_diagram()
         held += reply.append(_CUT_OFF_NOTE if is_cut_off else "")
         held += reply.append(reply.numbering.source_list)
-    if not is_held:
         emit("text", held)
     return GeneratedText(
         text=reply.text,
@@ -128,7 +124,6 @@ async def generate_text(
         citations=reply.numbering.list_citations(),
         missing=reply.missing,
         is_held=is_held,
-        has_claims=reply.has_shown_claims,
         redacted=redacted,
     )
 

@@ -68,11 +68,6 @@ class ReplyChecker:
         return self._splitter.pending
 
     @property
-    def has_shown_claims(self) -> bool:
-        """True if any claim was shown."""
-        return any(claim.is_shown for claim in self._judged_claims)
-
-    @property
     def is_mostly_verified(self) -> bool:
         """True if at least half of the claims hold, and one does; code counts only where nothing else is claimed."""
         stated = [claim for claim in self._judged_claims if not claim.is_code] or self._judged_claims

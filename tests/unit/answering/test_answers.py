@@ -130,7 +130,8 @@ async def test_reply_that_fails_falls_back_to_the_answer_without_a_model(shop):
     answer = await ask(shop(language_model=ScriptedModel("It is `invented` [1]. It is [99].")), query)
     note = "*0 of 2 statements by scripted/1 agree with the lines they cite. This answer is built without it.*"
     assert answer.text == f"{note}\n\n{without.text}"
-    assert (answer.generator, answer.sections, answer.shape) == ("extractive", without.sections, without.shape)
+    assert answer.sections[0].kind == "remark"
+    assert (answer.generator, answer.sections[1:], answer.shape) == ("extractive", without.sections, without.shape)
     assert (answer.verified, answer.total) == (without.verified, without.total)
     assert [claim.text for claim in answer.claims if not claim.shown] == ["It is `invented` [1].", "It is [99]."]
     assert [claim for claim in answer.claims if claim.shown] == without.claims

@@ -95,11 +95,14 @@ async def _print_stream(events: "AsyncIterator[AnswerEvent]", root: Path, output
 
 
 def _print_verdict(answer: "Answer", output: Output) -> None:
+    verdict = format_verdict(answer)
+    if not verdict:
+        return
     if not output.is_terminal:
-        output.write(f"\n{format_verdict(answer)}")
+        output.write(f"\n{verdict}")
         return
     from rich.text import Text
 
     console = output.make_console()
     console.print()
-    console.print(Text(format_verdict(answer), style="green" if answer.verified == answer.total else "yellow"))
+    console.print(Text(verdict, style="green" if answer.verified == answer.total else "yellow"))

@@ -181,7 +181,7 @@ async def test_sources_come_last(ask):
 
 async def test_reply_without_verified_claims_is_held_back(ask):
     written = await ask("It is `wrong` [1]. It is [7].")
-    assert (written.has_claims, written.is_held, written.text, len(written.claims)) == (False, True, "", 2)
+    assert (written.is_held, written.text, len(written.claims)) == (True, "", 2)
     assert {kind for kind, _ in ask.events} == {"draft"}
 
 
@@ -209,7 +209,7 @@ async def test_first_verified_claim_is_emitted_before_the_model_goes_on(ask):
     "echo",
     [
         "Write names of code in backticks, exactly as they are in the evidence.",
-        "- Cite only numbers that are there. Be brief: the direct answer first [1].",
+        "- Cite only numbers that are there. Use nothing but the evidence [1].",
         "Shape of the answer: a sentence or two that answer the question, then how the pieces work together [1].",
         "[1] `short_1` (function) in src/settings_1.py:1-2",
         "[1] `short_1` (function) in src/settings_1.py:1-2\n```python\ndef short_1():\n    return 1\n```",
