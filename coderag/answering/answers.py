@@ -8,9 +8,9 @@ from pathlib import Path
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.citation_checker import CitationChecker
 from coderag.answering.extractive.extract import extract
-from coderag.answering.extractive.sections import Draft
-from coderag.answering.generated.generator import EmitText, generate_text
-from coderag.answering.generated.numbered_evidence import NumberedEvidence, build_planned_snippets, number_evidence
+from coderag.answering.extractive.sections import Draft, Section, Statement
+from coderag.answering.generated.generator import EmitText, fit_evidence_to_window, generate_text
+from coderag.answering.generated.numbered_evidence import gather_evidence, number_evidence
 from coderag.answering.plan import choose_shape
 from coderag.answering.rendering.checked_lines import CheckedLines
 from coderag.answering.rendering.markdown import render_markdown
@@ -39,16 +39,10 @@ async def write_answer(context: QueryContext, state: QueryState, emit: EmitText)
     checker = CitationChecker(Path(context.root), corpus.snapshot.read_files())
     results, related = build_result_snippets(corpus, state["results"]), build_related_snippets(corpus, state["related"])
     draft = extract(AnswerInput(context, state, results, related))
-    if context.language_model is not None and not state["analysis"].get("about_unused"):  # lines cannot show absence
-        cited = list(dict.fromkeys(chain.from_iterable(section.cited for section in draft.sections)))
-        snippets = list(chain.from_iterable(gather_snippets(corpus, state)))
-        planned = build_planned_snippets(corpus, cited)
-        evidence = number_evidence(state, snippets, context.masked_paths, planned)
-        if evidence:  # without evidence every claim would be dropped
-            return await _generate_answer(context.language_model, context, state, draft, evidence, checker, emit)
-    answer = _render_draft(state, draft, checker)
-    emit("text", answer.text)
-    return answer
+    model = context.language_model
+    if model is not None and not state["analysis"].get("about_unused"):  # lines cannot show absence
+        return await _generate_answer(model, context, state, draft, checker, emit)
+    return _emit_draft(state, draft, checker, emit)
 
 
 async def _generate_answer(
@@ -56,14 +50,19 @@ async def _generate_answer(
     context: QueryContext,
     state: QueryState,
     draft: Draft,
-    evidence: Sequence[NumberedEvidence],
     checker: CitationChecker,
     emit: EmitText,
 ) -> Answer:
     shape = choose_shape(state)
+    planned = list(dict.fromkeys(chain.from_iterable(section.cited for section in draft.sections)))
+    gathered = number_evidence(gather_evidence(context.corpus, state, planned), context.masked_paths)
+    evidence = fit_evidence_to_window(model, context, state, shape, gathered)
+    if not evidence:  # every claim would be dropped
+        note = _describe_full_window(model) if gathered else ""
+        return _emit_draft(state, _add_remark(draft, note), checker, emit)
     generated = await generate_text(model, context, state, shape, evidence, checker, emit)
-    flagged = [f"{claim.cited_lines.location}: {', '.join(claim.findings)}" for claim in evidence if claim.findings]
-    if generated.has_claims and not generated.is_held:
+    flagged = [f"{entry.cited_lines.location}: {', '.join(entry.findings)}" for entry in evidence if entry.findings]
+    if not generated.is_held:
         answer = _build_answer(
             state,
             "explanation" if shape == "not_found" else shape,
@@ -73,12 +72,9 @@ async def _generate_answer(
             generated.missing,
         )
         return replace(answer, generator=model.name, flagged=flagged, redacted=generated.redacted)
-    refusal = "" if generated.is_held else generated.text  # or what is missing; neither is a claim
-    note = _describe_fallback(model, generated.claims)
-    extracted = _render_draft(state, draft, checker)
-    added = "\n\n".join(filter(None, [note, extracted.text]))
-    added = f"\n\n{added}" if refusal else added
-    emit("text", added)
+    is_refused = not generated.claims  # what is missing, or that it will not answer
+    remark = generated.text if is_refused else _describe_failed_claims(model, generated.claims)
+    extracted = _emit_draft(state, _add_remark(draft, remark), checker, emit)
     offset = len(extracted.citations)
     unshown = [
         replace(claim, citations=[position + offset for position in claim.citations], shown=False)
@@ -86,13 +82,26 @@ async def _generate_answer(
     ]
     return replace(
         extracted,
-        text=refusal + added,
         claims=[*extracted.claims, *unshown],
         citations=[*extracted.citations, *generated.citations],
-        missing=[*generated.missing, *extracted.missing],
+        missing=[*(generated.missing if is_refused else ()), *extracted.missing],
         flagged=flagged,
         redacted=generated.redacted,
     )
+
+
+def _add_remark(draft: Draft, remark: str) -> Draft:
+    """Add why a configured model has not written the answer."""
+    if not remark.strip():
+        return draft
+    section = Section("remark", [Statement([remark.strip()], is_claim=False)], style="text")
+    return replace(draft, sections=[section, *draft.sections])
+
+
+def _emit_draft(state: QueryState, draft: Draft, checker: CitationChecker, emit: EmitText) -> Answer:
+    answer = _render_draft(state, draft, checker)
+    emit("text", answer.text)
+    return answer
 
 
 def _render_draft(state: QueryState, draft: Draft, checker: CitationChecker) -> Answer:
@@ -138,9 +147,14 @@ def _build_answer(
     )
 
 
-def _describe_fallback(model: LanguageModel, claims: Sequence[AnswerClaim]) -> str:
-    """Describe why the answer is not the model's; empty if it made no claim."""
-    if not claims:
-        return ""
-    subject = "What" if len(claims) == 1 else "Most of what"
-    return f"*{subject} {model.name} wrote could not be verified; this answer is without it.*"
+def _describe_failed_claims(model: LanguageModel, claims: Sequence[AnswerClaim]) -> str:
+    verified = sum(claim.status == "verified" for claim in claims)
+    made = f"{len(claims)} statement{'' if len(claims) == 1 else 's'} by {model.name}"
+    return f"*{verified} of {made} agree with the lines they cite. This answer is built without it.*"
+
+
+def _describe_full_window(model: LanguageModel) -> str:
+    return (
+        f"*The window of {model.name}, `llm.context_window`, has no room for evidence beside the question and the reply. "
+        "This answer is built without it.*"
+    )

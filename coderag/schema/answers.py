@@ -8,6 +8,7 @@ from coderag.schema.chunks import format_location
 from coderag.schema.search import SearchHit
 from coderag.schema.vocabulary import (
     AnswerSectionKind,
+    AnswerSectionStyle,
     AnswerShape,
     ClaimStatus,
     Evidence,
@@ -71,8 +72,8 @@ class AnswerStatement:
         citations: Positions in the answer's ``citations``, from 0.
         relation: How the cited lines prove it, such as ``calls`` or ``declares``; empty if they are only quoted.
         level: Depth in a list, from 0.
-        code: Lines of code below it, with ``…`` for lines left out; ``language`` is theirs.
-        shown: First and last line number of each run of lines in ``code``, as indexed.
+        code: Lines of code below it, with one such as ``… 5 lines`` for each gap; ``language`` is theirs.
+        line_numbers: Number of each line of ``code`` in the file; 0 for a gap.
     """
 
     text: str
@@ -81,15 +82,20 @@ class AnswerStatement:
     level: int = 0
     code: str = ""
     language: str = ""
-    shown: Sequence[Sequence[int]] = ()
+    line_numbers: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSection:
-    """A section of an answer that was written without a language model; the first one states what was asked for."""
+    """A section of an answer that was written without a language model.
+
+    Attributes:
+        title: Heading as inline Markdown; empty for what comes before all headings.
+    """
 
     kind: AnswerSectionKind
     title: str
+    style: AnswerSectionStyle
     statements: Sequence[AnswerStatement]
 
 
@@ -99,7 +105,7 @@ class Answer:
 
     Attributes:
         verified: Without a model, the number of quoted places that match the files; ``total`` counts all of them. With one,
-            they count statements that agree with the lines they cite. Both are 0 if the evidence is below ``found``.
+            they count statements that agree with the lines they cite. Both are 0 without a model if the evidence is below ``found``.
         sections: Sections of an answer without a language model; empty with one.
         generator: ``extractive``, or provider and model of the LLM.
         confidence, not_indexed: As in `SearchHits`.

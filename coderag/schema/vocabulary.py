@@ -136,10 +136,12 @@ AnswerSectionKind = Literal[
     "place", "code", "next", "message", "writers", "definition", "members", "users", "relation", "related", "further",
     "tests", "mentions",
     "flow", "steps", "setting", "readers", "documentation", "failure", "handling", "comparison", "difference", "common",
-    "overview", "layout", "central", "documents", "unused", "candidates", "absent", "nearest", "unindexed", "detail",
-    "lines",
+    "overview", "layout", "central", "documents", "unused", "absent", "nearest", "unindexed", "detail", "remark",
 ]  # fmt: skip
-"""Kinds of sections of an answer; the first section of an answer states what is asked for."""
+"""Kinds of sections; the first one states what is asked for, below a ``remark`` on why a configured model has not answered."""
+
+AnswerSectionStyle = Literal["text", "list", "steps"]
+"""``text``: paragraphs, as in the lead; ``list``: bullet points; ``steps``: numbered."""
 
 ProofRelation = Literal[
     "", "declares", "calls", "imports", "inherits", "implements", "overrides", "references", "tests", "mentions",

@@ -225,13 +225,13 @@ def test_ask_prints_markdown_and_the_verdict_on_its_citations(coderag) -> None:
     assert result.stdout.startswith(
         "The login checks the password with `verify` [src/auth/session.py:10-14].\n\n```python\n"
     )
-    assert result.stdout.endswith("```\n\n1 of 1 quotation matches the file\n")
+    assert result.stdout.endswith("```\n\n1 of 1 quotation matches the files\n")
     assert result.stderr == ""
 
 
 def test_ask_says_what_is_weak_and_what_is_not_verified(coderag) -> None:
     result = coderag("ask", "login", behaviour="weak")
-    assert result.stdout.endswith("1 of 2 statements agree with the lines they cite\n")
+    assert result.stdout.endswith("1 of 2 quotations matches the files\n")
     weak = "evidence: weak (nearest results, not a certain answer)"
     assert result.stderr == f"not verified: src/old.py:1-2: the file has changed\n{weak}\n"
     nothing = coderag("ask", "login", behaviour="nothing")

@@ -160,7 +160,7 @@ def test_an_address_is_not_hidden_below_words(terminal, tmp_path) -> None:
 def test_an_answer_is_streamed_in_a_terminal(screen) -> None:
     code, stdout, _ = screen("ask", "login")
     assert code == 0
-    assert lines_left(stdout)[-1] == "1 of 1 quotation matches the file"
+    assert lines_left(stdout)[-1] == "1 of 1 quotation matches the files"
     assert "searching" in stdout
 
 
@@ -168,14 +168,14 @@ def test_without_streaming_the_answer_comes_at_once(screen) -> None:
     code, stdout, _ = screen("ask", "login", "--no-stream")
     assert code == 0
     assert "\x1b[?25l" not in stdout
-    assert lines_left(stdout)[-1] == "1 of 1 quotation matches the file"
+    assert lines_left(stdout)[-1] == "1 of 1 quotation matches the files"
 
 
 def test_the_first_question_indexes_and_then_streams(screen) -> None:
     code, stdout, stderr = screen("ask", "login", behaviour="unindexed")
     assert code == 0
     assert "indexed 1,204 files" in stderr
-    assert lines_left(stdout)[-1] == "1 of 1 quotation matches the file"
+    assert lines_left(stdout)[-1] == "1 of 1 quotation matches the files"
 
 
 @pytest.mark.parametrize(("behaviour", "code"), [("interrupted", 130), ("broken off", 30)])
@@ -190,12 +190,25 @@ def test_an_answer_that_breaks_off_leaves_the_terminal_clean(screen, behaviour, 
 # What else is told
 
 
-def test_the_verdict_names_what_was_checked() -> None:
-    assert format_verdict(answer(verified=3, total=4)) == "3 of 4 quotations match the files"
-    assert format_verdict(answer(verified=1, total=1)) == "1 of 1 quotation matches the file"
-    by_model = answer(verified=3, total=4, generator="ollama/x")
-    assert format_verdict(by_model) == "3 of 4 statements agree with the lines they cite"
-    assert format_verdict(answer()) == ""
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ({"verified": 7, "total": 7}, "7 of 7 quotations match the files"),
+        ({"verified": 1, "total": 1}, "1 of 1 quotation matches the files"),
+        ({"verified": 3, "total": 4, "generator": "ollama/x"}, "3 of 4 statements agree with the lines they cite"),
+        ({"verified": 1, "total": 4, "generator": "ollama/x"}, "1 of 4 statements agrees with the lines it cites"),
+        ({}, ""),
+    ],
+)
+def test_the_verdict_names_what_was_checked(values, verdict) -> None:
+    assert format_verdict(answer(**values)) == verdict
+
+
+def test_only_the_first_statements_left_out_are_listed() -> None:
+    claims = [AnswerClaim(f"It is {number}.", [], "uncited", "it cites nothing", shown=False) for number in range(9)]
+    notes = list(list_notes(answer(claims=claims)))
+    assert len(notes) == 6
+    assert notes[-1] == "left out: 4 more statements"
 
 
 def test_what_was_left_out_flagged_or_redacted_is_told() -> None:

@@ -137,7 +137,7 @@ def test_each_line_is_a_question_and_leans_on_the_one_before(piped) -> None:
     first, _, second = stdout.partition("> show me the second one\n")
     assert first.startswith("> who calls round_up?\n")
     assert "`Money.__init__`" in first
-    assert "match the files" in first
+    assert "the files" in first
     number_2 = re.search(r"^2\. `([^:]+):", first, re.MULTILINE)
     assert number_2
     assert f"`{number_2[1]}:" in second
@@ -276,7 +276,7 @@ def test_a_conversation_at_a_terminal(at_terminal) -> None:
     person.see("/help lists the commands")
     person.ready(0)
     person.type("who calls round_up?\r")
-    assert "Money.__init__" in person.see("match the file")
+    assert "Money.__init__" in person.see("the files")
     person.ready(1)
     person.type("/show 2\r")
     person.see("def ")

@@ -204,7 +204,7 @@ def test_a_terminal_shows_progress_and_the_answer_rendered(environment, tmp_path
     assert "writing" in shown
     assert "no index yet: indexing" in shown
     assert "```" not in shown
-    assert "1 of 1 claim verified" in shown
+    assert "1 of 1 quotation matches the files" in shown
 
 
 @posix

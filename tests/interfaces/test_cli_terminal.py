@@ -93,7 +93,7 @@ def test_hostile_text_is_shown_not_obeyed(screen, command, monkeypatch) -> None:
 def test_an_answer_is_rendered(screen) -> None:
     _, stdout, stderr = screen("ask", "login")
     assert "```" not in stdout
-    assert "1 of 1 claim verified" in stdout
+    assert "1 of 1 quotation matches the files" in stdout
     assert "verified" not in stderr
 
 

@@ -1,6 +1,6 @@
 """Excerpts of code: the head of a declaration and the lines that decide, by the words of the question."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from coderag.answering.evidence.cited_lines import CitedLines
@@ -92,18 +92,26 @@ def group_runs(numbers: Sequence[int]) -> list[range]:
 
 def list_shown_lines(excerpt: Excerpt) -> list[str]:
     """List the shown lines of an excerpt, without their common indentation, with a marker for each gap."""
+    return _dedent([text for _, text in _iter_shown(excerpt)])
+
+
+def list_shown_numbers(excerpt: Excerpt) -> list[int]:
+    """List the line numbers of `list_shown_lines`, as indexed; 0 for a gap."""
+    return [number for number, _ in _iter_shown(excerpt)]
+
+
+def _iter_shown(excerpt: Excerpt) -> Iterator[tuple[int, str]]:
     texts = excerpt.lines.text.split("\n")
-    first = excerpt.lines.start_line
-    shown: list[str] = []
-    next_number = first
+    first = next_number = excerpt.lines.start_line
     for run in excerpt.shown:
         if run.start > next_number:
-            shown.append(_format_gap(texts[run.start - first], run.start - next_number))
-        shown.extend(texts[run.start - first : run.stop - first])
+            yield 0, _format_gap(texts[run.start - first], run.start - next_number)
+        for number in run:
+            if number - first < len(texts):
+                yield number, texts[number - first]
         next_number = run.stop
     if rest := len(texts) - (next_number - first):
-        shown.append(_format_gap(texts[next_number - first - 1], rest))
-    return _dedent(shown)
+        yield 0, _format_gap(texts[next_number - first - 1], rest)
 
 
 def _format_gap(neighbour: str, length: int) -> str:

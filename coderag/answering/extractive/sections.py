@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal
 
 from coderag.answering.evidence.cited_lines import CitedLines
-from coderag.schema.vocabulary import AnswerSectionKind, AnswerShape, ProofRelation
+from coderag.schema.vocabulary import AnswerSectionKind, AnswerSectionStyle, AnswerShape, ProofRelation
 
 Part = str | CitedLines
 """Part of a statement: inline Markdown, or lines that stand there as their place."""
@@ -52,10 +51,6 @@ class Statement:
         return list(dict.fromkeys([*in_text, *([self.excerpt.lines] if self.excerpt else [])]))
 
 
-SectionStyle = Literal["text", "list", "steps"]
-"""``text``: paragraphs, as in the lead; ``list``: bullet points; ``steps``: numbered."""
-
-
 @dataclass(frozen=True, slots=True)
 class Section:
     """A section of an answer.
@@ -69,7 +64,7 @@ class Section:
     kind: AnswerSectionKind
     statements: Sequence[Statement]
     title: str = ""
-    style: SectionStyle = "list"
+    style: AnswerSectionStyle = "list"
     missing: Sequence[str] = ()
 
     @property

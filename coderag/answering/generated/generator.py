@@ -10,6 +10,7 @@ from coderag.answering.evidence.citation_checker import CitationChecker
 from coderag.answering.generated.claim_checker import ClaimChecker
 from coderag.answering.generated.masked_stream import unmask_stream
 from coderag.answering.generated.numbered_evidence import NumberedEvidence, fit_evidence
+from coderag.answering.generated.prompt_echoes import PromptEchoes
 from coderag.answering.generated.reply_checker import ReplyChecker
 from coderag.models.protocols import LanguageModel
 from coderag.models.redaction.redacting_llm import RedactingModel
@@ -33,8 +34,7 @@ class GeneratedText:
     """Checked answer of a language model.
 
     Attributes:
-        is_held: Whether nothing was emitted, since fewer than half of the claims hold.
-        has_claims: Whether the text has any of its claims.
+        is_held: Whether nothing was emitted, since fewer than half of the claims hold, or there are none.
         redacted: Number of secrets hidden from the model.
     """
 
@@ -43,8 +43,19 @@ class GeneratedText:
     citations: Sequence[Citation]
     missing: Sequence[str]
     is_held: bool
-    has_claims: bool
     redacted: int
+
+
+def fit_evidence_to_window(
+    model: LanguageModel,
+    context: QueryContext,
+    state: QueryState,
+    shape: AnswerShape,
+    evidence: Sequence[NumberedEvidence],
+) -> Sequence[NumberedEvidence]:
+    """Keep the first evidence that fits beside the rest of the prompt and the reply; none if these fill the window."""
+    frame = count_tokens(_build_prompt(context, state, shape, "").text)
+    return fit_evidence(evidence, model.context_window - model.max_output_tokens - frame - _MARGIN_TOKENS)
 
 
 async def generate_text(
@@ -65,15 +76,14 @@ async def generate_text(
         context: Query context.
         state: Query state.
         shape: Shape of the answer.
-        evidence: Evidence, not empty; what does not fit into the model's window is left out from its end.
+        evidence: Evidence that fits into the model's window, not empty.
         checker: Checker of citations.
         emit: Receives the text.
 
     Raises:
         ModelError: The model failed.
     """
-    frame = _build_prompt(context, state, shape, "")
-    evidence = fit_evidence(evidence, _count_evidence_tokens(model, frame))
+    snippets = [entry.snippet for entry in evidence]
     evidence_text = "\n\n".join(entry.block for entry in evidence)
     prompt = _build_prompt(context, state, shape, evidence_text)
     redacted = model.redact_prompt(prompt)[1] if isinstance(model, RedactingModel) else 0
@@ -83,9 +93,11 @@ async def generate_text(
         flow_chart = draw_mermaid(context, state) if shape == "flow" else ""
         return f"```mermaid\n{flow_chart}\n```" if flow_chart else ""
 
-    reply = ReplyChecker(
-        ClaimChecker(evidence, checker, context.corpus.paths), evidence_text, build_diagram, frame.text
-    )
+    rules = _build_prompt(context, {**state, "query": "", "history": ""}, shape, "")
+    restore = context.masked_paths.unmask_text if context.masked_paths else str
+    echoes = PromptEchoes(rules.text, [restore(entry.heading) for entry in evidence])
+    claim_checker = ClaimChecker(evidence, checker, context.corpus.paths)
+    reply = ReplyChecker(claim_checker, evidence_text, build_diagram, echoes)
     is_cut_off, is_held, held = False, True, ""
     async for delta in _stream_reply(model, prompt, context):
         if isinstance(delta, CutOff):
@@ -101,12 +113,10 @@ async def generate_text(
         emit("draft", reply.pending)
         held = ""
     held += reply.close()
-    is_held = is_held and bool(reply.claims) and not reply.is_mostly_verified
-    if reply.has_shown_claims and not is_held:
+    if not (is_held := is_held and not reply.is_mostly_verified):
         held += reply.append_diagram()
         held += reply.append(_CUT_OFF_NOTE if is_cut_off else "")
         held += reply.append(reply.numbering.source_list)
-    if not is_held:
         emit("text", held)
     return GeneratedText(
         text=reply.text,
@@ -114,14 +124,8 @@ async def generate_text(
         citations=reply.numbering.list_citations(),
         missing=reply.missing,
         is_held=is_held,
-        has_claims=reply.has_shown_claims,
         redacted=redacted,
     )
-
-
-def _count_evidence_tokens(model: LanguageModel, frame: ModelPrompt) -> int:
-    """Count the tokens that the prompt's frame and the reply leave for evidence."""
-    return model.context_window - model.max_output_tokens - count_tokens(frame.text) - _MARGIN_TOKENS
 
 
 def _build_prompt(context: QueryContext, state: QueryState, shape: AnswerShape, evidence: str) -> ModelPrompt:

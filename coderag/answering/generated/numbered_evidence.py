@@ -1,11 +1,14 @@
 """Numbered evidence for a language model: what the plan of the answer cites, then the packed context, fenced as data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.answering.injection import fence_data, inspect_text
+from coderag.errors import InvalidQueryError
+from coderag.retrieval.context.context_snippets import gather_snippets
 from coderag.schema.chunks import get_module_name
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import FILE_NAMED_KINDS
@@ -25,48 +28,79 @@ class NumberedEvidence:
     """Numbered snippet of the evidence.
 
     Attributes:
-        block: Text that the model is shown.
+        heading: Its number, title and place.
+        code: Text that the model is shown, all of the snippet or its lines that matter.
         findings: Phrases for text that addresses a language model.
     """
 
     snippet: Snippet
-    block: str
+    heading: str
+    code: str
+    language: str
     findings: Sequence[str] = ()
+
+    @property
+    def block(self) -> str:
+        """Part of the prompt: the heading, and the code fenced as data."""
+        return f"{self.heading}\n{fence_data(self.code, self.language)}"
 
     @property
     def cited_lines(self) -> CitedLines:
         """Lines that a citation of it refers to."""
-        snippet = self.snippet
-        return CitedLines(snippet.path, snippet.start_line, snippet.end_line, snippet.text)
+        return _cite_snippet(self.snippet)
 
 
-def number_evidence(
-    state: QueryState,
-    snippets: Sequence[Snippet],
-    paths: MaskedPaths | None = None,
-    planned: Sequence[Snippet] = (),
-) -> Sequence[NumberedEvidence]:
-    """Number what the plan of the answer cites, in its order, then the rest of the packed context, from 1.
+class EvidenceEntry(NamedTuple):
+    """Item of the context with its snippet."""
+
+    item: ItemRecord
+    snippet: Snippet
+
+    @property
+    def cited_lines(self) -> CitedLines:
+        """Lines of the snippet."""
+        return _cite_snippet(self.snippet)
+
+
+def gather_evidence(corpus: Corpus, state: QueryState, planned: Sequence[CitedLines]) -> Sequence[EvidenceEntry]:
+    """Gather what the plan of the answer cites, in its order, then the rest of the packed context.
 
     Args:
         state: State with the packed context.
-        snippets: Results and related code, with all cited lines.
+        planned: Lines that the answer without a model cites.
+    """
+    packed = pair_items(state, chain.from_iterable(gather_snippets(corpus, state)))
+    first: list[EvidenceEntry] = []
+    for lines in planned:
+        if any(_covers(entry.item, lines) for entry in first):
+            continue
+        covering = next((entry for entry in packed if _covers(entry.item, lines)), None)
+        if entry := covering or _cite_lines(corpus, lines):
+            first.append(entry)
+    rest = [entry for entry in packed if not any(_covers(other.item, entry.cited_lines) for other in first)]
+    return [*first, *rest]
+
+
+def pair_items(state: QueryState, snippets: Iterable[Snippet]) -> Sequence[EvidenceEntry]:
+    """Pair the items of the packed context with their snippets; the map of relations is no evidence."""
+    by_lines = {(snippet.path, snippet.start_line, snippet.end_line): snippet for snippet in snippets}
+    items = (item for section in state["context"]["sections"] for item in section["items"] if item["path"])
+    return [EvidenceEntry(item, by_lines[item["path"], item["start_line"], item["end_line"]]) for item in items]
+
+
+def number_evidence(entries: Sequence[EvidenceEntry], paths: MaskedPaths | None = None) -> Sequence[NumberedEvidence]:
+    """Number evidence from 1.
+
+    Args:
+        entries: Items with their snippets.
         paths: Masked paths for the model; None does not mask.
         planned: What the answer without a model cites, see `build_planned_snippets`.
     """
-    by_location = {(snippet.path, snippet.start_line, snippet.end_line): snippet for snippet in snippets}
-    packed = [item for section in state["context"]["sections"] for item in section["items"] if item["path"]]
-    entries = [(item, by_location[item["path"], item["start_line"], item["end_line"]]) for item in packed]
-    first: list[tuple[ItemRecord, Snippet]] = []
-    for snippet in planned:
-        covering = next((entry for entry in [*first, *entries] if _is_shown_by(entry[0], snippet)), None)
-        entry = covering or (_build_item(snippet), snippet)
-        if entry not in first:
-            first.append(entry)
-    ordered = [*first, *(entry for entry in entries if entry not in first)]
-    if paths:
-        ordered = [(_mask_item(item, snippet, paths.mask), snippet) for item, snippet in ordered]
-    return [_build_evidence(number, item, snippet) for number, (item, snippet) in enumerate(ordered, 1)]
+    shown = [_mask_item(item, snippet, paths.mask) if paths else item for item, snippet in entries]
+    return [
+        _build_evidence(number, item, entry.snippet)
+        for number, (item, entry) in enumerate(zip(shown, entries, strict=True), 1)
+    ]
 
 
 def build_planned_snippets(corpus: Corpus, cited: Sequence[CitedLines]) -> list[Snippet]:
@@ -83,48 +117,67 @@ def build_planned_snippets(corpus: Corpus, cited: Sequence[CitedLines]) -> list[
 
 
 def fit_evidence(evidence: Sequence[NumberedEvidence], max_tokens: int) -> Sequence[NumberedEvidence]:
-    """Keep the first evidence that fits into a number of tokens; of the first one at least its beginning."""
-    tokens = 0
-    for count, entry in enumerate(evidence):
-        tokens += count_tokens(f"{entry.block}\n\n")
+    """Keep the first evidence that fits into a number of tokens, the last of it cut; none without room for any."""
+    kept: list[NumberedEvidence] = []
+    for entry in evidence:
+        tokens = count_tokens(f"{entry.block}\n\n")
         if tokens > max_tokens:
-            return evidence[:count] or [replace(entry, block=_cut_block(entry.block, max_tokens))]
-    return evidence
+            return [*kept, *_cut_evidence(entry, max_tokens)]
+        kept.append(entry)
+        max_tokens -= tokens
+    return kept
 
 
-def _cut_block(block: str, max_tokens: int) -> str:
-    """Cut lines from the end of fenced code, but not its fences."""
-    *lines, fence = block.split("\n")
-    while len(lines) > _MIN_BLOCK_LINES and count_tokens("\n".join([*lines, "…", fence])) > max_tokens:
-        del lines[-max(len(lines) // 8, 1) :]
-    return "\n".join([*lines, "…", fence])
+def _cut_evidence(entry: NumberedEvidence, max_tokens: int) -> Iterator[NumberedEvidence]:
+    """Yield the first lines of evidence that fit, or the beginning of the first line; nothing without room for it."""
+    room = max_tokens - count_tokens(f"{replace(entry, code='').block}\n…\n\n")
+    code = entry.code
+    while room > 0 and code:
+        tokens = count_tokens(code)
+        if tokens <= room:
+            yield replace(entry, code=f"{code}\n…")
+            return
+        code = code[: min(len(code) - 1, len(code) * room // tokens)]
+        code = code.rpartition("\n")[0] or code
 
 
-def _is_shown_by(item: ItemRecord, snippet: Snippet) -> bool:
-    """Return whether an item of the context shows all lines of a snippet."""
-    is_inside = bool(item["start_line"] <= snippet.start_line and snippet.end_line <= item["end_line"])
-    return is_inside and item["path"] == snippet.path and item["detail"] == "full"
+def _covers(item: ItemRecord, lines: CitedLines) -> bool:
+    """Return whether an item of the context shows all of some lines, or what matters in exactly these."""
+    shown = (item["start_line"], item["end_line"])
+    is_inside = shown[0] <= lines.start_line and lines.end_line <= shown[1]
+    is_shown = item["detail"] == "full" or (item["detail"] == "elided" and shown == (lines.start_line, lines.end_line))
+    return item["path"] == lines.path and is_inside and is_shown
 
 
-def _build_item(snippet: Snippet) -> ItemRecord:
-    """Build an item of the context from a snippet that the context lacks."""
-    return {
-        "path": snippet.path,
-        "start_line": snippet.start_line,
-        "end_line": snippet.end_line,
-        "title": f"`{snippet.name}` ({snippet.kind})",
-        "text": snippet.text,
+def _cite_lines(corpus: Corpus, lines: CitedLines) -> EvidenceEntry | None:
+    """Build an item of the context from lines that the plan cites; None if they are not indexed."""
+    try:
+        inside = find_snippets_at_lines(corpus, lines.path, lines.start_line, lines.end_line)[0]
+    except InvalidQueryError:  # a file that is only named, or lines of no chunk
+        return None
+    snippet = replace(inside, start_line=lines.start_line, end_line=lines.end_line, text=lines.text)
+    item = {
+        "path": lines.path,
+        "start_line": lines.start_line,
+        "end_line": lines.end_line,
+        "title": f"`{snippet.name}` ({snippet.kind})" if snippet.name else snippet.kind,
+        "text": lines.text,
         "detail": "full",
         "language": snippet.language,
     }
+    return EvidenceEntry(item, snippet)
+
+
+def _cite_snippet(snippet: Snippet) -> CitedLines:
+    return CitedLines(snippet.path, snippet.start_line, snippet.end_line, snippet.text)
 
 
 def _build_evidence(number: int, item: ItemRecord, snippet: Snippet) -> NumberedEvidence:
     title = " ".join(f"{item['title']} in {item['path']}".split())
     inspected = inspect_text(f"{title}\n{item['text']}")
     title, _, code = inspected.text.partition("\n")
-    location = f"{title}:{item['start_line']}-{item['end_line']}"
-    return NumberedEvidence(snippet, f"[{number}] {location}\n{fence_data(code, item['language'])}", inspected.findings)
+    heading = f"[{number}] {title}:{item['start_line']}-{item['end_line']}"
+    return NumberedEvidence(snippet, heading, code, item["language"], inspected.findings)
 
 
 def _mask_item(item: ItemRecord, snippet: Snippet, mask: PathMask) -> ItemRecord:

@@ -11,6 +11,7 @@ from coderag.answering.generated.claim_splitter import ClaimSplitter, ReplyUnit
 from coderag.answering.generated.markdown_lines import FENCE, strip_fences
 from coderag.answering.generated.missing_statements import is_courtesy, is_missing_statement, strip_missing_mark
 from coderag.answering.generated.numbering import CitationNumbering
+from coderag.answering.generated.prompt_echoes import PromptEchoes
 from coderag.answering.generated.statements import Statement
 from coderag.answering.injection import clean_reply
 from coderag.schema.answers import AnswerClaim
@@ -36,14 +37,14 @@ class ReplyChecker:
         evidence: Evidence that the model was shown; its addresses may appear in the answer.
         build_diagram: Builds the answer's diagram from edges of the code graph; empty if it has none. It replaces one
             that the model drew.
-        instructions: Prompt without the evidence: what repeats it is no claim that holds.
+        echoes: Finds what only repeats the prompt.
 
     Attributes:
         missing: Statements of the model on what it did not find.
     """
 
     def __init__(
-        self, checker: ClaimChecker, evidence: str, build_diagram: Callable[[], str], instructions: str = ""
+        self, checker: ClaimChecker, evidence: str, build_diagram: Callable[[], str], echoes: PromptEchoes
     ) -> None:
         self.missing: list[str] = []
         self.numbering = CitationNumbering(checker)
@@ -51,6 +52,7 @@ class ReplyChecker:
         self._evidence = evidence
         self._instructions = " ".join(instructions.split())
         self._build_diagram = build_diagram
+        self._echoes = echoes
         self._is_diagram_drawn = False
         self._splitter = ClaimSplitter()
         self._text = CheckedText()
@@ -67,14 +69,9 @@ class ReplyChecker:
         return self._splitter.pending
 
     @property
-    def has_shown_claims(self) -> bool:
-        """True if any claim was shown."""
-        return any(claim.is_shown for claim in self._judged_claims)
-
-    @property
     def is_mostly_verified(self) -> bool:
-        """True if at least half of the statements hold, and one does; code that the evidence has states nothing."""
-        stated = [claim for claim in self._judged_claims if not claim.is_code]
+        """True if at least half of the claims hold, and one does; code counts only where nothing else is claimed."""
+        stated = [claim for claim in self._judged_claims if not claim.is_code] or self._judged_claims
         verified = sum(claim.verdict.status == "verified" for claim in stated)
         return verified > 0 and 2 * verified >= len(stated)
 
@@ -118,6 +115,8 @@ class ReplyChecker:
         statement = Statement(unit.text)
         if statement.is_citation_only or not re.search(r"\w", unit.text):
             return self._drop(unit)  # an entry of a source list, which is written separately, or an empty one
+        if self._echoes.is_echo(unit.text):
+            return self._reject(unit, "it repeats the prompt")
         if _is_heading(unit, statement):
             return self._take_lead_in(unit, statement)
         return self._take_claim(unit, statement) if statement.has_citation else self._take_uncited(unit, statement)
@@ -155,11 +154,13 @@ class ReplyChecker:
         """Hold a lead-in, unless it names something unknown."""
         reason = self._checker.find_unknown(statement)
         if reason:
-            self._judged_claims.append(
-                _JudgedClaim(unit.text.strip(), ClaimVerdict("uncited", reason=reason), is_shown=False)
-            )
-            return self._drop(unit)
+            return self._reject(unit, reason)
         return self._hold(unit)
+
+    def _reject(self, unit: ReplyUnit, reason: str) -> str:
+        verdict = ClaimVerdict("uncited", reason=reason)
+        self._judged_claims.append(_JudgedClaim(unit.text.strip(), verdict, is_shown=False))
+        return self._drop(unit)
 
     def _take_code(self, unit: ReplyUnit) -> str:
         opening = FENCE.search(unit.text)

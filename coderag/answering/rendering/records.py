@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from coderag.answering.extractive.excerpts import list_shown_lines
-from coderag.answering.extractive.sections import Section, Statement
+from coderag.answering.extractive.excerpts import list_shown_lines, list_shown_numbers
+from coderag.answering.extractive.sections import Excerpt, Section, Statement
 from coderag.answering.rendering.checked_lines import CheckedLines
 from coderag.answering.rendering.markdown import render_text
 from coderag.schema.answers import AnswerClaim, AnswerSection, AnswerStatement
@@ -13,7 +13,10 @@ def build_sections(sections: Sequence[Section], checked: CheckedLines) -> list[A
     """Build the public sections of an answer."""
     return [
         AnswerSection(
-            section.kind, section.title, [_build_statement(statement, checked) for statement in section.statements]
+            section.kind,
+            section.title,
+            section.style,
+            [_build_statement(statement, checked) for statement in section.statements],
         )
         for section in sections
     ]
@@ -45,5 +48,11 @@ def _build_statement(statement: Statement, checked: CheckedLines) -> AnswerState
         level=statement.level,
         code="\n".join(list_shown_lines(excerpt)) if excerpt else "",
         language=excerpt.language if excerpt else "",
-        shown=[[run.start, run.stop - 1] for run in excerpt.shown] if excerpt else [],
+        line_numbers=_list_line_numbers(excerpt, checked) if excerpt else [],
     )
+
+
+def _list_line_numbers(excerpt: Excerpt, checked: CheckedLines) -> list[int]:
+    """List the numbers of an excerpt's lines where they are now; 0 for a gap."""
+    moved_by = checked.get_citation(excerpt.lines).start_line - excerpt.lines.start_line
+    return [number and number + moved_by for number in list_shown_numbers(excerpt)]

@@ -1,7 +1,7 @@
 import dataclasses
 import json
 
-from coderag.schema.answers import Answer, AnswerClaim, Citation
+from coderag.schema.answers import Answer, AnswerClaim, AnswerSection, AnswerStatement, Citation
 from coderag.schema.context import AssembledContext, ContextItem, ContextSection, Omission
 from coderag.schema.records import to_answer, to_context
 
@@ -17,6 +17,9 @@ ANSWER = Answer(
     citations=[Citation("a.py", 1, 4, "00", verified=True), Citation("b.py", 2, 2, "11", verified=False, reason="gone")],
     verified=1, total=2, evidence="weak", hits=[], generator="ollama/m", shape="usages",
     claims=[AnswerClaim("It runs [1].", [0], "verified"), AnswerClaim("It flies.", [], "uncited", "no", shown=False)],
+    sections=[AnswerSection("place", "", "text", [
+        AnswerStatement("`run` is in `a.py:1-4`.", [0], "declares", code="def run():\n… 3 lines", language="python", line_numbers=[1, 0]),
+    ])],
     missing=["why it runs"], flagged=["a.py:1-4: asks for secrets"], redacted=3,
 )  # fmt: skip
 

@@ -9,11 +9,14 @@ from coderag.interfaces.cli.output.streams import Output, escape_controls
 from coderag.schema.answers import EXTRACTIVE, Answer, AnswerEvent
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.live import Live
 
 
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 
+
+_MAX_LEFT_OUT = 5  # statements of a model that are listed
 
 _STAGES = {"budget": "writing"}
 """Progress text after a node of the query graph; ``searching`` after all others."""
@@ -22,8 +25,8 @@ _STAGES = {"budget": "writing"}
 class AnswerPrinter:
     """Printer of streamed answers.
 
-    In a terminal, finished paragraphs are printed permanently and only the text below them is redrawn. Other outputs get the
-    Markdown source, once.
+    In a terminal, finished paragraphs are printed permanently and only the text below them is redrawn; an answer with
+    sections is drawn from these. Other outputs get the Markdown source, once.
 
     Args:
         output: Destination.
@@ -36,6 +39,7 @@ class AnswerPrinter:
         self._live: Live | None = None
         self._checked = ""  # the unfinished paragraph
         self._draft = ""
+        self._held = ""  # the last text, which the answer may have as sections
         self._stage = "searching"
         self._has_printed = False  # whether part of this answer was printed
 
@@ -51,23 +55,34 @@ class AnswerPrinter:
         if self._output.is_terminal:
             self._draft = ""
             self._stop_live()
-            self._print_markdown(self._checked)
+            self._print_markdown(self._checked + self._held)
+        self._held = ""
         self._checked, self._stage, self._has_printed = "", "searching", False
 
     def _handle_progress(self, event: AnswerEvent) -> None:
         if event.kind == "stage":
             self._stage = _STAGES.get(event.text, self._stage)
         elif event.kind == "draft":
+            self._take_held()
             self._draft += event.text
         else:
             self._draft = ""
-            finished, self._checked = split_finished_blocks(self._checked + event.text)
-            self._print_markdown(finished)
+            self._take_held()
+            self._held = event.text
         self._draw()
+
+    def _take_held(self) -> None:
+        """Print the finished paragraphs of the text so far."""
+        finished, self._checked = split_finished_blocks(self._checked + self._held)
+        self._held = ""
+        self._print_markdown(finished)
 
     def _print_answer(self, answer: Answer) -> None:
         if self._output.is_terminal:
-            if not self._has_printed and not self._checked:  # it was not streamed
+            if answer.sections:
+                self._held = ""
+                self._print_sections(answer)
+            elif not self._has_printed and not self._checked and not self._held:  # it was not streamed
                 self._checked = answer.text
             self.close()
         else:
@@ -78,11 +93,19 @@ class AnswerPrinter:
             return
         from coderag.interfaces.cli.output.markdown import LinkedMarkdown
 
+        self._print(LinkedMarkdown(escape_controls(markdown), self._root))
+
+    def _print_sections(self, answer: Answer) -> None:
+        from coderag.interfaces.cli.output.answer_sections import AnswerSections
+
+        self._print(AnswerSections(answer.sections, self._root))
+
+    def _print(self, part: "RenderableType") -> None:
         self._stop_live()  # otherwise the drawing thread may draw between printed lines
         console = self._output.make_console()
         if self._has_printed:
             console.print()
-        console.print(LinkedMarkdown(escape_controls(markdown), self._root))
+        console.print(part)
         self._has_printed = True
 
     def _draw(self) -> None:
@@ -127,17 +150,15 @@ def split_finished_blocks(markdown: str) -> tuple[str, str]:
 
 
 def format_verdict(answer: Answer) -> str:
-    """Format what was checked: quotations against the files, or a model's statements against the lines they cite.
-
-    Empty if nothing was counted.
-    """
+    """Format what was checked and holds; empty if nothing was."""
     if not answer.total:
         return ""
-    is_quoted = answer.generator == EXTRACTIVE
-    noun, verb = ("quotation", "match the files") if is_quoted else ("statement", "agree with the lines they cite")
-    if answer.total == 1:
-        verb = "matches the file" if is_quoted else "agrees with the lines it cites"
-    return f"{answer.verified} of {answer.total} {noun}{'' if answer.total == 1 else 's'} {verb}"
+    is_quoted = answer.generator == "extractive"
+    noun = ("quotation" if is_quoted else "statement") + ("" if answer.total == 1 else "s")
+    is_single = answer.verified == 1
+    held = ("matches" if is_single else "match") if is_quoted else ("agrees" if is_single else "agree")
+    rest = "the files" if is_quoted else f"with the lines {'it cites' if is_single else 'they cite'}"
+    return f"{answer.verified} of {answer.total} {noun} {held} {rest}"
 
 
 def list_notes(answer: Answer) -> Iterable[str]:
@@ -146,9 +167,11 @@ def list_notes(answer: Answer) -> Iterable[str]:
     for citation in answer.citations:
         if not citation.verified:
             yield f"not verified: {citation.location}: {citation.reason}"
-    for claim in answer.claims:
-        if not claim.shown:
-            yield f"left out: {' '.join(claim.text.split())} ({claim.reason})"
+    left_out = [claim for claim in answer.claims if not claim.shown]
+    for claim in left_out[:_MAX_LEFT_OUT]:
+        yield f"left out: {' '.join(claim.text.split())} ({claim.reason})"
+    if len(left_out) > _MAX_LEFT_OUT:
+        yield f"left out: {len(left_out) - _MAX_LEFT_OUT} more statements"
     for location in answer.flagged:
         yield f"text that addresses a language model: {location}"
     if answer.redacted:

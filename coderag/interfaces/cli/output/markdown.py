@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.live import Live
@@ -13,6 +14,9 @@ from rich.style import Style
 from rich.text import Text
 
 from coderag.interfaces.cli.output.cited_files import find_cited_file
+
+CODE_THEME: Final = "ansi_dark"
+"""Colours of code: the terminal's own."""
 
 _PLACE = re.compile(r"[\w.@+~-]+(?:/[\w.@+~-]+)*:\d+(?:-\d+)?")
 _MAX_DRAWN_CHARS = 8_000  # characters
@@ -26,7 +30,7 @@ class LinkedMarkdown:
     """
 
     def __init__(self, text: str, root: Path) -> None:
-        self._markdown = Markdown(text, code_theme="ansi_dark", hyperlinks=False)
+        self._markdown = Markdown(text, code_theme=CODE_THEME, hyperlinks=False)
         self._root = root
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:

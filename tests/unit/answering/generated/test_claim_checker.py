@@ -47,7 +47,7 @@ class Repository:
         ]
         evidence = [
             NumberedEvidence(
-                replace(EXAMPLE, path=path, name=names[path], start_line=1, end_line=text.count("\n"), text=text), ""
+                replace(EXAMPLE, path=path, name=names[path], start_line=1, end_line=text.count("\n"), text=text), "", "", ""
             )
             for path, text in self.files.items()
         ]
@@ -172,7 +172,7 @@ def test_absence_is_not_verified_by_any_line(repository, claim):
 def test_claim_citing_nearly_everything_is_unsupported(repository):
     piece = replace(EXAMPLE, path="src/money.py", end_line=5, text=MONEY)
     records = [FileRecord("src/money.py", "indexed", encoding="utf-8")]
-    checker = ClaimChecker([NumberedEvidence(piece, "")] * 20, CitationChecker(repository.root, records), [])
+    checker = ClaimChecker([NumberedEvidence(piece, "", "", "")] * 20, CitationChecker(repository.root, records), [])
     assert (
         checker.check_claim(Statement("`round_up` rounds [1-20].")).reason == "it cites 20 pieces of evidence at once"
     )
@@ -208,7 +208,7 @@ def test_brackets_in_code_are_not_citations(repository):
 def test_path_with_blanks_and_no_extension_is_recognized(repository, claim, status):
     text = "one\ntwo\n"
     repository.write("my docs/read me", text)
-    named = NumberedEvidence(replace(EXAMPLE, path="my docs/read me", name="read", end_line=2, text=text), "")
+    named = NumberedEvidence(replace(EXAMPLE, path="my docs/read me", name="read", end_line=2, text=text), "", "", "")
     records = [FileRecord("my docs/read me", "indexed", encoding="utf-8")]
     checker = ClaimChecker([named], CitationChecker(repository.root, records), ["my docs/read me"])
     assert checker.check_claim(Statement(claim)).status == status
@@ -222,6 +222,8 @@ def test_module_path_is_grounded_by_its_words(repository):
                 replace(
                     EXAMPLE, path="src/other.py", name="src/other", end_line=2, text=repository.files["src/other.py"]
                 ),
+                "",
+                "",
                 "",
             )
         ],

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from coderag.answering.evidence.citation_checker import CitationChecker
 from coderag.answering.generated.claim_checker import ClaimChecker
 from coderag.answering.generated.numbered_evidence import NumberedEvidence
+from coderag.answering.generated.prompt_echoes import PromptEchoes
 from coderag.answering.generated.reply_checker import ReplyChecker
 from coderag.schema.chunks import FileRecord
 from tests.support.pieces import short_piece
@@ -24,7 +25,7 @@ def checker(tmp_path_factory) -> ClaimChecker:
         (root / "src").mkdir(exist_ok=True)
         (root / piece.path).write_text(piece.text, encoding="utf-8")
     records = [FileRecord(piece.path, "indexed", encoding="utf-8") for piece in PIECES]
-    evidence = [NumberedEvidence(piece, f"see https://known.example/page\n{piece.text}") for piece in PIECES]
+    evidence = [NumberedEvidence(piece, "[1] see https://known.example/page", piece.text, "python") for piece in PIECES]
     return ClaimChecker(evidence, CitationChecker(root, records), [piece.path for piece in PIECES])
 
 
@@ -33,7 +34,7 @@ def read(checker):
     """Return a function that gives the checked answer for a reply."""
 
     def read(reply: str, diagram: str = "") -> ReplyChecker:
-        produced = ReplyChecker(checker, "see https://known.example/page", lambda: diagram)
+        produced = ReplyChecker(checker, "see https://known.example/page", lambda: diagram, PromptEchoes("", []))
         produced.added = (produced.feed(reply) or "") + produced.close()  # type: ignore[attr-defined]
         assert produced.added == produced.text  # type: ignore[attr-defined]
         return produced
@@ -334,7 +335,7 @@ PARTS = st.sampled_from(
 @given(st.lists(PARTS, max_size=30).map("".join), st.integers(1, 7))
 def test_answer_does_not_depend_on_chunking(checker, reply, size):
     def read(pieces):
-        produced = ReplyChecker(checker, "", lambda: OURS)
+        produced = ReplyChecker(checker, "", lambda: OURS, PromptEchoes("", []))
         added = "".join(produced.feed(piece) or "" for piece in pieces) + produced.close()
         assert added == produced.text
         return produced.text, produced.claims, produced.missing, produced.numbering.list_citations()

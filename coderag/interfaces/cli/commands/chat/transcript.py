@@ -27,16 +27,16 @@ def print_verdict(session: "ChatSession") -> None:
     answer, output = session.answer, session.output
     if answer is None or not session.turns[-2].question:
         return
-    verdict = format_verdict(answer)
-    if answer.evidence != "found":
-        verdict = " · ".join(filter(None, [verdict, format_evidence(answer)]))
+    evidence = format_evidence(answer) if answer.evidence != "found" else ""
+    verdict = " · ".join(filter(None, (format_verdict(answer), evidence)))
     numbered = list(enumerate(session.turns[-1].cited, 1)) if answer.generator == "extractive" else []
     if output.is_terminal:
         is_certain = answer.verified == answer.total and answer.evidence == "found"
         _draw_verdict(session, verdict, numbered, style="green" if is_certain else "yellow")
     else:
         listing = "".join(f"{number}. `{place}`\n" for number, place in numbered)
-        output.write(f"\n{verdict}\n" + (f"\n{listing}" if listing else ""))
+        if shown := "\n".join(filter(None, (f"{verdict}\n" if verdict else "", listing))):
+            output.write(f"\n{shown}")
     for note in list_notes(answer):
         output.note(note)
     note_unindexed(answer, output)
@@ -47,8 +47,9 @@ def _draw_verdict(session: "ChatSession", verdict: str, numbered: Sequence[tuple
     from rich.text import Text
 
     console = session.output.make_console()
-    console.print()
-    console.print(Text(verdict, style=style))
+    if verdict:
+        console.print()
+        console.print(Text(verdict, style=style))
     if numbered:
         places = [format_place(session, number, place) for number, place in islice(numbered, _MAX_LISTED_PLACES)]
         if len(numbered) > _MAX_LISTED_PLACES:
