@@ -16,7 +16,6 @@ from coderag.answering.rendering.checked_lines import CheckedLines
 from coderag.answering.rendering.markdown import render_markdown
 from coderag.answering.rendering.records import build_claims, build_sections
 from coderag.models.protocols import LanguageModel
-from coderag.retrieval.context.context_snippets import gather_snippets
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.answers import Answer, AnswerClaim, Citation
 from coderag.schema.query import QueryState

@@ -136,7 +136,8 @@ AnswerSectionKind = Literal[
     "place", "code", "next", "message", "writers", "definition", "members", "users", "relation", "related", "further",
     "tests", "mentions",
     "flow", "steps", "setting", "readers", "documentation", "failure", "handling", "comparison", "difference", "common",
-    "overview", "layout", "central", "documents", "unused", "absent", "nearest", "unindexed", "detail", "remark",
+    "overview", "layout", "central", "documents", "unused", "candidates", "absent", "nearest", "unindexed", "detail",
+    "lines", "remark",
 ]  # fmt: skip
 """Kinds of sections; the first one states what is asked for, below a ``remark`` on why a configured model has not answered."""
 

@@ -83,7 +83,6 @@ async def generate_text(
     Raises:
         ModelError: The model failed.
     """
-    snippets = [entry.snippet for entry in evidence]
     evidence_text = "\n\n".join(entry.block for entry in evidence)
     prompt = _build_prompt(context, state, shape, evidence_text)
     redacted = model.redact_prompt(prompt)[1] if isinstance(model, RedactingModel) else 0

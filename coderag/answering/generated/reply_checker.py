@@ -50,7 +50,6 @@ class ReplyChecker:
         self.numbering = CitationNumbering(checker)
         self._checker = checker
         self._evidence = evidence
-        self._instructions = " ".join(instructions.split())
         self._build_diagram = build_diagram
         self._echoes = echoes
         self._is_diagram_drawn = False
@@ -135,8 +134,6 @@ class ReplyChecker:
 
     def _take_claim(self, unit: ReplyUnit, statement: Statement) -> str:
         verdict = self._checker.check_claim(statement)
-        if verdict.status == "uncited" and self._is_repeating_instructions(unit.text):
-            verdict = replace(verdict, names_unknown=True, reason="it repeats the prompt")
         is_shown = verdict.status == "verified" or (verdict.status == "uncited" and not verdict.names_unknown)
         self._judged_claims.append(_JudgedClaim(unit.text.strip(), verdict, is_shown))
         if not is_shown:
@@ -144,11 +141,6 @@ class ReplyChecker:
             return self._drop(unit)
         text = self.numbering.rewrite_citations(unit.text, verdict.cited)
         return self._show(replace(unit, text=text if verdict.cited else _append_note(unit, text)))
-
-    def _is_repeating_instructions(self, text: str) -> bool:
-        """Return whether a model repeats what it was told, as weak ones do."""
-        words = " ".join(text.split()).lstrip("-*> ")
-        return bool(words) and words in self._instructions
 
     def _take_lead_in(self, unit: ReplyUnit, statement: Statement) -> str:
         """Hold a lead-in, unless it names something unknown."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coderag.interfaces.cli.output.streams import Output, escape_controls
-from coderag.schema.answers import EXTRACTIVE, Answer, AnswerEvent
+from coderag.schema.answers import Answer, AnswerEvent
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
