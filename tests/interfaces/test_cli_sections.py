@@ -52,7 +52,13 @@ def draw(monkeypatch: pytest.MonkeyPatch, tmp_path):
     (tmp_path / "shop/money.py").write_text("x = 1\n" * 20)
 
     def draw(*events, columns="80", **environment) -> str:
-        for name, value in {"TERM": "xterm-256color", "COLUMNS": columns, "LINES": "40", "NO_COLOR": "", **environment}.items():
+        for name, value in {
+            "TERM": "xterm-256color",
+            "COLUMNS": columns,
+            "LINES": "40",
+            "NO_COLOR": "",
+            **environment,
+        }.items():
             monkeypatch.setenv(name, value)
         stdout = Terminal()
         monkeypatch.setattr(sys, "stdout", stdout)
@@ -99,7 +105,7 @@ def test_words_under_way_are_replaced_by_the_sections(draw) -> None:
     shown = plain(
         draw(AnswerEvent("draft", "It lies"), AnswerEvent("text", TEXT), AnswerEvent("answer", answer=make_answer()))
     )
-    assert [line for line in shown if line][0] == "round_up (function) in shop/money.py:4-11."
+    assert next(line for line in shown if line) == "round_up (function) in shop/money.py:4-11."
 
 
 def test_places_link_to_files(draw, tmp_path) -> None:

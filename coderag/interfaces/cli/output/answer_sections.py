@@ -1,10 +1,10 @@
-"""Sections of an answer in a terminal: statements with hanging indents, code with its line numbers. Imported only for drawing."""
+"""Sections of an answer in a terminal: lists with hanging indents, code with line numbers. Imported only for drawing."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from rich.console import Console, Group, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.segment import Segment
 from rich.syntax import Syntax

@@ -47,7 +47,10 @@ class Repository:
         ]
         evidence = [
             NumberedEvidence(
-                replace(EXAMPLE, path=path, name=names[path], start_line=1, end_line=text.count("\n"), text=text), "", "", ""
+                replace(EXAMPLE, path=path, name=names[path], start_line=1, end_line=text.count("\n"), text=text),
+                "",
+                "",
+                "",
             )
             for path, text in self.files.items()
         ]

@@ -57,9 +57,7 @@ class RecordedAnswer:
         given = state(query, **{"context": packed(pieces), **values.pop("state", {})})
         context = replace(make_context({"x.py": "x = 1\n"}), language_model=model, **values)
         entries = pair_items(given, pieces)
-        evidence = fit_evidence_to_window(
-            model, context, given, shape, number_evidence(entries, context.masked_paths)
-        )
+        evidence = fit_evidence_to_window(model, context, given, shape, number_evidence(entries, context.masked_paths))
         checker = CitationChecker(self.root, records)
         written = await generate_text(
             model, context, given, shape, evidence, checker, lambda *event: self.events.append(event)
