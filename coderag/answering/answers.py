@@ -148,8 +148,8 @@ def _build_answer(
 
 def _describe_failed_claims(model: LanguageModel, claims: Sequence[AnswerClaim]) -> str:
     verified = sum(claim.status == "verified" for claim in claims)
-    made = f"{len(claims)} statement{'' if len(claims) == 1 else 's'} by {model.name}"
-    return f"*{verified} of {made} agree with the lines they cite. This answer is built without it.*"
+    statements = f"{len(claims)} statement{'' if len(claims) == 1 else 's'} by {model.name}"
+    return f"*{verified} of {statements} agree with the lines they cite. This answer is built without it.*"
 
 
 def _describe_full_window(model: LanguageModel) -> str:

@@ -45,7 +45,7 @@ class NumberedEvidence:
     @property
     def cited_lines(self) -> CitedLines:
         """Lines that a citation of it refers to."""
-        return _cite_snippet(self.snippet)
+        return _make_cited_lines(self.snippet)
 
 
 class EvidenceEntry(NamedTuple):
@@ -57,7 +57,7 @@ class EvidenceEntry(NamedTuple):
     @property
     def cited_lines(self) -> CitedLines:
         """Lines of the snippet."""
-        return _cite_snippet(self.snippet)
+        return _make_cited_lines(self.snippet)
 
 
 def gather_evidence(corpus: Corpus, state: QueryState, planned: Sequence[CitedLines]) -> Sequence[EvidenceEntry]:
@@ -71,12 +71,12 @@ def gather_evidence(corpus: Corpus, state: QueryState, planned: Sequence[CitedLi
     packed = pair_items(state, chain.from_iterable(gather_snippets(corpus, state)))
     first: list[EvidenceEntry] = []
     for lines in planned:
-        if any(_covers(entry.item, lines) for entry in first):
+        if any(_contains_lines(entry.item, lines) for entry in first):
             continue
-        covering = next((entry for entry in packed if _covers(entry.item, lines)), None)
-        if entry := covering or _cite_lines(corpus, lines):
+        covering = next((entry for entry in packed if _contains_lines(entry.item, lines)), None)
+        if entry := covering or _build_entry(corpus, lines):
             first.append(entry)
-    rest = [entry for entry in packed if not any(_covers(other.item, entry.cited_lines) for other in first)]
+    rest = [entry for entry in packed if not any(_contains_lines(other.item, entry.cited_lines) for other in first)]
     return [*first, *rest]
 
 
@@ -94,23 +94,23 @@ def number_evidence(entries: Sequence[EvidenceEntry], paths: MaskedPaths | None 
         entries: Items with their snippets.
         paths: Masked paths for the model; None does not mask.
     """
-    shown = [_mask_item(item, snippet, paths.mask) if paths else item for item, snippet in entries]
+    masked_items = [_mask_item(item, snippet, paths.mask) if paths else item for item, snippet in entries]
     return [
         _build_evidence(number, item, entry.snippet)
-        for number, (item, entry) in enumerate(zip(shown, entries, strict=True), 1)
+        for number, (item, entry) in enumerate(zip(masked_items, entries, strict=True), 1)
     ]
 
 
 def fit_evidence(evidence: Sequence[NumberedEvidence], max_tokens: int) -> Sequence[NumberedEvidence]:
     """Keep the first evidence that fits into a number of tokens, the last of it cut; none without room for any."""
-    kept: list[NumberedEvidence] = []
+    fitted: list[NumberedEvidence] = []
     for entry in evidence:
         tokens = count_tokens(f"{entry.block}\n\n")
         if tokens > max_tokens:
-            return [*kept, *_cut_evidence(entry, max_tokens)]
-        kept.append(entry)
+            return [*fitted, *_cut_evidence(entry, max_tokens)]
+        fitted.append(entry)
         max_tokens -= tokens
-    return kept
+    return fitted
 
 
 def _cut_evidence(entry: NumberedEvidence, max_tokens: int) -> Iterator[NumberedEvidence]:
@@ -126,15 +126,15 @@ def _cut_evidence(entry: NumberedEvidence, max_tokens: int) -> Iterator[Numbered
         code = code.rpartition("\n")[0] or code
 
 
-def _covers(item: ItemRecord, lines: CitedLines) -> bool:
+def _contains_lines(item: ItemRecord, lines: CitedLines) -> bool:
     """Return whether an item of the context shows all of some lines, or what matters in exactly these."""
-    shown = (item["start_line"], item["end_line"])
-    is_inside = shown[0] <= lines.start_line and lines.end_line <= shown[1]
-    is_shown = item["detail"] == "full" or (item["detail"] == "elided" and shown == (lines.start_line, lines.end_line))
+    span = (item["start_line"], item["end_line"])
+    is_inside = span[0] <= lines.start_line and lines.end_line <= span[1]
+    is_shown = item["detail"] == "full" or (item["detail"] == "elided" and span == (lines.start_line, lines.end_line))
     return item["path"] == lines.path and is_inside and is_shown
 
 
-def _cite_lines(corpus: Corpus, lines: CitedLines) -> EvidenceEntry | None:
+def _build_entry(corpus: Corpus, lines: CitedLines) -> EvidenceEntry | None:
     """Build an item of the context from lines that the plan cites; None if they are not indexed."""
     try:
         inside = find_snippets_at_lines(corpus, lines.path, lines.start_line, lines.end_line)[0]
@@ -153,7 +153,7 @@ def _cite_lines(corpus: Corpus, lines: CitedLines) -> EvidenceEntry | None:
     return EvidenceEntry(item, snippet)
 
 
-def _cite_snippet(snippet: Snippet) -> CitedLines:
+def _make_cited_lines(snippet: Snippet) -> CitedLines:
     return CitedLines(snippet.path, snippet.start_line, snippet.end_line, snippet.text)
 
 
