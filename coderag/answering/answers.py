@@ -72,7 +72,8 @@ async def _generate_answer(
         )
         return replace(answer, generator=model.name, flagged=flagged, redacted=generated.redacted)
     is_refused = not generated.claims  # what is missing, or that it will not answer
-    remark = generated.text if is_refused else _describe_failed_claims(model, generated.claims)
+    said = generated.text.strip() if is_refused else ""
+    remark = said or _describe_failed_claims(model, generated.claims)
     extracted = _emit_draft(state, _add_remark(draft, remark), checker, emit)
     offset = len(extracted.citations)
     unshown = [
@@ -147,6 +148,8 @@ def _build_answer(
 
 
 def _describe_failed_claims(model: LanguageModel, claims: Sequence[AnswerClaim]) -> str:
+    if not claims:
+        return f"*{model.name} states nothing that could be checked. This answer is built without it.*"
     verified = sum(claim.status == "verified" for claim in claims)
     statements = f"{len(claims)} statement{'' if len(claims) == 1 else 's'} by {model.name}"
     return f"*{verified} of {statements} agree with the lines they cite. This answer is built without it.*"

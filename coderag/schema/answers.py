@@ -105,7 +105,7 @@ class Answer:
 
     Attributes:
         verified: Without a model, the number of quoted places that match the files; ``total`` counts all of them. With one,
-            they count statements that agree with the lines they cite. Without a model, both are 0 if the evidence is below
+            they count statements that agree with the lines they cite. Both are 0 without a model if the evidence is below
             ``found``.
         sections: Sections of an answer without a language model; empty with one.
         generator: ``extractive``, or provider and model of the LLM.

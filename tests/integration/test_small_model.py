@@ -1,4 +1,4 @@
-"""Answers and summaries by a real small model on a server that speaks like OpenAI.
+"""Answers by a real small model on a server that speaks like OpenAI.
 
 They need such a server, for example ``python -m llama_cpp.server --model MODEL.gguf --n_ctx 4096``, and its address in
 ``TEST_LLM_URL``. What a small model writes is not asserted: only what holds of every answer.
@@ -10,8 +10,13 @@ import pytest
 
 from coderag import CodeRAG
 from tests.support.corpora import write_files
-from tests.support.extracted import FILES
 
+FILES = {
+    "shop/money.py": 'def round_up(value):\n    """Round a value up."""\n    return int(value + 0.5)\n',
+    "shop/cart.py": (
+        "from shop.money import round_up\n\n\nclass Cart:\n    def total(self):\n        return round_up(self.sum)\n"
+    ),
+}
 URL = os.environ.get("TEST_LLM_URL", "")
 
 pytestmark = [
@@ -37,7 +42,7 @@ def shop(tmp_path):
     return rag
 
 
-@pytest.mark.parametrize("question", ["who calls round_up", "how does a cart become a payment"])
+@pytest.mark.parametrize("question", ["who calls round_up", "how is the total of a cart rounded"])
 async def test_answer_of_a_small_model_holds_or_is_replaced(shop, question):
     events = [event async for event in shop.astream(question)]
     answer = events[-1].answer

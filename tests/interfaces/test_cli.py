@@ -243,6 +243,7 @@ def test_ask_json_keys(coderag) -> None:
     assert list(result) == [
         "query", "intent", "text", "citations", "verified", "total", "evidence", "hits", "generator",
         "confidence", "not_indexed", "shape", "claims", "missing", "flagged", "redacted", "notes",
+        "sections",
     ]  # fmt: skip
     assert list(result["citations"][0]) == [
         "path", "start_line", "end_line", "hash", "verified", "reason", "moved_from",

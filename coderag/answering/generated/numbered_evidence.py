@@ -47,7 +47,7 @@ class NumberedEvidence:
     @property
     def cited_lines(self) -> CitedLines:
         """Lines that a citation of it refers to."""
-        return _get_cited_lines(self.snippet)
+        return _make_cited_lines(self.snippet)
 
 
 class EvidenceEntry(NamedTuple):
@@ -59,7 +59,7 @@ class EvidenceEntry(NamedTuple):
     @property
     def cited_lines(self) -> CitedLines:
         """Lines of the snippet."""
-        return _get_cited_lines(self.snippet)
+        return _make_cited_lines(self.snippet)
 
 
 def gather_evidence(corpus: Corpus, state: QueryState, planned: Sequence[CitedLines]) -> Sequence[EvidenceEntry]:
@@ -72,12 +72,12 @@ def gather_evidence(corpus: Corpus, state: QueryState, planned: Sequence[CitedLi
     packed = pair_items(state, chain.from_iterable(gather_snippets(corpus, state)))
     first: list[EvidenceEntry] = []
     for lines in planned:
-        if any(_is_covering(entry.item, lines) for entry in first):
+        if any(_contains_lines(entry.item, lines) for entry in first):
             continue
-        covering = next((entry for entry in packed if _is_covering(entry.item, lines)), None)
+        covering = next((entry for entry in packed if _contains_lines(entry.item, lines)), None)
         if entry := covering or _build_entry(corpus, lines):
             first.append(entry)
-    rest = [entry for entry in packed if not any(_is_covering(other.item, entry.cited_lines) for other in first)]
+    rest = [entry for entry in packed if not any(_contains_lines(other.item, entry.cited_lines) for other in first)]
     return [*first, *rest]
 
 
@@ -95,23 +95,23 @@ def number_evidence(entries: Sequence[EvidenceEntry], paths: MaskedPaths | None 
         entries: Items with their snippets.
         paths: Masked paths for the model; None does not mask.
     """
-    items = [_mask_item(item, snippet, paths.mask) if paths else item for item, snippet in entries]
+    masked_items = [_mask_item(item, snippet, paths.mask) if paths else item for item, snippet in entries]
     return [
         _build_evidence(number, item, entry.snippet)
-        for number, (item, entry) in enumerate(zip(items, entries, strict=True), 1)
+        for number, (item, entry) in enumerate(zip(masked_items, entries, strict=True), 1)
     ]
 
 
 def fit_evidence(evidence: Sequence[NumberedEvidence], max_tokens: int) -> Sequence[NumberedEvidence]:
     """Keep the first evidence that fits into a number of tokens, the last of it cut; none without room for any."""
-    fitting: list[NumberedEvidence] = []
+    fitted: list[NumberedEvidence] = []
     for entry in evidence:
         tokens = count_tokens(f"{entry.block}\n\n")
         if tokens > max_tokens:
-            return [*fitting, *_cut_evidence(entry, max_tokens)]
-        fitting.append(entry)
+            return [*fitted, *_cut_evidence(entry, max_tokens)]
+        fitted.append(entry)
         max_tokens -= tokens
-    return fitting
+    return fitted
 
 
 def _cut_evidence(entry: NumberedEvidence, max_tokens: int) -> Iterator[NumberedEvidence]:
@@ -127,12 +127,11 @@ def _cut_evidence(entry: NumberedEvidence, max_tokens: int) -> Iterator[Numbered
         code = code.rpartition("\n")[0] or code
 
 
-def _is_covering(item: ItemRecord, lines: CitedLines) -> bool:
+def _contains_lines(item: ItemRecord, lines: CitedLines) -> bool:
     """Return whether an item of the context shows all of some lines, or what matters in exactly these."""
-    start_line, end_line = item["start_line"], item["end_line"]
-    is_inside = start_line <= lines.start_line and lines.end_line <= end_line
-    is_exact = (start_line, end_line) == (lines.start_line, lines.end_line)
-    is_shown = item["detail"] == "full" or (item["detail"] == "elided" and is_exact)
+    span = (item["start_line"], item["end_line"])
+    is_inside = span[0] <= lines.start_line and lines.end_line <= span[1]
+    is_shown = item["detail"] == "full" or (item["detail"] == "elided" and span == (lines.start_line, lines.end_line))
     return item["path"] == lines.path and is_inside and is_shown
 
 
@@ -155,7 +154,7 @@ def _build_entry(corpus: Corpus, lines: CitedLines) -> EvidenceEntry | None:
     return EvidenceEntry(item, snippet)
 
 
-def _get_cited_lines(snippet: Snippet) -> CitedLines:
+def _make_cited_lines(snippet: Snippet) -> CitedLines:
     return CitedLines(snippet.path, snippet.start_line, snippet.end_line, snippet.text)
 
 

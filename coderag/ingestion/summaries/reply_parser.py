@@ -72,6 +72,8 @@ def _find_fault(sentence: str, prompt_ngrams: frozenset[str], find_injections: C
     """Return the reason to reject a sentence; empty if it is usable."""
     if sum(character.isalpha() for character in sentence) < _MIN_LETTERS:
         return "the line says nothing"
+    if sentence.endswith((":", "：")):  # small models copy the heading of a piece
+        return "the line is a heading"
     if _REFUSALS.match(sentence):
         return f"the model refused: {sentence}"
     if prompt_ngrams & _build_ngrams(sentence):

@@ -166,6 +166,12 @@ async def test_refusal_is_shown_before_the_answer_without_a_model(shop):
     assert answer.claims == without.claims
 
 
+async def test_reply_without_any_statement_is_told(shop):
+    answer = await ask(shop(language_model=ScriptedModel("[1]\n\n- [2]")), "how does rounding work")
+    assert answer.text.startswith("*scripted/1 states nothing that could be checked.")
+    assert answer.generator == "extractive"
+
+
 async def test_what_the_plan_cites_is_the_first_evidence(shop):
     query = "who calls round_up"
     without, model = await ask(shop(), query), ScriptedModel("x")

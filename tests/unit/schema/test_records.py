@@ -18,9 +18,7 @@ ANSWER = Answer(
     verified=1, total=2, evidence="weak", hits=[], generator="ollama/m", shape="usages",
     claims=[AnswerClaim("It runs [1].", [0], "verified"), AnswerClaim("It flies.", [], "uncited", "no", shown=False)],
     sections=[AnswerSection("place", "", "text", [
-        AnswerStatement(
-            "`run` is in `a.py:1-4`.", [0], "declares", code="def run():\n… 3 lines", language="python", line_numbers=[1, 0]
-        ),
+        AnswerStatement("It is `run`.", [0], "declares", code="def run():\n… 3 lines", language="python", line_numbers=[1, 0]),
     ])],
     missing=["why it runs"], flagged=["a.py:1-4: asks for secrets"], redacted=3,
 )  # fmt: skip

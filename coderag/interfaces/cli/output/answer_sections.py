@@ -1,4 +1,4 @@
-"""Sections of an answer in a terminal: hanging indents, code with its line numbers. Imported only for drawing."""
+"""Sections of an answer in a terminal: lists with hanging indents, code with line numbers. Imported only for drawing."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby

@@ -97,3 +97,9 @@ def test_line_that_addresses_a_model_is_rejected():
 
 def test_empty_reply_is_a_fault_of_all_targets():
     assert read("").faults == {1: MISSING, 2: MISSING}
+
+
+def test_heading_of_a_piece_is_no_sentence():
+    reply = parse_reply("1. method Cart.total, in: class Cart:\n2. Adds up the prices.", 2, "", lambda _: [])
+    assert reply.faults == {1: "the line is a heading"}
+    assert reply.sentences == {2: "Adds up the prices."}

@@ -35,8 +35,8 @@ def print_verdict(session: "ChatSession") -> None:
         _draw_verdict(session, verdict, numbered, style="green" if is_certain else "yellow")
     else:
         listing = "".join(f"{number}. `{place}`\n" for number, place in numbered)
-        if lines := "\n".join(filter(None, (f"{verdict}\n" if verdict else "", listing))):
-            output.write(f"\n{lines}")
+        if below := "\n".join(filter(None, (f"{verdict}\n" if verdict else "", listing))):
+            output.write(f"\n{below}")
     for note in list_notes(answer):
         output.note(note)
     note_unindexed(answer, output)
