@@ -231,7 +231,7 @@ def test_ask_prints_markdown_and_the_verdict_on_its_citations(coderag) -> None:
 
 def test_ask_says_what_is_weak_and_what_is_not_verified(coderag) -> None:
     result = coderag("ask", "login", behaviour="weak")
-    assert result.stdout.endswith("1 of 2 quotations matches the files\n")
+    assert result.stdout.endswith("1 of 2 quotations match the files\n")
     weak = "evidence: weak (nearest results, not a certain answer)"
     assert result.stderr == f"not verified: src/old.py:1-2: the file has changed\n{weak}\n"
     nothing = coderag("ask", "login", behaviour="nothing")

@@ -196,7 +196,7 @@ def test_an_answer_that_breaks_off_leaves_the_terminal_clean(screen, behaviour, 
         ({"verified": 7, "total": 7}, "7 of 7 quotations match the files"),
         ({"verified": 1, "total": 1}, "1 of 1 quotation matches the files"),
         ({"verified": 3, "total": 4, "generator": "ollama/x"}, "3 of 4 statements agree with the lines they cite"),
-        ({"verified": 1, "total": 4, "generator": "ollama/x"}, "1 of 4 statements agrees with the lines it cites"),
+        ({"verified": 1, "total": 4, "generator": "ollama/x"}, "1 of 4 statements agree with the lines they cite"),
         ({}, ""),
     ],
 )

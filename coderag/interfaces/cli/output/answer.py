@@ -155,7 +155,7 @@ def format_verdict(answer: Answer) -> str:
         return ""
     is_quoted = answer.generator == "extractive"
     noun = ("quotation" if is_quoted else "statement") + ("" if answer.total == 1 else "s")
-    is_single = answer.verified == 1
+    is_single = answer.total == 1
     held = ("matches" if is_single else "match") if is_quoted else ("agrees" if is_single else "agree")
     rest = "the files" if is_quoted else f"with the lines {'it cites' if is_single else 'they cite'}"
     return f"{answer.verified} of {answer.total} {noun} {held} {rest}"
