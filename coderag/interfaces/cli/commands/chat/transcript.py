@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from coderag.engine.chat import ChatTurn
     from coderag.interfaces.cli.commands.chat.session import ChatSession
 
-_MAX_LISTED_PLACES = 12  # below an answer
+_MAX_LISTED_PLACES = 5  # below an answer
 _MAX_EARLIER_LINES = 4  # of an earlier answer
 
 
