@@ -72,8 +72,8 @@ async def _generate_answer(
         )
         return replace(answer, generator=model.name, flagged=flagged, redacted=generated.redacted)
     is_refused = not generated.claims  # what is missing, or that it will not answer
-    said = generated.text.strip() if is_refused else ""
-    remark = said or _describe_failed_claims(model, generated.claims)
+    remark = generated.text.strip() if is_refused else ""
+    remark = remark or _describe_failed_claims(model, generated.claims)
     extracted = _emit_draft(state, _add_remark(draft, remark), checker, emit)
     offset = len(extracted.citations)
     unshown = [
