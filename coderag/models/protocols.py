@@ -25,12 +25,10 @@ class LanguageModel(Protocol):
     Attributes:
         name: Name, such as ``ollama/qwen2.5-coder``.
         context_window: Maximum tokens of a prompt and its reply together.
-        max_output_tokens: Maximum tokens of a reply; 0 if unknown.
     """
 
     name: str
     context_window: int
-    max_output_tokens: int
 
     def stream(self, prompt: ModelPrompt) -> AsyncIterator[str]:
         """Yield the reply in parts as they arrive; at least one is not blank.

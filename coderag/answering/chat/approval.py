@@ -32,7 +32,7 @@ class _LimitedModel:
     def __init__(self, model: LanguageModel, limit: int) -> None:
         self.name = model.name
         self.context_window = model.context_window
-        self.max_output_tokens = model.max_output_tokens
+        self.max_output_tokens: int = getattr(model, "max_output_tokens", 0)
         self._model = model
         self._limit = limit
 

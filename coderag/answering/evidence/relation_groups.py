@@ -168,12 +168,18 @@ def _find_of_name(reader: IndexReader, state: QueryState, name: str) -> RelatedD
 def _rank_namesakes(reader: IndexReader, state: QueryState, name: str) -> list[Declared]:
     """Rank the declarations of a name: those with more of the question's words in their names and paths first."""
     terms = set(state["analysis"]["terms"])
+    declarations = reader.find_declarations(name)
+    if state["analysis"]["reading"]["kind"] == "hierarchy":  # "Default" is no method ``default``
+        last = name.rpartition(".")[2]
+        declarations = [
+            declared for declared in declarations if declared.kind in TYPES or declared.name.rpartition(".")[2] == last
+        ]
 
     def order(declared: Declared) -> tuple[int, bool]:
         shared = terms.intersection(tokenize_text(f"{declared.path} {declared.name}"))
         return -len(shared), declared.role != "source"
 
-    return sorted(reader.find_declarations(name)[:_MAX_NAMESAKES], key=order)
+    return sorted(declarations[:_MAX_NAMESAKES], key=order)
 
 
 def _add_types(reader: IndexReader, results: Sequence[Declared]) -> list[Declared]:

@@ -36,7 +36,8 @@ _NAME: Final = re.compile(r"[A-Za-z_$][\w$]*(?:[.\-][\w$]+)*")
 _QUOTED_NAME: Final = re.compile(r"[\"'](-{0,2}[A-Za-z_][\w.\-/]*)[\"']")
 _LITERAL: Final = re.compile(
     r"[-+]?\.?\d|[\"'`/]|[bfru][\"']|(?i:true|false|null|nil|none|undefined|nullptr)\b|[\[{]|[%:]\w"
-    r"|(?:[\w.]+(?:::|\.))*[A-Z][A-Z\d_]{2,}(?!\s*[\w.(])|[\w.:]+\(\s*[-+]?\d[\w.]*\s*\)|[\w.]+\s*\*\s*\d|\[\]\w+[({]"
+    r"|(?:\w{1,80}(?:::|\.)){0,6}[A-Z][A-Z\d_]{2,80}(?!\s*[\w.(])"
+    r"|[\w.:]{1,120}\(\s{0,9}[-+]?\d[\w.]{0,80}\s{0,9}\)|[\w.]{1,120}\s{0,9}\*\s{0,9}\d|\[\]\w+[({]"
 )
 _CONSTANT: Final = re.compile(r"^(?:[\w.]+(?:::|\.))?([A-Za-z_]\w*)$")
 _PROSE: Final = re.compile(r"^\s*(?:\*|//|/\*|#(?!\s*define\b|\[)|>>>|--\s)")

@@ -55,7 +55,9 @@ def fit_evidence_to_window(
 ) -> Sequence[NumberedEvidence]:
     """Keep the first evidence that fits beside the rest of the prompt and the reply; none if these fill the window."""
     frame = count_tokens(_build_prompt(context, state, shape, "").text)
-    return fit_evidence(evidence, model.context_window - model.max_output_tokens - frame - _MARGIN_TOKENS)
+    return fit_evidence(
+        evidence, model.context_window - getattr(model, "max_output_tokens", 0) - frame - _MARGIN_TOKENS
+    )
 
 
 async def generate_text(

@@ -23,7 +23,7 @@ class RedactingModel:
     def __init__(self, model: LanguageModel) -> None:
         self.name = model.name
         self.context_window = model.context_window
-        self.max_output_tokens = model.max_output_tokens
+        self.max_output_tokens: int = getattr(model, "max_output_tokens", 0)
         self._model = model
 
     def redact_prompt(self, prompt: ModelPrompt) -> tuple[ModelPrompt, int]:

@@ -111,7 +111,7 @@ def _build_unexplained(answer_input: AnswerInput, related: RelatedDeclarations) 
 
 def _name_subject(reader: IndexReader, name: str, declared: Declared | None) -> list[Part]:
     if declared is None:
-        return [f"**{code(name)}**, which nothing in this repository is known to declare,"]
+        return [f"**{code(name)}** (declared nowhere in this repository)"]
     head = reader.read_head(declared)
     if declared.kind == FILE or head is None:
         return [f"**{code(declared.path)}**"]
