@@ -20,7 +20,7 @@ from coderag.retrieval.query_context import QueryContext
 from coderag.schema.answers import Answer, AnswerClaim, Citation
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import AnswerShape
-from coderag.stores.snippets import build_related_snippets, build_result_snippets
+from coderag.stores.snippets import build_result_snippets
 
 
 async def write_answer(context: QueryContext, state: QueryState, emit: EmitText) -> Answer:
@@ -36,8 +36,7 @@ async def write_answer(context: QueryContext, state: QueryState, emit: EmitText)
     """
     corpus = context.corpus
     checker = CitationChecker(Path(context.root), corpus.snapshot.read_files())
-    results, related = build_result_snippets(corpus, state["results"]), build_related_snippets(corpus, state["related"])
-    draft = extract(AnswerInput(context, state, results, related))
+    draft = extract(AnswerInput(context, state, build_result_snippets(corpus, state["results"])))
     model = context.language_model
     if model is not None and not state["analysis"].get("about_unused"):  # lines cannot show absence
         return await _generate_answer(model, context, state, draft, checker, emit)

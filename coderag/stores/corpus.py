@@ -207,6 +207,12 @@ class Corpus:
         return {chunk_id: row for row, chunk_id in enumerate(self.get_column("id"))}
 
     @cached_property
+    def summary_sources(self) -> list[str]:
+        """Source of each chunk's summary, read when an answer first asks."""
+        sources: list[str] = self.snapshot.read_chunks(["summary_source"])["summary_source"].to_pylist()
+        return sources
+
+    @cached_property
     def file_roles(self) -> list[str]:
         """Role of each file."""
         roles = self._columns["role"].combine_chunks()

@@ -17,7 +17,7 @@ from coderag.retrieval.query_context import QueryContext
 from coderag.schema.answers import Citation
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import Evidence
-from coderag.stores.snippets import build_related_snippets, build_result_snippets
+from coderag.stores.snippets import build_result_snippets
 from tests.support.graphs import run
 
 PLACE = re.compile(r"`([^`\n]+?):(\d+)(?:-(\d+))?`")
@@ -119,8 +119,7 @@ def extracted(context: QueryContext, query: str, *, evidence: Evidence | None = 
         state["evidence"] = evidence
     corpus = context.corpus
     results = build_result_snippets(corpus, state["results"])
-    related = build_related_snippets(corpus, state["related"])
-    return Extracted(extract(AnswerInput(context, state, results, related)))
+    return Extracted(extract(AnswerInput(context, state, results)))
 
 
 def places(answer: Extracted) -> set[tuple[str, int, int]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from coderag.answering.chat.focus import find_declaration
 from coderag.answering.evidence.citation_checker import CitationChecker
-from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.cited_lines import to_cited_lines
 from coderag.schema.answers import Answer, Citation
 from coderag.schema.chunks import SymbolRecord, format_location
 from coderag.schema.context import AssembledContext, ContextItem
@@ -38,10 +38,7 @@ def build_cited_lines_answer(
         snippets: All lines of the locations as indexed, to compare with the files on disk.
         checker: Checker of citations.
     """
-    citations = [
-        checker.check(CitedLines(snippet.path, snippet.start_line, snippet.end_line, snippet.text))
-        for snippet in snippets
-    ]
+    citations = [checker.check(to_cited_lines(snippet)) for snippet in snippets]
     items = [item for section in context.sections for item in section.items]
     blocks = [_format_item(item, find_declaration(corpus, item.path, item.start_line)) for item in items]
     left_out = [

@@ -28,17 +28,13 @@ class AnswerInput:
 
     Args:
         context: Query context.
-        state: State with analysis, results, related code and judgement.
+        state: State with analysis, results and judgement.
         results: Results, best first.
-        related: Code related to them.
     """
 
-    def __init__(
-        self, context: QueryContext, state: QueryState, results: Sequence[Snippet], related: Sequence[Snippet]
-    ) -> None:
+    def __init__(self, context: QueryContext, state: QueryState, results: Sequence[Snippet]) -> None:
         self.project = context.project
         self.state = state
-        self.related = related
         self._context = context
         self._results = results
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from coderag.schema.chunks import format_location
+from coderag.stores.snippets import Snippet
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,3 +19,8 @@ class CitedLines:
     def location(self) -> str:
         """Location as ``path:10-42``, or ``path:10`` for one line."""
         return format_location(self.path, self.start_line, self.end_line)
+
+
+def to_cited_lines(snippet: Snippet) -> CitedLines:
+    """Return the lines of a snippet."""
+    return CitedLines(snippet.path, snippet.start_line, snippet.end_line, snippet.text)

@@ -115,7 +115,7 @@ class LineReader:
 
     def get_chunk_summary(self, row: int) -> str:
         """Return the summary of a chunk by its docstring or a language model; empty if it has neither."""
-        derived = self._summary_sources[row] == "derived"
+        derived = self.corpus.summary_sources[row] == "derived"
         return self.corpus.get_value("docstring", row) if derived else self.corpus.get_value("summary", row)
 
     def get_file_summary(self, path: str) -> str:
@@ -124,11 +124,6 @@ class LineReader:
         if self.corpus.get_value("kind", row) not in FILE_NAMED_KINDS:
             return ""
         return self.corpus.get_value("docstring", row) or self.get_chunk_summary(row)
-
-    @cached_property
-    def _summary_sources(self) -> list[str]:
-        sources: list[str] = self.corpus.snapshot.read_chunks(["summary_source"])["summary_source"].to_pylist()
-        return sources
 
     @cached_property
     def _files(self) -> dict[str, int]:

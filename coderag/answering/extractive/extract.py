@@ -90,6 +90,6 @@ def _build_first(
     answer_input: AnswerInput, sections: Sequence[Section], alternatives: Sequence[AnswerSectionKind]
 ) -> list[Section]:
     """Build the first of some sections that has something to say; an empty list if none has."""
-    built = (BUILDERS[kind](answer_input, sections) for kind in alternatives if kind in BUILDERS)
+    built = (BUILDERS[kind](answer_input, sections) for kind in alternatives)
     section = next(filter(None, built), None)
     return [section] if section else []

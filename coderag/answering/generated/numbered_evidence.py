@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple
 
-from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.cited_lines import CitedLines, to_cited_lines
 from coderag.answering.injection import fence_data, inspect_text
 from coderag.errors import InvalidQueryError
 from coderag.retrieval.context.context_snippets import gather_snippets
@@ -47,7 +47,7 @@ class NumberedEvidence:
     @property
     def cited_lines(self) -> CitedLines:
         """Lines that a citation of it refers to."""
-        return _make_cited_lines(self.snippet)
+        return to_cited_lines(self.snippet)
 
 
 class EvidenceEntry(NamedTuple):
@@ -59,7 +59,7 @@ class EvidenceEntry(NamedTuple):
     @property
     def cited_lines(self) -> CitedLines:
         """Lines of the snippet."""
-        return _make_cited_lines(self.snippet)
+        return to_cited_lines(self.snippet)
 
 
 def gather_evidence(corpus: Corpus, state: QueryState, planned: Sequence[CitedLines]) -> Sequence[EvidenceEntry]:
@@ -152,10 +152,6 @@ def _build_entry(corpus: Corpus, lines: CitedLines) -> EvidenceEntry | None:
         "language": snippet.language,
     }
     return EvidenceEntry(item, snippet)
-
-
-def _make_cited_lines(snippet: Snippet) -> CitedLines:
-    return CitedLines(snippet.path, snippet.start_line, snippet.end_line, snippet.text)
 
 
 def _build_evidence(number: int, item: ItemRecord, snippet: Snippet) -> NumberedEvidence:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
-from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.cited_lines import CitedLines, to_cited_lines
 from coderag.answering.evidence.declared import FILE, Declared
 from coderag.answering.evidence.index_reader import IndexReader
 from coderag.answering.evidence.line_reader import MAX_LINE_CHARS
@@ -159,9 +159,8 @@ def _build_documentation(answer_input: AnswerInput, declared: Declared) -> Secti
         statements.append(Statement([f"**{code(declared.name)}** says of itself: {summary} — ", head], "documents"))
     for snippet in about:
         sentence = next((line for line in snippet.text.split("\n") if last in line and not line.startswith("#")), "")
-        lines = CitedLines(snippet.path, snippet.start_line, snippet.end_line, snippet.text)
         said = f": {first_sentence(sentence)}" if sentence.strip() else ""
-        statements.append(Statement([f"{code(snippet.name)}{said} — ", lines], "documents"))
+        statements.append(Statement([f"{code(snippet.name)}{said} — ", to_cited_lines(snippet)], "documents"))
     return build_lead("detail", *statements) if statements else None
 
 

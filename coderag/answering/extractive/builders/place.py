@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
-from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.cited_lines import CitedLines, to_cited_lines
 from coderag.answering.evidence.line_reader import MAX_LINE_CHARS
-from coderag.answering.extractive.excerpts import build_excerpt
+from coderag.answering.extractive.excerpts import MAX_EXCERPT_LINES, build_excerpt
 from coderag.answering.extractive.sections import Part, Section, Statement, build_lead
 from coderag.answering.extractive.wording import code, code_line, first_sentence, joined, kind_name, shown_name
 from coderag.schema.vocabulary import FILE_NAMED_KINDS, ProofRelation
@@ -27,12 +27,9 @@ def build_place(answer_input: AnswerInput, sections: Sequence[Section]) -> Secti
     if not answer_input.results:
         return None
     snippet = get_full_snippet(answer_input, answer_input.results[0])
-    lines = cite_snippet(snippet)
-    parts: list[Part] = [*_begin(answer_input), f"**{code(shown_name(snippet))}** ({_name_kind(snippet)}) in ", lines]
-    described = describe_snippet(answer_input, snippet)
-    parts.append((f": {described}" if described else ".") + _describe_lack(answer_input))
-    excerpt = build_excerpt(lines, snippet.language, answer_input.term_idf, signature=snippet.signature)
-    return build_lead("place", Statement(parts, _get_relation(snippet), excerpt))
+    statement = _show_snippet(answer_input, snippet, _get_relation(snippet), MAX_EXCERPT_LINES)
+    parts = [*_begin(answer_input), *statement.parts, _describe_lack(answer_input)]
+    return build_lead("place", replace(statement, parts=parts))
 
 
 def build_code(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
@@ -51,13 +48,7 @@ def build_code(answer_input: AnswerInput, sections: Sequence[Section]) -> Sectio
             or (scores and snippet.score < _MIN_SECOND_SCORE * max(scores[0], 0.0))
         ):
             continue
-        lines = cite_snippet(full)
-        described = describe_snippet(answer_input, full)
-        parts: list[Part] = [f"**{code(shown_name(full))}** ({_name_kind(full)}) in ", lines]
-        excerpt = build_excerpt(
-            lines, full.language, answer_input.term_idf, signature=full.signature, max_lines=_MAX_SECOND_LINES
-        )
-        return build_lead("code", Statement([*parts, f": {described}" if described else "."], "quotes", excerpt))
+        return build_lead("code", _show_snippet(answer_input, full, "quotes", _MAX_SECOND_LINES))
     return None
 
 
@@ -81,7 +72,7 @@ def build_next(answer_input: AnswerInput, sections: Sequence[Section]) -> Sectio
 
 def list_snippet(answer_input: AnswerInput, snippet: Snippet) -> Statement:
     """Build an entry of a list of results: its name, what it is for or its line with most of the question, its place."""
-    lines = cite_snippet(snippet)
+    lines = to_cited_lines(snippet)
     described = describe_snippet(answer_input, snippet) or code_line(find_best_line(snippet, answer_input.term_idf))
     name = shown_name(snippet)
     named = "" if name == snippet.path else f"{code(name)}: "
@@ -95,11 +86,6 @@ def get_full_snippet(answer_input: AnswerInput, snippet: Snippet) -> Snippet:
     if lines is None or lines.path != snippet.path or lines.end_line < snippet.start_line:
         return snippet
     return replace(snippet, start_line=lines.start_line, end_line=lines.end_line, text=lines.text)
-
-
-def cite_snippet(snippet: Snippet) -> CitedLines:
-    """Return the lines of a snippet."""
-    return CitedLines(snippet.path, snippet.start_line, snippet.end_line, snippet.text)
 
 
 def describe_snippet(answer_input: AnswerInput, snippet: Snippet) -> str:
@@ -118,14 +104,20 @@ def describe_snippet(answer_input: AnswerInput, snippet: Snippet) -> str:
 def find_best_line(snippet: Snippet, term_idf: Mapping[str, float]) -> str:
     """Find the line with most of the question; of several, the first."""
     lines = [line[:MAX_LINE_CHARS] for line in snippet.text.split("\n") if line.strip()]
-    return max(lines, key=lambda line: sum(idf for term, idf in term_idf.items() if term in line.lower()), default="")
+    return max(lines, key=lambda line: _sum_idf(term_idf, line), default="")
 
 
 def compute_term_share(answer_input: AnswerInput, snippet: Snippet) -> float:
     """Compute which share of the question's words a snippet has, 0 to 1, weighted by IDF."""
     total = sum(answer_input.term_idf.values())
-    text = f"{snippet.path} {snippet.name} {snippet.text}".lower()
-    return sum(idf for term, idf in answer_input.term_idf.items() if term in text) / total if total else 0.0
+    text = f"{snippet.path} {snippet.name} {snippet.text}"
+    return _sum_idf(answer_input.term_idf, text) / total if total else 0.0
+
+
+def _sum_idf(term_idf: Mapping[str, float], text: str) -> float:
+    """Sum the IDF of the terms that a text has."""
+    folded = text.lower()
+    return sum(idf for term, idf in term_idf.items() if term in folded)
 
 
 def list_told(sections: Sequence[Section]) -> set[CitedLines]:
@@ -143,6 +135,16 @@ def is_told(snippet: Snippet, told: set[CitedLines]) -> bool:
         )
         for lines in told
     )
+
+
+def _show_snippet(answer_input: AnswerInput, snippet: Snippet, relation: ProofRelation, max_lines: int) -> Statement:
+    """Build the statement that says what a snippet is and is for, with its deciding lines."""
+    lines, described = to_cited_lines(snippet), describe_snippet(answer_input, snippet)
+    excerpt = build_excerpt(
+        lines, snippet.language, answer_input.term_idf, signature=snippet.signature, max_lines=max_lines
+    )
+    name = f"**{code(shown_name(snippet))}** ({_name_kind(snippet)}) in "
+    return Statement([name, lines, f": {described}" if described else "."], relation, excerpt)
 
 
 def _begin(answer_input: AnswerInput) -> list[Part]:

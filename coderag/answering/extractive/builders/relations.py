@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from coderag.answering.evidence.answer_input import AnswerInput
-from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.answering.evidence.cited_lines import CitedLines, to_cited_lines
 from coderag.answering.evidence.declared import FILE, Declared
 from coderag.answering.evidence.folders import count_folders_apart
 from coderag.answering.evidence.index_reader import IndexReader
@@ -21,7 +21,7 @@ from coderag.answering.evidence.relation_groups import (
 from coderag.answering.extractive.builders.absent import build_absent, describe_unknown_names, find_unknown_names
 from coderag.answering.extractive.builders.mentions import build_lines_lead
 from coderag.answering.extractive.builders.missing_members import build_missing_member
-from coderag.answering.extractive.builders.place import cite_snippet, compute_term_share, get_full_snippet
+from coderag.answering.extractive.builders.place import compute_term_share, get_full_snippet
 from coderag.answering.extractive.excerpts import build_excerpt
 from coderag.answering.extractive.sections import Part, Section, Statement, build_lead
 from coderag.answering.extractive.wording import code, code_line, command, counted, joined, kind_name
@@ -328,7 +328,7 @@ def _build_nearest_test(answer_input: AnswerInput) -> Statement | None:
     if not tests:
         return None
     first = get_full_snippet(answer_input, tests[0])
-    lines = cite_snippet(first)
+    lines = to_cited_lines(first)
     excerpt = build_excerpt(lines, first.language, answer_input.term_idf, signature=first.signature)
     parts: list[Part] = [f"**{code(first.name)}** in ", lines, " is the test that is nearest by its words."]
     least = _MIN_TEST_SHARE * compute_term_share(answer_input, first)
@@ -336,7 +336,7 @@ def _build_nearest_test(answer_input: AnswerInput) -> Statement | None:
     similar = [(test.name, answer_input.reader.read_head(test)) for test in _find_similar_tests(answer_input, first)]
     places = {name: place for name, place in similar[:_MAX_TESTS] if place}
     for snippet in sorted(near, key=lambda snippet: snippet.path != first.path):
-        places.setdefault(snippet.name, cite_snippet(snippet))
+        places.setdefault(snippet.name, to_cited_lines(snippet))
     for number, (name, place) in enumerate(list(places.items())[:_MAX_OTHERS]):
         parts += [", " if number else " Also near: ", f"{code(name)} (", place, ")"]
     parts += ["."] if places else []

@@ -32,7 +32,7 @@ def answer(context, name: str, aspect: AskedAspect) -> Extracted:
     reading = {**state["analysis"]["reading"], "aspect": aspect, "subjects": [name]}
     state = {**state, "analysis": {**state["analysis"], "reading": reading}}
     results = build_result_snippets(context.corpus, state["results"])
-    return Extracted(extract(AnswerInput(context, state, results, [])))
+    return Extracted(extract(AnswerInput(context, state, results)))
 
 
 def test_a_signature_is_quoted_with_its_purpose(shop):
