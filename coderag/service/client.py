@@ -19,6 +19,7 @@ HEALTH_PATH: Final = "/health"
 STOP_PATH: Final = "/service/stop"
 STATUS_PATH: Final = "/service/status"
 REPOSITORY_PATH: Final = "/service/repository"
+WEB_PATH: Final = "/service/web"
 API_PREFIX: Final = "/api/v1"
 
 _HEALTH_TIMEOUT_S: Final = 2.0

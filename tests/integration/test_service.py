@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 
 from coderag.interfaces.serve.activity import Activity
 from coderag.interfaces.serve.asgi import compose
+from coderag.interfaces.web.sessions import WebSessions
 from coderag.service.client import REPOSITORY_PATH, ServiceClient
 from coderag.service.processes import is_alive
 from coderag.service.service_address import ServiceAddress
@@ -55,8 +56,12 @@ def test_a_service_is_started_used_and_ended_and_leaves_nothing(machine: Machine
     assert machine.run("serve", "--stop").returncode == 0
     wait_until(lambda: not is_alive(pid), "the end of the service")
     left = {path.name for path in (machine.runtime / "coderag").iterdir()}
-    assert left == {"service.lock", "service.log"}
+    assert left == {"service.lock", "service.log", "web-session.key"}
     assert machine.run("serve", "--status").returncode == 40
+
+
+async def refuse_web(port: int | None) -> str:
+    raise ServiceError(f"no port {port}")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +69,15 @@ def test_a_service_is_started_used_and_ended_and_leaves_nothing(machine: Machine
 )
 def test_a_question_about_a_repository_that_is_none_is_refused_and_no_fault(body: str) -> None:
     with Workspace() as workspace:
-        served = compose(workspace, Activity(), request_s=9, tools="all", stop=lambda: None)
+        served = compose(
+            workspace,
+            Activity(),
+            request_s=9,
+            tools="all",
+            stop=lambda: None,
+            sessions=WebSessions(bytes(32)),
+            open_web=refuse_web,
+        )
         client = TestClient(served.app, "http://localhost")  # without a lifespan: nothing that needs one is asked
         assert client.post(REPOSITORY_PATH, content=body).status_code == 400
 

@@ -22,6 +22,7 @@ from coderag.interfaces.cli.commands import (
     serve,
     status,
     trust,
+    web,
 )
 from coderag.interfaces.cli.commands.chat import chat_command
 from coderag.interfaces.cli.commands.eval.eval_command import eval_
@@ -81,7 +82,7 @@ app = typer.Typer(
 )
 for command in (
     init.init, index.index, search.search, context.context, ask.ask, chat_command.chat, status.status, doctor.doctor,
-    enrich.enrich, serve.serve, mcp.mcp, install.install, repos.repos, trust.trust,
+    enrich.enrich, web.web, serve.serve, mcp.mcp, install.install, repos.repos, trust.trust,
 ):  # fmt: skip
     app.command(cls=LightCommand)(command)
 app.add_typer(graph_command.graph)

@@ -1,7 +1,7 @@
 """The service over HTTP as one ASGI app: REST, MCP and management routes."""
 
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -22,12 +22,19 @@ from coderag.interfaces.mcp.http import make_http
 from coderag.interfaces.rest.app import make_app
 from coderag.interfaces.rest.problems import to_problem, to_response
 from coderag.interfaces.serve.activity import Activity
-from coderag.service.client import REPOSITORY_PATH, STATUS_PATH, STOP_PATH
+from coderag.interfaces.web.app import make_web_app
+from coderag.interfaces.web.sessions import WebSessions
+from coderag.service.client import API_PREFIX, REPOSITORY_PATH, STATUS_PATH, STOP_PATH, WEB_PATH
 from coderag.service.environment import compute_digest
 from coderag.workspace.workspace import Workspace
 
 _MCP_PATHS: Final = ("/mcp", "/sse", "/messages")
 _SERVICE_PREFIX: Final = "/service/"
+_OPENAPI_PATH: Final = "/openapi.json"
+_MAX_PORT: Final = 65_535
+
+OpenWeb = Callable[[int | None], Awaitable[str]]
+"""Opens the web interface on a port of the loopback, unless it is open; None takes the usual one. Returns its address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,8 @@ def compose(
     request_s: float,
     tools: Literal["all", "single"],
     stop: Callable[[], None],
+    sessions: WebSessions,
+    open_web: OpenWeb,
 ) -> ServiceApp:
     """Compose the ASGI app of the service.
 
@@ -67,6 +76,8 @@ def compose(
         request_s: Timeout of a request in seconds.
         tools: Tools that agents get.
         stop: Stops the service.
+        sessions: Sessions of browsers.
+        open_web: Opens the web interface.
     """
     mcp = make_http(workspace, profile=tools, allowed_hosts=None)  # the guard checks host names
     rest = make_app(workspace, request_s=request_s)
@@ -75,8 +86,10 @@ def compose(
             Route(STATUS_PATH, partial(_handle_status, workspace, activity), methods=["GET"]),
             Route(REPOSITORY_PATH, partial(_handle_repository, workspace), methods=["POST"]),
             Route(STOP_PATH, partial(_handle_stop, stop), methods=["POST"]),
+            Route(WEB_PATH, partial(_handle_web, sessions, open_web), methods=["POST"]),
         ]
     )
+    web = make_web_app(sessions)
 
     async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"]
@@ -84,8 +97,10 @@ def compose(
             await mcp(scope, receive, send)
         elif path.startswith(_SERVICE_PREFIX):
             await service_routes(scope, receive, send)
-        else:
+        elif path in (_OPENAPI_PATH, API_PREFIX) or path.startswith(f"{API_PREFIX}/"):
             await rest(scope, receive, send)
+        else:
+            await web(scope, receive, send)
 
     return ServiceApp(dispatch, (rest, mcp))
 
@@ -127,3 +142,18 @@ async def _handle_repository(workspace: Workspace, request: Request) -> Response
 async def _handle_stop(stop: Callable[[], None], _: Request) -> Response:
     stop()
     return JSONResponse({"stopping": True})
+
+
+async def _handle_web(sessions: WebSessions, open_web: OpenWeb, request: Request) -> Response:
+    """Open the web interface and reply with its address and a one-time code that signs in a browser."""
+    try:
+        port = (await request.json()).get("port")
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise HTTPException(HTTPStatus.BAD_REQUEST) from error
+    if port is not None and (not isinstance(port, int) or not 0 <= port <= _MAX_PORT):
+        raise HTTPException(HTTPStatus.BAD_REQUEST)
+    try:
+        url = await open_web(port)
+    except CodeRAGError as error:
+        return to_response(to_problem(error))
+    return JSONResponse({"url": url, "code": sessions.issue_code()})

@@ -1,7 +1,6 @@
 """Guard in front of the HTTP app: authentication, rate limit and request limits."""
 
 import asyncio
-import hmac
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
@@ -12,12 +11,15 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coderag.errors import CodeRAGError, ServiceBusyError, ServiceError
-from coderag.interfaces.rest.problems import INVALID_REQUEST, Problem, to_problem, to_response
+from coderag.interfaces.rest.problems import Problem, to_problem, to_response
 from coderag.interfaces.rest.strict_route import MAX_BODY_BYTES
 from coderag.interfaces.serve.activity import Activity
+from coderag.interfaces.serve.authentication import Authenticator
 from coderag.interfaces.serve.hosts import KnownHosts
 from coderag.interfaces.serve.options import is_loopback
 from coderag.interfaces.serve.rate_limit import RateLimit
+from coderag.interfaces.serve.refusals import RefusedError, build_problem
+from coderag.interfaces.web.sessions import WebSessions
 from coderag.service.client import CHALLENGE_HEADER, HEALTH_PATH, PROOF_HEADER, compute_proof
 
 MAX_REQUESTS: Final = 128
@@ -32,11 +34,12 @@ class GuardRules:
     """Limits of the guard.
 
     Attributes:
-        token: Token of every request except the health check.
+        token: Token of programs; only the health check needs none.
         hosts: Accepted host names.
         request_s: Seconds that a request may take, or until an event stream begins.
         max_requests: Maximum concurrent requests.
         max_body_bytes: Maximum body size of a request.
+        sessions: Sessions of browsers; None serves no web interface.
     """
 
     token: str
@@ -44,20 +47,7 @@ class GuardRules:
     request_s: float
     max_requests: int = MAX_REQUESTS
     max_body_bytes: int = MAX_BODY_BYTES
-
-
-class RefusedError(Exception):
-    """A rejected request.
-
-    Args:
-        problem: The problem to reply with.
-        headers: Headers of the reply.
-    """
-
-    def __init__(self, problem: Problem, headers: dict[str, str] | None = None) -> None:
-        super().__init__(problem.detail)
-        self.problem = problem
-        self.headers = headers or {}
+    sessions: WebSessions | None = None
 
 
 class RequestGuard:
@@ -77,6 +67,7 @@ class RequestGuard:
         self._app = app
         self._rules = rules
         self._rate = rate
+        self._authenticator = Authenticator(rules.token, rules.sessions)
         self._activity = activity
         self._stopping = stopping
 
@@ -90,7 +81,8 @@ class RequestGuard:
             if scope["path"] == HEALTH_PATH:
                 await self._reply_to_health(scope, headers)(scope, receive, send)
                 return
-            self._check_token(scope, headers)
+            self._check_rate(scope, headers)
+            self._authenticator.check(scope, headers)
             self._check_load(headers)
         except RefusedError as error:
             await to_response(error.problem, error.headers)(scope, receive, send)
@@ -101,26 +93,17 @@ class RequestGuard:
     def _check_hosts(self, headers: Headers) -> None:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._rules.hosts.is_host(hosts[0]):
-            raise RefusedError(_build_problem(HTTPStatus.MISDIRECTED_REQUEST, "the Host header is not allowed"))
+            raise RefusedError(build_problem(HTTPStatus.MISDIRECTED_REQUEST, "the Host header is not allowed"))
         origin = headers.get("origin")
         if origin is not None and not self._rules.hosts.is_origin(origin):
-            raise RefusedError(_build_problem(HTTPStatus.FORBIDDEN, "the Origin header is not allowed"))
+            raise RefusedError(build_problem(HTTPStatus.FORBIDDEN, "the Origin header is not allowed"))
 
-    def _check_rate(self, scope: Scope, *, is_known: bool) -> None:
+    def _check_rate(self, scope: Scope, headers: Headers) -> None:
         # Clients without the token must not use up the rate of those with it.
+        is_known = self._authenticator.has_token(headers) or self._authenticator.has_session(scope)
         wait_s = self._rate.take(f"{_find_client(scope)} {'with' if is_known else 'without'} token")
         if wait_s:
             raise _build_busy_refusal(ServiceBusyError("too many requests", hint="Send fewer requests."), wait_s)
-
-    def _check_token(self, scope: Scope, headers: Headers) -> None:
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        is_equal = hmac.compare_digest(token.strip().encode("latin-1", "replace"), self._rules.token.encode())
-        is_known = scheme.lower() == "bearer" and is_equal
-        self._check_rate(scope, is_known=is_known)
-        if not is_known:
-            hint = "Send 'Authorization: Bearer TOKEN'; 'coderag serve --status --show-token' shows it."
-            problem = _build_problem(HTTPStatus.UNAUTHORIZED, "the token is missing or wrong", hint)
-            raise RefusedError(problem, {"www-authenticate": "Bearer"})
 
     def _check_load(self, headers: Headers) -> None:
         if self._stopping.is_set():
@@ -132,7 +115,7 @@ class RequestGuard:
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self._rules.max_body_bytes:
             raise RefusedError(
-                _build_problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _format_too_large(self._rules.max_body_bytes))
+                build_problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _format_too_large(self._rules.max_body_bytes))
             )
 
     def _reply_to_health(self, scope: Scope, headers: Headers) -> Response:
@@ -152,7 +135,7 @@ class RequestGuard:
             message = f"the request exceeded its timeout of {self._rules.request_s:,.0f} s"
             await exchange.refuse(to_problem(ServiceError(message, hint="Reduce the work of the request.")))
         except HTTPException as error:  # from an app that does not convert it to a response
-            await exchange.refuse(_build_problem(HTTPStatus(error.status_code), error.detail))
+            await exchange.refuse(build_problem(HTTPStatus(error.status_code), error.detail))
         except asyncio.CancelledError:
             if exchange.was_ended:
                 await exchange.end_stream()
@@ -242,10 +225,6 @@ def _is_stream(message: Message) -> bool:
     return any(
         name.lower() == b"content-type" and value.startswith(_EVENT_TYPE) for name, value in message.get("headers", ())
     )
-
-
-def _build_problem(status: HTTPStatus, detail: str, hint: str = "") -> Problem:
-    return Problem(INVALID_REQUEST, status.phrase, status, detail, hint)
 
 
 def _build_busy_refusal(error: CodeRAGError, wait_s: float) -> RefusedError:

@@ -9,7 +9,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -23,7 +23,7 @@ from coderag.errors import ServiceError
 from coderag.interfaces.mcp.framing import MAX_LINE_BYTES
 from coderag.interfaces.mcp.line_session import serve_lines
 from coderag.interfaces.serve.activity import Activity
-from coderag.interfaces.serve.asgi import ServiceApp, compose
+from coderag.interfaces.serve.asgi import compose
 from coderag.interfaces.serve.connections import BoundedConnection
 from coderag.interfaces.serve.hosts import KnownHosts
 from coderag.interfaces.serve.log_file import trim_log
@@ -31,9 +31,11 @@ from coderag.interfaces.serve.options import ServeOptions
 from coderag.interfaces.serve.rate_limit import RateLimit
 from coderag.interfaces.serve.request_guard import GuardRules, RequestGuard
 from coderag.interfaces.serve.sockets import LocalSocket, open_local_socket, open_network_socket
+from coderag.interfaces.web.sessions import KEY_BYTES, WebSessions
 from coderag.service.discovery import ensure_runtime_folder, read_address, remove_address, remove_stale, write_address
 from coderag.service.environment import compute_fingerprint
 from coderag.service.launcher import make_service_lock
+from coderag.service.runtime_folder import write_private_file
 from coderag.service.service_address import ServiceAddress
 from coderag.system.process_memory import limit_heaps, trim_heap
 from coderag.workspace.jobs import ENDED_STATES
@@ -44,6 +46,12 @@ _GRACEFUL_SHUTDOWN_S: Final = 20
 
 _CLOSE_TIMEOUT_S: Final = 10.0
 """Seconds that the workspace has to close before the process exits anyway."""
+
+DEFAULT_WEB_PORT: Final = 8321
+"""Usual port of the web interface, so that its pages find a restarted service."""
+
+_WEB_HOST: Final = "127.0.0.1"
+_SESSION_KEY_FILE: Final = "web-session.key"
 
 _CHECK_INTERVAL_S: Final = 5.0
 """Maximum seconds between two checks of whether the service is still in use."""
@@ -122,6 +130,8 @@ class Service:
         self._log_file = log
         self._activity = Activity()
         self._session_tasks: set[asyncio.Task[None]] = set()
+        self._sessions = WebSessions(_load_session_key())
+        self._web_lock = asyncio.Lock()
 
     async def run(self, announce: Callable[[ServiceAddress], None]) -> None:
         """Serve. Raises as `serve`."""
@@ -132,11 +142,11 @@ class Service:
         try:
             sockets = self._open_sockets()
             async with self._handle_signals(), self._serve_sockets(workspace, sockets):
-                address = self._build_address(sockets)
-                write_address(address)
-                announce(address)
+                self._address = self._build_address(sockets)
+                write_address(self._address)
+                announce(self._address)
                 warming = asyncio.create_task(asyncio.to_thread(load_query_graph))
-                await self._wait_for_stop(workspace, sockets, address)
+                await self._wait_for_stop(workspace, sockets)
                 warming.cancel()
                 remove_address(os.getpid())  # first, so that no new client comes
         finally:
@@ -197,34 +207,51 @@ class Service:
     @asynccontextmanager
     async def _serve_sockets(self, workspace: Workspace, sockets: _Sockets) -> AsyncIterator[None]:
         """Serve on all sockets until the block ends; then finish requests in flight."""
-        hosts = KnownHosts(self._options.host)
         app = compose(
             workspace,
             self._activity,
             request_s=self._options.request_s,
             tools=self._options.tools,
             stop=self._stopping.set,
+            sessions=self._sessions,
+            open_web=lambda port: self._open_web(servers, sockets, port),
         )
+        # One guard for all servers: they share rate limit, activity and token.
+        options, hosts = self._options, KnownHosts(self._options.host)
+        # The app times out first, with a better message.
+        rules = GuardRules(self._token, hosts, options.request_s + 5, sessions=self._sessions)
+        guard = RequestGuard(app.app, rules, RateLimit(options.requests_per_minute), self._activity, self._stopping)
+        servers = _HttpServers(guard)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(app.run_lifespan())
-            servers = self._build_http_servers(app, hosts, sockets)
-            tasks = [asyncio.create_task(server.serve(sockets=[listener])) for server, listener in servers]
-            stack.push_async_callback(_finish_requests, [server for server, _ in servers], tasks)
+            stack.push_async_callback(servers.finish)
+            servers.start(sockets.http.socket)
+            if sockets.network is not None:
+                servers.start(sockets.network, options.tls_cert, options.tls_key)
             await stack.enter_async_context(self._serve_mcp_sessions(workspace, sockets.mcp.socket))
             yield
             self._stopping.set()
 
-    def _build_http_servers(
-        self, app: ServiceApp, hosts: KnownHosts, sockets: _Sockets
-    ) -> list[tuple[uvicorn.Server, socket.socket]]:
-        options = self._options
-        # One guard for both servers: they share rate limit, activity and token.
-        rules = GuardRules(self._token, hosts, options.request_s + 5)  # the app times out first, with a better message
-        guard = RequestGuard(app.app, rules, RateLimit(options.requests_per_minute), self._activity, self._stopping)
-        servers: list[tuple[uvicorn.Server, socket.socket]] = [(_HttpServer(_make_config(guard)), sockets.http.socket)]
-        if sockets.network is not None:
-            servers.append((_HttpServer(_make_config(guard, options.tls_cert, options.tls_key)), sockets.network))
-        return servers
+    async def _open_web(self, servers: "_HttpServers", sockets: _Sockets, port: int | None) -> str:
+        """Serve the web interface on the loopback, unless the network address serves it already.
+
+        Args:
+            port: Port; 0 takes a free one, None the usual one, or a free one if that is taken.
+
+        Raises:
+            ServiceError: The port is not available, or the interface is open on another one.
+        """
+        async with self._web_lock:
+            if sockets.network is None:
+                sockets.network = _open_web_socket(port)
+                servers.start(sockets.network)
+                self._address = replace(self._address, url=f"http://127.0.0.1:{sockets.network.getsockname()[1]}")
+                write_address(self._address)
+            elif port and port != sockets.network.getsockname()[1]:
+                raise ServiceError(
+                    f"the service already listens on {self._address.url}", hint="Leave out --port, or restart it."
+                )
+            return self._address.url
 
     @asynccontextmanager
     async def _serve_mcp_sessions(self, workspace: Workspace, listener: socket.socket) -> AsyncIterator[None]:
@@ -250,7 +277,7 @@ class Service:
                 task.cancel()
             await asyncio.gather(*self._session_tasks, return_exceptions=True)
 
-    async def _wait_for_stop(self, workspace: Workspace, sockets: _Sockets, address: ServiceAddress) -> None:
+    async def _wait_for_stop(self, workspace: Workspace, sockets: _Sockets) -> None:
         """Wait until the service should end."""
         idle_s = self._options.idle_minutes * 60
         interval_s = min(_CHECK_INTERVAL_S, idle_s / 4) if idle_s else _CHECK_INTERVAL_S
@@ -261,7 +288,7 @@ class Service:
                 trim_log(self._log_file)
             if self._activity.idle_s <= interval_s:
                 await asyncio.to_thread(trim_heap)
-            if not self._stopping.is_set() and not _is_discoverable(sockets, address):
+            if not self._stopping.is_set() and not _is_discoverable(sockets, self._address):
                 _log.warning("the address file of this service is gone or belongs to another one: shutting down")
                 return
             if any(job.view.state not in ENDED_STATES for job in workspace.list_jobs()):
@@ -311,10 +338,57 @@ def _make_config(app: RequestGuard, cert: Path | None = None, key: Path | None =
     )
 
 
-async def _finish_requests(servers: list[uvicorn.Server], tasks: "list[asyncio.Task[None]]") -> None:
-    for server in servers:
-        server.should_exit = True
-    await asyncio.gather(*tasks, return_exceptions=True)
+class _HttpServers:
+    """HTTP servers of one app, each on a socket of its own.
+
+    Args:
+        app: The guarded app.
+    """
+
+    def __init__(self, app: RequestGuard) -> None:
+        self._app = app
+        self._servers: list[uvicorn.Server] = []
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self, listener: socket.socket, cert: Path | None = None, key: Path | None = None) -> None:
+        """Start to serve on a socket, with TLS if there is a certificate."""
+        server = _HttpServer(_make_config(self._app, cert, key))
+        self._servers.append(server)
+        self._tasks.append(asyncio.create_task(server.serve(sockets=[listener])))
+
+    async def finish(self) -> None:
+        """Finish the requests in flight, and end."""
+        for server in self._servers:
+            server.should_exit = True
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _open_web_socket(port: int | None) -> socket.socket:
+    """Open the socket of the web interface. Raises as `open_network_socket`."""
+    if port is not None:
+        return open_network_socket(_WEB_HOST, port)
+    with suppress(ServiceError):
+        return open_network_socket(_WEB_HOST, DEFAULT_WEB_PORT)
+    return open_network_socket(_WEB_HOST, 0)
+
+
+def _load_session_key() -> bytes:
+    """Load the key of browser sessions, so that they survive a restart; create it at the first start.
+
+    Raises:
+        ServiceError: It cannot be read or written.
+    """
+    path = ensure_runtime_folder() / _SESSION_KEY_FILE
+    try:
+        key = path.read_bytes()
+    except FileNotFoundError:
+        key = b""
+    except OSError as error:
+        raise ServiceError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if len(key) != KEY_BYTES:
+        key = secrets.token_bytes(KEY_BYTES)
+        write_private_file(path, key)
+    return key
 
 
 def _schedule_exit() -> None:

@@ -1,0 +1,1 @@
+"""Web interface: its pages, and the sign-in of browsers."""

@@ -1,0 +1,98 @@
+"""A signed-in page of a real browser on a service with an indexed repository."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import pytest
+
+from tests.integration.service_machine import Machine
+from tests.support.shop import write_shop
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+TIMEOUT_MS = 20_000
+
+
+@dataclass(frozen=True)
+class Site:
+    """The pages of a running service.
+
+    Attributes:
+        machine: The user's machine: it runs commands, and holds the repository.
+        url: Address of the pages.
+    """
+
+    machine: Machine
+    url: str
+
+    @property
+    def root(self) -> Path:
+        return self.machine.root
+
+    def sign_in(self, context: "BrowserContext") -> None:
+        """Sign a browser in with a new one-time code."""
+        page = context.new_page()
+        page.goto(json.loads(self.machine.run("web", "--json").stdout)["url"])
+        page.get_by_role("navigation", name="Pages").wait_for()
+        page.close()
+
+    def address(self, path: str, **query: str) -> str:
+        """Return the address of a page of the repository."""
+        parameters = "&".join(
+            f"{name}={quote(value, safe='')}" for name, value in {"repo": str(self.root), **query}.items()
+        )
+        return f"{self.url}/{path}?{parameters}"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator["Browser"]:
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--use-gl=swiftshader", "--enable-unsafe-swiftshader"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    machine = Machine(tmp_path_factory.mktemp("home"), write_shop(tmp_path_factory.mktemp("shop")))
+    assert machine.run("index").returncode == 0
+    reply = json.loads(machine.run("web", "--port", "0", "--json").stdout)
+    yield Site(machine, reply["address"])
+    machine.stop()
+
+
+@pytest.fixture(scope="module")
+def signed_in(browser: "Browser", site: Site) -> Iterator["BrowserContext"]:
+    """A browser with a session; pages of a module share it."""
+    context = browser.new_context(viewport={"width": 1280, "height": 850})
+    context.set_default_timeout(TIMEOUT_MS)
+    site.sign_in(context)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(signed_in: "BrowserContext") -> Iterator["Page"]:
+    """A page that fails its test if a script throws or the content security policy blocks something."""
+    page = signed_in.new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on(
+        "console", lambda message: faults.append(message.text) if "Content Security Policy" in message.text else None
+    )
+    yield page
+    page.close()
+    assert faults == []
