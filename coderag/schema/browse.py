@@ -206,6 +206,25 @@ class CodeLinks:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedDeclaration:
+    """A declaration whose name matches what was typed."""
+
+    declaration: GraphDeclaration
+    language: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class NameMatches:
+    """Declarations whose name matches what was typed, best first; `total` counts all."""
+
+    root: str
+    query: str
+    symbols: Sequence[NamedDeclaration]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class CallLine:
     """A line that calls a declaration."""
 

@@ -17,6 +17,8 @@ from coderag.schema.browse import (
     CodeLinks,
     FileView,
     FolderListing,
+    NamedDeclaration,
+    NameMatches,
     PathMatches,
     ReadingView,
 )
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 _MAX_LINES_PER_CALLER: Final = 20
 _MAX_LINE_CHARS: Final = 300
 _MAX_READING_BYTES: Final = 300_000
+_MAX_READING_LINES: Final = 1_500
 
 
 class Browser:
@@ -87,6 +90,17 @@ class Browser:
         links = reader.find_links(reader.find_own_nodes(node), start_line, end_line)
         return CodeLinks(str(self._root), path, links[:limit], len(links))
 
+    def match_symbols(self, query: str, *, limit: int = 20) -> NameMatches:
+        """Find declarations by a part of their name, best first."""
+        from coderag.codegraph.symbol_search import search_symbols  # noqa: PLC0415  # only this method needs it
+
+        symbols, reader = self._graph.symbols, self._make_reader(candidates=False)
+        nodes, total = search_symbols(symbols, query, limit)
+        matches = [
+            NamedDeclaration(reader.describe(node), symbols.languages[node], symbols.roles[node]) for node in nodes
+        ]
+        return NameMatches(str(self._root), query, matches, total)
+
     def read_declaration(self, name: str, *, limit: int = 50, candidates: bool = False) -> ReadingView:
         """Read a declaration with its callers and callees, each with the lines of the calls.
 
@@ -106,8 +120,9 @@ class Browser:
         node = symbols.get_node(main)
         is_file = node.kind == FILE_KIND
         lines = read_disk_text(self._root, self._find_stored_record(node.path)).lines
-        last = len(lines) if is_file else node.end_line
-        text, line_count = join_lines(lines[max(node.start_line - 1, 0) : last], _MAX_READING_BYTES)
+        last = len(lines) if is_file else min(node.end_line, len(lines))
+        shown_lines = lines[max(node.start_line - 1, 0) : last][:_MAX_READING_LINES]
+        text, line_count = join_lines(shown_lines, _MAX_READING_BYTES)
         callers = [] if is_file else reader.find_callers(nodes)
         links = reader.find_links(reader.find_own_nodes(main), node.start_line, last)
         return ReadingView(
@@ -118,7 +133,7 @@ class Browser:
             enclosing=[reader.describe(outer) for outer in reversed(symbols.find_ancestors(main))],
             variants=[reader.describe(other) for other in nodes if other != main],
             text=text,
-            is_cut=node.start_line - 1 + line_count < min(last, len(lines)),
+            is_cut=node.start_line - 1 + line_count < last,
             callers=[self._to_caller(reader, sites) for sites in callers[:limit]],
             caller_count=len(callers),
             links=links[: 20 * limit],

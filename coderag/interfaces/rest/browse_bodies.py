@@ -23,6 +23,9 @@ FileParameter = Annotated[
 PathQueryParameter = Annotated[
     str, Query(max_length=MAX_NAME_CHARS, pattern=NO_NUL_PATTERN, description="Words that the path contains.")
 ]
+SymbolQueryParameter = Annotated[
+    str, Query(max_length=MAX_NAME_CHARS, pattern=NO_NUL_PATTERN, description="Part of the name, in any case.")
+]
 NameParameter = Annotated[
     str,
     Query(

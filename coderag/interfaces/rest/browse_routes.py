@@ -19,11 +19,20 @@ from coderag.interfaces.rest.browse_bodies import (
     OffsetParameter,
     PathQueryParameter,
     StartLineParameter,
+    SymbolQueryParameter,
 )
 from coderag.interfaces.rest.parameters import RootParameter
 from coderag.interfaces.rest.request_runner import RequestRunner, RunnerDependency
 from coderag.interfaces.rest.strict_route import StrictRoute
-from coderag.schema.browse import ChunkListing, CodeLinks, FileView, FolderListing, PathMatches, ReadingView
+from coderag.schema.browse import (
+    ChunkListing,
+    CodeLinks,
+    FileView,
+    FolderListing,
+    NameMatches,
+    PathMatches,
+    ReadingView,
+)
 
 router = APIRouter(route_class=StrictRoute, tags=["browsing"])
 
@@ -84,6 +93,14 @@ async def file_links(
             path, start_line=start_line, end_line=last, limit=limit, candidates=candidates
         ),
     )
+
+
+@router.get("/symbols", response_model=NameMatches, summary="Find declarations by a part of their name")
+async def symbols(
+    runner: RunnerDependency, root: RootParameter, query: SymbolQueryParameter = "", limit: LimitParameter = 20
+) -> Response:
+    """Return the declarations whose name contains a text, equal names first; with `.`, the qualified name."""
+    return await _reply(runner, root, lambda browser: browser.match_symbols(query, limit=limit))
 
 
 @router.get("/declaration", response_model=ReadingView, summary="Read a declaration between callers and callees")
