@@ -1,8 +1,9 @@
 """What holds for every test: a private home, a clean environment, a git identity and no network."""
 
+import gc
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,20 @@ def isolate(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     (home / HOME_VARIABLES["XDG_RUNTIME_DIR"]).mkdir(mode=0o700, exist_ok=True)  # else that of the developer is used
     for name, value in FIXED_VARIABLES.items():
         monkeypatch.setenv(name, value)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the collector away from the 900,000 objects of 15,000 tests and their imports, which live until the end.
+
+    A full collection, which closing a workspace asks for, would take 0.6 s instead of 0.1 s.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
