@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 # The same examples in every run, so that a change is judged by what it changes; `make fuzz` looks for new ones. Deadlines and
 # the check for slow examples measure how busy the machine is; a database would be one more thing that a run leaves behind.
 _STEADY = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("gate", derandomize=True, **_STEADY)
+settings.register_profile("gate", derandomize=True, max_examples=50, **_STEADY)
 settings.register_profile("fuzz", print_blob=True, max_examples=500, **_STEADY)
 settings.load_profile("gate")  # `--hypothesis-profile` comes later, and wins
 
