@@ -396,7 +396,7 @@ def test_forty_turns_stay_within_their_tokens_and_in_a_small_file(with_model):
     with sqlite3.connect(path) as database:
         assert database.execute("SELECT count(*) FROM checkpoints").fetchone() == (1,)
     database.close()
-    assert sizes[-1] < 2_000_000
+    assert sizes[-1] < 800_000
 
 
 LONG = "`round_up` rounds a value up to whole units before it is shown to anybody [1]. " * 12
