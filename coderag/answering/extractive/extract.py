@@ -18,11 +18,11 @@ from coderag.answering.extractive.builders.place import build_code, build_next, 
 from coderag.answering.extractive.builders.relations import build_further, build_related, build_relation, build_tests
 from coderag.answering.extractive.builders.setting import build_documentation, build_readers, build_setting
 from coderag.answering.extractive.builders.unused import build_candidates, build_unused
-from coderag.answering.extractive.sections import Draft, Section
+from coderag.answering.extractive.sections import Draft, DraftSection
 from coderag.answering.plan import PLANS, SHAPES, AnswerPlan, choose_topic
 from coderag.schema.vocabulary import AnswerSectionKind
 
-SectionBuilder = Callable[[AnswerInput, Sequence[Section]], Section | None]
+SectionBuilder = Callable[[AnswerInput, Sequence[DraftSection]], DraftSection | None]
 """Builds a section from the input and the sections before it; None if it has nothing to say."""
 
 BUILDERS: Final[Mapping[AnswerSectionKind, SectionBuilder]] = MappingProxyType(
@@ -87,8 +87,8 @@ def extract(answer_input: AnswerInput) -> Draft:
 
 
 def _build_first(
-    answer_input: AnswerInput, sections: Sequence[Section], alternatives: Sequence[AnswerSectionKind]
-) -> list[Section]:
+    answer_input: AnswerInput, sections: Sequence[DraftSection], alternatives: Sequence[AnswerSectionKind]
+) -> list[DraftSection]:
     """Build the first of some sections that has something to say; an empty list if none has."""
     built = (BUILDERS[kind](answer_input, sections) for kind in alternatives)
     section = next(filter(None, built), None)
