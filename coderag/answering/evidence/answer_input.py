@@ -12,6 +12,7 @@ from coderag.answering.evidence.prototypes import prefer_definitions
 from coderag.answering.evidence.question_ends import Ends, get_ends
 from coderag.answering.evidence.relation_groups import RelatedDeclarations, find_related
 from coderag.answering.evidence.setting_search import Setting, SettingSearch
+from coderag.answering.evidence.unknown_words import UnknownWords, find_unknown_words
 from coderag.question.failure_words import describe_failure
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.mentions import MentionQuery, Mentions
@@ -134,6 +135,11 @@ class AnswerInput:
         corpus = self.reader.corpus
         terms = tokenize_query(describe_failure(self.analysis["question"]))
         return {term: corpus.idf(term) for term in terms if term in corpus.term_ids and not term.startswith("=")}
+
+    @cached_property
+    def unknown_words(self) -> UnknownWords:
+        """Words of the question that no indexed file has."""
+        return find_unknown_words(self.reader, self.analysis)
 
     def find_declaration(self, snippet: Snippet) -> Declared | None:
         """Find the declaration that a snippet shows; None for module code, documents and files."""

@@ -9,6 +9,7 @@ from coderag.answering.extractive.builders.absent import build_absent, build_nea
 from coderag.answering.extractive.builders.comparison import build_common, build_comparison, build_difference
 from coderag.answering.extractive.builders.definition import build_definition, build_members, build_users
 from coderag.answering.extractive.builders.detail import build_detail, build_lines
+from coderag.answering.extractive.builders.doubt import qualify_lead
 from coderag.answering.extractive.builders.failure import build_failure, build_handling
 from coderag.answering.extractive.builders.flow import build_flow, build_steps
 from coderag.answering.extractive.builders.mentions import build_mentions
@@ -83,6 +84,7 @@ def extract(answer_input: AnswerInput) -> Draft:
         plan = list(_PLANS_OF_LEADS.get(sections[0].kind, PLANS[topic])[1:])
     for alternatives in plan:
         sections += _build_first(answer_input, sections, alternatives)
+    sections[:1] = [qualify_lead(answer_input, section) for section in sections[:1]]
     return Draft(sections, SHAPES.get(sections[0].kind, "explanation") if sections else "not_found")
 
 

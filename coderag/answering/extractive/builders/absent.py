@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
+from coderag.answering.extractive.builders.doubt import describe_unknown_words, has_unknown_subject
 from coderag.answering.extractive.builders.place import is_cited, list_cited, list_snippet
 from coderag.answering.extractive.sections import DraftSection, DraftStatement, build_lead
 from coderag.answering.extractive.wording import format_code, format_count, format_prose, join_words
 from coderag.retrieval.filters import NO_FILTERS
-from coderag.text.tokenizer import extract_content_words, tokenize_query
 
-_MAX_NEAREST, _MAX_REASONS, _MAX_NAMES, _MAX_WORDS = 3, 4, 3, 6
+_MAX_NEAREST, _MAX_REASONS, _MAX_NAMES = 3, 4, 3
 _NAME_KINDS: Final = frozenset({"identifier", "qualified_name", "quoted"})
 
 
 def build_absent(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
-    """Build the lead that says what is not here: a name, a place, or all words. None if something comes near."""
+    """Build the lead that says what is not here: a name, a place, or the words that decide. None if something comes near."""
     del sections
     corpus = answer_input.reader.corpus
     if not corpus.n_files:
@@ -24,15 +24,14 @@ def build_absent(answer_input: AnswerInput, sections: Sequence[DraftSection]) ->
         hint = f"{format_code('coderag index --plan')} says which files are left out and by which rule."
         return build_lead("absent", DraftStatement([f"**{sentence}** {hint}"]), missing=[sentence])
     missing = [*describe_unknown_names(answer_input), *_describe_unknown_places(answer_input)]
+    if not missing and has_unknown_subject(answer_input):
+        missing = [f"{describe_unknown_words(answer_input)}."]
     if not missing and answer_input.results:
         return None
-    if not missing and (words := _find_unknown_words(answer_input)):
-        named = join_words([format_code(word) for word in words[:_MAX_WORDS]], "or")
-        missing = [f"No file has the {'word' if len(words) == 1 else 'words'} {named}."]
     sentences = missing or [f"Nothing in this index of {format_count(corpus.n_files, 'file')} answers this."]
     first, *further = sentences
     scope = _describe_filters(answer_input)
-    text = " ".join([f"**Not found here.** {first}", *further, *([scope] if scope else [])])
+    text = " ".join([f"**{first}**", *further, *([scope] if scope else [])])
     return build_lead("absent", DraftStatement([text]), missing=sentences)
 
 
@@ -112,18 +111,6 @@ def _is_place(answer_input: AnswerInput, place: str) -> bool:
         (f"/{known}".endswith(f"/{path}") and int(line) <= lines) or f"/{path}/" in f"/{known}"
         for known, lines in lengths
     )
-
-
-def _find_unknown_words(answer_input: AnswerInput) -> list[str]:
-    """Find the words of a question of which the index has no form."""
-    corpus = answer_input.reader.corpus
-    names = {entity["text"] for entity in answer_input.analysis["entities"]}
-    return [
-        word
-        for word in dict.fromkeys(extract_content_words(answer_input.analysis["question"]))
-        if not any(word in name for name in names)
-        and not any(len(corpus.find_chunks_with_term(term)) for term in tokenize_query(word))
-    ]
 
 
 def _describe_filters(answer_input: AnswerInput) -> str:

@@ -8,7 +8,7 @@ from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.cited_lines import CitedLines, to_cited_lines
 from coderag.answering.evidence.line_reader import MAX_LINE_CHARS
 from coderag.answering.extractive.excerpts import MAX_EXCERPT_LINES, build_excerpt
-from coderag.answering.extractive.sections import DraftSection, DraftStatement, Part, build_lead
+from coderag.answering.extractive.sections import DraftSection, DraftStatement, build_lead
 from coderag.answering.extractive.wording import (
     extract_first_sentence,
     format_code,
@@ -35,7 +35,7 @@ def build_place(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> 
         return None
     snippet = get_full_snippet(answer_input, answer_input.results[0])
     statement = _show_snippet(answer_input, snippet, _get_relation(snippet), MAX_EXCERPT_LINES)
-    parts = [*_begin(answer_input), *statement.parts, _describe_lack(answer_input)]
+    parts = [*statement.parts, _describe_lack(answer_input)]
     return build_lead("place", replace(statement, parts=parts))
 
 
@@ -158,13 +158,6 @@ def _show_snippet(
     return DraftStatement([name, lines, f": {described}" if described else "."], relation, excerpt)
 
 
-def _begin(answer_input: AnswerInput) -> list[Part]:
-    """Return how sure the answer is, where it is not."""
-    if answer_input.state["evidence"] == "not_found":
-        return ["Nothing here clearly answers this. The nearest is "]
-    return ["Probably "] if answer_input.state["evidence"] in ("weak", "unknown") else []
-
-
 def _describe_lack(answer_input: AnswerInput) -> str:
     """Describe which words of the question none of the nearest results has, where nothing clearly answers."""
     if answer_input.state["evidence"] != "not_found":
@@ -173,12 +166,12 @@ def _describe_lack(answer_input: AnswerInput) -> str:
         f"{snippet.path} {snippet.name} {snippet.text}" for snippet in answer_input.results[:_MAX_NEXT]
     ).lower()
     words = dict.fromkeys(extract_content_words(answer_input.analysis["question"]))
-    lacking = [word for word in words if not any(term in texts for term in tokenize_query(word))]
-    return (
-        f" It does not mention {join_words([format_code(word) for word in lacking[:_MAX_LACKING]], 'or')}."
-        if lacking
-        else ""
-    )
+    unknown = answer_input.unknown_words.words  # the lead begins with them
+    lacking = [
+        word for word in words if not any(term in texts for term in tokenize_query(word)) and word not in unknown
+    ]
+    named = join_words([format_code(word) for word in lacking[:_MAX_LACKING]], "or")
+    return f" It does not mention {named}." if named else ""
 
 
 def _name_kind(snippet: Snippet) -> str:
