@@ -55,6 +55,11 @@ _NAMING_KINDS: Final = frozenset(
 """Kinds of questions about declarations, whose plain words may be names of them."""
 
 _ENDED_KINDS: Final = frozenset({"path", "flow"})
+_EVIDENT_TOPICS: Final[Mapping[str, Sequence[QuestionKind]]] = {
+    "failure": ("failure",), "setting": ("setting",), "flow": ("flow", "path"),
+}  # fmt: skip
+"""Kinds by the topic that lines of code can show: one that raises, one that sets a default, a chain of calls."""
+
 _TEST_CONCEPTS: Final = frozenset({"test", "mock"})
 _DOCUMENT_CONCEPTS: Final = frozenset({"document", "says"})
 _ARTICLES: Final = frozenset(
@@ -207,6 +212,10 @@ class _Analyzer:
             subjects=subjects,
             ends=ends,
             is_of_whole=classified.form == "overview" and self._is_of_whole(subjects),
+            topic_probabilities={
+                topic: round(sum(classified.probabilities[kind] for kind in kinds), 3)
+                for topic, kinds in _EVIDENT_TOPICS.items()
+            },
         ), classified.confidence
 
     def _read_aspect(self, classified: Reading) -> QuestionReading | None:

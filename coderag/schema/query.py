@@ -90,6 +90,7 @@ class QuestionReading(TypedDict):
         ends: The two sides of a comparison, or where a flow begins and ends, as it puts them; else empty.
         is_of_whole: Whether it asks for an overview of the whole repository.
         aspect: Part of the subjects that it asks for, such as their signature; absent or empty for all of them.
+        topic_probabilities: Probabilities of the topics that evidence can decide; absent if syntax decides what is asked.
     """
 
     kind: QuestionKind
@@ -100,6 +101,7 @@ class QuestionReading(TypedDict):
     ends: list[str]
     is_of_whole: bool
     aspect: NotRequired[AskedAspect]
+    topic_probabilities: NotRequired[dict[str, float]]
 
 
 class Analysis(TypedDict):

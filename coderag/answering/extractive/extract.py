@@ -20,7 +20,8 @@ from coderag.answering.extractive.builders.relations import build_further, build
 from coderag.answering.extractive.builders.setting import build_documentation, build_readers, build_setting
 from coderag.answering.extractive.builders.unused import build_candidates, build_unused
 from coderag.answering.extractive.sections import Draft, DraftSection
-from coderag.answering.plan import PLANS, SHAPES, AnswerPlan, choose_topic
+from coderag.answering.extractive.topic_choice import choose_supported_topic
+from coderag.answering.plan import PLANS, SHAPES, AnswerPlan
 from coderag.schema.vocabulary import AnswerSectionKind
 
 SectionBuilder = Callable[[AnswerInput, Sequence[DraftSection]], DraftSection | None]
@@ -77,7 +78,7 @@ def extract(answer_input: AnswerInput) -> Draft:
 
     What the question needs beyond the results (all callers, the calls between two places) is read from the index.
     """
-    topic = choose_topic(answer_input.state)
+    topic = choose_supported_topic(answer_input)
     lead, *plan = PLANS[topic]
     sections = _build_first(answer_input, (), lead)
     if sections and sections[0].kind != lead[0]:  # the lead of another topic goes on as that does

@@ -7,10 +7,11 @@ from typing import Final
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.answering.evidence.declared import CALLABLE, MAX_UNSURE_CONFIDENCE, Call
+from coderag.answering.evidence.failure_outcomes import list_handler_outcomes, read_expression
 from coderag.answering.evidence.failure_search import DecidingStatement, find_deciding_statements, list_statements
 from coderag.answering.evidence.failure_statements import FailureKind, FailureStatement, find_guard
 from coderag.answering.extractive.sections import DraftSection, DraftStatement, Excerpt, Part, build_lead
-from coderag.answering.extractive.wording import extract_first_sentence, format_code, format_code_line
+from coderag.answering.extractive.wording import extract_first_sentence, format_code, format_code_line, join_words
 from coderag.schema.vocabulary import ProofRelation
 
 _VERBS: Final[Mapping[FailureKind, str]] = MappingProxyType(
@@ -19,6 +20,14 @@ _VERBS: Final[Mapping[FailureKind, str]] = MappingProxyType(
         "reports": "reports it", "retries": "waits or tries again", "closes": "closes or cancels",
     }
 )  # fmt: skip
+_OUTCOMES: Final[Mapping[FailureKind, str]] = MappingProxyType(
+    {
+        "raises": "raises", "returns": "returns", "handles": "handles", "exits": "exits with", "reports": "reports",
+        "retries": "waits or tries again with", "closes": "closes or cancels with",
+    }
+)  # fmt: skip
+"""Verbs before the code of a statement."""
+
 _RELATIONS: Final[Mapping[FailureKind, ProofRelation]] = MappingProxyType(
     {"raises": "raises", "handles": "handles", "reports": "reports"}
 )
@@ -70,7 +79,7 @@ def build_handling(answer_input: AnswerInput, sections: Sequence[DraftSection]) 
 def _build_deciding(answer_input: AnswerInput, deciding: DecidingStatement) -> DraftStatement:
     texts, statement = deciding.lines.text.split("\n"), deciding.statement
     guard = None if statement.kind == "handles" else find_guard(texts, statement.position)
-    parts: list[Part] = [f"**{format_code(deciding.declared.name)}** {_describe(statement)}"]
+    parts: list[Part] = [f"**{format_code(deciding.declared.name)}** {_state_outcome(answer_input, texts, statement)}"]
     if guard is not None:
         parts.append(f" under {format_code_line(texts[guard])}")
     parts += [" in ", deciding.line, "."]
@@ -81,6 +90,35 @@ def _build_deciding(answer_input: AnswerInput, deciding: DecidingStatement) -> D
 
 def _summarize(answer_input: AnswerInput, deciding: DecidingStatement) -> str:
     return extract_first_sentence(answer_input.reader.get_summary(deciding.declared))
+
+
+def _state_outcome(answer_input: AnswerInput, texts: Sequence[str], statement: FailureStatement) -> str:
+    """State what happens, with the error, message or value of the line; of a handler what it does."""
+    if statement.kind != "handles":
+        return _state_expression(statement.kind, read_expression(texts, statement))
+    handled = f"handles {format_code(statement.error) if statement.error else 'an error'}"
+    outcomes: dict[str, list[str]] = {}
+    for inner, code in list_handler_outcomes(texts, statement, answer_input.failure_idf):
+        outcomes.setdefault(_OUTCOMES[inner.kind] if inner else "goes on with", []).append(format_code_line(code))
+    if not outcomes:
+        is_empty = _is_block(texts[statement.position])
+        return (
+            f"{handled} and ignores it"
+            if is_empty
+            else f"handles it with {format_code_line(texts[statement.position])}"
+        )
+    return f"{handled}: it {join_words([f'{verb} {join_words(codes)}' for verb, codes in outcomes.items()])}"
+
+
+def _is_block(line: str) -> bool:
+    """Return whether a line only begins a handler, whose code is below it."""
+    return line.rstrip().endswith(("{", ":", "{}", "{ }")) or line.strip().startswith("rescue")
+
+
+def _state_expression(kind: FailureKind, code: str) -> str:
+    if kind == "raises" and not code:
+        return "raises the error again"
+    return f"{_OUTCOMES[kind]} {format_code_line(code)}"
 
 
 def _describe(statement: FailureStatement) -> str:
