@@ -59,6 +59,20 @@ class AnswerInput:
         """Relevance of declarations to the question."""
         return FlowRelevance(self._context, self.reader, self.state)
 
+    def restrict_to(self, subject: str) -> "AnswerInput":
+        """Return an input whose question asks about one of its subjects only."""
+        analysis = self.analysis
+        dropped = frozenset(self.reading["subjects"]) - {subject}
+        restricted = Analysis(
+            {
+                **analysis,
+                "reading": QuestionReading({**self.reading, "subjects": [subject], "coordinated": []}),
+                "entities": [entity for entity in analysis["entities"] if entity["text"] not in dropped],
+                "literals": [text for text in analysis["literals"] if text not in dropped],
+            }
+        )
+        return AnswerInput(self._context, QueryState({**self.state, "analysis": restricted}), self._results)
+
     @property
     def analysis(self) -> Analysis:
         """Analysis of the question."""

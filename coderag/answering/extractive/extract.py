@@ -19,10 +19,11 @@ from coderag.answering.extractive.builders.place import build_code, build_next, 
 from coderag.answering.extractive.builders.relations import build_further, build_related, build_relation, build_tests
 from coderag.answering.extractive.builders.setting import build_documentation, build_readers, build_setting
 from coderag.answering.extractive.builders.unused import build_candidates, build_unused
+from coderag.answering.extractive.coordination import merge_sections, split_subjects
 from coderag.answering.extractive.sections import Draft, DraftSection
 from coderag.answering.extractive.topic_choice import choose_supported_topic
 from coderag.answering.plan import PLANS, SHAPES, AnswerPlan
-from coderag.schema.vocabulary import AnswerSectionKind
+from coderag.schema.vocabulary import AnswerSectionKind, AnswerTopic
 
 SectionBuilder = Callable[[AnswerInput, Sequence[DraftSection]], DraftSection | None]
 """Builds a section from the input and the sections before it; None if it has nothing to say."""
@@ -79,14 +80,24 @@ def extract(answer_input: AnswerInput) -> Draft:
     What the question needs beyond the results (all callers, the calls between two places) is read from the index.
     """
     topic = choose_supported_topic(answer_input)
+    if inputs := split_subjects(answer_input, topic):
+        parts = [(subject, _build_sections(part, topic)) for subject, part in inputs.items()]
+        sections = merge_sections(parts, topic)
+    else:
+        sections = _build_sections(answer_input, topic)
+    sections[:1] = [qualify_lead(answer_input, section) for section in sections[:1]]
+    return Draft(sections, SHAPES.get(sections[0].kind, "explanation") if sections else "not_found")
+
+
+def _build_sections(answer_input: AnswerInput, topic: AnswerTopic) -> list[DraftSection]:
+    """Build the sections of a topic's plan that have something to say."""
     lead, *plan = PLANS[topic]
     sections = _build_first(answer_input, (), lead)
     if sections and sections[0].kind != lead[0]:  # the lead of another topic goes on as that does
         plan = list(_PLANS_OF_LEADS.get(sections[0].kind, PLANS[topic])[1:])
     for alternatives in plan:
         sections += _build_first(answer_input, sections, alternatives)
-    sections[:1] = [qualify_lead(answer_input, section) for section in sections[:1]]
-    return Draft(sections, SHAPES.get(sections[0].kind, "explanation") if sections else "not_found")
+    return sections
 
 
 def _build_first(
