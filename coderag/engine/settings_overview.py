@@ -109,7 +109,7 @@ def _describe_sections(sources: _Sources, model: type[BaseModel], parents: Keys)
         if find_section(field) is None
     ]
     if own:
-        description = (model.__doc__ or "").partition("\n")[0] if parents else ""
+        description = (model.__doc__ or "").partition("\n")[0].replace("``", "") if parents else ""
         yield SettingsSection(".".join(parents), description, own)
     for name, field in fields.items():
         if section := find_section(field):
