@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, get_args, get_origin
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
-MASK: Final = "•••"
+MASK: Final = "****"
 
 _TYPE_NAMES: Final = {str: "text", int: "integer", float: "number", SecretStr: "secret"}
 _sub_password = re.compile(r"(?<=://)(?P<user>[^/@\s:]*):[^/@\s]*(?=@)").sub
