@@ -128,6 +128,11 @@ class Workspace:
         self._note_use(repository)
         return repository
 
+    def find_open(self, root: str | Path) -> OpenRepository | None:
+        """Find an open repository by its real folder, without counting as a use; None if it is not open."""
+        with self._lock:
+            return self._open_repositories.get(Path(root))
+
     def list_repositories(self) -> list[KnownRepository]:
         """List the repositories opened or indexed on this machine, last used first.
 

@@ -13,10 +13,14 @@ from coderag.interfaces.rest import (
     answer_routes,
     browse_routes,
     chat_routes,
+    freshness_routes,
     graph_routes,
     index_routes,
+    query_routes,
     repository_routes,
     search_routes,
+    settings_routes,
+    statistics_routes,
 )
 from coderag.interfaces.rest.openapi import DESCRIPTION, TAGS, TITLE, build_openapi
 from coderag.interfaces.rest.problems import install_handlers
@@ -64,6 +68,10 @@ def make_app(workspace: Workspace, *, request_s: float = 120) -> FastAPI:
         graph_routes,
         repository_routes,
         index_routes,
+        query_routes,
+        statistics_routes,
+        freshness_routes,
+        settings_routes,
     ):
         app.include_router(module.router, prefix=PREFIX)
     app.openapi = partial(build_openapi, app)  # type: ignore[method-assign]  # as FastAPI documents it
