@@ -9,7 +9,15 @@ from typing import Final
 from fastapi import FastAPI
 
 from coderag import __version__
-from coderag.interfaces.rest import answer_routes, graph_routes, index_routes, repository_routes, search_routes
+from coderag.interfaces.rest import (
+    answer_routes,
+    feedback_routes,
+    graph_routes,
+    index_routes,
+    playground_routes,
+    repository_routes,
+    search_routes,
+)
 from coderag.interfaces.rest.openapi import DESCRIPTION, TAGS, TITLE, build_openapi
 from coderag.interfaces.rest.problems import install_handlers
 from coderag.interfaces.rest.request_runner import RequestRunner
@@ -48,7 +56,16 @@ def make_app(workspace: Workspace, *, request_s: float = 120) -> FastAPI:
     )
     app.state.runner = runner
     install_handlers(app)
-    for module in (search_routes, answer_routes, graph_routes, repository_routes, index_routes):
+    modules = (
+        search_routes,
+        playground_routes,
+        feedback_routes,
+        answer_routes,
+        graph_routes,
+        repository_routes,
+        index_routes,
+    )
+    for module in modules:
         app.include_router(module.router, prefix=PREFIX)
     app.openapi = partial(build_openapi, app)  # type: ignore[method-assign]  # as FastAPI documents it
     return app
