@@ -325,6 +325,10 @@ class ServiceSettings(Section):
     requests_per_minute: int = Field(
         1_200, ge=1, le=1_000_000, description="Requests that one client may make in a minute."
     )
+    record_queries: bool = Field(
+        True,
+        description="Whether the service keeps the last 500 searches and questions of a repository beside its index.",
+    )
     tools: Literal["all", "single"] = Field(
         "all", description="What agents get over MCP: all tools, or the one tool search_codebase."
     )

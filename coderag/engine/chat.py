@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from coderag.answering.chat.export import ExportFormat, export_conversation
 from coderag.answering.chat.state import ChatContext, ChatInput, ChatOutput, ChatState, RunQuery
 from coderag.config.settings import Settings
+from coderag.engine.query_runs import to_stage
 from coderag.errors import InvalidQueryError, ModelError, RetrievalError
 from coderag.question.question_text import check_length
 from coderag.retrieval.hits import build_hits
@@ -251,7 +252,7 @@ def _to_events(mode: str, chunk: Mapping[str, Any]) -> "list[AnswerEvent]":
     """Convert a chunk of the graph's stream to events."""
     if mode == "custom":
         return [AnswerEvent(chunk["kind"], chunk["text"])]
-    return [AnswerEvent("stage", node) for node in chunk if not node.startswith("__")]
+    return [to_stage(node, update) for node, update in chunk.items() if not node.startswith("__")]
 
 
 def _to_turns(state: Mapping[str, Any]) -> "list[ChatTurn]":

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import sys
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import count
@@ -178,8 +178,8 @@ class QueryRunner:
                     if uses_language_model and "context" in part and "answer" not in part:
                         await asyncio.to_thread(self._check_freshness, context, output, run_number)
                 elif mode == "updates":
-                    for node in part:
-                        yield AnswerEvent("stage", node)
+                    for node, update in part.items():
+                        yield to_stage(node, update)
                 elif uses_language_model:
                     yield AnswerEvent(part["kind"], part["text"])
                 else:
@@ -242,6 +242,11 @@ def _is_inside_graph() -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def to_stage(node: str, update: Mapping[str, Any] | None) -> AnswerEvent:
+    """Convert the update of a graph's node to the event of its end."""
+    return AnswerEvent("stage", node, trace=(update or {}).get("trace", ()))
 
 
 def build_answer(context: QueryContext, output: QueryOutput) -> Answer:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 RankChange = Literal["same", "up", "down", "new", "gone"]
 """Change of a result's rank; ``new``: it was not among the results before, ``gone``: it is not any more."""
@@ -11,33 +11,15 @@ RankChange = Literal["same", "up", "down", "new", "gone"]
 _PlaceKey = tuple[str, str, int]
 
 
-class RankedPlace(Protocol):
-    """A result, by its file, name and lines."""
+@dataclass(frozen=True, slots=True)
+class RankedPlace:
+    """Result in a ranking; its name is qualified."""
 
-    @property
-    def path(self) -> str:
-        """Path relative to the root."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """Qualified name."""
-        ...
-
-    @property
-    def kind(self) -> str:
-        """Kind of the declaration."""
-        ...
-
-    @property
-    def start_line(self) -> int:
-        """First line."""
-        ...
-
-    @property
-    def end_line(self) -> int:
-        """Last line."""
-        ...
+    path: str
+    name: str
+    kind: str
+    start_line: int
+    end_line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +63,8 @@ def _index_ranks(places: Sequence[RankedPlace]) -> dict[_PlaceKey, int]:
     keys: dict[int, _PlaceKey] = {}
     for index in by_line:
         place = places[index]
-        keys[index] = (str(place.path), place.name, seen[str(place.path), place.name])
-        seen[str(place.path), place.name] += 1
+        keys[index] = (place.path, place.name, seen[place.path, place.name])
+        seen[place.path, place.name] += 1
     return {keys[index]: index + 1 for index in range(len(places))}
 
 
@@ -97,5 +79,5 @@ def _build_move(place: RankedPlace, rank: int | None, previous_rank: int | None)
         steps = previous_rank - rank
         change = "up" if steps > 0 else "down" if steps < 0 else "same"
     return RankMove(
-        str(place.path), place.name, place.kind, place.start_line, place.end_line, change, rank, previous_rank, steps
+        place.path, place.name, place.kind, place.start_line, place.end_line, change, rank, previous_rank, steps
     )

@@ -1,8 +1,8 @@
 """Answers with their citations and checked claims."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from coderag.schema.chunks import format_location
 from coderag.schema.search import SearchHit
@@ -144,8 +144,10 @@ class AnswerEvent:
         kind: ``stage``: a node of the query graph has ended, ``text`` is its name. ``draft``: unchecked output of the
             language model. ``text``: the next part of the checked answer, which replaces the drafts since the last one;
             all parts joined are the answer's text. ``answer``: the whole answer, always last.
+        trace: For a ``stage``, the trace of the node: ``node``, ``start_ns``, ``ms`` and ``detail``.
     """
 
     kind: Literal["stage", "draft", "text", "answer"]
     text: str = ""
     answer: Answer | None = None
+    trace: Sequence[Mapping[str, Any]] = ()

@@ -255,7 +255,10 @@ class RemoteCodeRAG:
         while (event := await asyncio.to_thread(next, events, None)) is not None:
             answer = event.data.get("answer")
             yield AnswerEvent(
-                event.data["kind"], event.data["text"], reply_parsers.parse_answer(answer) if answer else None
+                event.data["kind"],
+                event.data["text"],
+                reply_parsers.parse_answer(answer) if answer else None,
+                event.data.get("trace", ()),
             )
             self._note_served()
             if answer:

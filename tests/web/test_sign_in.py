@@ -61,7 +61,7 @@ def test_a_page_keeps_its_session_when_the_service_restarts(page: "Page", site: 
 
 @pytest.mark.parametrize("path", ["/", "/dashboard", "/code/a/b.py", "/assets/../../secrets"])
 def test_every_page_has_a_strict_content_security_policy(site: Site, path: str) -> None:
-    reply = httpx.get(site.url + path)
+    reply = httpx.get(site.url + path, headers={"accept": "text/html"})
     assert (reply.status_code, "unsafe" in reply.headers["content-security-policy"]) == (200, False)
     assert "default-src 'none'" in reply.headers["content-security-policy"]
 

@@ -1,26 +1,24 @@
 """Routes for answers: as one reply, or as events while they are written."""
 
+import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import partial
+from operator import attrgetter
 from typing import Any, Final, cast
 
 from fastapi import APIRouter, Request, Response
 
-from coderag.errors import CodeRAGError
 from coderag.interfaces.json_values import encode_json
 from coderag.interfaces.rest.bodies import AskBody
+from coderag.interfaces.rest.event_replies import stream_reply
 from coderag.interfaces.rest.event_stream import (
     EVENT_TYPE,
     ClientGoneError,
-    EventFeed,
-    EventStream,
     describe_events,
-    encode_event,
-    keep_alive,
     run_unless_gone,
 )
-from coderag.interfaces.rest.problems import Problem, build_internal_problem, to_problem
+from coderag.interfaces.rest.problems import Problem
 from coderag.interfaces.rest.request_runner import JSON_TYPE, RequestRunner, RunnerDependency, make_timeout_error
 from coderag.interfaces.rest.strict_route import StrictRoute
 from coderag.schema.answers import Answer, AnswerEvent
@@ -50,7 +48,7 @@ async def ask(body: AskBody, request: Request, runner: RunnerDependency) -> Resp
     is a stream of events. A disconnected client cancels the work.
     """
     if EVENT_TYPE in request.headers.get("accept", ""):
-        return await _stream_answer(body, runner)
+        return await stream_reply(_generate_events(body, runner), attrgetter("kind"), runner.request_s)
     try:
         answer = await run_unless_gone(request.receive, _answer(body, runner), runner.request_s)
     except TimeoutError as error:
@@ -62,46 +60,18 @@ async def ask(body: AskBody, request: Request, runner: RunnerDependency) -> Resp
 
 async def _answer(body: AskBody, runner: RequestRunner) -> Answer:
     async with runner.hold_answer_slot(body.root) as repository:
-        return await repository.engine.aask(body.query, token_budget=body.token_budget, filters=body.to_filters())
-
-
-async def _stream_answer(body: AskBody, runner: RequestRunner) -> Response:
-    """Return the events of an answer.
-
-    A failure before the first event is an error with a status, as without a stream.
-    """
-    feed = EventFeed(_generate_events(body, runner))
-    try:
-        if not await feed.is_ready(runner.request_s):
-            raise make_timeout_error(runner.request_s)
-        first = feed.take()
-    except BaseException:
-        await feed.close()
-        raise
-    return EventStream(_encode_events(feed, first, runner.request_s))
+        started = time.perf_counter()
+        answer = await repository.engine.aask(body.query, token_budget=body.token_budget, filters=body.to_filters())
+        runner.recorder.record(repository, "ask", body, answer, started)
+        return answer
 
 
 async def _generate_events(body: AskBody, runner: RequestRunner) -> AsyncGenerator[AnswerEvent]:
     async with runner.hold_answer_slot(body.root) as repository:
+        started = time.perf_counter()
         stream = repository.engine.astream(body.query, token_budget=body.token_budget, filters=body.to_filters())
         async with aclosing(cast("AsyncGenerator[AnswerEvent]", stream)) as events:
             async for event in events:
+                if event.answer is not None:
+                    runner.recorder.record(repository, "ask", body, event.answer, started)
                 yield event
-
-
-async def _encode_events(
-    feed: EventFeed[AnswerEvent], event: AnswerEvent | None, silence_s: float
-) -> AsyncGenerator[bytes]:
-    """Yield events as bytes; a stream that is silent for too long ends with an error."""
-    try:
-        while event is not None:
-            yield encode_event(event.kind, encode_json(event))
-            async for comment in keep_alive(feed, silence_s):
-                yield comment
-            event = feed.take()
-    except CodeRAGError as error:
-        yield encode_event("error", encode_json(to_problem(error)))
-    except Exception as error:  # noqa: BLE001  # boundary of the stream: the status has been sent
-        yield encode_event("error", encode_json(build_internal_problem(error)))
-    finally:
-        await feed.close()

@@ -11,10 +11,13 @@ from fastapi import FastAPI
 from coderag import __version__
 from coderag.interfaces.rest import (
     answer_routes,
+    chat_routes,
     feedback_routes,
     graph_routes,
     index_routes,
     playground_routes,
+    query_routes,
+    replay_routes,
     repository_routes,
     search_routes,
 )
@@ -56,16 +59,18 @@ def make_app(workspace: Workspace, *, request_s: float = 120) -> FastAPI:
     )
     app.state.runner = runner
     install_handlers(app)
-    modules = (
+    for module in (
         search_routes,
         playground_routes,
         feedback_routes,
         answer_routes,
+        chat_routes,
         graph_routes,
         repository_routes,
         index_routes,
-    )
-    for module in modules:
+        query_routes,
+        replay_routes,
+    ):
         app.include_router(module.router, prefix=PREFIX)
     app.openapi = partial(build_openapi, app)  # type: ignore[method-assign]  # as FastAPI documents it
     return app

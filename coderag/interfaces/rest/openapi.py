@@ -28,6 +28,7 @@ TAGS: Final = [
     {"name": "graph", "description": "Calls, imports, inheritance, overrides and tests."},
     {"name": "repositories", "description": "Repositories and their index status."},
     {"name": "indexing", "description": "Indexing jobs."},
+    {"name": "queries", "description": "Recent searches and questions."},
 ]
 
 _REQUEST_STATUSES: Final = (400, 401, 403, 404, 405, 413, 415, 422, 429, 500)

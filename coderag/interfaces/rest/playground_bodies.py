@@ -12,6 +12,7 @@ from coderag.interfaces.rest.bodies import (
     NO_NUL_PATTERN,
     FilteredBody,
     QueryText,
+    RecordedBody,
     RequestBody,
     RootBody,
 )
@@ -20,20 +21,23 @@ from coderag.schema.vocabulary import Intent
 MAX_PAGE: Final = 50
 """Results of one preview or experiment, at most."""
 
+MAX_REPLAYS: Final = 50
+"""Recorded searches that one request runs again, at most."""
+
 _MAX_SIGNALS: Final = 100
 _MAX_LINE: Final = 100_000_000
 
 SignalName = Annotated[str, Field(min_length=1, max_length=100, pattern=NO_NUL_PATTERN)]
+RecordId = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9]+$")]
 Factor = Annotated[float, Field(ge=0, le=10)]
 PageSize = Annotated[
     int | None, Field(ge=1, le=MAX_PAGE, description="Maximum number of results; by default `search.top_k`.")
 ]
 
 
-class PreviewBody(RootBody, FilteredBody):
+class PreviewBody(RootBody, RecordedBody):
     """A search for results with their matching lines."""
 
-    query: QueryText
     top_k: PageSize = None
     offset: int = Field(0, ge=0, lt=MAX_RESULTS, description="Results to skip: `next_offset` of the previous page.")
 
@@ -98,3 +102,12 @@ class FeedbackBody(RootBody):
         if self.verdict == "unanswerable" and self.place is not None:
             raise ValueError("the verdict 'unanswerable' is about the query, not about a place")
         return self
+
+
+class ReplayBody(RootBody):
+    """Recorded searches to run again."""
+
+    ids: list[RecordId] | None = Field(
+        None, min_length=1, max_length=MAX_REPLAYS, description="Ids of records; by default the newest searches."
+    )
+    ranking: RankingBody | None = Field(None, description="Settings of the ranking; by default the saved ones.")

@@ -16,7 +16,7 @@ from coderag.interfaces.rest.request_runner import RequestRunner, RunnerDependen
 from coderag.interfaces.rest.search_preview import PreviewReply, build_preview_hit
 from coderag.interfaces.rest.strict_route import StrictRoute
 from coderag.retrieval.explanation import Explanation
-from coderag.retrieval.rank_moves import RankMove, compare_rankings
+from coderag.retrieval.rank_moves import RankedPlace, RankMove, compare_rankings
 
 router = APIRouter(route_class=StrictRoute, tags=["search"])
 
@@ -72,10 +72,12 @@ async def experiment(body: ExperimentBody, runner: RunnerDependency) -> Response
 
 def _search_preview(runner: RequestRunner, body: PreviewBody) -> PreviewReply:
     with runner.hold_repository(body.root) as repository:
-        start = time.perf_counter()
+        started = time.perf_counter()
         engine = repository.engine
         end = min(body.offset + (body.top_k or min(engine.settings.search.top_k, MAX_PAGE)), MAX_RESULTS)
         hits = engine.search(body.query, top_k=end, filters=body.to_filters())
+        if not body.offset:
+            runner.recorder.record(repository, "search", body, hits, started)
         previews = [build_preview_hit(hit, body.query) for hit in hits[body.offset :]]
         return PreviewReply(
             query=body.query,
@@ -87,7 +89,7 @@ def _search_preview(runner: RequestRunner, body: PreviewBody) -> PreviewReply:
             not_indexed=hits.not_indexed,
             notes=hits.notes,
             next_offset=end if len(hits) == end < MAX_RESULTS else None,
-            ms=round((time.perf_counter() - start) * 1e3, 2),
+            ms=round((time.perf_counter() - started) * 1e3, 2),
         )
 
 
@@ -110,5 +112,12 @@ def _run_settings(
     """Rank a query with some settings, and compare the result with that of the saved ones."""
     variant = engine.with_search(replace_ranking(engine.settings.search, ranking))
     explanation = variant.explain(body.query, top_k=body.top_k, filters=body.to_filters())
-    before = saved.explanation.results if saved else explanation.results
-    return ExperimentRun(ranking, explanation, compare_rankings(before, explanation.results))
+    before = saved.explanation if saved else explanation
+    return ExperimentRun(ranking, explanation, compare_rankings(_list_places(before), _list_places(explanation)))
+
+
+def _list_places(explanation: Explanation) -> list[RankedPlace]:
+    return [
+        RankedPlace(result.path, result.name, result.kind, result.start_line, result.end_line)
+        for result in explanation.results
+    ]

@@ -36,14 +36,16 @@ _REVALIDATE: Final = "no-cache"
 def make_web_app(sessions: WebSessions) -> Starlette:
     """Make the app that serves the pages and signs browsers in.
 
-    It answers every path that is no file with the page, whose script reads the path: each view has an address.
+    It answers every path that is no file with the page, whose script reads the path: each view has an address. Programs,
+    which do not ask for HTML, get 404.
     """
     static_files = StaticFiles()
 
     async def serve_page(request: Request) -> Response:
         name = request.url.path.lstrip("/")
         file = static_files.find(name)
-        if file is None and name.startswith(ASSET_PREFIX):
+        is_view = "text/html" in request.headers.get("accept", "") and not name.startswith(ASSET_PREFIX)
+        if file is None and name and not is_view:
             raise HTTPException(HTTPStatus.NOT_FOUND)
         page = file or static_files.find(PAGE)
         if page is None:

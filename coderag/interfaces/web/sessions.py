@@ -75,7 +75,7 @@ class WebSessions:
         if not (identifier.isalnum() and end.isdecimal() and end.isascii() and len(signature) == _SIGNATURE_CHARS):
             return None
         session = self._sign(identifier, int(end[:12]))
-        is_signed = hmac.compare_hash_code(session.value.encode(), value.encode("utf-8", "replace"))
+        is_signed = hmac.compare_digest(session.value.encode(), value.encode("utf-8", "replace"))
         return session if is_signed and session.expires_at > self._clock() else None
 
     def _sign(self, identifier: str, expires_at: int) -> WebSession:

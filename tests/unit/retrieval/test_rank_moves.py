@@ -1,12 +1,10 @@
 """Moves in rank between two rankings."""
 
-from types import SimpleNamespace
-
-from coderag.retrieval.rank_moves import compare_rankings
+from coderag.retrieval.rank_moves import RankedPlace, compare_rankings
 
 
 def place(name, line=1, path="a.py"):
-    return SimpleNamespace(path=path, name=name, kind="function", start_line=line, end_line=line + 1)
+    return RankedPlace(path, name, "function", line, line + 1)
 
 
 def summarize(previous, current):
