@@ -96,3 +96,11 @@ def page(signed_in: "BrowserContext") -> Iterator["Page"]:
     yield page
     page.close()
     assert faults == []
+
+
+def find_violations(page: "Page") -> list[str]:
+    """Return the violations of WCAG 2 A and AA that axe sees, each with the first element."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
+    violations = axe.run(page, options=options).response["violations"]
+    return [f"{entry['id']}: {entry['nodes'][0]['html'][:200]}" for entry in violations]

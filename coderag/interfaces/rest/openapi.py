@@ -9,8 +9,10 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
 
+from coderag.engine.chat import Approval
 from coderag.errors import CodeRAGError
 from coderag.interfaces.error_table import ERROR_TABLE
+from coderag.interfaces.rest.chat_bodies import ThreadReply
 from coderag.interfaces.rest.problems import PROBLEM_TYPE, Problem
 from coderag.schema.answers import AnswerEvent
 
@@ -61,7 +63,7 @@ def build_openapi(app: FastAPI) -> dict[str, Any]:
 
 def _complete_models(schemas: dict[str, Any]) -> None:
     """Add the models of errors and events, and move attribute descriptions from docstrings to the fields."""
-    for model in (Problem, AnswerEvent):
+    for model in (Problem, AnswerEvent, Approval, ThreadReply):
         model_schema = TypeAdapter(model).json_schema(mode="serialization", ref_template=_MODEL_REF)
         schemas.update({**model_schema.pop("$defs", {}), model.__name__: model_schema} | schemas)
     for unused in ("HTTPValidationError", "ValidationError"):
