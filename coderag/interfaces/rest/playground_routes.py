@@ -13,7 +13,7 @@ from coderag.engine.search_options import RankingSettings, SearchOptions, get_ra
 from coderag.interfaces.rest.parameters import RootParameter
 from coderag.interfaces.rest.playground_bodies import MAX_PAGE, ExperimentBody, PreviewBody
 from coderag.interfaces.rest.request_runner import RequestRunner, RunnerDependency
-from coderag.interfaces.rest.search_preview import PreviewReply, build_preview_hit
+from coderag.interfaces.rest.search_preview import PreviewReply, build_previews
 from coderag.interfaces.rest.strict_route import StrictRoute
 from coderag.retrieval.explanation import Explanation
 from coderag.retrieval.rank_moves import RankedPlace, RankMove, compare_rankings
@@ -78,7 +78,7 @@ def _search_preview(runner: RequestRunner, body: PreviewBody) -> PreviewReply:
         hits = engine.search(body.query, top_k=end, filters=body.to_filters())
         if not body.offset:
             runner.recorder.record(repository, "search", body, hits, started)
-        previews = [build_preview_hit(hit, body.query) for hit in hits[body.offset :]]
+        previews = build_previews(hits[body.offset :], body.query)
         return PreviewReply(
             query=body.query,
             root=str(repository.root),

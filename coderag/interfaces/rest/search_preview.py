@@ -2,16 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from coderag.interfaces.excerpt import find_matching_lines
+from coderag.question.entities import find_entities, names_in
 from coderag.schema.search import SearchHit
 from coderag.schema.vocabulary import Evidence
 
 MAX_LINES: Final = 12
-"""Lines of a result, at most."""
+"""Lines of a result, at most, without single lines between them."""
 
 _MAX_MATCHES: Final = 4
+_MIN_NAME_CHARS: Final = 3
 _MAX_LINE_CHARS: Final = 400
 _MAX_SCANNED_LINES: Final = 5_000
 _MAX_SUMMARY_CHARS: Final = 600
@@ -78,8 +81,13 @@ class PreviewReply:
     ms: float
 
 
-def build_preview_hit(hit: SearchHit, query: str) -> PreviewHit:
-    """Build the preview of a hit."""
+def build_previews(hits: Sequence[SearchHit], query: str) -> list[PreviewHit]:
+    """Build the previews of hits."""
+    names = [name for name in names_in(find_entities(query)) if len(name) >= _MIN_NAME_CHARS]
+    return [_build_preview(hit, query, names) for hit in hits]
+
+
+def _build_preview(hit: SearchHit, query: str, names: Sequence[str]) -> PreviewHit:
     return PreviewHit(
         chunk_id=hit.chunk_id,
         path=str(hit.path),
@@ -92,25 +100,32 @@ def build_preview_hit(hit: SearchHit, query: str) -> PreviewHit:
         language=hit.language,
         role=hit.role,
         score=hit.score,
-        lines=select_lines(hit, query),
+        lines=_select_lines(hit, query, names),
         duplicates=hit.duplicates[:MAX_LINES],
     )
 
 
-def select_lines(hit: SearchHit, query: str) -> list[PreviewLine]:
+def _select_lines(hit: SearchHit, query: str, names: Sequence[str]) -> list[PreviewLine]:
     """Select the lines of a hit that show best why it matches: the first, and the matching ones with their surroundings."""
     code = hit.text.rstrip("\n").split("\n", _MAX_SCANNED_LINES)[:_MAX_SCANNED_LINES]
-    matching = set(find_matching_lines(code, query, _MAX_MATCHES))
+    matching = set(_find_named_lines(code, names) or find_matching_lines(code, query, _MAX_MATCHES))
     selected = {0, *matching}
     for index in _list_surroundings(sorted(selected)):
         if len(selected) >= MAX_LINES:
             break
         if 0 <= index < len(code):
             selected.add(index)
+    selected |= {index for index in range(len(code)) if {index - 1, index + 1} <= selected}  # no gap of one line
     return [
         PreviewLine(hit.start_line + index, code[index][:_MAX_LINE_CHARS], index in matching)
         for index in sorted(selected)
     ]
+
+
+def _find_named_lines(code: Sequence[str], names: Sequence[str]) -> list[int]:
+    """Return the indexes of the first lines with a name that the query spells out, such as ``atomic_write``."""
+    named = (index for index, line in enumerate(code) if any(name in line for name in names))
+    return list(islice(named, _MAX_MATCHES))
 
 
 def _list_surroundings(indexes: Sequence[int]) -> Iterator[int]:

@@ -46,7 +46,8 @@ const WORDS: Record<string, SignalWords> = {
 /** Signals that are scores of their own, not parts of the sum. */
 export const OWN_SCORES: ReadonlySet<string> = new Set(["reranker"]);
 
-const COLORS = Array.from({ length: 8 }, (_, index) => `var(--series-${index + 1})`);
+const SERIES = Array.from({ length: 8 }, (_, index) => `var(--series-${index + 1})`);
+const COLORS = [...SERIES, ...SERIES.map((color) => `color-mix(in srgb, ${color} 50%, var(--background))`)];
 
 export const OTHERS = "others";
 
@@ -82,11 +83,14 @@ export function colorSignal(name: string, named: readonly string[]): string {
   return COLORS[named.indexOf(name)] ?? "var(--muted)";
 }
 
-/** Return the length of the longest bar to either side of zero, by which all bars are scaled. */
-export function measureLongest(all: readonly Contributions[]): number {
-  const sums = all.flatMap((contributions) => [
-    contributions.reduce((sum, { value }) => sum + Math.max(value, 0), 0),
-    contributions.reduce((sum, { value }) => sum + Math.max(-value, 0), 0),
-  ]);
-  return Math.max(...sums, 0.01);
+/** Lengths of the longest bars to the left and to the right of zero, by which all bars are scaled. */
+export interface BarScale {
+  left: number;
+  right: number;
+}
+
+export function measureScale(all: readonly Contributions[]): BarScale {
+  const sumSigned = (sign: number) => (contributions: Contributions) =>
+    contributions.reduce((sum, { value }) => sum + Math.max(sign * value, 0), 0);
+  return { left: Math.max(0, ...all.map(sumSigned(-1))), right: Math.max(0.01, ...all.map(sumSigned(1))) };
 }
