@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from coderag.config.sections import MAX_TOKENS, MIN_TOKENS, SearchSettings
 from coderag.config.settings import Settings
+from coderag.engine.browsing.browser import BrowserAccess
 from coderag.engine.open_index import OpenIndex
 from coderag.engine.option_queries import OptionQueries
 from coderag.engine.query_input import build_query_input, check_range, resolve_filters
@@ -69,7 +70,7 @@ from coderag.engine.graph_loader import load_chat_graph, load_query_graph
 Progress = Callable[[IndexProgress], None]
 
 
-class CodeRAG(OptionQueries):
+class CodeRAG(OptionQueries, BrowserAccess):
     """A repository: index it, search it, ask it.
 
     Args:
@@ -564,8 +565,6 @@ class CodeRAG(OptionQueries):
         from coderag.engine.index_status import read_index_status  # noqa: PLC0415  # only this method needs it
 
         return read_index_status(self.root, self.settings, self._store.open())
-
-    # Inside
 
     def _load_dense_model(self) -> DenseModel:
         if self._loaded_dense_model is None:

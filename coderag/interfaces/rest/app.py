@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from coderag import __version__
 from coderag.interfaces.rest import (
     answer_routes,
+    browse_routes,
     chat_routes,
     feedback_routes,
     graph_routes,
@@ -63,6 +64,7 @@ def make_app(workspace: Workspace, *, request_s: float = 120) -> FastAPI:
         search_routes,
         playground_routes,
         feedback_routes,
+        browse_routes,
         answer_routes,
         chat_routes,
         graph_routes,

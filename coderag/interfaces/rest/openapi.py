@@ -28,6 +28,7 @@ TAGS: Final = [
     {"name": "feedback", "description": "Verdicts on results, which become golden questions."},
     {"name": "answers", "description": "Answers with checked citations."},
     {"name": "graph", "description": "Calls, imports, inheritance, overrides and tests."},
+    {"name": "browsing", "description": "Folders, files, chunks, and declarations between callers and callees."},
     {"name": "repositories", "description": "Repositories and their index status."},
     {"name": "indexing", "description": "Indexing jobs."},
     {"name": "queries", "description": "Recent searches and questions."},
