@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from coderag.retrieval.understanding import Understanding, build_understanding
 from coderag.schema.context import AssembledContext, ContextItem, Omission
 from coderag.schema.query import Candidate, QueryOutput, RelatedChunk
 from coderag.schema.records import to_context
@@ -65,6 +66,7 @@ class Explanation:
         features: Features of the verdict, by name.
         not_indexed: Unindexed files that the question may be about, as ``path: reason``.
         trace: Trace of the nodes, in order: ``node``, ``start_ns``, ``ms`` and ``detail``.
+        understanding: How the question was understood.
     """
 
     query: str
@@ -81,6 +83,7 @@ class Explanation:
     tokens: int
     token_budget: int
     trace: Sequence[Mapping[str, Any]]
+    understanding: Understanding | None = None
 
 
 def explain_output(corpus: Corpus, query: str, output: QueryOutput, top_k: int) -> Explanation:
@@ -119,7 +122,8 @@ def explain_output(corpus: Corpus, query: str, output: QueryOutput, top_k: int) 
         ],
         tokens=context.tokens,
         token_budget=context.token_budget,
-        trace=[dict(related_chunk) for related_chunk in output["trace"]],
+        trace=[dict(entry) for entry in output["trace"]],
+        understanding=build_understanding(corpus, analysis),
     )
 
 

@@ -13,10 +13,13 @@ from coderag.interfaces.rest import (
     answer_routes,
     browse_routes,
     chat_routes,
+    feedback_routes,
     freshness_routes,
     graph_routes,
     index_routes,
+    playground_routes,
     query_routes,
+    replay_routes,
     repository_routes,
     search_routes,
     settings_routes,
@@ -62,6 +65,8 @@ def make_app(workspace: Workspace, *, request_s: float = 120) -> FastAPI:
     install_handlers(app)
     for module in (
         search_routes,
+        playground_routes,
+        feedback_routes,
         browse_routes,
         answer_routes,
         chat_routes,
@@ -72,6 +77,7 @@ def make_app(workspace: Workspace, *, request_s: float = 120) -> FastAPI:
         statistics_routes,
         freshness_routes,
         settings_routes,
+        replay_routes,
     ):
         app.include_router(module.router, prefix=PREFIX)
     app.openapi = partial(build_openapi, app)  # type: ignore[method-assign]  # as FastAPI documents it

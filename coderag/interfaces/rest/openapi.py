@@ -25,6 +25,7 @@ request needs the token of the service: `Authorization: Bearer ...`.
 """
 TAGS: Final = [
     {"name": "search", "description": "Search, context and definitions."},
+    {"name": "feedback", "description": "Verdicts on results, which become golden questions."},
     {"name": "answers", "description": "Answers with checked citations."},
     {"name": "graph", "description": "Calls, imports, inheritance, overrides and tests."},
     {"name": "browsing", "description": "Folders, files, chunks, and declarations between callers and callees."},
