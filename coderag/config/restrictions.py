@@ -120,6 +120,7 @@ RULES: Final[Mapping[str, SettingRule]] = {
     "telemetry.queries": _allow_only(False, reason="puts the text of questions into what is sent"),
     "service.autostart": _allow_only(False, reason="starts a process that stays"),
     "service.tools": _allow_any("chooses how many tools an agent is shown"),
+    "web.projection": _allow_any("chooses how the embedding map is drawn"),
     "service": SettingRule("the service is for all repositories of this user"),
 }
 """Rules by setting or section; the longest matching name applies."""

@@ -1,6 +1,6 @@
 """Queries for lines that mention a name, and for declarations without a known use."""
 
-from coderag.engine.open_index import OpenIndex
+from coderag.engine.projection_queries import ProjectionQueries
 from coderag.engine.query_input import check_range
 from coderag.schema.mentions import (
     DEFAULT_MAX_MENTIONS,
@@ -12,10 +12,8 @@ from coderag.schema.mentions import (
 from coderag.schema.text_matches import MAX_COUNTED_MATCHES
 
 
-class MentionQueries:
+class MentionQueries(ProjectionQueries):
     """Base class of the facade: queries over the code graph and the text of the index."""
-
-    _open_index: OpenIndex
 
     def mentions(self, name: str, query: MentionQuery | None = None, *, limit: int = DEFAULT_MAX_MENTIONS) -> Mentions:
         """Return the lines that mention a name outside its declarations, and why an edge may be missing.

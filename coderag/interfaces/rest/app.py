@@ -14,6 +14,7 @@ from coderag.interfaces.rest import (
     chat_routes,
     graph_routes,
     index_routes,
+    projection_routes,
     repository_routes,
     search_routes,
 )
@@ -55,7 +56,15 @@ def make_app(workspace: Workspace, *, request_s: float = 120) -> FastAPI:
     )
     app.state.runner = runner
     install_handlers(app)
-    for module in (search_routes, answer_routes, chat_routes, graph_routes, repository_routes, index_routes):
+    for module in (
+        search_routes,
+        answer_routes,
+        chat_routes,
+        graph_routes,
+        projection_routes,
+        repository_routes,
+        index_routes,
+    ):
         app.include_router(module.router, prefix=PREFIX)
     app.openapi = partial(build_openapi, app)  # type: ignore[method-assign]  # as FastAPI documents it
     return app

@@ -27,6 +27,7 @@ TAGS: Final = [
     {"name": "search", "description": "Search, context and definitions."},
     {"name": "answers", "description": "Answers with checked citations."},
     {"name": "graph", "description": "Calls, imports, inheritance, overrides and tests."},
+    {"name": "projection", "description": "Embedding map: chunks in the plane, similar ones together."},
     {"name": "repositories", "description": "Repositories and their index status."},
     {"name": "indexing", "description": "Indexing jobs."},
 ]
