@@ -331,3 +331,13 @@ class ServiceSettings(Section):
     tools: Literal["all", "single"] = Field(
         "all", description="What agents get over MCP: all tools, or the one tool search_codebase."
     )
+
+
+class WebSettings(Section):
+    """Web interface."""
+
+    projection: Literal["pca", "umap"] = Field(
+        "pca",
+        description="Method of the embedding map: principal components refined so that neighbours stay together, or"
+        " UMAP, which takes several times as long and needs the extra ``umap``.",
+    )

@@ -19,6 +19,7 @@ from coderag.interfaces.rest import (
     graph_view_routes,
     index_routes,
     playground_routes,
+    projection_routes,
     query_routes,
     replay_routes,
     repository_routes,
@@ -80,6 +81,7 @@ def make_app(workspace: Workspace, *, request_s: float = 120) -> FastAPI:
         freshness_routes,
         settings_routes,
         replay_routes,
+        projection_routes,
     ):
         app.include_router(module.router, prefix=PREFIX)
     app.openapi = partial(build_openapi, app)  # type: ignore[method-assign]  # as FastAPI documents it
