@@ -10,6 +10,7 @@ from coderag.schema.vocabulary import AnswerSectionKind
 
 _MAX_WORDS: Final = 4
 _MIN_UNKNOWN_SHARE: Final = 0.75  # of the question, by IDF: then it is about what no file has
+_MIN_NOTED_SHARE: Final = 0.15  # of plain words; fewer, such as "cut" in a long question, decide nothing
 _MIN_DOUBTFUL_SHARE: Final = 0.4  # likewise, if nothing clearly answers
 _FOUND_BY_WORDS: Final = frozenset[AnswerSectionKind]({"place", "flow", "failure", "setting"})
 """Leads that were found by the words of the question, so that a missing one counts."""
@@ -21,11 +22,11 @@ def qualify_lead(answer_input: AnswerInput, lead: DraftSection) -> DraftSection:
     missing = list(lead.missing)
     if lead.kind not in _FOUND_BY_WORDS:
         return lead
-    if unknown.names or (unknown.words and evidence != "found"):
+    if unknown.names or (unknown.share >= _MIN_NOTED_SHARE and evidence != "found"):
         prefix = f"{describe_unknown_words(answer_input)}; nearest: "
         missing.append(f"{describe_unknown_words(answer_input)}.")
     elif lead.kind == "place" and evidence != "found":
-        prefix = "Nothing here clearly answers this. The nearest is " if evidence == "not_found" else "Probably "
+        prefix = "Nothing here clearly answers this; nearest: " if evidence == "not_found" else "Probably "
     else:
         return lead
     first, *further = lead.statements

@@ -20,7 +20,7 @@ def test_weak_evidence_makes_the_first_sentence_a_guess():
 
 def test_without_clear_evidence_the_nearest_is_named_as_such():
     answer = extracted(make_context(FILES), "rounding of cards to whole payments", evidence="not_found")
-    assert answer.text.startswith("Nothing here clearly answers this. The nearest is **`")
+    assert answer.text.startswith("Nothing here clearly answers this; nearest: **`")
 
 
 def test_a_word_that_no_file_has_comes_first_if_the_verdict_is_below_found():
