@@ -114,7 +114,7 @@ def test_recent_questions_are_listed_opened_and_deleted(page: "Page", site: Site
     link = questions.get_by_role("link", name="apply a discount").first
     link.wait_for()
     questions.get_by_text("Results of generation").first.click()
-    expect(questions.get_by_role("link", name=re.compile("shop/discount.py")).first).to_be_visible()
+    expect(questions.get_by_role("link", name="discount.py").first).to_be_visible()
     assert "q=apply+a+discount" in (link.get_attribute("href") or "")
     questions.get_by_role("button", name="Delete all …").click()
     questions.get_by_role("button", name="Delete all", exact=True).click()

@@ -19,8 +19,10 @@ SECRET = "s3cr3t-never-shown-4711"  # made up
 @pytest.fixture(scope="module", autouse=True)
 def settings_files(site: Site) -> None:
     """Settings of the shop: some of them may not be set by an untrusted repository."""
-    committed = f"search:\n  top_k: 7\nchat:\n  memory: postgres\n  url: postgresql://me:{SECRET}@db/chats\n"
-    (site.root / ".coderag.yaml").write_text(committed, encoding="utf-8")
+    (site.root / ".coderag.yaml").write_text("search:\n  top_k: 7\n", encoding="utf-8")
+    local = site.root / ".coderag.local.yaml"
+    local.write_text(f"chat:\n  memory: postgres\n  url: postgresql://me:{SECRET}@db/chats\n", encoding="utf-8")
+    local.chmod(0o600)
 
 
 def test_settings_have_sources_and_are_searched(page: "Page", site: Site) -> None:
@@ -42,7 +44,7 @@ def test_settings_have_sources_and_are_searched(page: "Page", site: Site) -> Non
 def test_trust_decides_what_is_ignored(page: "Page", site: Site) -> None:
     page.goto(site.address("settings"))
     page.get_by_text("not trusted", exact=True).wait_for()
-    ignored = page.get_by_role("table")
+    ignored = page.get_by_role("list", name="Ignored settings")
     expect(ignored).to_contain_text("chat.url")
     expect(ignored).to_contain_text("names a server that gets the conversations")
     assert SECRET not in page.content()
