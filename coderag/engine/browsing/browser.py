@@ -212,5 +212,5 @@ def _cut_line(lines: Sequence[str], line: int) -> str:
 
 def _build_unknown_file_error(path: str) -> UnknownNameError:
     return UnknownNameError(
-        f"no file {path[:200]!r} in the index", hint="It may be ignored, new, or spelt in another way."
+        f"no file {path[:200]!r} in the index", hint="It may be ignored, deleted, new, or spelt in another way."
     )
