@@ -245,6 +245,16 @@ class OpenIndex:
         with self._lock:
             return self._open_snapshot(self._read_pointer())
 
+    def open_known_files(self) -> "Snapshot | OverlaySnapshot":
+        """Open the current generation with the edits that earlier queries have read; nothing is read or linked here.
+
+        Raises:
+            IndexNotFoundError: Nothing is indexed yet.
+        """
+        with self._lock:
+            stored, parts = self._open_snapshot(self._read_pointer()), self._overlay_parts
+        return parts.snapshot if parts is not None and parts.snapshot.base is stored else stored
+
     def open_text_search(self) -> "TextSearch":
         """Open the text search over the indexed files on disk. Raises `IndexNotFoundError`."""
         with self._lock:
