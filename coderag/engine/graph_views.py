@@ -1,7 +1,7 @@
 """Pictures of the code graph for the web interface."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, get_args
 
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.view.layout_cache import LayoutCache
@@ -20,11 +20,14 @@ from coderag.schema.graph_view import (
     ViewFilter,
     ViewNode,
 )
+from coderag.schema.vocabulary import Kind
+from coderag.stores.graph_tables import FILE_KIND
 
 if TYPE_CHECKING:
     from coderag.stores.view_files import ViewFiles
 
-_EVERYTHING = ViewFilter()
+_EVERYTHING: Final = ViewFilter()
+_DECLARATION_KINDS: Final[frozenset[str]] = frozenset(get_args(Kind))
 
 
 class GraphViews:
@@ -112,5 +115,5 @@ class GraphViews:
         except UnknownNameError:
             if folder := self._units.find_folder(name):
                 return folder
-            node = self._graph.symbol_resolver.resolve(name)[0]
+            node = self._graph.symbol_resolver.resolve(name, _DECLARATION_KINDS, {FILE_KIND})[0]
             return self._units.make_declaration(node)

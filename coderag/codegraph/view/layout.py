@@ -15,6 +15,7 @@ _WEIGHT_EXPONENT: Final = 0.38  # of the radius; 0.5 would make areas proportion
 _MIN_KNOWN_SHARE: Final = 0.5  # of circles with an earlier place: fewer, and all are laid out anew
 _GOLDEN_ANGLE: Final = np.pi * (3 - np.sqrt(5))
 _FILL: Final = 0.94  # of the radius of the unit circle; its rim has the label
+_GRAVITY: Final = 0.15
 _GAP: Final = 1.12  # between circles, relative to their radii
 _MAX_PAIR_STEPS: Final = 6_000_000  # bounds the time to a tenth of a second
 _MIN_STEPS, _MAX_STEPS = 24, 160
@@ -94,11 +95,11 @@ def _apply_forces(
     strength /= np.maximum(strength.sum(1, keepdims=True), 1)
     size = float(np.sqrt((radii**2).sum()))
     contact = ((radii[:, None] + radii) * _GAP).astype(np.float32)
-    weight = contact**2 * (radii / radii.mean() * size / n / 2).astype(np.float32)
+    weight = contact**2 * (radii / radii.mean() * size / n / 4).astype(np.float32)
     for step in range(steps):
         inverse = _invert_distances(points)
         forces = weight * inverse**3 - strength * np.maximum(1 - contact * inverse, 0)
-        moves = forces.sum(1, keepdims=True) * points - forces @ points - points * 0.06
+        moves = forces.sum(1, keepdims=True) * points - forces @ points - points * _GRAVITY
         lengths = np.sqrt((moves**2).sum(1, keepdims=True)) + 1e-9
         points = points + moves / lengths * np.minimum(lengths, size * 0.15 * (1 - step / steps))
     return points

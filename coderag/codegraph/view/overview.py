@@ -18,6 +18,7 @@ EXTENT: Final = 1_000.0
 """Radius of the circle of the whole repository."""
 
 _AUTOMATIC_NODES: Final = 48  # about as many labels as a picture can show
+_MIN_OPENED_SHARE: Final = 0.02  # of all declarations
 _MAX_LAID_OUT: Final = 2_000
 _MAX_AFFINITIES: Final = 20_000
 _UNPLACED_RADIUS: Final = 0.01
@@ -73,6 +74,7 @@ class OverviewBuilder:
     def _choose_opened(self, max_nodes: int) -> set[str]:
         """Open the largest folders as long as the picture stays legible."""
         room = min(_AUTOMATIC_NODES, max_nodes) - len(self._list_children(self._units.root))
+        min_weight = _MIN_OPENED_SHARE * self._units.weigh(self._units.root)
         opened: set[str] = set()
         heap = [(-self._units.weigh(unit), unit.key, unit) for unit in self._list_children(self._units.root)]
         heapq.heapify(heap)
@@ -81,7 +83,7 @@ class OverviewBuilder:
             if unit.kind != FOLDER_KIND:
                 continue
             children = self._list_children(unit)
-            if len(children) <= room:
+            if 1 < len(children) <= room and self._units.weigh(unit) >= min_weight:
                 opened.add(key)
                 room -= len(children)
                 for child in children:

@@ -16,8 +16,11 @@ from coderag.schema.graph_view import Arrangement, GraphView, ViewDirection, Vie
 _COLUMN_WIDTH: Final = 9.0  # in rows, so that labels have room
 _MAX_ROWS: Final = 18
 _RADIUS: Final = 0.42
+_RING_TOP: Final = 0.25  # of a full turn
 _RING_GAP: Final = 4.0
 _RING_ROOM: Final = 1.5  # of each node on its ring
+_RING_STRETCH: Final = 1.6  # to the sides, where labels are
+_RING_TURN: Final = 0.07  # of a full turn, so that nodes of rings do not stand in rows
 
 Point = tuple[float, float]
 
@@ -163,9 +166,10 @@ def _measure_ring(n_nodes: int, at_least: float = 3.0) -> float:
     return max(at_least, n_nodes * _RING_ROOM / (2 * np.pi))
 
 
-def _place_ring(n_nodes: int, radius: float, start: float = 0.25) -> list[Point]:
+def _place_ring(n_nodes: int, radius: float, start: float = _RING_TOP) -> list[Point]:
     angles = 2 * np.pi * (start - np.arange(n_nodes) / max(n_nodes, 1))
-    return list(zip((radius * np.cos(angles)).tolist(), (radius * np.sin(angles)).tolist(), strict=True))
+    xs, ys = radius * _RING_STRETCH * np.cos(angles), radius * np.sin(angles)
+    return list(zip(xs.tolist(), ys.tolist(), strict=True))
 
 
 def _place_rings(distances: Sequence[int], edges: Sequence[ViewEdge]) -> list[Point]:
@@ -182,7 +186,9 @@ def _place_rings(distances: Sequence[int], edges: Sequence[ViewEdge]) -> list[Po
             continue
         radius = _measure_ring(len(ring), radius + _RING_GAP)
         ring.sort(key=lambda position: _measure_angle(position, linked, distances, points))
-        for position, point in zip(ring, _place_ring(len(ring), radius), strict=True):
+        for position, point in zip(
+            ring, _place_ring(len(ring), radius, _RING_TOP - distance * _RING_TURN), strict=True
+        ):
             points[position] = point
     return points
 

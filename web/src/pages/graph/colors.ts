@@ -7,11 +7,11 @@ const FUNCTIONS = new Set(["function", "method", "macro"]);
 const TYPES = new Set(["class", "interface", "struct", "trait", "enum", "union", "type_alias", "impl", "table"]);
 
 export const NODE_GROUPS = [
-  { name: "folder", title: "folder", color: "--series-7" },
-  { name: "file", title: "file", color: "--series-1" },
+  { name: "folder", title: "folder", color: "--series-1" },
+  { name: "file", title: "file", color: "--series-6" },
   { name: "type", title: "type", color: "--series-4" },
   { name: "function", title: "function", color: "--series-3" },
-  { name: "other", title: "other declaration", color: "--series-6" },
+  { name: "other", title: "other declaration", color: "--series-2" },
   { name: "test", title: "test code", color: "--series-8" },
   { name: "external", title: "outside package", color: "--muted" },
 ] as const;
@@ -53,11 +53,22 @@ export class Palette {
   #groups = new Map(NODE_GROUPS.map(({ name, color }) => [name, readColor(color)]));
   #relations = new Map(Object.entries(RELATION_COLORS).map(([name, color]) => [name, readColor(color)]));
 
-  ofNode(node: ViewNode): string {
-    return this.#groups.get(findGroup(node)) ?? this.muted;
+  /** Return the colour of a node; a soft one for large areas. */
+  ofNode(node: ViewNode, isSoft = false): string {
+    const color = this.#groups.get(findGroup(node)) ?? this.muted;
+    return isSoft ? mix(color, this.background) : color;
   }
 
   ofEdge(edge: ViewEdge): string {
     return this.#relations.get(mainRelation(edge)) ?? this.muted;
   }
+}
+
+const SOFT_SHARE = 0.3;
+
+/** Mix two colours given as `#rrggbb`. */
+function mix(first: string, second: string): string {
+  const channel = (color: string, index: number) => Number.parseInt(color.slice(1 + 2 * index, 3 + 2 * index), 16);
+  const channels = [0, 1, 2].map((index) => Math.round(channel(first, index) * (1 - SOFT_SHARE) + channel(second, index) * SOFT_SHARE));
+  return channels.some(Number.isNaN) ? first : `#${channels.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 }

@@ -2,11 +2,16 @@
 
 import Graph from "graphology";
 import Sigma from "sigma";
+import type { NodeDisplayData } from "sigma/types";
 import { extremityArrow, pathCurved, pathLine } from "sigma/rendering";
 import { Palette } from "./colors";
+import { type LabelPosition, placeLabels } from "./labels";
 import type { View, ViewNode } from "./model";
 
-const MAX_LABEL_CHARS = 34;
+const MAX_LABEL_CHARS = 30;
+const LABEL_WAIT_MS = 90;
+const MAX_EDGE_PIXELS = 5;
+const LABEL_ROOM = 20; // on both sides together, in rows
 const COLLAPSED_SHARE = 0.62; // of its own area, so that edges stay visible between nodes
 const ZOOM_MS = 350;
 
@@ -33,6 +38,12 @@ export class Drawing {
   #selected: string | null = null;
   #hovered: string | null = null;
   #active = new Set<string>();
+  #isEmphasised = true;
+  #unitsPerPixel = Infinity;
+  /** The nodes whose links are emphasised: one, with what is drawn inside it. */
+  #centers = new Set<string>();
+  #labels = new Map<string, LabelPosition>();
+  #labelTimer: ReturnType<typeof setTimeout> | undefined;
   #hulls: HTMLCanvasElement;
   #isMap = false;
 
@@ -54,9 +65,6 @@ export class Drawing {
           label: { attribute: "label" },
           labelSize: 12,
           labelFont: "system-ui, sans-serif",
-          labelPosition: { attribute: "labelPosition", defaultValue: "right" },
-          depth: { whenState: "isHighlighted", then: "topNodes", else: "nodes" },
-          labelVisibility: { whenState: "isHighlighted", then: "visible", else: "auto" },
         },
         edges: {
           size: { attribute: "size" },
@@ -70,9 +78,7 @@ export class Drawing {
         itemSizesReference: "positions",
         zoomToSizeRatioFunction: (ratio) => ratio,
         minEdgeThickness: 1,
-        labelDensity: 1.4,
-        labelGridCellSize: 90,
-        labelRenderedSizeThreshold: 3,
+        labelRenderedSizeThreshold: 0,
         stagePadding: 28,
         minCameraRatio: 0.0005,
         maxCameraRatio: 4,
@@ -90,6 +96,8 @@ export class Drawing {
     this.sigma.on("enterNode", ({ node }) => this.#hover(node));
     this.sigma.on("leaveNode", () => this.#hover(null));
     this.sigma.on("beforeRender", () => this.#drawHulls());
+    this.sigma.on("afterRender", () => this.#scheduleLabels());
+    this.sigma.on("resize", () => this.#scheduleLabels());
   }
 
   /** Draw a view. The camera stays where it is, unless `fit`. */
@@ -108,9 +116,12 @@ export class Drawing {
     if (fit) this.fit(false);
   }
 
-  select(key: string | null): void {
+  /** Mark a node, and emphasise what it is linked to. */
+  select(key: string | null, isEmphasised: boolean): void {
     this.#selected = key;
+    this.#isEmphasised = isEmphasised;
     this.#activate();
+    this.#scheduleLabels();
   }
 
   /** Read the colours of the theme again. */
@@ -143,6 +154,7 @@ export class Drawing {
   }
 
   kill(): void {
+    clearTimeout(this.#labelTimer);
     this.sigma.kill();
   }
 
@@ -152,16 +164,18 @@ export class Drawing {
     return { x: node.x, y: node.y + node.radius, size: node.radius * 0.035 };
   }
 
+  findColor(node: ViewNode): string {
+    return this.palette.ofNode(node, this.#isMap && node.children > 0 && !node.is_open);
+  }
+
   #buildGraph(): Graph {
     const graph = new Graph({ type: "directed" });
-    const half = this.view.nodes.reduce((sum, node) => sum + node.x, 0) / (this.view.nodes.length || 1);
     for (const node of this.view.nodes) {
       const mark = this.placeMark(node);
       graph.addNode(node.key, {
         ...mark,
-        color: this.palette.ofNode(node),
+        color: this.findColor(node),
         label: shorten(node.label),
-        labelPosition: this.#isMap ? (node.is_open ? "above" : "right") : node.x < half - 0.01 && node.x < -1 ? "left" : "right",
       });
     }
     const { nodes, edges } = this.view;
@@ -182,15 +196,59 @@ export class Drawing {
     return graph;
   }
 
-  #styleNode(key: string, color: string): { color: string; labelColor: string; opacity: number; zIndex: number } {
+  #styleNode(key: string, color: string): Partial<NodeDisplayData> {
     const isDim = this.#active.size > 0 && !this.#active.has(key);
-    return { color, opacity: isDim ? 0.25 : 1, labelColor: isDim ? this.palette.muted : this.palette.text, zIndex: key === this.#selected ? 2 : 1 };
+    const position = this.#labels.get(key) ?? (key === this.#hovered || key === this.#selected ? "right" : undefined);
+    return {
+      color,
+      opacity: isDim ? 0.25 : 1,
+      labelColor: isDim ? this.palette.muted : this.palette.text,
+      labelVisibility: position ? "visible" : "hidden",
+      labelPosition: position ?? "right",
+    };
   }
 
-  #styleEdge(color: string, { source, target }: Record<string, unknown>): { color: string; opacity: number } {
-    const center = this.#hovered ?? this.#selected;
-    if (!center || !this.#positions.has(center)) return { color, opacity: this.#isMap ? 0.28 : 0.65 };
-    return { color, opacity: source === center || target === center ? 0.9 : 0.05 };
+  /** Place the labels and limit the width of edges once the camera rests. */
+  #scheduleLabels(): void {
+    clearTimeout(this.#labelTimer);
+    this.#labelTimer = setTimeout(() => {
+      const labels = this.#placeLabels();
+      const unitsPerPixel = 1 / this.toViewport({ x: 0, y: 0, size: 1 }).radius;
+      const isSame = labels.size === this.#labels.size && [...labels].every(([key, position]) => this.#labels.get(key) === position);
+      if (isSame && Math.abs(unitsPerPixel / this.#unitsPerPixel - 1) < 0.05) return;
+      this.#labels = labels;
+      this.#unitsPerPixel = unitsPerPixel;
+      this.sigma.refresh({ skipIndexation: true });
+    }, LABEL_WAIT_MS);
+  }
+
+  #placeLabels(): Map<string, LabelPosition> {
+    const { width, height } = this.sigma.getDimensions();
+    const marks = this.view.nodes.map((node) => ({
+      key: node.key,
+      label: shorten(node.label),
+      ...this.toViewport(this.placeMark(node)),
+      rank: node.key === this.#selected ? Infinity : (node.is_open ? 2 : 1) * node.radius,
+      preferred: (this.#isMap ? (node.is_open ? "above" : "right") : node.x < -1 ? "left" : "right") as LabelPosition,
+    }));
+    return placeLabels(marks, width, height);
+  }
+
+  #styleEdge(color: string, { source, target, size }: Record<string, unknown>): { color: string; opacity: number; size: number } {
+    const style = { color, size: Math.min(size as number, MAX_EDGE_PIXELS * this.#unitsPerPixel) };
+    if (!this.#centers.size) return { ...style, opacity: this.#isMap ? 0.28 : 0.65 };
+    return { ...style, opacity: this.#centers.has(source as string) || this.#centers.has(target as string) ? 0.9 : 0.05 };
+  }
+
+  /** The node whose links are emphasised. */
+  get #center(): string | null {
+    const center = this.#hovered ?? (this.#isEmphasised ? this.#selected : null);
+    return center !== null && this.#positions.has(center) ? center : null;
+  }
+
+  /** Return where the label of a node is drawn; none for a hidden one. */
+  findLabel(key: string): LabelPosition | undefined {
+    return this.#labels.get(key);
   }
 
   #hover(key: string | null): void {
@@ -200,24 +258,28 @@ export class Drawing {
 
   /** Emphasise the chosen node with what it is linked to. */
   #activate(): void {
-    const center = this.#hovered ?? this.#selected;
-    const index = this.#positions.get(center ?? "");
-    const linked = index === undefined ? [] : [index, ...(this.#linked[index] ?? [])];
-    this.#active = new Set(linked.map((position) => this.view.nodes[position]!.key));
+    const { nodes } = this.view;
+    const centers = new Set<number>();
+    nodes.forEach(({ key, parent }, index) => {
+      if (key === this.#center || centers.has(parent)) centers.add(index); // outer nodes precede inner ones
+    });
+    const active = [...centers].flatMap((index) => [index, ...(this.#linked[index] ?? [])]);
+    this.#centers = new Set([...centers].map((index) => nodes[index]!.key));
+    this.#active = new Set(active.map((index) => nodes[index]!.key));
     this.sigma.refresh({ skipIndexation: true });
   }
 
   #findBox(): { x: [number, number]; y: [number, number] } {
-    const { nodes, extent } = this.view;
-    const side = extent ?? 1;
-    if (this.#isMap || !nodes.length) return { x: [-side, side], y: [-side, side] };
-    const xs = nodes.map((node) => node.x);
-    const ys = nodes.map((node) => node.y);
+    const nodes = this.view.nodes.filter(({ parent }) => parent < 0); // what is inside others changes nothing
+    if (!nodes.length) return { x: [-1, 1], y: [-1, 1] };
+    const xs = nodes.flatMap(({ x, radius }) => [x - radius, x + radius]);
+    const ys = nodes.flatMap(({ y, radius }) => [y - radius, y + radius]);
+    if (this.#isMap) return { x: [Math.min(...xs), Math.max(...xs)], y: [Math.min(...ys), Math.max(...ys)] };
     const grow = (low: number, high: number, room: number): [number, number] => {
       const missing = Math.max(room, 12 - (high - low)) / 2;
       return [low - missing, high + missing];
     };
-    return { x: grow(Math.min(...xs), Math.max(...xs), 12), y: grow(Math.min(...ys), Math.max(...ys), 3) };
+    return { x: grow(Math.min(...xs), Math.max(...xs), LABEL_ROOM), y: grow(Math.min(...ys), Math.max(...ys), 2) };
   }
 
   #findHull({ x, y }: Point): string | null {

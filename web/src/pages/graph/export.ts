@@ -11,7 +11,6 @@ const MAX_MERMAID_EDGES = 3_000;
 export function renderSvg(drawing: Drawing): string {
   const { width, height } = drawing.sigma.getDimensions();
   const { palette, view } = drawing;
-  const labelled = drawing.sigma.getNodeDisplayedLabels();
   const marks = view.nodes.map((node) => drawing.toViewport(drawing.placeMark(node)));
   const isVisible = ({ x, y, radius }: { x: number; y: number; radius: number }) =>
     x + radius > 0 && x - radius < width && y + radius > 0 && y - radius < height;
@@ -37,9 +36,14 @@ export function renderSvg(drawing: Drawing): string {
     const mark = marks[index]!;
     if (!isVisible(mark)) return;
     const title = escapeXml(`${node.kind} ${describePlace(node)}`);
-    parts.push(`<circle cx="${trim(mark.x)}" cy="${trim(mark.y)}" r="${trim(mark.radius)}" fill="${palette.ofNode(node)}"><title>${title}</title></circle>`);
-    if (labelled.has(node.key))
-      parts.push(`<text x="${trim(mark.x + mark.radius + 4)}" y="${trim(mark.y + 4)}" fill="${palette.text}">${escapeXml(shorten(node.label))}</text>`);
+    parts.push(`<circle cx="${trim(mark.x)}" cy="${trim(mark.y)}" r="${trim(mark.radius)}" fill="${drawing.findColor(node)}"><title>${title}</title></circle>`);
+    const position = drawing.findLabel(node.key);
+    if (!position) return;
+    const reach = mark.radius + 5;
+    const x = position === "right" ? mark.x + reach : position === "left" ? mark.x - reach : mark.x;
+    const y = position === "above" ? mark.y - reach : position === "below" ? mark.y + reach + 10 : mark.y + 4;
+    const anchor = position === "right" ? "start" : position === "left" ? "end" : "middle";
+    parts.push(`<text x="${trim(x)}" y="${trim(y)}" text-anchor="${anchor}" fill="${palette.text}">${escapeXml(shorten(node.label))}</text>`);
   });
   return `${parts.join("\n")}\n</svg>\n`;
 }
