@@ -1,6 +1,7 @@
 """Distinctive terms of clusters, as words that people wrote."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -19,7 +20,53 @@ _MAX_ROWS: Final = 60_000  # that are counted
 _MAX_READ_TEXTS: Final = 100  # of a cluster, for the spelling of its terms
 _MAX_TEXT_CHARS: Final = 20_000
 _MIN_TERM_CHARS: Final = 3
-_STEMMED_STOP_WORDS: Final = frozenset(map(stem, STOP_WORDS))
+_COMMON: Final = 0.01  # a map of one cluster has no distinctive terms, only common ones
+_KEYWORDS: Final = [
+    "args",
+    "bool",
+    "class",
+    "const",
+    "def",
+    "elif",
+    "else",
+    "end",
+    "enum",
+    "export",
+    "false",
+    "final",
+    "float",
+    "fn",
+    "func",
+    "function",
+    "impl",
+    "import",
+    "init",
+    "int",
+    "interface",
+    "kwargs",
+    "let",
+    "none",
+    "null",
+    "package",
+    "private",
+    "protected",
+    "pub",
+    "public",
+    "return",
+    "self",
+    "static",
+    "str",
+    "string",
+    "struct",
+    "sys",
+    "this",
+    "true",
+    "type",
+    "typeof",
+    "var",
+    "void",
+]
+_STEMMED_STOP_WORDS: Final = frozenset(map(stem, (*STOP_WORDS, *_KEYWORDS)))
 
 
 def name_clusters(clusters: IntArray, snapshot: IndexSnapshot) -> list[tuple[str, ...]]:
@@ -33,13 +80,13 @@ def name_clusters(clusters: IntArray, snapshot: IndexSnapshot) -> list[tuple[str
     terms = snapshot.read_terms()
     scores = _score_terms(clusters, snapshot.read_counts(), n_clusters)
     scores *= np.array([_is_word(term) for term in terms], bool)
-    names = []
+    names: list[tuple[str, ...]] = []
     for cluster in range(n_clusters):
         best = np.argsort(-scores[cluster], kind="stable")[:_CANDIDATES]
         rows = np.flatnonzero(clusters == cluster)
         spellings = _count_spellings(snapshot.read_texts(rows[:: len(rows) // _MAX_READ_TEXTS + 1].tolist()))
         candidates = [_spell(terms[number], spellings) for number in best if scores[cluster, number] > 0]
-        names.append(_choose_distinct(candidates))
+        names.append(_choose_distinct(candidates, names))
     return names
 
 
@@ -58,7 +105,7 @@ def _score_terms(clusters: IntArray, counts: FieldCounts, n_clusters: int) -> ND
         chosen.data = np.ones_like(chosen.data)
         shares += weight * (members @ chosen).toarray() / sizes
     overall = np.maximum((shares * sizes).sum(axis=0) / len(rows), 1e-9)
-    scores: NDArray[np.float64] = shares * np.log(np.maximum(shares, 1e-9) / overall)
+    scores: NDArray[np.float64] = shares * (np.log(np.maximum(shares, 1e-9) / overall) + _COMMON)
     return scores
 
 
@@ -83,12 +130,15 @@ def _spell(term: str, spellings: dict[str, Counter[str]]) -> str:
     return min(counter, key=lambda word: (-counter[word], len(word), word)) if counter else term
 
 
-def _choose_distinct(candidates: list[str]) -> tuple[str, ...]:
-    """Choose the first words of which none contains another."""
+def _choose_distinct(candidates: list[str], taken: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Choose the first words of which none contains another, and which are not yet the name of a cluster."""
     chosen: list[str] = []
     for word in candidates:
-        if not any(word in other or other in word for other in chosen):
-            chosen.append(word)
+        if any(word in other or other in word for other in chosen):
+            continue
+        if (*chosen, word) in taken:
+            continue
+        chosen.append(word)
         if len(chosen) == _TERMS:
             break
     return tuple(chosen)

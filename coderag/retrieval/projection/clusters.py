@@ -12,8 +12,10 @@ MAX_CLUSTERS: Final = 40
 _MIN_CLUSTERS: Final = 3
 
 _CELLS: Final = 128  # along one side
-_FIRST_BLUR, _BLUR_STEP, _LAST_BLUR = 1.5, 1.2, 16.0  # in cells
+_FIRST_BLUR, _BLUR_STEP, _LAST_BLUR = 1.5, 1.2, 24.0  # in cells
 _MIN_SHARE: Final = 0.004  # of all points, in one cluster
+_MIN_POINTS: Final = 3
+_MIN_COVERED: Final = 0.6  # share of the points in clusters that are large enough
 
 
 def find_clusters(positions: FloatArray) -> IntArray:
@@ -29,13 +31,16 @@ def find_clusters(positions: FloatArray) -> IntArray:
     flat = cells[:, 1] * _CELLS + cells[:, 0]
     counts = np.bincount(flat, minlength=_CELLS * _CELLS).reshape(_CELLS, _CELLS).astype(np.float64)
     limit = int(np.clip(n**0.5 / 3, _MIN_CLUSTERS, MAX_CLUSTERS))
+    min_size = max(_MIN_POINTS, int(n**0.5 / 3), int(n * _MIN_SHARE))
     blur = _FIRST_BLUR
-    while True:
-        hills = _find_hilltops(ndimage.gaussian_filter(counts, blur, mode="constant"))
-        labels = _merge_small(hills[flat], positions, max(3, int(n * _MIN_SHARE)))
-        if blur >= _LAST_BLUR or len(np.unique(labels)) <= limit:
-            return _number_by_size(labels)
+    while blur <= _LAST_BLUR:
+        hills = _find_hilltops(ndimage.gaussian_filter(counts, blur, mode="constant"))[flat]
+        sizes = np.unique(hills, return_counts=True)[1]
+        large = sizes[sizes >= min_size]
+        if 0 < len(large) <= limit and large.sum() >= _MIN_COVERED * n:
+            return _number_by_size(_merge_small(hills, positions, min_size))
         blur *= _BLUR_STEP
+    return np.zeros(n, np.int64)
 
 
 def _find_hilltops(density: NDArray[np.float64]) -> IntArray:
@@ -58,8 +63,6 @@ def _merge_small(labels: IntArray, positions: FloatArray, min_size: int) -> IntA
     names, numbers, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     centres = np.stack([np.bincount(numbers, axis) / sizes for axis in positions.T], axis=1)
     is_large = sizes >= min_size
-    if not is_large.any():
-        return np.zeros_like(labels)
     large = np.flatnonzero(is_large)
     gaps = ((centres[:, None] - centres[large][None]) ** 2).sum(axis=-1)
     target = np.where(is_large, np.arange(len(names)), large[gaps.argmin(axis=1)])

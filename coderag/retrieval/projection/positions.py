@@ -46,6 +46,8 @@ def compute_positions(
         report: Called with progress.
     """
     n = len(vectors)
+    if not n:
+        return np.zeros((0, 2), np.float32)
     report("components", 0.0)
     components = project_to_components(vectors, _COMPONENTS)
     fitted = np.arange(n) if n <= _MAX_FITTED else np.linspace(0, n - 1, _MAX_FITTED).astype(np.int64)
