@@ -5,7 +5,7 @@ every round adds the attraction of all edges, and the repulsion of a few random 
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,10 +56,10 @@ def compute_layout(
         gaps = points[sources] - points[weights.indices]
         pulls.data = weights.data * _compute_attraction(_compute_squares(gaps))
         forces = pulls @ points - points * np.asarray(pulls.sum(axis=1)).ravel()
-        pushes = np.zeros_like(points)
+        pushes: NDArray[Any] = np.zeros_like(points)
         for _ in range(_SAMPLES):
             gaps = points - points[random.integers(0, n, n)]
-            pushes += gaps * _compute_repulsion(_compute_squares(gaps))
+            pushes = pushes + gaps * _compute_repulsion(_compute_squares(gaps))
         forces += pushes * degrees
         forces = forces * np.minimum(1, _MAX_FORCE / np.maximum(np.abs(forces), _EPSILON))
         speeds = _MOMENTUM * speeds + forces
@@ -90,13 +90,11 @@ def _compute_squares(gaps: NDArray[np.complex64]) -> FloatArray:
 
 
 def _compute_attraction(squares: FloatArray) -> FloatArray:
-    squares = squares + _EPSILON
-    power = squares**_B
-    factors: FloatArray = 2 * _A * _B * power / (squares * (1 + _A * power))
-    return factors
+    raised = squares + _EPSILON
+    power = raised**_B
+    return cast("FloatArray", 2 * _A * _B * power / (raised * (1 + _A * power)))
 
 
 def _compute_repulsion(squares: FloatArray) -> FloatArray:
-    squares = squares + _EPSILON
-    factors: FloatArray = 2 * _B / (squares * (1 + _A * squares**_B))
-    return factors
+    raised = squares + _EPSILON
+    return cast("FloatArray", 2 * _B / (raised * (1 + _A * raised**_B)))
