@@ -55,7 +55,7 @@ def compute_layout(
     for number in range(rounds):
         gaps = points[sources] - points[weights.indices]
         pulls.data = weights.data * _compute_attraction(_compute_squares(gaps))
-        forces = pulls @ points - points * np.asarray(pulls.sum(axis=1)).ravel()
+        forces: NDArray[Any] = pulls @ points - points * np.asarray(pulls.sum(axis=1)).ravel()
         pushes: NDArray[Any] = np.zeros_like(points)
         for _ in range(_SAMPLES):
             gaps = points - points[random.integers(0, n, n)]
