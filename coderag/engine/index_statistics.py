@@ -1,10 +1,12 @@
 """Statistics of the current generation, from its manifest, its graph and its folder."""
 
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Final, get_args
 
@@ -28,6 +30,7 @@ from coderag.stores.pointer import FORMAT_VERSION, Pointer
 from coderag.stores.snapshot import Snapshot
 
 _OUTCOMES: Final[Sequence[Outcome]] = ("indexed", "skipped", "failed")
+_MAX_GROUPS: Final = 500
 _match_detail = re.compile(r" at line | \(|; |: (?=/|'|\d)").search
 """Beginning of the details of a reason, which differ from file to file."""
 
@@ -45,8 +48,8 @@ def read_statistics(root: Path, settings: Settings) -> IndexStatistics:
         StoreError: A file of the index is missing or damaged.
     """
     generation = _open_current(root, settings)
-    pointer, records = generation.pointer, _load_records(generation)
-    indexed = [record for record in records if record.outcome == "indexed"]
+    pointer, table = generation.pointer, _load_outcomes(generation)
+    indexed = [file for file in table.files if file.outcome == "indexed"]
     return IndexStatistics(
         root=str(root),
         directory=str(generation.directory),
@@ -58,12 +61,12 @@ def read_statistics(root: Path, settings: Settings) -> IndexStatistics:
         configured=describe_configured_embedding(settings.embedding, pointer.embedding),
         files=len(indexed),
         chunks=pointer.chunks,
-        declarations=sum(record.symbols for record in indexed),
-        lines=sum(record.lines for record in indexed),
+        declarations=table.declarations,
+        lines=sum(file.lines for file in indexed),
         edges=pointer.edges,
         relations=_count_relations(generation),
         languages=_sum_languages(indexed),
-        coverage=_group_outcomes(records),
+        coverage=_group_outcomes(table.files),
         sizes=measure_index(generation.directory, pointer),
     )
 
@@ -92,15 +95,13 @@ def list_covered_files(
     generation = _open_current(root, settings)
     folded = text.casefold()
     matches = [
-        record
-        for record in _load_records(generation)
-        if outcome in (None, record.outcome)
-        and (reason is None or _group_reason(record) == reason)
-        and (not folded or folded in record.path.casefold() or folded in _get_reason(record).casefold())
+        file
+        for file in _load_outcomes(generation).files
+        if outcome in (None, file.outcome)
+        and (reason is None or _shorten_reason(file.reason) == reason)
+        and (not folded or folded in file.path.casefold() or folded in file.reason.casefold())
     ]
-    matches.sort(key=lambda record: record.path)
-    page = [_to_outcome(record) for record in matches[offset : offset + limit]]
-    return CoveragePage(str(root), generation.pointer.generation, page, len(matches))
+    return CoveragePage(str(root), generation.pointer.generation, matches[offset : offset + limit], len(matches))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +121,20 @@ def _open_current(root: Path, settings: Settings) -> _Generation:
     return _Generation(snapshot.directory, snapshot.pointer.identity, snapshot.pointer)
 
 
+@dataclass(frozen=True, slots=True)
+class _OutcomeTable:
+    """Outcomes of all candidate files by path, and the number of declarations in them."""
+
+    files: Sequence[FileOutcome]
+    declarations: int
+
+
 @lru_cache(2)
-def _load_records(generation: _Generation) -> Sequence[FileRecord]:
-    """Load the file records; the pages of one table share them."""
-    return load_manifest(generation.open()).records
+def _load_outcomes(generation: _Generation) -> _OutcomeTable:
+    """Load the outcomes; the pages of one table share them. They take a third of the memory of the records."""
+    records = load_manifest(generation.open()).records
+    files = sorted(map(_to_outcome, records), key=attrgetter("path"))
+    return _OutcomeTable(files, sum(record.symbols for record in records if record.outcome == "indexed"))
 
 
 @lru_cache(16)
@@ -143,45 +154,41 @@ def _count_relations(generation: _Generation) -> Sequence[RelationCount]:
     return sorted(relations, key=lambda count: -count.resolved - count.candidates)
 
 
-def _sum_languages(indexed: Iterable[FileRecord]) -> list[LanguageShare]:
-    sums: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    for record in indexed:
-        total = sums[record.language]
-        total[0] += 1
-        total[1] += record.chunks
-        total[2] += record.lines
-    shares = [LanguageShare(language, *total) for language, total in sums.items()]
-    return sorted(shares, key=lambda share: (-share.lines, share.language))
-
-
-def _group_outcomes(records: Iterable[FileRecord]) -> list[CoverageGroup]:
-    sums: dict[tuple[Outcome, str], list[int]] = defaultdict(lambda: [0, 0])
-    for record in records:
-        total = sums[record.outcome, _group_reason(record)]
-        total[0] += 1
-        total[1] += record.size
-    groups = [CoverageGroup(outcome, reason, *total) for (outcome, reason), total in sums.items()]
-    return sorted(groups, key=lambda group: (_OUTCOMES.index(group.outcome), -group.files, group.reason))
-
-
-def _get_reason(record: FileRecord) -> str:
-    return record.reason or record.note
-
-
-def _group_reason(record: FileRecord) -> str:
-    """Return the reason of a file without its details."""
-    reason = _get_reason(record)
-    detail = _match_detail(reason)
-    return reason[: detail.start()] if detail else reason
-
-
 def _to_outcome(record: FileRecord) -> FileOutcome:
     return FileOutcome(
         record.path,
         record.outcome,
-        _get_reason(record),
-        record.language,
+        sys.intern(record.reason or record.note),
+        sys.intern(record.language),
         record.size,
         record.lines,
         record.chunks,
     )
+
+
+def _sum_languages(indexed: Iterable[FileOutcome]) -> list[LanguageShare]:
+    sums: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for file in indexed:
+        total = sums[file.language]
+        total[0] += 1
+        total[1] += file.chunks
+        total[2] += file.lines
+    shares = [LanguageShare(language, *total) for language, total in sums.items()]
+    return sorted(shares, key=lambda share: (-share.lines, share.language))
+
+
+def _group_outcomes(files: Iterable[FileOutcome]) -> list[CoverageGroup]:
+    sums: dict[tuple[Outcome, str], list[int]] = defaultdict(lambda: [0, 0])
+    for file in files:
+        total = sums[file.outcome, _shorten_reason(file.reason)]
+        total[0] += 1
+        total[1] += file.bytes
+    groups = [CoverageGroup(outcome, reason, *total) for (outcome, reason), total in sums.items()]
+    ordered = sorted(groups, key=lambda group: (_OUTCOMES.index(group.outcome), -group.files, group.reason))
+    return ordered[:_MAX_GROUPS]
+
+
+def _shorten_reason(reason: str) -> str:
+    """Return a reason without its details."""
+    detail = _match_detail(reason)
+    return reason[: detail.start()] if detail else reason

@@ -74,7 +74,7 @@ class IndexStatistics:
         files, chunks, declarations, lines: Numbers over all indexed files.
         edges: Number of edges, including candidates.
         languages: Languages, most lines first.
-        coverage: Groups of files, indexed ones first, then by number.
+        coverage: Groups of files, indexed ones first, then by number; at most 500.
         sizes: Parts of the index folder, largest first.
     """
 
