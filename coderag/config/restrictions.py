@@ -121,6 +121,7 @@ RULES: Final[Mapping[str, SettingRule]] = {
     "service.autostart": _allow_only(False, reason="starts a process that stays"),
     "service.record_queries": _allow_only(False, reason="has questions and their results written beside the index"),
     "service.tools": _allow_any("chooses how many tools an agent is shown"),
+    "web.projection": _allow_any("chooses how the embedding map is drawn"),
     "service": SettingRule("the service is for all repositories of this user"),
 }
 """Rules by setting or section; the longest matching name applies."""

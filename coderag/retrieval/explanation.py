@@ -22,8 +22,8 @@ class ExplainedSnippet:
         score: Score of the order.
         channels: Score in each channel that found it, relative to that channel's best, 0 to 1.
         ranks: Rank in each of these channels, among all chunks, or all files for a file channel.
-        signals: Contribution of each feature to the sum of which the score is the probability; of a report, the shares of
-            the chunk and of its file. ``reranker`` is the score of a model that reordered the first results.
+        signals: Contribution of each feature to the sum of which the score is the probability. ``reranker`` is the score
+            of a model that reordered the first results.
         hop: Steps from a result; 0 for a result.
         relation: Relation to the result `related_to`; empty for a result.
         budget: Level of detail in the context: ``full``, ``elided``, ``signature``, ``line``, ``omitted`` for lack of

@@ -5,7 +5,7 @@ import os
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -59,6 +59,8 @@ class QueryRecord:
         is_shortened: Whether the text or the filters were too long to keep.
     """
 
+    id: str
+    time: str
     kind: QueryKind
     query: str
     evidence: Evidence
@@ -67,11 +69,9 @@ class QueryRecord:
     generation: int
     results: Sequence[RecordedResult]
     result_count: int
-    filters: Mapping[str, Any] = field(default_factory=dict)
-    top_k: int | None = None
-    is_shortened: bool = False
-    id: str = field(default_factory=lambda: uuid.uuid4().hex[:16])
-    time: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
+    filters: Mapping[str, Any]
+    top_k: int | None
+    is_shortened: bool
 
     @classmethod
     def build(
@@ -94,6 +94,8 @@ class QueryRecord:
         """
         has_long_filters = len(json.dumps(filters)) > _MAX_FILTER_CHARS
         return cls(
+            id=uuid.uuid4().hex[:16],
+            time=datetime.now(UTC).isoformat(timespec="milliseconds"),
             kind=kind,
             query=query[:MAX_QUERY_CHARS],
             results=_limit_results(results),

@@ -46,8 +46,6 @@ def test_statements_are_marked_and_dropped_ones_are_listed(page: "Page", site: S
     assert claims.filter(has_text="create_order").get_by_text("proved").is_visible()
     assert claims.filter(has_text="send_mail").get_by_text("dropped").is_visible()
     answer.get_by_role("button", name="Source 1").first.click()
-    page.wait_for_timeout(3000)
-    page.screenshot(path="/tmp/gen.png")
     page.get_by_role("dialog").get_by_text("return create_order(cart, total)").wait_for()
     page.keyboard.press("Escape")
     assert "taken over" not in page.title()

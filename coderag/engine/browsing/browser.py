@@ -40,16 +40,18 @@ _MAX_READING_LINES: Final = 1_500
 class Browser:
     """Browser of one state of a repository; open a new one for each request.
 
+    Folders and files come from the last index run and from disk, so that they are there at once when many files were edited.
+    Chunks and calls wait until the edits are read.
+
     Args:
         root: Folder of the repository.
-        graph: The code graph.
-        snapshot: The snapshot that it belongs to.
+        open_index: Its open index.
     """
 
-    def __init__(self, root: Path, graph: "CodeGraph", snapshot: "IndexSnapshot") -> None:
+    def __init__(self, root: Path, open_index: OpenIndex) -> None:
         self._root = root
-        self._graph = graph
-        self._snapshot = snapshot
+        self._open_index = open_index
+        self._files = open_index.open_known_files()
 
     def list_folder(self, path: str = "", *, offset: int = 0, limit: int = 500) -> FolderListing:
         """List the folders and files directly in a folder, with the counts of each.
@@ -57,11 +59,11 @@ class Browser:
         Raises:
             UnknownNameError: No file is in the folder.
         """
-        return list_folder(str(self._root), self._snapshot.read_files(), path, offset, limit)
+        return list_folder(str(self._root), self._files.read_files(), path, offset, limit)
 
     def match_files(self, query: str, *, limit: int = 50) -> PathMatches:
         """Find files by words in their paths, best first."""
-        return match_files(str(self._root), self._snapshot.read_files(), query, limit)
+        return match_files(str(self._root), self._files.read_files(), query, limit)
 
     def view_file(self, path: str, *, start_line: int = 1, end_line: int | None = None) -> FileView:
         """Return lines of a file as it is on disk, as many as fit a reply.
@@ -69,7 +71,8 @@ class Browser:
         Raises:
             UnknownNameError: The index does not know the file.
         """
-        return view_file(self._root, self._find_stored_record(path), self._find_record(path), start_line, end_line)
+        stored = self._find_stored_record(path)
+        return view_file(self._root, stored, self._known_records.get(path, stored), start_line, end_line)
 
     def list_chunks(self, query: ChunkQuery) -> ChunkListing:
         """List chunks by their metadata, with facets."""
@@ -170,24 +173,37 @@ class Browser:
         return CallReader(self._graph, candidates=candidates)
 
     @cached_property
-    def _records(self) -> dict[str, FileRecord]:
-        return {record.path: record for record in self._snapshot.read_files()}
+    def _linked(self) -> "tuple[CodeGraph, IndexSnapshot]":
+        """Code graph with all edits, and its snapshot."""
+        return self._open_index.open_linked_index()
+
+    @property
+    def _graph(self) -> "CodeGraph":
+        return self._linked[0]
+
+    @property
+    def _snapshot(self) -> "IndexSnapshot":
+        return self._linked[1]
+
+    @cached_property
+    def _known_records(self) -> dict[str, FileRecord]:
+        return {record.path: record for record in self._files.read_files()}
 
     @cached_property
     def _stored_records(self) -> dict[str, FileRecord]:
         """Records of the last index run, by path."""
-        if not isinstance(self._snapshot, OverlaySnapshot):
-            return self._records
-        return {record.path: record for record in self._snapshot.base.read_files()}
+        if not isinstance(self._files, OverlaySnapshot):
+            return self._known_records
+        return {record.path: record for record in self._files.base.read_files()}
 
-    def _find_record(self, path: str) -> FileRecord:
-        record = self._records.get(path) or self._stored_records.get(path)
+    def _find_stored_record(self, path: str) -> FileRecord:
+        """Return the record of the last index run; of a new file, its current one."""
+        record = self._stored_records.get(path) or self._known_records.get(path)
+        if record is None:
+            record = next((record for record in self._snapshot.read_files() if record.path == path), None)
         if record is None:
             raise _build_unknown_file_error(path)
         return record
-
-    def _find_stored_record(self, path: str) -> FileRecord:
-        return self._stored_records.get(path) or self._find_record(path)
 
 
 class BrowserAccess:
@@ -202,7 +218,7 @@ class BrowserAccess:
         Raises:
             IndexNotFoundError: Nothing is indexed yet.
         """
-        return Browser(self.root, *self._open_index.open_linked_index())
+        return Browser(self.root, self._open_index)
 
 
 def _cut_line(lines: Sequence[str], line: int) -> str:
@@ -212,5 +228,5 @@ def _cut_line(lines: Sequence[str], line: int) -> str:
 
 def _build_unknown_file_error(path: str) -> UnknownNameError:
     return UnknownNameError(
-        f"no file {path[:200]!r} in the index", hint="It may be ignored, new, or spelt in another way."
+        f"no file {path[:200]!r} in the index", hint="It may be ignored, deleted, new, or spelt in another way."
     )

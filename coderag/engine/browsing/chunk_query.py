@@ -39,6 +39,7 @@ class ChunkQuery:
         path: File or folder; empty for all.
         values: Values by facet, which are alternatives; an empty or missing facet matches all.
         name: Part of the qualified name, in any case; empty for any.
+        lines: First and last line; chunks that overlap them match.
         order: Order of the chunks.
         offset: Chunks to skip.
         limit: Maximum number of chunks.
@@ -47,6 +48,7 @@ class ChunkQuery:
     path: str = ""
     values: Mapping[str, Sequence[str]] = field(default_factory=dict)
     name: str = ""
+    lines: tuple[int, int] | None = None
     order: ChunkOrder = "path"
     offset: int = 0
     limit: int = 100
@@ -83,6 +85,9 @@ def _match_place(table: "pa.Table", query: ChunkQuery) -> BoolArray:
         mask &= _to_mask(pc.or_(pc.equal(paths, path), pc.starts_with(paths, f"{path}/")))
     if query.name:
         mask &= _to_mask(pc.match_substring(table["qualified_name"], query.name, ignore_case=True))
+    if query.lines:
+        start_line, end_line = query.lines
+        mask &= (table["start_line"].to_numpy() <= end_line) & (table["end_line"].to_numpy() >= start_line)
     return mask
 
 

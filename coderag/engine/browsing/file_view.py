@@ -8,6 +8,7 @@ from typing import Final
 
 from coderag.ingestion.files.encodings import decode
 from coderag.ingestion.files.regular_files import describe_os_error, read_regular_file
+from coderag.ingestion.parsing.languages import detect_language
 from coderag.schema.browse import FileState, FileView
 from coderag.schema.chunks import FileRecord
 from coderag.text.indexed_text import decode_indexed_text
@@ -96,7 +97,7 @@ def view_file(root: Path, record: FileRecord, current: FileRecord, start_line: i
         total_lines=len(disk.lines),
         next_line=start_line + end if has_lines and start_line + end - 1 < len(disk.lines) else None,
         size=disk.size,
-        language=current.language,
+        language=current.language or detect_language(record.path, text),
         role=current.role,
         encoding=disk.encoding,
         is_edited=disk.is_edited,

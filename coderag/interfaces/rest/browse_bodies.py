@@ -64,6 +64,8 @@ class ChunksBody(RootBody):
     name: str = Field(
         "", max_length=MAX_NAME_CHARS, pattern=NO_NUL_PATTERN, description="Part of the qualified name, in any case."
     )
+    start_line: int = Field(1, ge=1, le=_MAX_LINE, description="Chunks that end before this line are left out.")
+    end_line: int = Field(_MAX_LINE, ge=1, le=_MAX_LINE, description="Chunks that start after it are left out.")
     order: ChunkOrder = Field("path", description="By path and line, or the most complex or longest first.")
     offset: int = Field(0, ge=0, le=_MAX_LINE, description="Chunks to skip: `next_offset` of the previous page.")
     limit: int = Field(100, ge=1, le=500, description="Maximum number of chunks; `total` counts all.")
@@ -77,4 +79,6 @@ class ChunksBody(RootBody):
             "summary_source": self.summary_sources,
             "complexity": self.complexities,
         }
-        return ChunkQuery(self.path, values, self.name, self.order, self.offset, self.limit)
+        is_limited = self.start_line > 1 or self.end_line < _MAX_LINE
+        lines = (self.start_line, self.end_line) if is_limited else None
+        return ChunkQuery(self.path, values, self.name, lines, self.order, self.offset, self.limit)

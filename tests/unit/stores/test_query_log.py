@@ -18,6 +18,7 @@ def make_record(query="login", results=(), filters=None):
         confidence=0.9,
         elapsed_ms=3.1,
         generation=4,
+        top_k=None,
     )
 
 

@@ -16,11 +16,13 @@ export function placeLinks(
 ): Map<number, LineLink[]> {
   const placed = new Map<number, LineLink[]>();
   for (const link of links) {
+    const address = buildTargetAddress(link, trail);
+    if (!address) continue;
     const text = readLine(link.line).slice(0, MAX_LINKED_CHARS);
     const others = placed.get(link.line) ?? [];
     const span = findSpan(text, spellName(link), others);
     if (!span) continue;
-    others.push({ ...span, address: buildTargetAddress(link, trail), title: describeLink(link) });
+    others.push({ ...span, address, title: describeLink(link) });
     placed.set(link.line, others);
   }
   for (const line of placed.values()) line.sort((first, second) => first.start - second.start);

@@ -7,16 +7,23 @@ import { placeLinks } from "./link_spans";
 export type FileView = Schemas["FileView"];
 export type Chunk = Schemas["ChunkEntry"];
 
-const MAX_CHUNKS = 2_000;
-const CHUNK_PAGE = 500;
+const SPAN_LINES = 1_000;
+const MAX_CHUNKS = 500;
 const MAX_LINKS = 5_000;
+
+/** Return whether a chunk is a declaration, rather than a part of a file. */
+export function isDeclaration({ name, kind }: Chunk): boolean {
+  return Boolean(name) && !["module", "section", "block"].includes(kind);
+}
 
 export class LoadedFile {
   view = $state.raw<FileView | null>(null);
   lines = $state.raw<string[]>([]);
   outline = $state.raw<Schemas["OutlineEntry"][]>([]);
+  /** Chunks of the lines that were on the screen. */
   chunks = $state.raw<Chunk[]>([]);
   links = $state.raw<ReadonlyMap<number, LineLink[]>>(new Map());
+  #spans = new Set<number>();
   #abort = new AbortController();
 
   constructor(
@@ -30,7 +37,7 @@ export class LoadedFile {
     this.view = view;
     this.lines = view.text || view.end_line ? view.text.split("\n") : [];
     void this.#loadRest(view.next_line ?? null);
-    if (view.outcome === "indexed") void this.#loadIndexed();
+    if (view.outcome === "indexed") void this.#loadOutline().catch(() => undefined); // the text stands alone
   }
 
   close(): void {
@@ -49,9 +56,16 @@ export class LoadedFile {
     }
   }
 
-  /** Load what the index adds; without it, the text stands alone. */
-  async #loadIndexed(): Promise<void> {
-    await Promise.allSettled([this.#loadOutline(), this.#loadChunks(), this.#loadLinks()]);
+  /** Load what the index knows of lines around one. */
+  showLine(line: number): void {
+    if (this.view?.outcome !== "indexed") return;
+    for (const near of [line - SPAN_LINES / 4, line + SPAN_LINES / 4]) {
+      const span = Math.floor(Math.max(0, near - 1) / SPAN_LINES);
+      if (this.#spans.has(span) || span * SPAN_LINES >= this.lines.length) continue;
+      this.#spans.add(span);
+      const [start, end] = [span * SPAN_LINES + 1, (span + 1) * SPAN_LINES];
+      void Promise.allSettled([this.#loadChunks(start, end), this.#loadLinks(start, end)]); // the text stands alone
+    }
   }
 
   async #read(startLine: number): Promise<FileView> {
@@ -65,21 +79,18 @@ export class LoadedFile {
     if (reply.path === this.path) this.outline = reply.results;
   }
 
-  async #loadChunks(): Promise<void> {
-    let offset: number | null = 0;
-    while (offset !== null && offset < MAX_CHUNKS) {
-      const body = { root: this.root, path: this.path, limit: CHUNK_PAGE, offset } as Schemas["ChunksBody"];
-      const page: Schemas["ChunkListing"] = await unwrap(
-        api.POST("/api/v1/chunks", { body, signal: this.#abort.signal }),
-      );
-      this.chunks = [...this.chunks, ...page.chunks];
-      offset = page.next_offset ?? null;
-    }
+  async #loadChunks(startLine: number, endLine: number): Promise<void> {
+    const lines = { start_line: startLine, end_line: endLine };
+    const body = { root: this.root, path: this.path, limit: MAX_CHUNKS, ...lines } as Schemas["ChunksBody"];
+    const page = await unwrap(api.POST("/api/v1/chunks", { body, signal: this.#abort.signal }));
+    this.chunks = [...this.chunks, ...page.chunks];
   }
 
-  async #loadLinks(): Promise<void> {
-    const query = { root: this.root, path: this.path, limit: MAX_LINKS };
+  async #loadLinks(startLine: number, endLine: number): Promise<void> {
+    const lines = { start_line: startLine, end_line: endLine };
+    const query = { root: this.root, path: this.path, limit: MAX_LINKS, ...lines };
     const reply = await unwrap(api.GET("/api/v1/file/links", { params: { query }, signal: this.#abort.signal }));
-    this.links = placeLinks(reply.links, (line) => this.lines[line - 1] ?? "", []);
+    const placed = placeLinks(reply.links, (line) => this.lines[line - 1] ?? "", []);
+    this.links = new Map([...this.links, ...placed]);
   }
 }

@@ -23,6 +23,7 @@ export class Tree {
   #listings = $state.raw<ReadonlyMap<string, Listing>>(new Map());
   #open = $state.raw<ReadonlySet<string>>(new Set());
   error = $state<unknown>(null);
+  #loading = new Map<string, Promise<boolean>>();
 
   constructor(private readonly root: string) {}
 
@@ -64,8 +65,13 @@ export class Tree {
     }
   }
 
-  async #load(folder: string): Promise<boolean> {
-    if (this.#listings.has(folder)) return true;
+  #load(folder: string): Promise<boolean> {
+    const loading = this.#loading.get(folder) ?? this.#loadOnce(folder);
+    this.#loading.set(folder, loading);
+    return loading;
+  }
+
+  async #loadOnce(folder: string): Promise<boolean> {
     const listing = await this.#read(folder, 0);
     if (listing) this.#listings = new Map(this.#listings).set(folder, listing);
     return listing !== null;
@@ -77,6 +83,7 @@ export class Tree {
       return await unwrap(api.GET("/api/v1/tree", { params: { query } }));
     } catch (error) {
       if (!path) this.error = error; // a folder that is gone stays closed
+      this.#loading.delete(path);
       return null;
     }
   }

@@ -12,7 +12,7 @@ export type LineState = GrammarState | undefined;
 export type Tokenize = (lines: readonly string[], state: LineState) => { lines: Token[][]; state: LineState };
 
 const MAX_LINE_CHARS = 2_000; // a longer line is minified or data, and stays plain
-const MAX_LINE_MS = 200;
+const MAX_LINE_MS = 2_000; // the first lines include the time to compile the grammar
 
 const primitive = createShikiPrimitive({
   engine: createJavaScriptRegexEngine({ forgiving: true }),
