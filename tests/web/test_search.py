@@ -31,11 +31,7 @@ def open_search(page: "Page", site: Site, **query: str) -> None:
 
 def test_results_follow_the_typing_and_explanations_are_asked_for_only_when_open(page: "Page", site: Site) -> None:
     requests: list[Request] = []
-<<<<<<< HEAD
-    page.on("request", requests.append)
-=======
     page.on("request", lambda request: requests.append(request))  # noqa: PLW0108  # Playwright takes no built-in method
->>>>>>> w-play
     open_search(page, site)
     page.keyboard.type("apply_discount", delay=20)  # the box has the focus
     first = results(page).first
