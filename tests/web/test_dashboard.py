@@ -152,7 +152,7 @@ def test_a_repository_without_an_index_offers_to_build_one(page: "Page", site: S
     bare = write_shop(tmp_path / "bare shop")
     page.goto(f"{site.url}/dashboard?repo={bare}")
     page.get_by_text("Nothing is indexed yet").wait_for()
-    page.get_by_role("button", name="Update the index").click()
+    page.get_by_role("button", name="Index this repository").click()
     expect(page.get_by_role("list", name="Counts")).to_contain_text("9 files")
 
 

@@ -44,6 +44,7 @@ export class DashboardRepository {
 
   /** Load and follow the repository; return the function that ends that. */
   open(): () => void {
+    void this.loadStatistics();
     void this.loadJobs();
     const query = new URLSearchParams({ root: this.root });
     this.#stopFollowing.push(
@@ -89,10 +90,12 @@ export class DashboardRepository {
   }
 
   #accept(state: Freshness): void {
-    const hasChanged = state.is_open && state.generation !== this.#generation;
+    const isFirst = this.#generation < 0;
+    const hasChanged = state.is_open && !isFirst && state.generation !== this.#generation;
     if (state.is_open) this.#generation = state.generation;
     this.freshness = state;
     if (hasChanged) void this.loadStatistics();
+    if (isFirst && !repositories.current) void repositories.load().catch(() => undefined);
     if (state.is_open && state.job !== (this.job?.id ?? "")) void this.loadJobs();
   }
 
