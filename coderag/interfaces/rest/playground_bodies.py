@@ -68,9 +68,11 @@ class ExperimentBody(RootBody, FilteredBody):
 class FeedbackPlaceBody(RequestBody):
     """A result that feedback is about."""
 
-    path: str = Field(min_length=1, max_length=MAX_PATH_CHARS, pattern=NO_NUL_PATTERN)
-    start_line: int = Field(ge=1, le=_MAX_LINE)
-    end_line: int = Field(ge=1, le=_MAX_LINE)
+    path: str = Field(
+        min_length=1, max_length=MAX_PATH_CHARS, pattern=NO_NUL_PATTERN, description="File of the result, with `/`."
+    )
+    start_line: int = Field(ge=1, le=_MAX_LINE, description="First line of the result.")
+    end_line: int = Field(ge=1, le=_MAX_LINE, description="Last line of the result.")
     symbol: str = Field(
         "", max_length=MAX_NAME_CHARS, pattern=NO_NUL_PATTERN, description="Qualified name of the declaration."
     )
