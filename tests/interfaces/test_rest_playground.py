@@ -1,9 +1,14 @@
 """The search playground over REST: previews, options, experiments, and feedback that becomes a golden set."""
 
+from itertools import pairwise
+from pathlib import PurePosixPath
+
 import pytest
 
 from coderag import CodeRAG
 from coderag.interfaces.rest.app import make_app
+from coderag.interfaces.rest.search_preview import build_previews
+from coderag.schema.search import SearchHit
 from coderag.workspace.workspace import Workspace, WorkspaceOptions
 from evals.golden import load_golden
 from tests.interfaces.rest_server import API, RestClient
@@ -51,6 +56,20 @@ def test_a_preview_has_the_results_of_a_search_with_their_matching_lines(rest):
     assert any(line["is_match"] and "discount" in line["text"] for line in best["lines"])
     for line in best["lines"]:
         assert line["text"] == text[line["number"] - best["start_line"]]
+
+
+def test_matching_lines_have_whole_words_and_no_gaps_of_one_line():
+    text = "def serve(log):\n    # truncated\n    reRun()\n" + "    pass\n" * 40 + "    stop_run(log)\n"
+    hit = SearchHit(
+        "1", PurePosixPath("a.py"), 11, 54, "function", "serve", "serve", "", "", "python", "source", 1, text
+    )
+    (preview,) = build_previews([hit], "when does it run")
+    assert [line.number for line in preview.lines if line.is_match] == [13]
+    numbers = [line.number for line in preview.lines]
+    assert numbers == sorted(numbers)
+    assert all(after - before != 2 for before, after in pairwise(numbers))
+    (preview,) = build_previews([hit], "what calls stop_run")
+    assert [line.text for line in preview.lines if line.is_match] == ["    stop_run(log)"]
 
 
 def test_pages_of_a_preview_follow_one_another(rest):

@@ -1,5 +1,6 @@
 """Search results with the lines that match a query instead of their whole text."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -9,6 +10,7 @@ from coderag.interfaces.excerpt import find_matching_lines
 from coderag.question.entities import find_entities, names_in
 from coderag.schema.search import SearchHit
 from coderag.schema.vocabulary import Evidence
+from coderag.text.tokenizer import tokenize_query
 
 MAX_LINES: Final = 12
 """Lines of a result, at most, without single lines between them."""
@@ -16,7 +18,8 @@ MAX_LINES: Final = 12
 _MAX_MATCHES: Final = 4
 _MIN_NAME_CHARS: Final = 3
 _MAX_LINE_CHARS: Final = 400
-_MAX_SCANNED_LINES: Final = 5_000
+_MAX_SCANNED_LINES: Final = 1_000
+_MAX_SCANNED_QUERY_CHARS: Final = 1_000  # of a report; the time grows with lines times words
 _MAX_SUMMARY_CHARS: Final = 600
 
 
@@ -83,6 +86,7 @@ class PreviewReply:
 
 def build_previews(hits: Sequence[SearchHit], query: str) -> list[PreviewHit]:
     """Build the previews of hits."""
+    query = query[:_MAX_SCANNED_QUERY_CHARS]
     names = [name for name in names_in(find_entities(query)) if len(name) >= _MIN_NAME_CHARS]
     return [_build_preview(hit, query, names) for hit in hits]
 
@@ -107,8 +111,9 @@ def _build_preview(hit: SearchHit, query: str, names: Sequence[str]) -> PreviewH
 
 def _select_lines(hit: SearchHit, query: str, names: Sequence[str]) -> list[PreviewLine]:
     """Select the lines of a hit that show best why it matches: the first, and the matching ones with their surroundings."""
-    code = hit.text.rstrip("\n").split("\n", _MAX_SCANNED_LINES)[:_MAX_SCANNED_LINES]
-    matching = set(_find_named_lines(code, names) or find_matching_lines(code, query, _MAX_MATCHES))
+    lines = hit.text.rstrip("\n").split("\n", _MAX_SCANNED_LINES)[:_MAX_SCANNED_LINES]
+    code = [line[:_MAX_LINE_CHARS] for line in lines]
+    matching = set(_find_named_lines(code, names) or _find_word_lines(code, query))
     selected = {0, *matching}
     for index in _list_surroundings(sorted(selected)):
         if len(selected) >= MAX_LINES:
@@ -116,16 +121,23 @@ def _select_lines(hit: SearchHit, query: str, names: Sequence[str]) -> list[Prev
         if 0 <= index < len(code):
             selected.add(index)
     selected |= {index for index in range(len(code)) if {index - 1, index + 1} <= selected}  # no gap of one line
-    return [
-        PreviewLine(hit.start_line + index, code[index][:_MAX_LINE_CHARS], index in matching)
-        for index in sorted(selected)
-    ]
+    return [PreviewLine(hit.start_line + index, code[index], index in matching) for index in sorted(selected)]
 
 
 def _find_named_lines(code: Sequence[str], names: Sequence[str]) -> list[int]:
     """Return the indexes of the first lines with a name that the query spells out, such as ``atomic_write``."""
     named = (index for index, line in enumerate(code) if any(name in line for name in names))
     return list(islice(named, _MAX_MATCHES))
+
+
+def _find_word_lines(code: Sequence[str], query: str) -> list[int]:
+    """Return the indexes of the best lines with words of a query; those with parts of words only if there are no others."""
+    terms = [term for term in dict.fromkeys(tokenize_query(query)) if term.isalnum()]
+    # `run` begins a word in ``run()``, ``_run`` and ``reRun``, but not in ``truncated``
+    alternatives = (rf"(?<![A-Za-z])(?i:{re.escape(term)})|{re.escape(term.capitalize())}" for term in terms)
+    pattern = re.compile("|".join(alternatives))
+    with_words = [line if pattern.search(line) else "" for line in code] if terms else code
+    return find_matching_lines(with_words, query, _MAX_MATCHES) or find_matching_lines(code, query, _MAX_MATCHES)
 
 
 def _list_surroundings(indexes: Sequence[int]) -> Iterator[int]:
