@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from coderag.config.sections import MAX_TOKENS, MIN_TOKENS, SearchSettings
 from coderag.config.settings import Settings
+from coderag.engine.browsing.browser import BrowserAccess
 from coderag.engine.mention_queries import MentionQueries
 from coderag.engine.open_index import OpenIndex
 from coderag.engine.query_input import build_query_input, check_range, resolve_filters
 from coderag.engine.query_runs import MAX_RUNS, QueryRunner, build_answer, verdict_fields
 from coderag.engine.telemetry import build_tracer
+from coderag.engine.view_queries import ViewQueries
 from coderag.errors import ConfigurationError
 from coderag.ingestion.files.scanner import check_root
 from coderag.models.dense import DenseModel, ProviderDense
@@ -69,7 +71,7 @@ from coderag.engine.graph_loader import load_chat_graph, load_query_graph
 Progress = Callable[[IndexProgress], None]
 
 
-class CodeRAG(MentionQueries):
+class CodeRAG(MentionQueries, ViewQueries, BrowserAccess):
     """A repository: index it, search it, ask it.
 
     Args:
@@ -564,8 +566,6 @@ class CodeRAG(MentionQueries):
         from coderag.engine.index_status import read_index_status  # noqa: PLC0415  # only this method needs it
 
         return read_index_status(self.root, self.settings, self._store.open())
-
-    # Inside
 
     def _load_dense_model(self) -> DenseModel:
         if self._loaded_dense_model is None:

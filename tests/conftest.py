@@ -1,8 +1,9 @@
 """What holds for every test: a private home, a clean environment, a git identity and no network."""
 
+import gc
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import HealthCheck, settings
 # The same examples in every run, so that a change is judged by what it changes; `make fuzz` looks for new ones. Deadlines and
 # the check for slow examples measure how busy the machine is; a database would be one more thing that a run leaves behind.
 _STEADY = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("gate", derandomize=True, **_STEADY)
+settings.register_profile("gate", derandomize=True, max_examples=50, **_STEADY)
 settings.register_profile("fuzz", print_blob=True, max_examples=500, **_STEADY)
 settings.load_profile("gate")  # `--hypothesis-profile` comes later, and wins
 
@@ -62,6 +63,20 @@ def isolate(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     (home / HOME_VARIABLES["XDG_RUNTIME_DIR"]).mkdir(mode=0o700, exist_ok=True)  # else that of the developer is used
     for name, value in FIXED_VARIABLES.items():
         monkeypatch.setenv(name, value)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the collector away from the 900,000 objects of 15,000 tests and their imports, which live until the end.
+
+    A full collection, which closing a workspace asks for, would take 0.6 s instead of 0.1 s.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

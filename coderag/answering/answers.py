@@ -8,7 +8,7 @@ from pathlib import Path
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.citation_checker import CitationChecker
 from coderag.answering.extractive.extract import extract
-from coderag.answering.extractive.sections import Draft, Section, Statement
+from coderag.answering.extractive.sections import Draft, DraftSection, DraftStatement
 from coderag.answering.generated.generator import EmitText, fit_evidence_to_window, generate_text
 from coderag.answering.generated.numbered_evidence import gather_evidence, number_evidence
 from coderag.answering.plan import choose_shape
@@ -93,7 +93,7 @@ def _add_remark(draft: Draft, remark: str) -> Draft:
     """Add why a configured model has not written the answer."""
     if not remark.strip():
         return draft
-    section = Section("remark", [Statement([remark.strip()], is_claim=False)], style="text")
+    section = DraftSection("remark", [DraftStatement([remark.strip()], is_claim=False)], style="text")
     return replace(draft, sections=[section, *draft.sections])
 
 

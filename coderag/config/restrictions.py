@@ -119,7 +119,9 @@ RULES: Final[Mapping[str, SettingRule]] = {
     "telemetry.traces": _allow_only("none", reason="has questions and places sent elsewhere"),
     "telemetry.queries": _allow_only(False, reason="puts the text of questions into what is sent"),
     "service.autostart": _allow_only(False, reason="starts a process that stays"),
+    "service.record_queries": _allow_only(False, reason="has questions and their results written beside the index"),
     "service.tools": _allow_any("chooses how many tools an agent is shown"),
+    "web.projection": _allow_any("chooses how the embedding map is drawn"),
     "service": SettingRule("the service is for all repositories of this user"),
 }
 """Rules by setting or section; the longest matching name applies."""

@@ -203,7 +203,7 @@ class RerankerSettings(Section):
 
 WEIGHTED_SIGNALS: Final = (
     "lexical", "dense", "cosine", "coverage", "callers", "callees", "definition", "literal", "length", "broad_coverage",
-    "broad_length", "path_hints",
+    "broad_length", "path_hints", "frames", "frame_files", "mentioned_path",
     "kind", "role",
     "file_lexical", "file_dense", "path", "file_name", "file_of_name", "file_size",
 )  # fmt: skip
@@ -211,10 +211,9 @@ WEIGHTED_SIGNALS: Final = (
 
 
 SWITCHABLE_SIGNALS: Final = (
-    *WEIGHTED_SIGNALS, "names", "docs", "barrel", "declarations_only", "legacy", "data", "hints",
-    "frames", "frame_files", "mentions", "mentioned_path", "dense_file", "dense_path", "folder_name", "centrality", "language",
+    *WEIGHTED_SIGNALS, "names", "docs", "barrel", "declarations_only", "legacy", "data", "hints", "language",
 )  # fmt: skip
-"""Names that can be switched off: features, channels, factors of files, and signals of bug reports (docs/reports.md)."""
+"""Names that can be switched off: features, channels and factors of files."""
 
 
 class SearchSettings(Section):
@@ -325,6 +324,20 @@ class ServiceSettings(Section):
     requests_per_minute: int = Field(
         1_200, ge=1, le=1_000_000, description="Requests that one client may make in a minute."
     )
+    record_queries: bool = Field(
+        True,
+        description="Whether the service keeps the last 500 searches and questions of a repository beside its index.",
+    )
     tools: Literal["all", "single"] = Field(
         "all", description="What agents get over MCP: all tools, or the one tool search_codebase."
+    )
+
+
+class WebSettings(Section):
+    """Web interface."""
+
+    projection: Literal["pca", "umap"] = Field(
+        "pca",
+        description="Method of the embedding map: principal components refined so that neighbours stay together, or"
+        " UMAP, which takes several times as long and needs the extra ``umap``.",
     )

@@ -36,6 +36,7 @@ from coderag.config.sections import (
     StorageSettings,
     SummarySettings,
     TelemetrySettings,
+    WebSettings,
 )
 from coderag.config.settings_file import (
     SettingsFile,
@@ -75,6 +76,7 @@ class Settings(BaseSettings):
     privacy: PrivacySettings = PrivacySettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     service: ServiceSettings = ServiceSettings()
+    web: WebSettings = WebSettings()
 
     _trusted: bool = PrivateAttr(default=True)
     _restrictions: tuple[Restriction, ...] = PrivateAttr(default=())

@@ -1,6 +1,4 @@
-"""Queries for lines that mention a name, for declarations without a known use, and for pictures of the code graph."""
-
-from typing import TYPE_CHECKING
+"""Queries for lines that mention a name, and for declarations without a known use."""
 
 from coderag.engine.open_index import OpenIndex
 from coderag.engine.query_input import check_range
@@ -12,29 +10,12 @@ from coderag.schema.mentions import (
     UnusedReport,
 )
 from coderag.schema.text_matches import MAX_COUNTED_MATCHES
-from coderag.stores.index_store import IndexStore
-
-if TYPE_CHECKING:
-    from coderag.engine.graph_views import GraphViews
 
 
 class MentionQueries:
     """Base class of the facade: queries over the code graph and the text of the index."""
 
     _open_index: OpenIndex
-    _store: IndexStore
-
-    def open_graph_views(self) -> "GraphViews":
-        """Open the pictures of the code graph of the current files; their layouts are stored beside the generation.
-
-        Raises:
-            IndexNotFoundError: Nothing is indexed yet.
-        """
-        from coderag.engine.graph_views import GraphViews  # noqa: PLC0415  # only the web interface needs it
-        from coderag.stores.view_files import ViewFiles  # noqa: PLC0415
-
-        graph, snapshot = self._open_index.open_linked_index()
-        return GraphViews(graph, ViewFiles(self._store.directory, snapshot.pointer))
 
     def mentions(self, name: str, query: MentionQuery | None = None, *, limit: int = DEFAULT_MAX_MENTIONS) -> Mentions:
         """Return the lines that mention a name outside its declarations, and why an edge may be missing.

@@ -240,6 +240,21 @@ class OpenIndex:
         overlay = self.live.build_overlay(stored, sweep="unless watched")
         return (open_part.part, stored) if overlay is None else (self._get_overlay_parts(overlay).graph, overlay)
 
+    def open_generation(self) -> Snapshot:
+        """Open the committed generation, without edits since. Raises `IndexNotFoundError`."""
+        with self._lock:
+            return self._open_snapshot(self._read_pointer())
+
+    def open_known_files(self) -> "Snapshot | OverlaySnapshot":
+        """Open the current generation with the edits that earlier queries have read; nothing is read or linked here.
+
+        Raises:
+            IndexNotFoundError: Nothing is indexed yet.
+        """
+        with self._lock:
+            stored, parts = self._open_snapshot(self._read_pointer()), self._overlay_parts
+        return parts.snapshot if parts is not None and parts.snapshot.base is stored else stored
+
     def open_text_search(self) -> "TextSearch":
         """Open the text search over the indexed files on disk. Raises `IndexNotFoundError`."""
         with self._lock:

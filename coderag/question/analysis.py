@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from coderag.question.aspects import LOOKUPS, find_aspect
 from coderag.question.classifier import NO_KIND, Reading, load_classifier
+from coderag.question.coordination import find_coordinated
 from coderag.question.cues import QUESTION_CONCEPTS, Cue, load_cues, read_asking
 from coderag.question.ends import find_ends
 from coderag.question.entities import find_entities, names_in
@@ -55,6 +56,11 @@ _NAMING_KINDS: Final = frozenset(
 """Kinds of questions about declarations, whose plain words may be names of them."""
 
 _ENDED_KINDS: Final = frozenset({"path", "flow"})
+_EVIDENT_TOPICS: Final[Mapping[str, Sequence[QuestionKind]]] = {
+    "failure": ("failure",), "setting": ("setting",), "flow": ("flow", "path"),
+}  # fmt: skip
+"""Kinds by the topic that lines of code can show: one that raises, one that sets a default, a chain of calls."""
+
 _TEST_CONCEPTS: Final = frozenset({"test", "mock"})
 _DOCUMENT_CONCEPTS: Final = frozenset({"document", "says"})
 _ARTICLES: Final = frozenset(
@@ -207,6 +213,11 @@ class _Analyzer:
             subjects=subjects,
             ends=ends,
             is_of_whole=classified.form == "overview" and self._is_of_whole(subjects),
+            coordinated=find_coordinated(self._tokens, self._cues, subjects),
+            topic_probabilities={
+                topic: round(sum(classified.probabilities[kind] for kind in kinds), 3)
+                for topic, kinds in _EVIDENT_TOPICS.items()
+            },
         ), classified.confidence
 
     def _read_aspect(self, classified: Reading) -> QuestionReading | None:

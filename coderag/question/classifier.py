@@ -36,6 +36,7 @@ class Reading:
         relation, direction: Relation that is asked for, seen from the subject; empty for kinds without one.
         form: Form of the answer that is asked for.
         form_confidence: Calibrated probability of the form, 0 to 1.
+        probabilities: Calibrated probability of each kind.
     """
 
     kind: str
@@ -44,6 +45,7 @@ class Reading:
     direction: str
     form: str
     form_confidence: float
+    probabilities: Mapping[str, float]
 
 
 class Classifier:
@@ -85,7 +87,10 @@ class Classifier:
             relation, _, direction = self._choose_relation(scores, possible).partition(":")
         forms = self._compute_probabilities(scores, "form")
         form = int(forms.argmax())
-        return Reading(kind, confidence, relation, direction, self._labels["form"][form], float(forms[form]))
+        probabilities = dict(zip(self._labels["kind"], kinds.tolist(), strict=True))
+        return Reading(
+            kind, confidence, relation, direction, self._labels["form"][form], float(forms[form]), probabilities
+        )
 
     def _score(self, tokens: Sequence[Token]) -> FloatArray:
         """Return the score of each label, (n_labels,)."""

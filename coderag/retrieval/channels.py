@@ -1,10 +1,11 @@
-"""Retrieval channels: each scores every chunk or every file for one question.
+"""Retrieval channels: each scores every chunk or every file for one question or report.
 
 Scores are compared only after division by the channel's maximum, so their scales may differ.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import log
 from typing import Literal
 
 import numpy as np
@@ -12,8 +13,10 @@ from numpy.typing import NDArray
 
 from coderag.question.analysis import ABOUT_ONE_NAME
 from coderag.question.entities import names_in
-from coderag.schema.query import Analysis
+from coderag.retrieval.report_places import Places
+from coderag.schema.query import Analysis, ReportQuery
 from coderag.stores.corpus import Corpus
+from coderag.stores.lexical import LexicalIndex
 from coderag.stores.symbol_table import SymbolMatch
 
 FloatArray = NDArray[np.float32]
@@ -21,6 +24,7 @@ FloatArray = NDArray[np.float32]
 _MIN_NAME_CHARS = 2
 _SIMILAR_NAME_FACTOR = 0.5  # factor on the quality of a similar name
 _MIN_BACKGROUND_CHUNKS = 10  # chunks
+_FRAME_DECAY = 0.75  # for each step away from the call that failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +33,11 @@ class Channel:
 
     Attributes:
         values: float32 (n_chunks,) or (n_files,) by `level`; 0 or less means not found.
-        weight: Weight in the ranking of a report; a question's channels are weighed by the ranker.
     """
 
     name: str
     level: Literal["chunk", "file"]
     values: FloatArray
-    weight: float = 1.0
 
 
 def score_channels(
@@ -45,19 +47,55 @@ def score_channels(
 
     Args:
         corpus: The open index.
-        analysis: Analysis of the question.
-        vector: float32 (dimension,), dense vector of the question, normalised or zero.
+        analysis: Analysis of the question or report.
+        vector: float32 (dimension,), its dense vector, normalised or zero.
         disabled: Names of disabled channels.
     """
     terms = corpus.get_term_ids([*analysis["terms"], *analysis["expanded_terms"]])
-    cosines = corpus.compute_cosines(vector)
+    cosines, report = corpus.compute_cosines(vector), analysis["report"]
     channels = [
-        Channel("lexical", "chunk", corpus.body.score(terms)),
+        Channel("lexical", "chunk", _score_terms(corpus, corpus.body, terms, report and report["terms"])),
         Channel("dense", "chunk", cosines if analysis["symbol_query"] else subtract_background(cosines)),
-        Channel("names", "chunk", corpus.names.score(terms)),
+        Channel("names", "chunk", _score_terms(corpus, corpus.names, terms, report and report["name_terms"])),
         Channel("docs", "file", corpus.docs.score(terms)),
+        *(_score_places(corpus, report) if report else ()),
     ]
     return [channel for channel in channels if channel.name not in disabled]
+
+
+def _score_terms(
+    corpus: Corpus, index: LexicalIndex, terms: Sequence[int], weights: Mapping[str, float] | None
+) -> FloatArray:
+    """Score the terms of a question, or those of a report by their weights."""
+    if weights is None:
+        return index.score(terms)
+    known = {corpus.term_ids[term]: weight for term, weight in weights.items() if term in corpus.term_ids}
+    return index.score(list(known), list(known.values()))
+
+
+def _score_places(corpus: Corpus, report: ReportQuery) -> list[Channel]:
+    """Score what a report points to: the calls of its stack traces, their files, and the files that it names."""
+    places = Places(corpus)
+    calls = places.called(report["frames"])
+    paths = [places.file_of(path) for path in report["paths"]]
+    return [
+        Channel(
+            "frames", "chunk", _score_steps(corpus.n_chunks, ((call.row, step) for step, call in enumerate(calls)))
+        ),
+        Channel(
+            "frame_files", "file", _score_steps(corpus.n_files, ((call.file, step) for step, call in enumerate(calls)))
+        ),
+        Channel("mentioned_path", "file", _score_steps(corpus.n_files, ((path, 0) for path in paths))),
+    ]
+
+
+def _score_steps(size: int, steps: Iterable[tuple[int | None, int]]) -> FloatArray:
+    """Score 1 for the place of a call that failed, and less for each step before."""
+    scores = np.zeros(size, np.float32)
+    for position, step in steps:
+        if position is not None:
+            scores[position] = max(scores[position], _FRAME_DECAY**step)
+    return scores
 
 
 def normalize_scores(values: FloatArray) -> FloatArray:
@@ -85,7 +123,10 @@ def subtract_background(cosines: FloatArray) -> FloatArray:
 
 
 def find_symbols(corpus: Corpus, analysis: Analysis) -> list[SymbolMatch]:
-    """Find the declarations of every name in the question, best first."""
+    """Find the declarations of every name in the question, best first; those of a report by the weight of the name."""
+    if analysis["report"]:
+        matches = [match for entry in analysis["report"]["names"].items() for match in _find_mentions(corpus, *entry)]
+        return sorted(matches, key=lambda match: -match.quality)
     names = [name for name in names_in(analysis["entities"]) if len(name) >= _MIN_NAME_CHARS]
     allows_similar = analysis["intent"] in ABOUT_ONE_NAME  # other questions may name foreign code
     matches = [
@@ -94,6 +135,13 @@ def find_symbols(corpus: Corpus, analysis: Analysis) -> list[SymbolMatch]:
         for match in corpus.symbols.find(name) or (_find_similar_symbols(corpus, name) if allows_similar else ())
     ]
     return sorted(matches, key=lambda match: -match.quality)
+
+
+def _find_mentions(corpus: Corpus, name: str, weight: float) -> list[SymbolMatch]:
+    """Find the declarations of a name in a report; a name that many declare says little."""
+    matches = corpus.symbols.find(name)
+    share = weight / (1 + log(max(len({match.row for match in matches}), 1)))
+    return [replace(match, quality=match.quality * share) for match in matches]
 
 
 def _find_similar_symbols(corpus: Corpus, name: str) -> list[SymbolMatch]:

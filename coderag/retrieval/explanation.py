@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from coderag.retrieval.understanding import Understanding, build_understanding
 from coderag.schema.context import AssembledContext, ContextItem, Omission
 from coderag.schema.query import Candidate, QueryOutput, RelatedChunk
 from coderag.schema.records import to_context
@@ -21,8 +22,8 @@ class ExplainedSnippet:
         score: Score of the order.
         channels: Score in each channel that found it, relative to that channel's best, 0 to 1.
         ranks: Rank in each of these channels, among all chunks, or all files for a file channel.
-        signals: Contribution of each feature to the sum of which the score is the probability; of a report, the shares of
-            the chunk and of its file. ``reranker`` is the score of a model that reordered the first results.
+        signals: Contribution of each feature to the sum of which the score is the probability. ``reranker`` is the score
+            of a model that reordered the first results.
         hop: Steps from a result; 0 for a result.
         relation: Relation to the result `related_to`; empty for a result.
         budget: Level of detail in the context: ``full``, ``elided``, ``signature``, ``line``, ``omitted`` for lack of
@@ -65,6 +66,7 @@ class Explanation:
         features: Features of the verdict, by name.
         not_indexed: Unindexed files that the question may be about, as ``path: reason``.
         trace: Trace of the nodes, in order: ``node``, ``start_ns``, ``ms`` and ``detail``.
+        understanding: How the question was understood.
     """
 
     query: str
@@ -81,6 +83,7 @@ class Explanation:
     tokens: int
     token_budget: int
     trace: Sequence[Mapping[str, Any]]
+    understanding: Understanding | None = None
 
 
 def explain_output(corpus: Corpus, query: str, output: QueryOutput, top_k: int) -> Explanation:
@@ -119,7 +122,8 @@ def explain_output(corpus: Corpus, query: str, output: QueryOutput, top_k: int) 
         ],
         tokens=context.tokens,
         token_budget=context.token_budget,
-        trace=[dict(related_chunk) for related_chunk in output["trace"]],
+        trace=[dict(entry) for entry in output["trace"]],
+        understanding=build_understanding(corpus, analysis),
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from coderag.schema.query import Candidate
 from coderag.schema.search import SearchHit
 from coderag.stores.corpus import Corpus
-from coderag.stores.snippets import build_result_snippets
+from coderag.stores.snippets import Snippet, build_result_snippets
 
 
 def build_hits(corpus: Corpus, results: Sequence[Candidate]) -> list[SearchHit]:
@@ -21,7 +21,7 @@ def build_hits(corpus: Corpus, results: Sequence[Candidate]) -> list[SearchHit]:
             name=snippet.name.rsplit(".", 1)[-1],
             qualified_name=snippet.name,
             signature=snippet.signature,
-            summary=snippet.summary,
+            summary=_get_summary(corpus, snippet),
             language=snippet.language,
             role=corpus.get_value("role", corpus.rows_by_id[snippet.chunk_id]),
             score=result["score"],
@@ -32,3 +32,9 @@ def build_hits(corpus: Corpus, results: Sequence[Candidate]) -> list[SearchHit]:
         )
         for snippet, result in zip(build_result_snippets(corpus, results), results, strict=True)
     ]
+
+
+def _get_summary(corpus: Corpus, snippet: Snippet) -> str:
+    """Return the summary by a docstring or a language model; a derived one only repeats names, which the hit has."""
+    is_derived = snippet.summary and corpus.summary_sources[corpus.rows_by_id[snippet.chunk_id]] == "derived"
+    return "" if is_derived else snippet.summary

@@ -13,8 +13,6 @@ from coderag.retrieval.literals import score_literals
 from coderag.retrieval.proposals import build_candidates, propose_rows
 from coderag.retrieval.ranking.declaration_ranker import rank_rows
 from coderag.retrieval.ranking.features import QuestionScores
-from coderag.retrieval.report_ranking import rank_report
-from coderag.retrieval.report_retrieval import report_channels
 from coderag.schema.query import Analysis, Candidate, FilterValues
 from coderag.stores.corpus import Corpus
 
@@ -36,7 +34,7 @@ def retrieve_candidates(  # noqa: PLR0913  # one parameter per input of the step
     *,
     located: Sequence[Candidate] = (),
 ) -> list[Candidate]:
-    """Retrieve the candidates of a question, best first.
+    """Retrieve the candidates of a question or report, best first.
 
     Args:
         corpus: The open index.
@@ -52,8 +50,6 @@ def retrieve_candidates(  # noqa: PLR0913  # one parameter per input of the step
         return []
     allowed = build_chunk_mask(corpus, filters)
     channels = run_channels(corpus, analysis, vector, allowed, settings)
-    if analysis["report"]:
-        return rank_report(corpus, analysis, analysis["report"], channels, allowed, settings.disabled_signals)
     scores, rows = propose_candidates(corpus, query, analysis, vector, channels, located, settings, top_k=top_k)
     if allowed is not None:
         rows = rows[allowed[rows]]
@@ -99,16 +95,8 @@ def run_channels(
     settings: SearchSettings,
 ) -> list[Channel]:
     """Compute every channel's scores for a question or a report, with filtered chunks as not found."""
-    report, disabled = analysis["report"], settings.disabled_signals
-    if report:
-        factors = settings.weights
-        channels = [
-            replace(channel, weight=channel.weight * factors.get(channel.name, 1.0))
-            for channel in report_channels(corpus, analysis, report, vector, disabled)
-        ]
-    else:
-        channels = score_channels(corpus, analysis, vector, disabled)
-    return [_mask_channel(corpus, channel, allowed) for channel in channels if channel.weight > 0]
+    channels = score_channels(corpus, analysis, vector, settings.disabled_signals)
+    return [_mask_channel(corpus, channel, allowed) for channel in channels]
 
 
 def _mask_channel(corpus: Corpus, channel: Channel, allowed: NDArray[np.bool_] | None) -> Channel:

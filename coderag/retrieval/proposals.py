@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from coderag.retrieval.channels import Channel
 from coderag.retrieval.ranking.declaration_ranker import RankedRows
-from coderag.retrieval.ranking.features import QuestionScores
+from coderag.retrieval.ranking.features import FILE_CHANNELS, QuestionScores
 from coderag.schema.query import Candidate
 from coderag.stores.corpus import Corpus
 
@@ -17,7 +17,7 @@ FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 
 _PROPOSALS_PER_RESULT: Final[Mapping[str, float]] = MappingProxyType(
-    {"lexical": 6, "dense": 6, "names": 3, "coverage": 4, "neighbours": 4, "files": 2.5}
+    {"lexical": 6, "dense": 6, "names": 3, "frames": 6, "coverage": 4, "neighbours": 4, "files": 2.5}
 )
 """Proposals per wanted result: chunks of each channel, neighbours of the best chunks in the code graph, and files."""
 
@@ -38,7 +38,9 @@ def propose_rows(scores: QuestionScores, channels: Sequence[Channel], result_cou
     rows.update(dict.fromkeys(corpus.chunk_edges.find_neighbours(seeds, limits["neighbours"])))
     path_index = corpus.path_index
     names = path_index.compute_stem_coverage(scores.name_words) + path_index.compute_folder_share(scores.name_words)
-    file_scores = scores.file_lexical + scores.get_channel("docs") + names
+    file_scores = scores.file_lexical + names
+    for name in FILE_CHANNELS:
+        file_scores += scores.get_channel(name)
     for file in select_top(file_scores, limits["files"]):
         chunks = corpus.get_chunk_rows(file)
         best = np.argsort(-scores.evidence[chunks.start : chunks.stop], kind="stable")[:_CHUNKS_PER_FILE]

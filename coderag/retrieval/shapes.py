@@ -10,7 +10,7 @@ from coderag.schema.vocabulary import Intent
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How results are chosen for an intent.
+    """Choice of results for an intent.
 
     Attributes:
         max_per_file: Maximum number of results of one file on a page; None takes the setting.

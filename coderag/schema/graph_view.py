@@ -135,7 +135,7 @@ class GraphView:
 
 
 @dataclass(frozen=True, slots=True)
-class RelationCount:
+class RelationTally:
     """Neighbours of a node in one relation and direction.
 
     Attributes:
@@ -163,4 +163,4 @@ class NodeDetails:
 
     node: ViewNode
     ancestors: Sequence[ViewNode]
-    relations: Sequence[RelationCount]
+    relations: Sequence[RelationTally]

@@ -88,8 +88,10 @@ class QuestionReading(TypedDict):
         form: Form of the answer.
         subjects: Names that it is about, as they are declared where the index has them.
         ends: The two sides of a comparison, or where a flow begins and ends, as it puts them; else empty.
+        coordinated: Several subjects that are asked about alike, as in "who calls A and B"; absent or empty otherwise.
         is_of_whole: Whether it asks for an overview of the whole repository.
         aspect: Part of the subjects that it asks for, such as their signature; absent or empty for all of them.
+        topic_probabilities: Probabilities of the topics that evidence can decide; absent if syntax decides what is asked.
     """
 
     kind: QuestionKind
@@ -100,6 +102,8 @@ class QuestionReading(TypedDict):
     ends: list[str]
     is_of_whole: bool
     aspect: NotRequired[AskedAspect]
+    coordinated: NotRequired[list[str]]
+    topic_probabilities: NotRequired[dict[str, float]]
 
 
 class Analysis(TypedDict):

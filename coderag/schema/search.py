@@ -36,6 +36,7 @@ class SearchHit:
     """A search result: a declaration or a part of a file.
 
     Attributes:
+        summary: First sentence of the docstring, or a language model's; empty if there is neither.
         score: Higher is better; comparable only within one query.
         text: Lines ``start_line`` to ``end_line`` as indexed.
         signals: Contribution of each signal to the score.

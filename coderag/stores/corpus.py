@@ -248,19 +248,6 @@ class Corpus:
         )
 
     @cached_property
-    def file_centrality(self) -> FloatArray:
-        """Centrality of each file, 0 to 1: the largest PageRank of the file and its declarations."""
-        nodes = self.snapshot.read_graph().nodes
-        ranks = nodes["centrality"].to_numpy()
-        paths = nodes["path"].combine_chunks()
-        files_by_path = {path: file for file, path in enumerate(self.paths)}
-        numbers = np.array([files_by_path.get(path, -1) for path in paths.dictionary.to_pylist()], np.int64)
-        files = numbers[paths.indices.to_numpy()] if len(nodes) else np.zeros(0, np.int64)
-        centrality = np.zeros(self.n_files, np.float32)
-        np.maximum.at(centrality, files[files >= 0], ranks[files >= 0])
-        return centrality
-
-    @cached_property
     def chunk_edges(self) -> ChunkEdges:
         """Uses between chunks, as far as the code graph has resolved them."""
         files = {path: number for number, path in enumerate(self.paths)}

@@ -15,9 +15,7 @@ from coderag.text.tokenizer import tokenize_path
 FloatArray = NDArray[np.float32]
 
 _MIN_LARGE_GRAPH_EDGES = 20_000
-"""Beyond this size a search after an edit reuses the old centrality. Relinking ten times as many edges takes 0.2 s,
-and centrality hardly changes.
-"""
+"""Beyond this size a search after an edit reuses the old edges. Relinking ten times as many takes 0.2 s."""
 
 
 class OverlayCorpus(Corpus):
@@ -68,11 +66,3 @@ class OverlayCorpus(Corpus):
         new_rows = np.full(self._base.n_chunks, -1, np.int64)
         new_rows[kept_rows] = np.arange(len(kept_rows))
         return self._base.chunk_edges.renumber(new_rows, self.n_chunks)
-
-    @cached_property
-    def file_centrality(self) -> FloatArray:
-        """Centrality of each file; in a large graph that before the edits, 0 for new files."""
-        if self._overlay.base.pointer.edges < _MIN_LARGE_GRAPH_EDGES:
-            return super().file_centrality
-        base_centrality = dict(zip(self._base.paths, self._base.file_centrality.tolist(), strict=True))
-        return np.array([base_centrality.get(path, 0.0) for path in self.paths], np.float32)

@@ -164,7 +164,7 @@ def _to_hit(chunk: ParsedChunk, language: str, signals: dict[str, float]) -> Sea
         name=data["name"],
         qualified_name=data["qualified_name"],
         signature=data["signature"],
-        summary=data["summary"],
+        summary="" if data["summary_source"] == "derived" else data["summary"],
         language=language,
         role=data["role"],
         score=sum(signals.values()),

@@ -83,6 +83,11 @@ class OpenRepository:
         return pointer is not None and pointer.tokenizer == TOKENIZER_VERSION
 
     @property
+    def is_watched(self) -> bool:
+        """Return whether its edits are followed and indexed."""
+        return self._watch and self._is_followed
+
+    @property
     def job(self) -> IndexJob | None:
         """The running indexing job, or the last one of this process."""
         return self._queue.find_current_job(str(self.root))

@@ -21,6 +21,7 @@ from coderag.workspace.federated_search import RepositoryReply, merge_hits, quer
 from coderag.workspace.index_queue import IndexQueue
 from coderag.workspace.jobs import ENDED_STATES, IndexJob
 from coderag.workspace.listeners import Listeners
+from coderag.workspace.projections import Projections
 from coderag.workspace.registry import Registry, RegistryEntry, choose_unique_name
 from coderag.workspace.repository import OpenRepository
 from coderag.workspace.results import (
@@ -70,6 +71,9 @@ class Workspace:
         registry: Registry of known repositories; by default that of this user.
         start_writer: Starts the runner of indexing tasks; by default a process.
         open_engine: Opens the engine of a repository.
+
+    Attributes:
+        projections: Embedding maps of the repositories.
     """
 
     def __init__(
@@ -87,6 +91,7 @@ class Workspace:
         self._open_repositories: dict[Path, OpenRepository] = {}  # least recently used first
         self._listeners: Listeners[RepositoryEvent] = Listeners()
         self._queue = IndexQueue(self._note_job, start_writer)
+        self.projections = Projections()
         self._is_closed = False
 
     def __enter__(self) -> Self:
@@ -127,6 +132,11 @@ class Workspace:
             repository.start_following()
         self._note_use(repository)
         return repository
+
+    def find_open(self, root: str | Path) -> OpenRepository | None:
+        """Find an open repository by its real folder, without counting as a use; None if it is not open."""
+        with self._lock:
+            return self._open_repositories.get(Path(root))
 
     def list_repositories(self) -> list[KnownRepository]:
         """List the repositories opened or indexed on this machine, last used first.
@@ -215,6 +225,7 @@ class Workspace:
             open_repositories = list(self._open_repositories.values())
             self._open_repositories.clear()
         self._queue.close()
+        self.projections.close()
         for repository in open_repositories:
             repository.release()
 

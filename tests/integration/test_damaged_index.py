@@ -51,13 +51,24 @@ print("done")
 """
 
 
-@pytest.fixture
-def root(tmp_path):
-    """An indexed repository."""
-    root = tmp_path / "repository"
-    shutil.copytree(CHECKOUT / "coderag" / "stores", root, ignore=shutil.ignore_patterns("__pycache__"))
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory):
+    """An indexed repository to copy."""
+    root = tmp_path_factory.mktemp("pristine") / "repository"
+    root.mkdir()
+    for path in sorted((CHECKOUT / "coderag" / "stores").glob("[a-f]*.py")):
+        shutil.copy2(path, root)
     (root / "cart.py").write_text("def add_to_cart(item):\n    return item\n")
     CodeRAG(root).index()
+    return root
+
+
+@pytest.fixture
+def root(pristine, tmp_path):
+    """An indexed repository."""
+    root = tmp_path / "repository"
+    shutil.copytree(pristine, root)
+    CodeRAG(root).index()  # notes the files' new status on disk
     return root
 
 

@@ -141,6 +141,7 @@ def check_operations(served: Served, mode: GenerationMode, checks: list[Any]) ->
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover  # as other property tests, see tests/conftest.py
 def test_requests_as_described_get_replies_as_described(served: Served) -> None:
     statuses = check_operations(served, GenerationMode.POSITIVE, CONFORMANCE)
     assert len(statuses) == sum(map(len, served.schema.raw_schema["paths"].values())), "all operations are asked"
@@ -149,6 +150,7 @@ def test_requests_as_described_get_replies_as_described(served: Served) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover  # as other property tests, see tests/conftest.py
 def test_requests_against_the_description_are_refused_as_described(served: Served) -> None:
     statuses = check_operations(served, GenerationMode.NEGATIVE, [*CONFORMANCE, negative_data_rejection])
     assert all(seen & {400, 404, 415, 422} for seen in statuses.values()), "each has refused"

@@ -13,14 +13,17 @@ from coderag.stores.content_cache import ContentCache
 from tests.support.indexes import assert_same_index
 
 CHECKOUT = Path(__file__).parents[2]
-FILES = 130  # enough for two jobs or more, however many workers there are
+FILES = 20
+JOB_BYTES = 30_000  # two jobs or more, however many workers there are
 JOBS_BEFORE = 1
 
 KILLED = f"""
 import os, signal, sys
 from coderag.app import CodeRAG
+from coderag.ingestion import indexer
 from coderag.stores.index_writer import IndexWriter
 
+indexer._MAX_JOB_BYTES = {JOB_BYTES}
 added = []
 add = IndexWriter.add
 
@@ -37,7 +40,7 @@ CodeRAG(sys.argv[1], ingestion={{"workers": int(sys.argv[2])}}).index()
 
 def write_files(root):
     for number in range(FILES):
-        functions = (f"def step_{number}_{line}(item):\n    return prepare_{number}(item)\n" for line in range(70))
+        functions = (f"def step_{number}_{line}(item):\n    return prepare_{number}(item)\n" for line in range(40))
         (root / f"m{number:03}.py").write_text("\n\n".join(functions))
 
 

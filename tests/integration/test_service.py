@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from coderag.errors import ServiceError
 from coderag.interfaces.serve.activity import Activity
 from coderag.interfaces.serve.asgi import compose
 from coderag.interfaces.web.sessions import WebSessions

@@ -67,7 +67,7 @@ def all_errors(base=CodeRAGError):
 @pytest.mark.parametrize(
     ("path", "body", "fields"),
     [
-        ("/search", {"querry": "x"}, "query, root, "),
+        ("/search", {"querry": "x"}, "query, record, root, "),
         ("/search/text", {"query": "x"}, "root, text, regex"),
         ("/graph/cycles", {"of": "files"}, "level"),
     ],

@@ -10,7 +10,7 @@ from typing import Any
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.answering.extractive.extract import extract
-from coderag.answering.extractive.sections import Draft, Statement
+from coderag.answering.extractive.sections import Draft, DraftStatement
 from coderag.answering.rendering.checked_lines import CheckedLines
 from coderag.answering.rendering.markdown import render_markdown
 from coderag.retrieval.query_context import QueryContext
@@ -101,7 +101,7 @@ class Extracted:
         return self.draft.missing
 
     @property
-    def claims(self) -> list[Statement]:
+    def claims(self) -> list[DraftStatement]:
         """Statements that their lines prove."""
         statements = chain.from_iterable(section.statements for section in self.draft.sections)
         return [statement for statement in statements if statement.is_claim and statement.cited]

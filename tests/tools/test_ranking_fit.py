@@ -44,6 +44,13 @@ QUESTIONS = (
         answers=(Target(path="tests/test_cart.py", start_line=1, end_line=2, symbol="test_total"),),
         tags=("callers", "identifier"),
     ),
+    Question(
+        id="shop-05",
+        question="Receipts are lost\n\nNo customer has had a receipt by mail since last week. "
+        "The log of the mail server shows none of them, and there is no error that I can find.",
+        answers=(Target(path="shop/mail.py", start_line=1, end_line=3, symbol="send_receipt"),),
+        tags=("report", "behaviour"),
+    ),
     Question(id="shop-04", question="which refunds are there", unanswerable=True, tags=("absent", "near_miss")),
 )
 
@@ -66,7 +73,11 @@ def examples(fit, tmp_path_factory):
 
 
 def test_examples_are_of_questions_that_the_ranker_answers(fit, examples):
-    assert [example.kind for example in examples] == ["where", "where"]
+    assert [(example.kind, example.is_report) for example in examples] == [
+        ("where", False),
+        ("where", False),
+        ("report", True),
+    ]
     columns = fit.list_columns()
     assert columns[: len(fit.FITTED_FEATURES)] == list(fit.FITTED_FEATURES)
     for example in examples:
@@ -154,10 +165,13 @@ def test_written_weights_have_every_feature_and_leave_those_of_files(fit, tmp_pa
     path = tmp_path / "weights.toml"
     monkeypatch.setattr(fit, "WEIGHTS", path)
     columns = fit.list_columns()
-    fit.write_weights(np.arange(len(columns)) / 8, 0.5, -3.0)
-    table = tomllib.loads(path.read_text(encoding="utf-8"))
-    assert set(table["declaration"]) == set(DECLARATION_FEATURES)
+    fit.write_weights(np.arange(len(columns)) / 8, {"question": (0.5, -3.0), "report": (0.25, -2.0)})
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    table, report = tables["question"], tables["report"]
+    assert {*table["declaration"], *report["declaration"]} == set(DECLARATION_FEATURES)
     assert table["declaration"]["literal"] == load_weights().declaration["literal"]
+    assert report["declaration"].items() <= load_weights("report").declaration.items()
+    assert report["probability"] == {"scale": 0.25, "bias": -2.0}
     assert table["declaration"]["dense"] == 0.125
     assert table["file"] == dict(load_weights().file)
     assert table["kinds"].keys() == load_weights().kinds.keys()
@@ -192,10 +206,10 @@ def test_command_leaves_repositories_out_and_writes_nothing_unasked(fit, tmp_pat
     assert "4 questions" in out
     assert "without lexical" in out
     assert "without files" in out
-    assert "probability: scale" in out
+    assert "reports                     2 questions" in out
+    assert "probability of a question: scale" in out
     assert not (tmp_path / "weights.toml").exists()
     monkeypatch.setattr(sys, "argv", [*sys.argv, "--write"])
     fit.main()
-    assert tomllib.loads((tmp_path / "weights.toml").read_text(encoding="utf-8"))["declaration"].keys() == (
-        DECLARATION_FEATURES.keys()
-    )
+    table = tomllib.loads((tmp_path / "weights.toml").read_text(encoding="utf-8"))["question"]
+    assert table["declaration"].keys() == load_weights().declaration.keys()

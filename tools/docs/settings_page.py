@@ -6,12 +6,11 @@ python tools/docs/settings_page.py
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
+from coderag.config.setting_texts import find_section, format_choices
 from coderag.config.settings import Settings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
@@ -35,10 +34,10 @@ restrict: see [trust](trust.md).
 
 def render_page() -> str:
     """Return the text of the page."""
-    top = {name: field for name, field in Settings.model_fields.items() if _find_section(field) is None}
+    top = {name: field for name, field in Settings.model_fields.items() if find_section(field) is None}
     parts = [_HEAD, "## At the top level\n", *_render_table((), top)]
     for keys, model in _iterate_sections((), Settings):
-        fields = {name: field for name, field in model.model_fields.items() if _find_section(field) is None}
+        fields = {name: field for name, field in model.model_fields.items() if find_section(field) is None}
         parts += [f"\n## `{'.'.join(keys)}`\n", f"{(model.__doc__ or '').strip()}\n", *_render_table(keys, fields)]
     return "\n".join(parts) + "\n"
 
@@ -48,14 +47,9 @@ def _iterate_sections(
 ) -> Iterator[tuple[tuple[str, ...], type[BaseModel]]]:
     """Yield every section with its keys, outer ones first."""
     for name, field in model.model_fields.items():
-        if section := _find_section(field):
+        if section := find_section(field):
             yield (*above, name), section
             yield from _iterate_sections((*above, name), section)
-
-
-def _find_section(field: FieldInfo) -> type[BaseModel] | None:
-    annotation = field.annotation
-    return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
 
 
 def _render_table(keys: tuple[str, ...], fields: dict[str, FieldInfo]) -> Iterator[str]:
@@ -63,35 +57,7 @@ def _render_table(keys: tuple[str, ...], fields: dict[str, FieldInfo]) -> Iterat
     yield "|---|---|---|---|"
     for name, field in fields.items():
         meaning = (field.description or "").replace("|", "\\|")
-        yield f"| `{'.'.join((*keys, name))}` | {_format_values(field)} | {_format_default(field)} | {meaning} |"
-
-
-def _format_values(field: FieldInfo) -> str:
-    """Return the type of a field in words, with its bounds."""
-    bounds = {
-        kind: getattr(item, kind) for item in field.metadata for kind in ("ge", "gt", "le", "lt") if hasattr(item, kind)
-    }
-    low, high = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
-    kind = _format_type(field.annotation)
-    if low is not None and high is not None:
-        return f"{kind}, {low:,} to {high:,}"
-    if low is not None:
-        return f"{kind}, {'at least' if 'ge' in bounds else 'above'} {low:,}"
-    return f"{kind}, at most {high:,}" if high is not None else kind
-
-
-def _format_type(annotation: Any) -> str:  # noqa: ANN401  # as typing has it
-    origin = get_origin(annotation)
-    if origin is Literal:
-        return ", ".join(f"`{value}`" for value in get_args(annotation))
-    if origin is UnionType or str(origin) == "typing.Union":
-        return " or ".join(_format_type(part) for part in get_args(annotation) if part is not NoneType)
-    if origin is tuple:
-        return "list of text"
-    if origin is dict:
-        return "mapping"
-    names = {str: "text", int: "integer", float: "number", bool: "`true`, `false`", SecretStr: "secret"}
-    return names.get(annotation, getattr(annotation, "__name__", str(annotation)))
+        yield f"| `{'.'.join((*keys, name))}` | {format_choices(field, quote='`')} | {_format_default(field)} | {meaning} |"
 
 
 def _format_default(field: FieldInfo) -> str:

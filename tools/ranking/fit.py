@@ -7,7 +7,7 @@ loss: ListNet (Cao et al., Learning to Rank, ICML 2007), with one top position.
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,10 +18,11 @@ from scipy.optimize import minimize
 
 from coderag import CodeRAG
 from coderag.nodes.analyze import read_question
+from coderag.question.analysis import meant_terms
 from coderag.retrieval.hybrid import propose_candidates, run_channels
 from coderag.retrieval.literals import build_literal_candidates, find_literal_matches
 from coderag.retrieval.query_context import QueryContext
-from coderag.retrieval.ranking.declaration_ranker import OTHER_ROLE, load_weights
+from coderag.retrieval.ranking.declaration_ranker import OTHER_ROLE, Profile, load_weights
 from coderag.retrieval.ranking.features import (
     DECLARATION_FEATURES,
     FILE_FEATURES,
@@ -42,11 +43,13 @@ ROLES = ("test", "docs", "example", "config", "generated", "vendored", OTHER_ROL
 GRAPH_KINDS = frozenset({"callers", "impact", "implementations", "language"})
 """Kinds of questions that the code graph answers, or that are in another language: they say nothing about the ranker."""
 
-FIXED_FEATURES = ("literal",)
-"""Features whose weights stay as they are: few labelled questions have a literal, and all that have it show it."""
+FIXED_FEATURES = ("literal", "frames", "frame_files", "mentioned_path")
+"""Features whose weights stay as they are: few labelled questions have a literal or a place, and all that do show it."""
 
 FITTED_FEATURES = tuple(name for name in DECLARATION_FEATURES if name not in FIXED_FEATURES)
 WEIGHTS = Path("coderag/retrieval/ranking/weights.toml")
+_HEADER = "# Weights of the ranker by profile, fitted by tools/ranking; docs/ranking.md describes the fit."
+_REPORT_HEADER = "# A report has the weights of a question, and evidence that only a report has."
 _MIN_OVERLAP = 0.5  # of the lines of both together, for a chunk to be a labelled declaration
 _MIN_PART = 0.8  # of the chunk's lines
 _PENALTY, _FOLDS = 3.0, 8
@@ -62,6 +65,7 @@ class Example:
         offsets: float64 (n_rows,), weighted file features.
         is_answer: bool (n_rows,).
         weight: Weight of the question in the fit.
+        is_report: Whether it is a report: its profile has the fitted weights, and only its probability is fitted.
     """
 
     repository: str
@@ -70,6 +74,7 @@ class Example:
     offsets: NDArray[np.float64]
     is_answer: NDArray[np.bool_]
     weight: float
+    is_report: bool = False
 
 
 class Label(NamedTuple):
@@ -94,13 +99,12 @@ def build_examples(rag: CodeRAG, name: str, questions: Sequence[Question], weigh
         if question.unanswerable or kind in GRAPH_KINDS:
             continue
         analysis = read_question(question.question, context)
-        if not analysis["report"]:
-            yield _build_example(context, analysis, Label(name, kind, question.answers, weight))
+        yield _build_example(context, analysis, Label(name, kind, question.answers, weight))
 
 
 def _build_example(context: QueryContext, analysis: Analysis, label: Label) -> Example:
     corpus, settings = context.corpus, context.settings
-    vector = context.embedder.embed_query(analysis["text"], analysis["terms"])
+    vector = context.embedder.embed_query(analysis["text"], meant_terms(analysis))
     literals = build_literal_candidates(corpus, find_literal_matches(corpus, analysis))
     channels = run_channels(corpus, analysis, vector, None, settings)
     scores, rows = propose_candidates(
@@ -108,9 +112,9 @@ def _build_example(context: QueryContext, analysis: Analysis, label: Label) -> E
     )
     features = compute_features(scores, DECLARATION_FEATURES, rows)
     file_features = compute_features(scores, FILE_FEATURES, rows)
-    by_hand = load_weights()
+    by_hand = load_weights("report" if analysis["report"] else "question")
     offsets = scores.breadth * sum(weight * file_features[feature] for feature, weight in by_hand.file.items())
-    offsets += sum(by_hand.declaration[feature] * features[feature] for feature in FIXED_FEATURES)
+    offsets += sum(by_hand.declaration.get(feature, 0.0) * features[feature] for feature in FIXED_FEATURES)
     kinds, roles = corpus.get_column("kind"), [corpus.file_roles[file] for file in corpus.chunk_files[rows]]
     shares = compute_role_shares(analysis, ROLES[:-1])
     is_limited = 0.0 in shares.values()
@@ -126,6 +130,7 @@ def _build_example(context: QueryContext, analysis: Analysis, label: Label) -> E
         np.asarray(offsets, np.float64),
         _find_answers(corpus, rows, label.answers),
         label.weight,
+        analysis["report"] is not None,
     )
 
 
@@ -215,8 +220,14 @@ def fit_probability(examples: Sequence[Example], sums: Sequence[NDArray[np.float
     return float(scale), float(bias)
 
 
+def _fit_sums(examples: Sequence[Example], weights: NDArray[np.float64]) -> tuple[float, float]:
+    return fit_probability(examples, [example.values @ weights + example.offsets for example in examples])
+
+
 def print_hits(label: str, examples: Sequence[Example], sums: Sequence[NDArray[np.float64]]) -> None:
     """Print the share of questions with an answer among the first 1, 5 and 10 candidates."""
+    if not examples:
+        return
     ranks = []
     for example, values in zip(examples, sums, strict=True):
         positions = np.flatnonzero(example.is_answer[np.argsort(-values, kind="stable")])
@@ -225,19 +236,38 @@ def print_hits(label: str, examples: Sequence[Example], sums: Sequence[NDArray[n
     print(f"{label:24} {len(ranks):4} questions  {shares}")
 
 
-def write_weights(weights: NDArray[np.float64], scale: float, bias: float) -> None:
-    """Write ``weights.toml``, rounded to three digits; those set by hand stay as they are."""
-    by_hand = [f"{name} = {weight:g}" for name, weight in load_weights().file.items()]
+def write_weights(weights: NDArray[np.float64], probabilities: Mapping[Profile, tuple[float, float]]) -> None:
+    """Write ``weights.toml``, rounded to three digits; those set by hand stay as they are.
+
+    Args:
+        weights: Weight of each column.
+        probabilities: Scale and bias of the sums, by profile.
+    """
+    questions, reports = load_weights("question"), load_weights("report")
+    by_hand = [f"{name} = {weight:g}" for name, weight in questions.file.items()]
     tables: dict[str, list[str]] = {"declaration": [], "file": by_hand, "kinds": [], "roles": []}
     for column, weight in zip(list_columns(), weights.tolist(), strict=True):
         table, _, name = column.rpartition(".")
         tables[table or "declaration"].append(f"{name} = {weight:.3f}")
-    lines = ["# Weights of the ranker of declarations, fitted by tools/ranking; docs/ranking.md describes the fit."]
-    tables["declaration"] += [f"{name} = {load_weights().declaration[name]:g}" for name in FIXED_FEATURES]
+    fixed = {name: f"{name} = {reports.declaration[name]:g}" for name in FIXED_FEATURES}
+    tables["declaration"] += [fixed[name] for name in fixed if name in questions.declaration]
+    lines = [_HEADER]
     for table, entries in tables.items():
-        lines += ["", f"[{table}]", *entries]
-    lines += ["", "[probability]", f"scale = {scale:.3f}", f"bias = {bias:.3f}"]
+        lines += ["", f"[question.{table}]", *entries]
+    lines += [
+        "",
+        *_format_probability("question", *probabilities["question"]),
+        "",
+        _REPORT_HEADER,
+        "[report.declaration]",
+    ]
+    lines += [fixed[name] for name in fixed if name not in questions.declaration]
+    lines += ["", *_format_probability("report", *probabilities["report"])]
     WEIGHTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _format_probability(profile: Profile, scale: float, bias: float) -> list[str]:
+    return [f"[{profile}.probability]", f"scale = {scale:.3f}", f"bias = {bias:.3f}"]
 
 
 def main() -> None:
@@ -264,6 +294,8 @@ def main() -> None:
             rag = CodeRAG(root, storage={"directory": str((arguments.indexes / name).absolute())})
             rag.index()
             examples += build_examples(rag, name, load_golden(golden).questions, float(weight or 1))
+    reports = [example for example in examples if example.is_report]
+    examples = [example for example in examples if not example.is_report]
     sums = predict_held_out(examples)
     print_hits("all", examples, sums)
     for kind in sorted({example.kind for example in examples}):
@@ -273,12 +305,15 @@ def main() -> None:
     effects = weights * np.concatenate([example.values for example in examples]).std(0)
     for position in np.argsort(-np.abs(effects)):
         print(f"{list_columns()[position]:20} weight {weights[position]:+.3f}  effect {effects[position]:+.3f}")
-    scale, bias = fit_probability(examples, [example.values @ weights + example.offsets for example in examples])
-    print(f"probability: scale {scale:.3f}, bias {bias:.3f}")
+    probabilities: dict[Profile, tuple[float, float]] = {"question": _fit_sums(examples, weights)}
+    probabilities["report"] = _fit_sums(reports, weights) if reports else probabilities["question"]
+    print_hits("reports", reports, [report.values @ weights + report.offsets for report in reports])
+    for profile, (scale, bias) in probabilities.items():
+        print(f"probability of a {profile}: scale {scale:.3f}, bias {bias:.3f}")
     if arguments.ablate:
         print_ablation(examples)
     if arguments.write:
-        write_weights(weights, scale, bias)
+        write_weights(weights, probabilities)
         load_weights.cache_clear()
 
 

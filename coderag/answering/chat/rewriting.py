@@ -11,7 +11,7 @@ from coderag.schema.prompts import ModelPrompt
 HISTORY_TOKENS: Final = 1_000
 """What of the conversation the model is shown to rewrite a question."""
 
-_LONGEST: Final = 400  # characters, beyond the length of what was typed
+_MAX_ADDED_CHARS: Final = 400  # characters, beyond the length of what was typed
 _WRAPPED: Final = re.compile(
     r"\A(?:(?:the\s+)?(?:standalone|rewritten)\s+question(?:\s+is)?\s*:|question\s*:|[-*>#]+\s)\s*", re.IGNORECASE
 )
@@ -27,19 +27,19 @@ _NAME: Final = re.compile(
 )
 
 
-def rewriting_prompt(context: QueryContext, question: str, history: str) -> ModelPrompt:
-    """Return what the model is asked, with paths as it may see them."""
+def render_rewriting_prompt(context: QueryContext, question: str, history: str) -> ModelPrompt:
+    """Render the prompt to rewrite a follow-up, with masked paths where they are masked."""
     if context.masked_paths:
         question, history = context.masked_paths.mask_text(question), context.masked_paths.mask_text(history)
     return context.prompts.load("standalone").render(question=question, history=history)
 
 
-def usable(reply: str, asked: str, exchanges: Sequence[Exchange]) -> str:
+def extract_question(reply: str, typed: str, exchanges: Sequence[Exchange]) -> str:
     """Return the question in a model's reply; empty if it is none: too long, an answer, or about names that nobody said.
 
     Args:
         reply: As the model wrote it, with real paths.
-        asked: What was typed.
+        typed: The follow-up as it was typed.
         exchanges: The conversation.
     """
     lines = [line.strip() for line in reply.strip().split("\n") if line.strip()]
@@ -51,19 +51,27 @@ def usable(reply: str, asked: str, exchanges: Sequence[Exchange]) -> str:
             question = question[len(first) : -len(last)].strip()
     if (
         not question
-        or len(question) > len(asked) + _LONGEST
+        or len(question) > len(typed) + _MAX_ADDED_CHARS
         or _ANSWER.search(question)
         or _SENTENCE_END.search(question)
     ):
         return ""
-    said = "\n".join(
-        [asked, *(f"{one['text']}\n{one['question']}\n{one['answer']}\n{one['cited']}" for one in exchanges)]
+    conversation = "\n".join(
+        [
+            typed,
+            *(
+                f"{exchange['text']}\n{exchange['question']}\n{exchange['answer']}\n{exchange['cited']}"
+                for exchange in exchanges
+            ),
+        ]
     )
-    if any(name not in said for name in _names(question)) or any(name not in question for name in _names(asked)):
+    if any(name not in conversation for name in _list_names(question)) or any(
+        name not in question for name in _list_names(typed)
+    ):
         return ""
     return question
 
 
-def _names(text: str) -> list[str]:
-    """Return what looks like code in a question."""
+def _list_names(text: str) -> list[str]:
+    """List the texts in a question that look like code."""
     return [(match[1] or match[2]).removesuffix("()") for match in _NAME.finditer(text)]

@@ -12,6 +12,7 @@ from coderag.answering.evidence.prototypes import prefer_definitions
 from coderag.answering.evidence.question_ends import Ends, get_ends
 from coderag.answering.evidence.relation_groups import RelatedDeclarations, find_related
 from coderag.answering.evidence.setting_search import Setting, SettingSearch
+from coderag.answering.evidence.unknown_words import UnknownWords, find_unknown_words
 from coderag.question.failure_words import describe_failure
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.mentions import MentionQuery, Mentions
@@ -57,6 +58,20 @@ class AnswerInput:
     def flow_relevance(self) -> FlowRelevance:
         """Relevance of declarations to the question."""
         return FlowRelevance(self._context, self.reader, self.state)
+
+    def restrict_to(self, subject: str) -> "AnswerInput":
+        """Return an input whose question asks about one of its subjects only."""
+        analysis = self.analysis
+        dropped = frozenset(self.reading["subjects"]) - {subject}
+        restricted = Analysis(
+            {
+                **analysis,
+                "reading": QuestionReading({**self.reading, "subjects": [subject], "coordinated": []}),
+                "entities": [entity for entity in analysis["entities"] if entity["text"] not in dropped],
+                "literals": [text for text in analysis["literals"] if text not in dropped],
+            }
+        )
+        return AnswerInput(self._context, QueryState({**self.state, "analysis": restricted}), self._results)
 
     @property
     def analysis(self) -> Analysis:
@@ -134,6 +149,11 @@ class AnswerInput:
         corpus = self.reader.corpus
         terms = tokenize_query(describe_failure(self.analysis["question"]))
         return {term: corpus.idf(term) for term in terms if term in corpus.term_ids and not term.startswith("=")}
+
+    @cached_property
+    def unknown_words(self) -> UnknownWords:
+        """Words of the question that no indexed file has."""
+        return find_unknown_words(self.reader, self.analysis)
 
     def find_declaration(self, snippet: Snippet) -> Declared | None:
         """Find the declaration that a snippet shows; None for module code, documents and files."""

@@ -16,12 +16,12 @@ _PATTERNS: Final[Mapping[FailureKind, re.Pattern[str]]] = MappingProxyType(
         ),
         "exits": re.compile(r"\b(?:sys\.|os\.|process(?:\.|::))?_?[eE]xit\s*\(|\bSystem\.exit\s*\("),
         "returns": re.compile(
-            r"\breturn\b.*(?:\bErr\(|\berrors?\.|\bErrorf\b|\berr\b|\{:error|Error\()|^\s*Err\(|\breturn\s+(?:nil|false|null|None)\s*,\s*\S"
+            r"\breturn\b.*(?:\bErr\(|\berrors?\.|\bErrorf\b|\berr\b|\{:error|Error\()|^\s*Err\((?!.*=>)|\breturn\s+(?:nil|false|null|None)\s*,\s*\S"
             r"|\b(?:callback|cb|done|next|reject)\(\s*(?:err|error|new\s+\w*Error)\b|\{:error,"
         ),
         "handles": re.compile(
             r"^\W*(?:except|rescue|catch)\b\s*\(?\s*(?P<error>[\w.,:|\\ ]*[\w])?|\.catch\s*\(|\berr\s*!=\s*nil\b"
-            r"|\bErr\(\w*\)\s*=>"
+            r"|\bErr\(.*\)\s*=>"
             r"|\bif\s+let\s+(?:Some\()?Err\b|\bpcall\s*\(|\.on(?:ce)?\(\s*['\"]error['\"]|\bif\s*\(\s*err(?:or)?\s*\)|\bcase\s+\w*:?\s*\w*(?:Exception|Throwable|Error)\b"
         ),
         "reports": re.compile(
@@ -80,15 +80,16 @@ def find_failure_statements(lines: Sequence[str]) -> Iterator[FailureStatement]:
 
 def find_guard(lines: Sequence[str], position: int) -> int | None:
     """Find the condition that a line stands under, by indentation; None without one near it."""
-    indent = _measure_indent(lines[position])
+    indent = measure_indent(lines[position])
     for other in range(position - 1, max(position - 1 - _MAX_GUARD_DISTANCE, -1), -1):
         line = lines[other][:_MAX_LINE_CHARS]
-        if line.strip() and _measure_indent(line) < indent:
+        if line.strip() and measure_indent(line) < indent:
             if _GUARD.match(line):
                 return None if _ONLY_ELSE.match(line) else other
-            indent = _measure_indent(line)
+            indent = measure_indent(line)
     return None
 
 
-def _measure_indent(line: str) -> int:
+def measure_indent(line: str) -> int:
+    """Return the number of white-space characters that a line begins with."""
     return len(line) - len(line.lstrip())

@@ -9,20 +9,29 @@ from typing import Final
 from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.answering.evidence.declared import CALLABLE
 from coderag.answering.evidence.index_reader import IndexReader
-from coderag.answering.evidence.value_lines import MAX_LINE_CHARS, ValueForm, ValueLine, find_value_lines
-from coderag.retrieval.literal_text import find_respelt, strip_signs
+from coderag.answering.evidence.setting_lines import SettingLines
+from coderag.answering.evidence.setting_names import (
+    DEFAULT_WORD,
+    compute_word_share,
+    get_last_part,
+    has_key,
+    has_quote,
+    matches_key,
+    split_words,
+)
+from coderag.answering.evidence.value_lines import ValueForm, ValueLine, find_value_lines
+from coderag.retrieval.literal_text import strip_signs
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import VALUE_KINDS
 from coderag.stores.snippets import Snippet
 from coderag.stores.symbol_table import fold_name, split_qualified
 from coderag.stores.used_values import find_used_values
-from coderag.text.tokenizer import split_identifier, split_raw_tokens, tokenize_text
+from coderag.text.tokenizer import tokenize_text
 
 _MAX_CHUNKS: Final = 120
-_MAX_VALUES, _MAX_READERS, _MAX_DOCUMENTED = 4, 3, 2
+_MAX_VALUES: Final = 4
 _MAX_KEYS: Final = 3
 _MIN_SUFFIX_WORDS: Final = 2  # of a key without its first words, such as the prefix of an environment variable
-_DEFAULT_WORD: Final = "default"
 _FORMS: Final[dict[ValueForm, float]] = {"option": 1.0, "fallback": 0.95, "argument": 0.9, "assignment": 0.85}
 _ROLES: Final[dict[str, float]] = {
     "source": 1.0, "generated": 0.8, "config": 0.7, "vendored": 0.5, "example": 0.4, "docs": 0.3, "test": 0.15,
@@ -39,12 +48,7 @@ _MAX_NAMING: Final = 3  # results
 _MAX_WORD_CHUNKS: Final = 40
 _WINDOW: Final = 2  # lines around a value
 _CONSTANT_KINDS: Final = VALUE_KINDS | {"macro"}
-_SET: Final = re.compile(r"^\s*(?:\w+\s+)*?([\w$.@\->]+)\s*(?::|=(?![=>])|\+=)")
 _NAMES: Final = re.compile(r"[\w$][\w$.\-]*")
-_PASSING: Final = re.compile(r"^\s*(?:import|from|use|using|require|package)\b|^\s*(?://|#(?!\[)|/?\*|--|;)")
-_CHANGE_LOG: Final = re.compile(
-    r"(?:^|/)(?:change(?:s|log)|history|news|release[-_]?notes|migrat)[^/]*$", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,7 @@ class SettingSearch:
         self._analysis = state["analysis"]
         self._results = results
         self._term_idf = term_idf
+        self._lines = SettingLines(reader, results, term_idf)
         self._value_lines: dict[int, list[ValueLine]] = {}
         self._result_rows = [reader.corpus.rows_by_id[result["chunk_id"]] for result in state["results"]]
 
@@ -131,11 +136,11 @@ class SettingSearch:
             *names,
         ]
         longest = [key for key in keys if not any(key != other and strip_signs(key) in other for other in keys)]
-        stripped = dict.fromkeys(key for key in map(strip_signs, longest) if key and key.lower() != _DEFAULT_WORD)
-        return sorted(stripped, key=lambda key: -len(_split_words(key)))[:_MAX_KEYS]
+        stripped = dict.fromkeys(key for key in map(strip_signs, longest) if key and key.lower() != DEFAULT_WORD)
+        return sorted(stripped, key=lambda key: -len(split_words(key)))[:_MAX_KEYS]
 
     def _find_by_name(self, key: str) -> Setting | None:
-        words = _split_words(key)
+        words = split_words(key)
         rows = self._find_rows(words)
         aliases = self._find_aliases(rows, words)
         key_text = fold_name("".join(words))
@@ -145,9 +150,7 @@ class SettingSearch:
             values += self._iter_values(of_file, alias, _OF_ALIAS)
         for start in range(1, len(words) - _MIN_SUFFIX_WORDS + 1) if not values else ():
             values += self._iter_values(self._find_rows(words[start:]), words[start:], _OF_SUFFIX**start)
-        values = [
-            value for value in values if not any(_has_key(name, key_text) for name in _NAMES.findall(value.value))
-        ]
+        values = [value for value in values if not any(has_key(name, key_text) for name in _NAMES.findall(value.value))]
         if not values and not rows:
             return None
         return self._build(key, [words, *(alias for alias, _ in aliases)], self._rank(values), rows)
@@ -174,25 +177,25 @@ class SettingSearch:
         for row, value_line in self._iter_value_lines(rows):
             is_key = value_line.form == "assignment" and wanted in fold_name(value_line.value).replace(".", "")
             alias = (
-                _split_words(split_qualified(value_line.names[-1])[-1])
+                split_words(split_qualified(value_line.names[-1])[-1])
                 if is_key and split_qualified(value_line.names[-1])
                 else []
             )
             if (
                 len(alias) > 1
                 and set(alias) & set(words)
-                and _has_quote(value_line.value)
+                and has_quote(value_line.value)
                 and fold_name("".join(alias)) != wanted
             ):
-                file = None if _get_last(value_line.names[-1]).isupper() else int(self._corpus.chunk_files[row])
+                file = None if get_last_part(value_line.names[-1]).isupper() else int(self._corpus.chunk_files[row])
                 aliases.setdefault("".join(alias), (alias, file))
         return list(aliases.values())[:_MAX_KEYS]
 
     def _iter_values(self, rows: Sequence[int], words: Sequence[str], factor: float) -> Iterator[SettingValue]:
         wanted = fold_name("".join(words))
         for row, value_line in self._iter_value_lines(rows):
-            fits = [name for name in value_line.names if _fit(name, wanted)]
-            is_same = any(_has_key(name, wanted) for name in _NAMES.findall(value_line.value))
+            fits = [name for name in value_line.names if matches_key(name, wanted)]
+            is_same = any(has_key(name, wanted) for name in _NAMES.findall(value_line.value))
             if fits and not is_same:
                 yield self._build_value(row, value_line, fits[-1], factor)
 
@@ -216,7 +219,7 @@ class SettingSearch:
         values = self._rank(self._iter_worded_values(list(dict.fromkeys([*self._result_rows, *used, *rows]))))
         if not values:
             return None
-        words = _split_words(values[0].name)
+        words = split_words(values[0].name)
         return self._build(values[0].name, [words], values, self._find_rows(words))
 
     def _iter_worded_values(self, rows: Sequence[int]) -> Iterator[SettingValue]:
@@ -225,18 +228,23 @@ class SettingSearch:
             key_text = fold_name(value_line.value.strip("\"'"))
             if not value_line.is_literal or any(fold_name(name) == key_text for name in value_line.names):
                 continue
-            quality, name = max((self._share_words(name) + self._rate_naming(name), name) for name in value_line.names)
+            quality, name = max(
+                (compute_word_share(name, self._term_idf) + self._rate_naming(name), name) for name in value_line.names
+            )
             if (
                 quality
-                and (quality := quality + _OF_WORDS * self._share_words(self._read_window(row, value_line.offset)))
+                and (
+                    quality := quality
+                    + _OF_WORDS * compute_word_share(self._read_window(row, value_line.offset), self._term_idf)
+                )
                 >= _MIN_QUALITY
             ):
                 yield self._build_value(row, value_line, name, quality)
 
     def _rate_naming(self, name: str) -> float:
         """Rate a name of several words by the first result that has it."""
-        last = _get_last(name).replace("-", "_")
-        if len(set(_split_words(last)) - {_DEFAULT_WORD}) < _MIN_SUFFIX_WORDS:
+        last = get_last_part(name).replace("-", "_")
+        if len(set(split_words(last)) - {DEFAULT_WORD}) < _MIN_SUFFIX_WORDS:
             return 0.0
         ranks = (rank for rank, snippet in enumerate(self._results[:_MAX_NAMING], 1) if last in snippet.text)
         return _OF_NAMED / sqrt(next(ranks, inf))
@@ -244,13 +252,6 @@ class SettingSearch:
     def _read_window(self, row: int, offset: int) -> str:
         lines = self._corpus.read_texts([row])[0].split("\n")
         return " ".join(lines[max(offset - _WINDOW, 0) : offset + _WINDOW + 1])
-
-    def _share_words(self, text: str) -> float:
-        """Return which share of the question's words a text has, 0 to 1, weighted by IDF."""
-        idf = self._term_idf
-        total = sum(idf.values())
-        shared = sum(idf.get(term, 0.0) for term in set(tokenize_text(text)) - {_DEFAULT_WORD})
-        return shared / total if total else 0.0
 
     # Values
 
@@ -261,7 +262,7 @@ class SettingSearch:
         lines = self._reader.read_line(path, number) or CitedLines(path, number, number, "")
         rank = self._result_rows.index(row) if row in self._result_rows else None
         around = self._corpus.get_value("qualified_name", row)
-        is_default = _DEFAULT_WORD in f"{name} {around}".lower()
+        is_default = DEFAULT_WORD in f"{name} {around}".lower()
         score: float = (
             quality
             * (1.0 if is_default else _FORMS[value_line.form])
@@ -270,7 +271,7 @@ class SettingSearch:
             * (
                 1.0
                 + (_OF_RESULTS / (1 + rank) if rank is not None else 0.0)
-                + _OF_WORDS * self._share_words(f"{around} {lines.text}")
+                + _OF_WORDS * compute_word_share(f"{around} {lines.text}", self._term_idf)
             )
         )
         value = SettingValue(name, value_line.value, lines, value_line.form, score, value_line.is_literal)
@@ -313,7 +314,7 @@ class SettingSearch:
         alike = [
             value
             for value in ranked
-            if _get_last(value.name) == _get_last(best.name)
+            if get_last_part(value.name) == get_last_part(best.name)
             and (value.form, value.is_literal, value.lines.path) == (best.form, best.is_literal, best.lines.path)
             and value.score >= _NEARLY * best.score
         ]
@@ -330,84 +331,15 @@ class SettingSearch:
     def _build(
         self, key: str, spellings: Sequence[Sequence[str]], values: Sequence[SettingValue], rows: Sequence[int]
     ) -> Setting:
-        constants = [_split_words(_get_last(value.value)) for value in values if value.constant]
-        named = [_split_words(_get_last(value.name)) for value in values]
+        constants = [split_words(get_last_part(value.value)) for value in values if value.constant]
+        named = [split_words(get_last_part(value.name)) for value in values]
         words = [
             list(item) for item in dict.fromkeys(tuple(words) for words in [*spellings, *named, *constants] if words)
         ]
         every = dict.fromkeys([*rows, *(row for spelling in words[1:] for row in self._find_rows(spelling))])
         known = {value.lines for value in values} | {value.constant for value in values}
-        lines = [line for line in self._iter_mentions(list(every), words) if line not in known]
-        readers = self._choose_readers(lines, words)
+        lines = [line for line in self._lines.iter_mentions(list(every), words) if line not in known]
+        readers = self._lines.choose_readers(lines, words)
         if not readers and values and values[0].form in ("argument", "fallback"):
             readers = [values[0].lines]
-        return Setting(key, values, readers, self._choose_documented(lines, spellings[0]))
-
-    def _iter_mentions(self, rows: Sequence[int], spellings: Sequence[Sequence[str]]) -> Iterator[CitedLines]:
-        corpus = self._corpus
-        for row, text in zip(rows, corpus.read_texts(rows), strict=True):
-            path, first = corpus.paths[corpus.chunk_files[row]], int(corpus.start_lines[row])
-            texts = text.split("\n")
-            numbers = {occurrence.line for words in spellings for occurrence in find_respelt(text, words)}
-            for number in sorted(numbers):
-                if len(texts[number]) <= MAX_LINE_CHARS:
-                    yield CitedLines(path, first + number, first + number, texts[number])
-
-    def _choose_readers(self, lines: Sequence[CitedLines], spellings: Sequence[Sequence[str]]) -> list[CitedLines]:
-        """Choose the lines that use the value: in the best results first, one of each declaration."""
-        wanted = [fold_name("".join(words)) for words in spellings]
-        order = {(snippet.path, snippet.name): rank for rank, snippet in reversed([*enumerate(self._results)])}
-        ranked: list[tuple[tuple[bool, int, float, int], tuple[str, str], CitedLines]] = []
-        for number, line in enumerate(lines):
-            if self._reader.get_role(line.path) not in ("source", "generated") or _PASSING.match(line.text):
-                continue
-            around = self._reader.find_innermost(line.path, line.start_line)
-            if around is None or around.kind not in CALLABLE or line.start_line == around.start_line:
-                continue
-            rank = order.get((line.path, around.name), len(order))
-            rated = (_is_passed_on(line.text, wanted), rank, -self._share_words(around.name), number)
-            ranked.append((rated, (line.path, around.name), line))
-        best: dict[tuple[str, str], CitedLines] = {}
-        for _, place, line in sorted(ranked, key=lambda item: item[0]):
-            best.setdefault(place, line)
-        return list(best.values())[:_MAX_READERS]
-
-    def _choose_documented(self, lines: Sequence[CitedLines], words: Sequence[str]) -> list[CitedLines]:
-        """Choose the lines of documents that begin with the name, or say most beside it."""
-        translated = {self._corpus.paths[file] for file in self._corpus.translated_files.tolist()}
-        begins = re.compile(rf"\W*{'[-_.]?'.join(map(re.escape, words))}\W+\w", re.IGNORECASE)
-        docs = [line for line in lines if self._reader.get_role(line.path) == "docs" and line.path not in translated]
-        docs = [line for line in docs if not _CHANGE_LOG.search(line.path)]
-        docs.sort(key=lambda line: (not begins.match(line.text), -self._share_words(line.text), -len(line.text)))
-        return docs[:_MAX_DOCUMENTED]
-
-
-def _split_words(key: str) -> list[str]:
-    return [word.lower() for raw in split_raw_tokens(key) for word in split_identifier(raw)]
-
-
-def _get_last(name: str) -> str:
-    """Return the last part of a qualified name, without signs and in one convention."""
-    return (split_qualified(name) or [name])[-1].strip("-$@")
-
-
-def _fit(name: str, wanted: str) -> bool:
-    """Return whether a name of code is that of a key, whatever the convention, perhaps with "default"."""
-    folded = fold_name(_get_last(name))
-    folded_name = fold_name(strip_signs(name)).replace(".", "")
-    return wanted in (folded, folded_name) or folded in (f"{_DEFAULT_WORD}{wanted}", f"{wanted}{_DEFAULT_WORD}")
-
-
-def _has_key(name: str, wanted: str) -> bool:
-    """Return whether a name in a value is that of the key, which is only handed on or read then."""
-    return wanted in (fold_name(_get_last(name)), fold_name(name).replace(".", ""))
-
-
-def _has_quote(text: str) -> bool:
-    return "'" in text or '"' in text
-
-
-def _is_passed_on(line: str, wanted: Sequence[str]) -> bool:
-    """Return whether a line only declares or sets a name, perhaps to what has the same name: ``x: int,``, ``self.x = x``."""
-    match = _SET.match(line)
-    return match is not None and any(_has_key(match[1], key) for key in wanted)
+        return Setting(key, values, readers, self._lines.choose_documented(lines, spellings[0]))

@@ -41,10 +41,10 @@ def build_excerpt(
     first = _find_signature(texts, signature)
     head = first + min(count_head_lines(texts[first:], signature), _MAX_HEAD_LINES)
     window = _find_best_window(texts, head, max_lines - (head - first), term_idf)
-    shown = [*range(first, head), *window]
+    positions = [*range(first, head), *window]
     if window.start - head == 1:  # a gap of one line is not worth a marker
-        shown.insert(head - first, head)
-    return Excerpt(lines, group_runs([lines.start_line + position for position in shown]), language)
+        positions.insert(head - first, head)
+    return Excerpt(lines, group_runs([lines.start_line + position for position in positions]), language)
 
 
 def _find_signature(texts: Sequence[str], signature: str) -> int:
@@ -62,7 +62,7 @@ def _find_best_window(texts: Sequence[str], head: int, length: int, term_idf: Ma
     """Find the run of lines behind the head with most of the question: its first ones if those are as good."""
     terms = [{term for term in term_idf if term in text.lower()} for text in texts]
     starts = range(head, max(len(texts) - length, head) + 1)
-    values = [_value_lines(terms[start : start + length], term_idf) for start in starts]
+    values = [_rate_lines(terms[start : start + length], term_idf) for start in starts]
     best = max(values)
     if values[0] >= _ENOUGH_SHARE * best:
         return range(head, min(head + length, len(texts)))
@@ -72,7 +72,7 @@ def _find_best_window(texts: Sequence[str], head: int, length: int, term_idf: Ma
     return range(middle, middle + length)
 
 
-def _value_lines(terms: Sequence[set[str]], term_idf: Mapping[str, float]) -> float:
+def _rate_lines(terms: Sequence[set[str]], term_idf: Mapping[str, float]) -> float:
     """Return how much of the question some lines have between them, and the most that one of them has."""
     together = sum(term_idf[term] for term in set[str]().union(*terms))
     best_line = max((sum(term_idf[term] for term in of_line) for of_line in terms), default=0.0)
@@ -92,7 +92,7 @@ def group_runs(numbers: Sequence[int]) -> list[range]:
 
 def list_shown_lines(excerpt: Excerpt) -> list[str]:
     """List the shown lines of an excerpt, without their common indentation, with a marker for each gap."""
-    return _dedent([text for _, text in _iter_shown(excerpt)])
+    return _strip_indent([text for _, text in _iter_shown(excerpt)])
 
 
 def list_shown_numbers(excerpt: Excerpt) -> list[int]:
@@ -103,7 +103,7 @@ def list_shown_numbers(excerpt: Excerpt) -> list[int]:
 def _iter_shown(excerpt: Excerpt) -> Iterator[tuple[int, str]]:
     texts = excerpt.lines.text.split("\n")
     first = next_number = excerpt.lines.start_line
-    for run in excerpt.shown:
+    for run in excerpt.line_ranges:
         if run.start > next_number:
             yield 0, _format_gap(texts[run.start - first], run.start - next_number)
         for number in run:
@@ -119,7 +119,7 @@ def _format_gap(neighbour: str, length: int) -> str:
     return f"{indent}… {length} line{'' if length == 1 else 's'}"
 
 
-def _dedent(lines: Sequence[str]) -> list[str]:
+def _strip_indent(lines: Sequence[str]) -> list[str]:
     indents = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
     margin = min(indents, default=0)
     return [line[margin:] for line in lines]

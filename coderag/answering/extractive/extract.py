@@ -9,6 +9,7 @@ from coderag.answering.extractive.builders.absent import build_absent, build_nea
 from coderag.answering.extractive.builders.comparison import build_common, build_comparison, build_difference
 from coderag.answering.extractive.builders.definition import build_definition, build_members, build_users
 from coderag.answering.extractive.builders.detail import build_detail, build_lines
+from coderag.answering.extractive.builders.doubt import qualify_lead
 from coderag.answering.extractive.builders.failure import build_failure, build_handling
 from coderag.answering.extractive.builders.flow import build_flow, build_steps
 from coderag.answering.extractive.builders.mentions import build_mentions
@@ -18,11 +19,13 @@ from coderag.answering.extractive.builders.place import build_code, build_next, 
 from coderag.answering.extractive.builders.relations import build_further, build_related, build_relation, build_tests
 from coderag.answering.extractive.builders.setting import build_documentation, build_readers, build_setting
 from coderag.answering.extractive.builders.unused import build_candidates, build_unused
-from coderag.answering.extractive.sections import Draft, Section
-from coderag.answering.plan import PLANS, SHAPES, AnswerPlan, choose_topic
-from coderag.schema.vocabulary import AnswerSectionKind
+from coderag.answering.extractive.coordination import merge_sections, split_subjects
+from coderag.answering.extractive.sections import Draft, DraftSection
+from coderag.answering.extractive.topic_choice import choose_supported_topic
+from coderag.answering.plan import PLANS, SHAPES, AnswerPlan
+from coderag.schema.vocabulary import AnswerSectionKind, AnswerTopic
 
-SectionBuilder = Callable[[AnswerInput, Sequence[Section]], Section | None]
+SectionBuilder = Callable[[AnswerInput, Sequence[DraftSection]], DraftSection | None]
 """Builds a section from the input and the sections before it; None if it has nothing to say."""
 
 BUILDERS: Final[Mapping[AnswerSectionKind, SectionBuilder]] = MappingProxyType(
@@ -76,19 +79,30 @@ def extract(answer_input: AnswerInput) -> Draft:
 
     What the question needs beyond the results (all callers, the calls between two places) is read from the index.
     """
-    topic = choose_topic(answer_input.state)
+    topic = choose_supported_topic(answer_input)
+    if inputs := split_subjects(answer_input, topic):
+        parts = [(subject, _build_sections(part, topic)) for subject, part in inputs.items()]
+        sections = merge_sections(parts, topic)
+    else:
+        sections = _build_sections(answer_input, topic)
+    sections[:1] = [qualify_lead(answer_input, section) for section in sections[:1]]
+    return Draft(sections, SHAPES.get(sections[0].kind, "explanation") if sections else "not_found")
+
+
+def _build_sections(answer_input: AnswerInput, topic: AnswerTopic) -> list[DraftSection]:
+    """Build the sections of a topic's plan that have something to say."""
     lead, *plan = PLANS[topic]
     sections = _build_first(answer_input, (), lead)
     if sections and sections[0].kind != lead[0]:  # the lead of another topic goes on as that does
         plan = list(_PLANS_OF_LEADS.get(sections[0].kind, PLANS[topic])[1:])
     for alternatives in plan:
         sections += _build_first(answer_input, sections, alternatives)
-    return Draft(sections, SHAPES.get(sections[0].kind, "explanation") if sections else "not_found")
+    return sections
 
 
 def _build_first(
-    answer_input: AnswerInput, sections: Sequence[Section], alternatives: Sequence[AnswerSectionKind]
-) -> list[Section]:
+    answer_input: AnswerInput, sections: Sequence[DraftSection], alternatives: Sequence[AnswerSectionKind]
+) -> list[DraftSection]:
     """Build the first of some sections that has something to say; an empty list if none has."""
     built = (BUILDERS[kind](answer_input, sections) for kind in alternatives)
     section = next(filter(None, built), None)

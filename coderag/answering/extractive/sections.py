@@ -17,17 +17,17 @@ class Excerpt:
 
     Attributes:
         lines: The whole of it, which is cited.
-        shown: Line numbers that are shown, as ranges in order.
+        line_ranges: Line numbers that are shown, as ranges in order.
         language: Language of the code.
     """
 
     lines: CitedLines
-    shown: Sequence[range]
+    line_ranges: Sequence[range]
     language: str
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class DraftStatement:
     """A statement of an answer.
 
     Attributes:
@@ -52,7 +52,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class DraftSection:
     """A section of an answer.
 
     Attributes:
@@ -62,7 +62,7 @@ class Section:
     """
 
     kind: AnswerSectionKind
-    statements: Sequence[Statement]
+    statements: Sequence[DraftStatement]
     title: str = ""
     style: AnswerSectionStyle = "list"
     missing: Sequence[str] = ()
@@ -77,15 +77,15 @@ class Section:
 class Draft:
     """Sections of an answer, whose citations are not checked yet; ``shape`` is that of the first."""
 
-    sections: Sequence[Section]
+    sections: Sequence[DraftSection]
     shape: AnswerShape
 
     @property
     def missing(self) -> list[str]:
-        """What was asked for and is not known, a sentence each."""
+        """Parts of the question without an answer, a sentence each."""
         return list(chain.from_iterable(section.missing for section in self.sections))
 
 
-def build_lead(kind: AnswerSectionKind, *statements: Statement, missing: Sequence[str] = ()) -> Section:
+def build_lead(kind: AnswerSectionKind, *statements: DraftStatement, missing: Sequence[str] = ()) -> DraftSection:
     """Build a section of paragraphs without a heading."""
-    return Section(kind, statements, style="text", missing=missing)
+    return DraftSection(kind, statements, style="text", missing=missing)

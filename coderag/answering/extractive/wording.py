@@ -28,11 +28,11 @@ _ROLE: Final = re.compile(r"(?<!\w):(?:\w+:)?\w+:`~?(?=\w)")
 """What is before a name in reStructuredText, such as ``:meth:``, with the backtick."""
 
 _KINDS: Final = MappingProxyType({"block": "part", "impl": "implementation"})
-_LONGEST_CODE_SPAN = 120
-_LONGEST_SENTENCE = 240
+_MAX_CODE_SPAN_CHARS = 120
+_MAX_SENTENCE_CHARS = 240
 
 
-def code(text: str) -> str:
+def format_code(text: str) -> str:
     """Return a code span on one line, whatever the text is."""
     line = _SPACES.sub(" ", "".join(sign if sign.isprintable() else " " for sign in text)).strip()
     if "`" not in line:
@@ -41,69 +41,69 @@ def code(text: str) -> str:
     return f"{fence} {line} {fence}"
 
 
-def code_line(text: str) -> str:
+def format_code_line(text: str) -> str:
     """Return a line of source as a code span, cut if it is long."""
     line = _SPACES.sub(" ", text.strip())
-    return code(line if len(line) <= _LONGEST_CODE_SPAN else f"{line[:_LONGEST_CODE_SPAN].rstrip()} …")
+    return format_code(line if len(line) <= _MAX_CODE_SPAN_CHARS else f"{line[:_MAX_CODE_SPAN_CHARS].rstrip()} …")
 
 
-def command(verb: str, name: str, *options: str) -> str:
+def format_command(verb: str, name: str, *options: str) -> str:
     """Return a command about the code graph that may be pasted into a shell, whatever the name is."""
-    return code(" ".join(["coderag graph", verb, shlex.quote(name), *options]))
+    return format_code(" ".join(["coderag graph", verb, shlex.quote(name), *options]))
 
 
-def search_command(text: str) -> str:
+def format_search_command(text: str) -> str:
     """Return a command that lists all places of a text, which may be pasted likewise."""
-    return code(f"coderag search --exact {'-- ' if text.startswith('-') else ''}{shlex.quote(text)}")
+    return format_code(f"coderag search --exact {'-- ' if text.startswith('-') else ''}{shlex.quote(text)}")
 
 
-def prose(text: str) -> str:
+def format_prose(text: str) -> str:
     """Return words of the repository on one line, with their code spans but without any other markup."""
     line = _SPACES.sub(" ", "".join(sign if sign.isprintable() else " " for sign in text)).strip()
     parts = re.split(r"(`+[^`]+`+)", _ROLE.sub("`", line))
-    kept = [part if number % 2 else _escaped(part) for number, part in enumerate(parts)]
-    return "".join(kept)
+    escaped = [part if number % 2 else _escape(part) for number, part in enumerate(parts)]
+    return "".join(escaped)
 
 
-def first_sentence(text: str) -> str:
+def extract_first_sentence(text: str) -> str:
     """Return the first sentence of a docstring as prose; empty if it has nothing but tags."""
-    told = without_tags(_HEADING.sub("", text))
-    sentence = next((part for part in _SENTENCE.split(told.strip()) if part.strip()), "").strip()
-    if len(sentence) > _LONGEST_SENTENCE:
-        sentence = f"{sentence[:_LONGEST_SENTENCE].rsplit(' ', 1)[0]} …"
-    return prose(sentence)
+    description = strip_tags(_HEADING.sub("", text))
+    sentence = next((part for part in _SENTENCE.split(description.strip()) if part.strip()), "").strip()
+    if len(sentence) > _MAX_SENTENCE_CHARS:
+        sentence = f"{sentence[:_MAX_SENTENCE_CHARS].rsplit(' ', 1)[0]} …"
+    return format_prose(sentence)
 
 
-def without_tags(text: str) -> str:
+def strip_tags(text: str) -> str:
     """Return the words of a documentation comment, without its tags and the marks of HTML."""
     return _HTML.sub("", _INLINE_TAG.sub(r"`\1`", _TAGS.sub("", _INHERITED.sub("", text))))
 
 
-def kind_name(kind: str) -> str:
+def format_kind(kind: str) -> str:
     """Return what a kind of declaration is called in a sentence."""
     return _KINDS.get(kind) or kind.replace("_", " ")
 
 
-def a_kind(kind: str) -> str:
+def format_kind_with_article(kind: str) -> str:
     """Return ``a class``, ``an interface``."""
-    name = kind_name(kind)
+    name = format_kind(kind)
     return f"{'an' if name[0] in 'aeio' else 'a'} {name}"
 
 
-def shown_name(piece: Snippet) -> str:
+def get_display_name(piece: Snippet) -> str:
     """Return the name of a piece as it is shown: code that is in no declaration has that of its file."""
     return piece.name if piece.kind not in FILE_NAMED_KINDS or piece.kind == "section" else piece.path
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def format_count(number: int, singular: str, plural: str = "") -> str:
     """Return ``1 file``, ``3 files``."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
-def joined(words: Sequence[str], word: str = "and") -> str:
+def join_words(words: Sequence[str], conjunction: str = "and") -> str:
     """Return ``a``, ``a and b``, ``a, b and c``."""
-    return " ".join([", ".join(words[:-1]), word, words[-1]]) if len(words) > 1 else "".join(words)
+    return " ".join([", ".join(words[:-1]), conjunction, words[-1]]) if len(words) > 1 else "".join(words)
 
 
-def _escaped(text: str) -> str:
-    return _MARKUP.sub(lambda found: f"\\{found[0]}", text).replace("`", "\\`")
+def _escape(text: str) -> str:
+    return _MARKUP.sub(lambda match: f"\\{match[0]}", text).replace("`", "\\`")

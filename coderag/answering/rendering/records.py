@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from coderag.answering.extractive.excerpts import list_shown_lines, list_shown_numbers
-from coderag.answering.extractive.sections import Excerpt, Section, Statement
+from coderag.answering.extractive.sections import DraftSection, DraftStatement, Excerpt
 from coderag.answering.rendering.checked_lines import CheckedLines
 from coderag.answering.rendering.markdown import render_text
 from coderag.schema.answers import AnswerClaim, AnswerSection, AnswerStatement
 
 
-def build_sections(sections: Sequence[Section], checked: CheckedLines) -> list[AnswerSection]:
+def build_sections(sections: Sequence[DraftSection], checked: CheckedLines) -> list[AnswerSection]:
     """Build the public sections of an answer."""
     return [
         AnswerSection(
@@ -22,13 +22,13 @@ def build_sections(sections: Sequence[Section], checked: CheckedLines) -> list[A
     ]
 
 
-def build_claims(sections: Sequence[Section], checked: CheckedLines) -> list[AnswerClaim]:
+def build_claims(sections: Sequence[DraftSection], checked: CheckedLines) -> list[AnswerClaim]:
     """Build the claims of an answer: the statements whose lines prove them, with what the check found."""
     statements = (statement for section in sections for statement in section.statements)
     return [_build_claim(statement, checked) for statement in statements if statement.is_claim and statement.cited]
 
 
-def _build_claim(statement: Statement, checked: CheckedLines) -> AnswerClaim:
+def _build_claim(statement: DraftStatement, checked: CheckedLines) -> AnswerClaim:
     citations = [checked.get_citation(lines) for lines in statement.cited]
     failed = [citation for citation in citations if not citation.verified]
     return AnswerClaim(
@@ -39,7 +39,7 @@ def _build_claim(statement: Statement, checked: CheckedLines) -> AnswerClaim:
     )
 
 
-def _build_statement(statement: Statement, checked: CheckedLines) -> AnswerStatement:
+def _build_statement(statement: DraftStatement, checked: CheckedLines) -> AnswerStatement:
     excerpt = statement.excerpt
     return AnswerStatement(
         text=render_text(statement, checked),

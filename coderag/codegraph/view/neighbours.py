@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from coderag.codegraph.symbol_graph import DIRECTIONS, Direction
 from coderag.codegraph.view.aggregation import assign_owners, find_hidden
 from coderag.codegraph.view.units import FOLDER_KIND, Unit, Units
-from coderag.schema.graph_view import VIEW_RELATIONS, NodeDetails, RelationCount, ViewFilter, ViewRelation
+from coderag.schema.graph_view import VIEW_RELATIONS, NodeDetails, RelationTally, ViewFilter, ViewRelation
 from coderag.stores.graph_tables import FILE_KIND
 
 _CONTAINS: Final = "contains"
@@ -99,8 +99,8 @@ class NeighbourFinder:
 
     def _to_relation_count(
         self, relation: ViewRelation, direction: Direction, neighbours: Sequence[Neighbour], total: int
-    ) -> RelationCount:
-        return RelationCount(
+    ) -> RelationTally:
+        return RelationTally(
             relation,
             direction,
             total,

@@ -10,7 +10,7 @@ from mcp.server import MCPServer
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, GetPromptResult, InputRequiredResult, Resource
+from mcp_types import INVALID_PARAMS, GetPromptResult, InputRequiredResult, Resource, Tool
 
 from coderag import __version__
 from coderag.interfaces.mcp.completion import add_completion
@@ -76,6 +76,13 @@ class CodeRAGServer(MCPServer[None]):
     def lowlevel(self) -> Server[Any]:
         """Low-level server, to be run as ``lowlevel.run(read, write, lowlevel.create_initialization_options())``."""
         return self._lowlevel_server
+
+    async def list_tools(self) -> list[Tool]:
+        """List the tools that can do something in the session's repository."""
+        tools = await super().list_tools()
+        if await self._repositories.may_have_documents():
+            return tools
+        return [tool for tool in tools if tool.name != DOCS.name]
 
     async def list_resources(self) -> list[Resource]:
         """List the resources that need no name: status and map of each repository."""

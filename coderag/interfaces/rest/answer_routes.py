@@ -1,5 +1,6 @@
 """Routes for answers: as one reply, or as events while they are written."""
 
+import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import partial
@@ -59,12 +60,18 @@ async def ask(body: AskBody, request: Request, runner: RunnerDependency) -> Resp
 
 async def _answer(body: AskBody, runner: RequestRunner) -> Answer:
     async with runner.hold_answer_slot(body.root) as repository:
-        return await repository.engine.aask(body.query, token_budget=body.token_budget, filters=body.to_filters())
+        started = time.perf_counter()
+        answer = await repository.engine.aask(body.query, token_budget=body.token_budget, filters=body.to_filters())
+        runner.recorder.record(repository, "ask", body, answer, started)
+        return answer
 
 
 async def _generate_events(body: AskBody, runner: RequestRunner) -> AsyncGenerator[AnswerEvent]:
     async with runner.hold_answer_slot(body.root) as repository:
+        started = time.perf_counter()
         stream = repository.engine.astream(body.query, token_budget=body.token_budget, filters=body.to_filters())
         async with aclosing(cast("AsyncGenerator[AnswerEvent]", stream)) as events:
             async for event in events:
+                if event.answer is not None:
+                    runner.recorder.record(repository, "ask", body, event.answer, started)
                 yield event

@@ -11,12 +11,21 @@ from fastapi import FastAPI
 from coderag import __version__
 from coderag.interfaces.rest import (
     answer_routes,
+    browse_routes,
     chat_routes,
+    feedback_routes,
+    freshness_routes,
     graph_routes,
     graph_view_routes,
     index_routes,
+    playground_routes,
+    projection_routes,
+    query_routes,
+    replay_routes,
     repository_routes,
     search_routes,
+    settings_routes,
+    statistics_routes,
 )
 from coderag.interfaces.rest.openapi import DESCRIPTION, TAGS, TITLE, build_openapi
 from coderag.interfaces.rest.problems import install_handlers
@@ -58,12 +67,21 @@ def make_app(workspace: Workspace, *, request_s: float = 120) -> FastAPI:
     install_handlers(app)
     for module in (
         search_routes,
+        playground_routes,
+        feedback_routes,
+        browse_routes,
         answer_routes,
         chat_routes,
         graph_view_routes,
         graph_routes,
         repository_routes,
         index_routes,
+        query_routes,
+        statistics_routes,
+        freshness_routes,
+        settings_routes,
+        replay_routes,
+        projection_routes,
     ):
         app.include_router(module.router, prefix=PREFIX)
     app.openapi = partial(build_openapi, app)  # type: ignore[method-assign]  # as FastAPI documents it

@@ -139,7 +139,16 @@ class FilteredBody(RequestBody):
         return self.filters.to_filters() if self.filters else None
 
 
-class SearchBody(FilteredBody):
+class RecordedBody(FilteredBody):
+    """A query that may be kept among the recent ones of its repository."""
+
+    query: QueryText
+    record: bool = Field(
+        True, description="Whether to keep it among the recent queries; false for one that is still being typed."
+    )
+
+
+class SearchBody(RecordedBody):
     """A search in one repository (`root`) or in several (`repositories`)."""
 
     model_config = ConfigDict(
@@ -154,7 +163,6 @@ class SearchBody(FilteredBody):
         }
     )
 
-    query: QueryText
     root: Root | None = None
     repositories: list[Root] | None = Field(
         None, min_length=1, max_length=_MAX_VALUES, description="Several repositories, each as in `root`."
@@ -194,10 +202,9 @@ class ExplainBody(RootBody, FilteredBody):
     token_budget: Budget = None
 
 
-class ContextBody(RootBody, FilteredBody):
+class ContextBody(RootBody, RecordedBody):
     """A query for code, packed into a token budget."""
 
-    query: QueryText
     token_budget: Budget = None
     format: Format = "markdown"
     session: SessionName | None = None
@@ -216,10 +223,9 @@ class ReadBody(RootBody):
     format: Format = "markdown"
 
 
-class AskBody(RootBody, FilteredBody):
+class AskBody(RootBody, RecordedBody):
     """A question to answer."""
 
-    query: QueryText
     token_budget: Budget = None
 
 

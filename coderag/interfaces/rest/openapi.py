@@ -25,10 +25,14 @@ request needs the token of the service: `Authorization: Bearer ...`.
 """
 TAGS: Final = [
     {"name": "search", "description": "Search, context and definitions."},
+    {"name": "feedback", "description": "Verdicts on results, which become golden questions."},
     {"name": "answers", "description": "Answers with checked citations."},
     {"name": "graph", "description": "Calls, imports, inheritance, overrides and tests."},
+    {"name": "browsing", "description": "Folders, files, chunks, and declarations between callers and callees."},
+    {"name": "projection", "description": "Embedding map: chunks in the plane, similar ones together."},
     {"name": "repositories", "description": "Repositories and their index status."},
     {"name": "indexing", "description": "Indexing jobs."},
+    {"name": "queries", "description": "Recent searches and questions."},
 ]
 
 _REQUEST_STATUSES: Final = (400, 401, 403, 404, 405, 413, 415, 422, 429, 500)

@@ -13,6 +13,7 @@ from fastapi.responses import Response
 
 from coderag.errors import ServiceBusyError, ServiceError, UnknownNameError
 from coderag.interfaces.json_values import encode_json
+from coderag.interfaces.rest.query_recorder import QueryRecorder
 from coderag.workspace.repository import OpenRepository
 from coderag.workspace.workspace import Workspace
 
@@ -39,6 +40,7 @@ class RequestRunner:
     def __init__(self, workspace: Workspace, request_s: float) -> None:
         self.workspace = workspace
         self.request_s = request_s
+        self.recorder = QueryRecorder()
         self._short_pool = ThreadPoolExecutor(_SHORT_THREADS, "rest-short")
         self._long_pool = ThreadPoolExecutor(_LONG_THREADS, "rest-long")
         self._answer_slots = asyncio.Semaphore(_MAX_ANSWERS)
@@ -117,6 +119,7 @@ class RequestRunner:
         """Accept no more work; drop queued work without waiting for running work."""
         for pool in (self._short_pool, self._long_pool):
             pool.shutdown(wait=False, cancel_futures=True)
+        self.recorder.close()
 
 
 def make_timeout_error(seconds: float) -> ServiceError:

@@ -1,5 +1,6 @@
 """Routes for search, context and definitions."""
 
+import time
 from functools import partial
 
 from fastapi import APIRouter, Response
@@ -73,7 +74,10 @@ def _search(runner: RequestRunner, body: SearchBody) -> SearchReply:
     with runner.hold_repository(str(body.root)) as repository:
         size = body.top_k or repository.engine.settings.search.top_k
         end = min(body.offset + size, MAX_RESULTS)
+        started = time.perf_counter()
         hits = repository.engine.search(body.query, top_k=end, filters=body.to_filters())
+        if not body.offset:
+            runner.recorder.record(repository, "search", body, hits, started)
         return SearchReply(
             query=body.query,
             root=str(repository.root),
@@ -121,7 +125,8 @@ def _explain(runner: RequestRunner, body: ExplainBody) -> Explanation:
 
 def _assemble_context(runner: RequestRunner, body: ContextBody) -> AssembledContext:
     with runner.hold_repository(body.root) as repository:
-        return repository.engine.context(
+        started = time.perf_counter()
+        assembled = repository.engine.context(
             body.query,
             token_budget=body.token_budget,
             filters=body.to_filters(),
@@ -129,6 +134,8 @@ def _assemble_context(runner: RequestRunner, body: ContextBody) -> AssembledCont
             shown=body.shown,
             session=body.session,
         )
+        runner.recorder.record(repository, "context", body, assembled, started)
+        return assembled
 
 
 def _forget_session(runner: RequestRunner, root: str, session: str) -> ForgottenReply:

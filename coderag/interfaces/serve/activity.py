@@ -17,6 +17,8 @@ class Activity:
         """Requests in flight."""
         self.sessions = 0
         """Open sessions of agents."""
+        self.watches = 0
+        """Pages that follow a repository: the service may end while they are open."""
         self.total = 0
         """Requests since the start."""
         self._clock = clock
@@ -32,6 +34,15 @@ class Activity:
         finally:
             self.requests -= 1
             self._last_used = self._clock()
+
+    @contextmanager
+    def count_watch(self) -> Iterator[None]:
+        """Count a following page until the block ends. It is no activity."""
+        self.watches += 1
+        try:
+            yield
+        finally:
+            self.watches -= 1
 
     @contextmanager
     def count_session(self) -> Iterator[None]:

@@ -11,6 +11,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coderag.errors import CodeRAGError, ServiceBusyError, ServiceError
+from coderag.interfaces.rest.freshness_routes import WATCH_PATH
 from coderag.interfaces.rest.problems import Problem, to_problem, to_response
 from coderag.interfaces.rest.strict_route import MAX_BODY_BYTES
 from coderag.interfaces.serve.activity import Activity
@@ -87,7 +88,8 @@ class RequestGuard:
         except RefusedError as error:
             await to_response(error.problem, error.headers)(scope, receive, send)
             return
-        with self._activity.count_request():
+        is_watch = scope["path"] == WATCH_PATH
+        with self._activity.count_watch() if is_watch else self._activity.count_request():
             await self._serve(scope, receive, send)
 
     def _check_hosts(self, headers: Headers) -> None:
@@ -108,7 +110,7 @@ class RequestGuard:
     def _check_load(self, headers: Headers) -> None:
         if self._stopping.is_set():
             raise _build_busy_refusal(_make_ending_error(), 1)
-        if self._activity.requests >= self._rules.max_requests:
+        if self._activity.requests + self._activity.watches >= self._rules.max_requests:
             raise _build_busy_refusal(
                 ServiceBusyError("too many concurrent requests", hint="Try again in a moment."), 1
             )

@@ -1,4 +1,4 @@
-"""Ranker of declarations: a linear model over named features. Its weights are data (``weights.toml``).
+"""Ranker of declarations: a linear model over named features. Its weights are data (``weights.toml``), in profiles.
 
 ``tools/ranking`` fits them on labelled declarations; ``docs/ranking.md`` describes the fit.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from coderag.retrieval.ranking.features import (
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 
+Profile = Literal["question", "report"]
+"""What is asked: a question, or a report of a problem."""
+
 OTHER_ROLE: Final = "other"
 """Key of the weight of files whose role the question does not ask for, if it asks for one."""
 
@@ -36,10 +39,10 @@ _REPEATED_FILE_SHARE: Final = 0.3
 
 @dataclass(frozen=True, slots=True)
 class RankingWeights:
-    """Weights of the ranker.
+    """Weights of the ranker in one profile.
 
     Attributes:
-        declaration: Weight of each feature of declarations, by name.
+        declaration: Weight of each feature of declarations, by name; features that are not listed do not count.
         file: Weight of each feature of files, by name; they count as far as the question is broad.
         kinds: Weight of each kind of declaration; 0 for kinds that are not listed.
         roles: Weight of each role of files; 0 for source files.
@@ -55,10 +58,11 @@ class RankingWeights:
 
 
 @cache
-def load_weights() -> RankingWeights:
-    """Load the shipped weights."""
+def load_weights(profile: Profile = "question") -> RankingWeights:
+    """Load the shipped weights of a profile, which are those of questions unless it has its own."""
     text = (resources.files("coderag.retrieval.ranking") / "weights.toml").read_text(encoding="utf-8")
-    table = tomllib.loads(text)
+    tables = tomllib.loads(text)
+    table = {name: {**entries, **tables[profile].get(name, {})} for name, entries in tables["question"].items()}
     return RankingWeights(
         declaration=MappingProxyType(table["declaration"]),
         file=MappingProxyType(table["file"]),
@@ -96,7 +100,7 @@ def rank_rows(
         disabled: Names of features to leave out.
         factors: Factors on the features' weights, by name.
     """
-    weights = load_weights()
+    weights = load_weights("report" if scores.analysis["report"] else "question")
     by_name = {name: weight * factors.get(name, 1.0) for name, weight in weights.declaration.items()}
     shares = _weigh_features(scores, rows, DECLARATION_FEATURES, by_name, disabled)
     if "kind" not in disabled:

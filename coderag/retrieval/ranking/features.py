@@ -22,6 +22,9 @@ from coderag.text.tokenizer import COMPOUND_PREFIX
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 
+FILE_CHANNELS: Final = ("docs", "frame_files", "mentioned_path")
+"""Channels that score files; the others score chunks."""
+
 _TEST_SHARE_ABOUT_TESTS = 0.4  # of the weight of tests, for a question that mentions tests
 _MIN_TERMS_BROAD, _MAX_TERMS_BROAD = 6, 14
 """Numbers of terms up to which a question is wholly about a subject, and from which on it is not."""
@@ -69,7 +72,7 @@ class QuestionScores:
     def get_channel(self, name: str) -> FloatArray:
         """Return the scores of a channel divided by their maximum: 0 to 1, all 0 if it is switched off."""
         if name not in self._normalized:
-            size = self.corpus.n_files if name == "docs" else self.corpus.n_chunks
+            size = self.corpus.n_files if name in FILE_CHANNELS else self.corpus.n_chunks
             self._normalized[name] = normalize_scores(self._channels.get(name, np.zeros(size, np.float32)))
         return self._normalized[name]
 
@@ -102,8 +105,10 @@ class QuestionScores:
         """Breadth of the question, 0 to 1 by its number of terms: 1 is about a subject, 0 about one declaration.
 
         Few words name a subject, to which a file or a long declaration is devoted; many words describe what one does. A
-        question with a literal that chunks have, and more words, is about that.
+        question with a literal that chunks have, and more words, is about that. A report is about one fault.
         """
+        if self.analysis["report"]:
+            return 0.0
         term_count = len({term for term in self.analysis["terms"] if not term.startswith(COMPOUND_PREFIX)})
         share = (_MAX_TERMS_BROAD - term_count) / (_MAX_TERMS_BROAD - _MIN_TERMS_BROAD)
         literal = 0.0 if self.analysis["literal_query"] else float(self.literal.max(initial=0.0))
@@ -122,10 +127,10 @@ class QuestionScores:
     @cached_property
     def coverage(self) -> FloatArray:
         """float32 (n_chunks,), share of the question's terms in each chunk, weighted by IDF."""
-        corpus = self.corpus
+        corpus, report = self.corpus, self.analysis["report"]
         covered, total = np.zeros(corpus.n_chunks, np.float32), 0.0
-        for term in dict.fromkeys(self.analysis["terms"]):
-            idf = np.float32(corpus.idf(term))
+        for term, weight in (report["terms"] if report else dict.fromkeys(self.analysis["terms"], 1.0)).items():
+            idf = np.float32(weight * corpus.idf(term))
             total += float(idf)
             if term in corpus.term_ids:
                 covered[corpus.find_chunks_with_term(term)] += idf
@@ -179,6 +184,9 @@ DECLARATION_FEATURES: Final[Mapping[str, Feature]] = {
     "callers": lambda scores, rows: scores.corpus.chunk_edges.find_best_user(scores.evidence, rows),
     "callees": lambda scores, rows: scores.corpus.chunk_edges.find_best_used(scores.evidence, rows),
     "definition": lambda scores, rows: scores.definition[rows],
+    "frames": lambda scores, rows: scores.get_channel("frames")[rows],
+    "frame_files": lambda scores, rows: _take_by_file(scores, scores.get_channel("frame_files"), rows),
+    "mentioned_path": lambda scores, rows: _take_by_file(scores, scores.get_channel("mentioned_path"), rows),
     "literal": lambda scores, rows: scores.literal[rows],
     "length": _score_length,
     "broad_coverage": lambda scores, rows: np.float32(scores.breadth) * scores.coverage[rows],

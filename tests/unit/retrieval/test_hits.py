@@ -38,3 +38,10 @@ def test_hits_keep_the_order_of_the_results(corpus):
 
 def test_no_results_yield_no_hits(corpus):
     assert build_hits(corpus, []) == []
+
+
+def test_a_derived_summary_is_not_that_of_a_hit():
+    plain = make_corpus({"cart.py": "def take_total(items):\n    return sum(items)\n"})
+    row = row_named(plain, "take_total")
+    assert plain.summary_sources[row] == "derived"
+    assert [hit.summary for hit in build_hits(plain, [candidate(plain, row)])] == [""]

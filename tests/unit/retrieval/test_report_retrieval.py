@@ -106,10 +106,14 @@ def test_filters_apply(ranked):
     assert {name.split(":")[0] for name in ranked(PROBLEM, {"languages": ["javascript"]})} == {"web/cart.js"}
 
 
-def test_channel_can_be_disabled(ranked):
-    text = trace(("/usr/lib/shop/money.py", 88, "round_up"))
-    assert ranked(text)[0] == "src/shop/money.py:round_up"
-    assert (
-        ranked(text, disabled_signals=("frames", "frame_files", "mentions", "names", "lexical", "dense"))[0]
-        != ranked(text)[0]
-    )
+@pytest.mark.parametrize("name", ["frames", "frame_files", "mentioned_path", "names", "definition"])
+def test_evidence_of_a_report_is_named_and_can_be_switched_off(context, name):
+    text = trace(("/usr/lib/shop/money.py", 88, "round_up")) + "\nSee `src/shop/money.py`."
+    analysis = analyze(text.replace("Shop stops", "Shop stops in `round_up`"))
+    vector = np.zeros(256, np.float32)
+    evidence = []
+    for disabled in ((), (name,)):
+        settings = SearchSettings(disabled_signals=disabled)
+        results = retrieve_candidates(context.corpus, "", analysis, vector, NO_FILTERS, settings)
+        evidence.append({key for result in results for key in (*result["channels"], *result["signals"])})
+    assert evidence[0] - evidence[1] == {name}

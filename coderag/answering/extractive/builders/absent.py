@@ -5,61 +5,62 @@ from collections.abc import Sequence
 from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
-from coderag.answering.extractive.builders.place import is_told, list_snippet, list_told
-from coderag.answering.extractive.sections import Section, Statement, build_lead
-from coderag.answering.extractive.wording import code, counted, joined, prose
+from coderag.answering.extractive.builders.doubt import describe_unknown_words, has_unknown_subject
+from coderag.answering.extractive.builders.place import is_cited, list_cited, list_snippet
+from coderag.answering.extractive.sections import DraftSection, DraftStatement, build_lead
+from coderag.answering.extractive.wording import format_code, format_count, format_prose, join_words
 from coderag.retrieval.filters import NO_FILTERS
-from coderag.text.tokenizer import extract_content_words, tokenize_query
 
-_MAX_NEAREST, _MAX_REASONS, _MAX_NAMES, _MAX_WORDS = 3, 4, 3, 6
+_MAX_NEAREST, _MAX_REASONS, _MAX_NAMES = 3, 4, 3
 _NAME_KINDS: Final = frozenset({"identifier", "qualified_name", "quoted"})
 
 
-def build_absent(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
-    """Build the lead that says what is not here: a name, a place, or all words. None if something comes near."""
+def build_absent(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
+    """Build the lead that says what is not here: a name, a place, or the words that decide. None if something comes near."""
     del sections
     corpus = answer_input.reader.corpus
     if not corpus.n_files:
         sentence = "No file of this repository is in the index."
-        hint = f"{code('coderag index --plan')} says which files are left out and by which rule."
-        return build_lead("absent", Statement([f"**{sentence}** {hint}"]), missing=[sentence])
+        hint = f"{format_code('coderag index --plan')} says which files are left out and by which rule."
+        return build_lead("absent", DraftStatement([f"**{sentence}** {hint}"]), missing=[sentence])
     missing = [*describe_unknown_names(answer_input), *_describe_unknown_places(answer_input)]
+    if not missing and has_unknown_subject(answer_input):
+        missing = [f"{describe_unknown_words(answer_input)}."]
     if not missing and answer_input.results:
         return None
-    if not missing and (words := _find_unknown_words(answer_input)):
-        named = joined([code(word) for word in words[:_MAX_WORDS]], "or")
-        missing = [f"No file has the {'word' if len(words) == 1 else 'words'} {named}."]
-    sentences = missing or [f"Nothing in this index of {counted(corpus.n_files, 'file')} answers this."]
-    first, *others = sentences
+    sentences = missing or [f"Nothing in this index of {format_count(corpus.n_files, 'file')} answers this."]
+    first, *further = sentences
     scope = _describe_filters(answer_input)
-    text = " ".join([f"**Not found here.** {first}", *others, *([scope] if scope else [])])
-    return build_lead("absent", Statement([text]), missing=sentences)
+    text = " ".join([f"**{first}**", *further, *([scope] if scope else [])])
+    return build_lead("absent", DraftStatement([text]), missing=sentences)
 
 
-def build_nearest(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_nearest(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the list of the nearest results, which may have nothing to do with the question."""
     if sections and sections[0].kind not in ("absent", "place"):
         return None
-    told = list_told(sections)
-    near = [snippet for snippet in answer_input.results if not is_told(snippet, told)]
-    statements = [list_snippet(answer_input, snippet) for snippet in near[:_MAX_NEAREST]]
-    return Section("nearest", statements, "Nearest, but perhaps unrelated") if statements else None
+    cited = list_cited(sections)
+    nearest = [snippet for snippet in answer_input.results if not is_cited(snippet, cited)]
+    statements = [list_snippet(answer_input, snippet) for snippet in nearest[:_MAX_NEAREST]]
+    return DraftSection("nearest", statements, "Nearest, but perhaps unrelated") if statements else None
 
 
-def build_unindexed(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_unindexed(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the list of files that nothing is known of, those that the question may be about first."""
     del sections
     state, corpus = answer_input.state, answer_input.reader.corpus
     statements = []
     for file in state["judgement"]["not_indexed"] if "judgement" in state else ():
         path, _, reason = file.partition(": ")
-        statements.append(Statement([f"{code(path)}: {prose(reason)}; the question may be about it."]))
+        statements.append(
+            DraftStatement([f"{format_code(path)}: {format_prose(reason)}; the question may be about it."])
+        )
     reasons = Counter(record.reason for record in corpus.snapshot.read_files() if record.outcome != "indexed")
     statements += [
-        Statement([f"{counted(number, 'file')}: {prose(reason)}"])
+        DraftStatement([f"{format_count(number, 'file')}: {format_prose(reason)}"])
         for reason, number in reasons.most_common(_MAX_REASONS)
     ]
-    return Section("unindexed", statements, "Not in the index") if statements else None
+    return DraftSection("unindexed", statements, "Not in the index") if statements else None
 
 
 def find_unknown_names(answer_input: AnswerInput) -> list[str]:
@@ -69,7 +70,7 @@ def find_unknown_names(answer_input: AnswerInput) -> list[str]:
     """
     reader, analysis = answer_input.reader, answer_input.analysis
     entities = [] if analysis["report"] else analysis["entities"]
-    names = [one["text"] for one in entities if one["kind"] in _NAME_KINDS and " " not in one["text"]]
+    names = [entity["text"] for entity in entities if entity["kind"] in _NAME_KINDS and " " not in entity["text"]]
     return [
         name
         for name in names
@@ -83,18 +84,22 @@ def describe_unknown_names(answer_input: AnswerInput) -> list[str]:
     sentences = []
     for name in find_unknown_names(answer_input):
         if len(corpus.find_chunks_with_name(name)):
-            sentences.append(f"Nothing that the index knows declares {code(name)}, but it is written in the code.")
+            sentences.append(
+                f"Nothing that the index knows declares {format_code(name)}, but it is written in the code."
+            )
             continue
-        near = [code(other) for other in corpus.symbols.suggest_names(name, _MAX_NAMES)]
-        hint = f" Close by spelling: {joined(near, 'or')}." if near else ""
-        sentences.append(f"Nothing is called {code(name)}.{hint}")
+        nearest = [format_code(other) for other in corpus.symbols.suggest_names(name, _MAX_NAMES)]
+        hint = f" Close by spelling: {join_words(nearest, 'or')}." if nearest else ""
+        sentences.append(f"Nothing is called {format_code(name)}.{hint}")
     return sentences
 
 
 def _describe_unknown_places(answer_input: AnswerInput) -> list[str]:
     entities = [] if answer_input.analysis["report"] else answer_input.analysis["entities"]
-    places = [one["text"] for one in entities if one["kind"] in ("path", "location")]
-    return [f"No indexed file has the place {code(place)}." for place in places if not _is_place(answer_input, place)]
+    places = [entity["text"] for entity in entities if entity["kind"] in ("path", "location")]
+    return [
+        f"No indexed file has the place {format_code(place)}." for place in places if not _is_place(answer_input, place)
+    ]
 
 
 def _is_place(answer_input: AnswerInput, place: str) -> bool:
@@ -108,23 +113,11 @@ def _is_place(answer_input: AnswerInput, place: str) -> bool:
     )
 
 
-def _find_unknown_words(answer_input: AnswerInput) -> list[str]:
-    """Find the words of a question of which the index has no form."""
-    corpus = answer_input.reader.corpus
-    names = {one["text"] for one in answer_input.analysis["entities"]}
-    return [
-        word
-        for word in dict.fromkeys(extract_content_words(answer_input.analysis["question"]))
-        if not any(word in name for name in names)
-        and not any(len(corpus.find_chunks_with_term(term)) for term in tokenize_query(word))
-    ]
-
-
 def _describe_filters(answer_input: AnswerInput) -> str:
     filters = answer_input.state.get("filters") or NO_FILTERS
     chosen = [
-        "changed files" if kind == "changed" else f"{kind} {', '.join(code(str(one)) for one in values)}"
+        "changed files" if kind == "changed" else f"{kind} {', '.join(format_code(str(entity)) for entity in values)}"
         for kind, values in filters.items()
         if isinstance(values, list) and values
     ]
-    return f"Only what the filters let through was searched: {joined(chosen)}." if chosen else ""
+    return f"Only what the filters let through was searched: {join_words(chosen)}." if chosen else ""

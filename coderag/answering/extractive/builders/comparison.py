@@ -9,8 +9,15 @@ from coderag.answering.evidence.compared_sides import ComparedSide, ComparedSide
 from coderag.answering.evidence.declared import CALLABLE
 from coderag.answering.evidence.question_ends import get_ends
 from coderag.answering.extractive.excerpts import build_excerpt, group_runs
-from coderag.answering.extractive.sections import Excerpt, Part, Section, Statement, build_lead
-from coderag.answering.extractive.wording import a_kind, code, code_line, first_sentence, joined, kind_name
+from coderag.answering.extractive.sections import DraftSection, DraftStatement, Excerpt, Part, build_lead
+from coderag.answering.extractive.wording import (
+    extract_first_sentence,
+    format_code,
+    format_code_line,
+    format_kind,
+    format_kind_with_article,
+    join_words,
+)
 from coderag.schema.graph import GraphNeighbour
 from coderag.text.tokenizer import tokenize_text
 
@@ -19,7 +26,7 @@ _MAX_EXCERPT_LINES, _MAX_DIFFERING_LINES = 12, 8
 _MIN_LIKENESS: Final = 0.4  # of the lines of two declarations; below, a line diff says nothing
 
 
-def build_comparison(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_comparison(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the lead: what each side is by its own documentation, and how the two are related."""
     del sections
     sides = answer_input.compared_sides
@@ -27,21 +34,23 @@ def build_comparison(answer_input: AnswerInput, sections: Sequence[Section]) -> 
     if sides is None or ends is None:
         return None
     known = [side for side in sides if side]
-    descriptions = [first_sentence(side.reader.get_summary(side.declared)) for side in known]
+    descriptions = [extract_first_sentence(side.reader.get_summary(side.declared)) for side in known]
     parts: list[Part] = []
     for side, described in zip(known, descriptions, strict=True):
-        parts += [f"{' ' if parts else ''}**{_name(side)}** ({kind_name(side.declared.kind)}, ", side.head, ")"]
+        parts += [f"{' ' if parts else ''}**{_name(side)}** ({format_kind(side.declared.kind)}, ", side.head, ")"]
         end = "." if any(descriptions) or side is known[-1] else " and"
         parts.append(f": {_close(described)}" if described else end)
     if len(known) == 1:
         unknown = ends.last if sides.first else ends.first
-        sentence = f"Nothing that is called or described as {code(unknown)} was found to compare with."
+        sentence = f"Nothing that is called or described as {format_code(unknown)} was found to compare with."
         excerpt = _build_deciding(answer_input, known[0])
-        return build_lead("comparison", Statement([*parts, f" {sentence}"], "declares", excerpt), missing=[sentence])
-    return build_lead("comparison", Statement([*parts, *_relate(*known)], "declares"))
+        return build_lead(
+            "comparison", DraftStatement([*parts, f" {sentence}"], "declares", excerpt), missing=[sentence]
+        )
+    return build_lead("comparison", DraftStatement([*parts, *_relate(*known)], "declares"))
 
 
-def build_difference(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_difference(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the list of what differs: kinds, signatures, members, calls, callers, and the lines of code."""
     del sections
     pair = _get_pair(answer_input.compared_sides)
@@ -54,10 +63,10 @@ def build_difference(answer_input: AnswerInput, sections: Sequence[Section]) -> 
         *_compare_callers(first, last),
         *_compare_code(answer_input, first, last),
     ]
-    return Section("difference", statements, "What differs") if statements else None
+    return DraftSection("difference", statements, "What differs") if statements else None
 
 
-def build_common(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_common(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the list of what both sides extend, call and have."""
     del sections
     pair = _get_pair(answer_input.compared_sides)
@@ -65,16 +74,18 @@ def build_common(answer_input: AnswerInput, sections: Sequence[Section]) -> Sect
         return None
     first, last = pair
     statements = []
-    for verb, near, far in (("extend", first.bases, last.bases), ("call", first.callees, last.callees)):
-        both = [neighbour for name, neighbour in name_neighbours(near).items() if name in name_neighbours(far)]
+    for verb, left, right in (("extend", first.bases, last.bases), ("call", first.callees, last.callees)):
+        both = [neighbour for name, neighbour in name_neighbours(left).items() if name in name_neighbours(right)]
         if both and (parts := _list_evidence(first, both)):
-            statements.append(Statement([f"Both {verb} {_list_names(map(_name_neighbour, both))} — ", *parts], "calls"))
+            statements.append(
+                DraftStatement([f"Both {verb} {_list_names(map(_name_neighbour, both))} — ", *parts], "calls")
+            )
     if members := [name for name in first.members if name in last.members]:
         heads = [head for name in members[:_MAX_PLACES] if (head := first.reader.read_head(first.members[name]))]
         statements.append(
-            Statement([f"Both have {_list_names(map(code, members))} — ", *_join_places(heads)], "declares")
+            DraftStatement([f"Both have {_list_names(map(format_code, members))} — ", *_join_places(heads)], "declares")
         )
-    return Section("common", statements, "In common") if statements else None
+    return DraftSection("common", statements, "In common") if statements else None
 
 
 def _get_pair(sides: ComparedSides | None) -> tuple[ComparedSide, ComparedSide] | None:
@@ -82,7 +93,7 @@ def _get_pair(sides: ComparedSides | None) -> tuple[ComparedSide, ComparedSide] 
 
 
 def _name(side: ComparedSide) -> str:
-    return code(side.declared.name)
+    return format_code(side.declared.name)
 
 
 def _close(sentence: str) -> str:
@@ -90,40 +101,45 @@ def _close(sentence: str) -> str:
 
 
 def _relate(first: ComparedSide, last: ComparedSide) -> list[Part]:
-    """Say which side extends or calls the other, with the line."""
+    """State which side extends or calls the other, with the line."""
     parts: list[Part] = []
     for side, other in ((first, last), (last, first)):
         for verb, neighbours in (("extends", side.bases), ("calls", side.callees)):
-            near = next((neighbour for neighbour in neighbours if other.is_target(neighbour)), None)
-            if near and (line := side.reader.read_line(near.evidence, near.line)):
-                through = f" through {code(near.via)}" if near.depth > 1 else ""
+            related = next((neighbour for neighbour in neighbours if other.is_target(neighbour)), None)
+            if related and (line := side.reader.read_line(related.evidence, related.line)):
+                through = f" through {format_code(related.via)}" if related.depth > 1 else ""
                 parts += [f" {_name(side)} {verb} {_name(other)}{through} (", line, ")."]
     return parts
 
 
-def _compare_signatures(first: ComparedSide, last: ComparedSide) -> list[Statement]:
+def _compare_signatures(first: ComparedSide, last: ComparedSide) -> list[DraftStatement]:
     """Compare kinds and signatures; of signatures that differ in the name alone nothing is said."""
     if first.declared.kind != last.declared.kind and not {first.declared.kind, last.declared.kind} <= CALLABLE:
-        kinds = [f"{_name(side)} is {a_kind(side.declared.kind)}" for side in (first, last)]
-        return [Statement([f"{joined(kinds)}."])]
-    shown, normalised = [], []
+        kinds = [f"{_name(side)} is {format_kind_with_article(side.declared.kind)}" for side in (first, last)]
+        return [DraftStatement([f"{join_words(kinds)}."])]
+    signatures, normalised = [], []
     for side in (first, last):
         text = side.reader.get_signature(side.declared) or side.head.text.strip()
-        shown.append(text)
+        signatures.append(text)
         normalised.append("".join(text.replace(side.declared.name.rpartition(".")[2], "").split()))
     if normalised[0] == normalised[1] or first.members or last.members:
         return []
-    parts: list[Part] = [f"Signatures: {code_line(shown[0])} — ", first.head, f"; {code_line(shown[1])} — ", last.head]
-    return [Statement(parts, "differs")]
+    parts: list[Part] = [
+        f"Signatures: {format_code_line(signatures[0])} — ",
+        first.head,
+        f"; {format_code_line(signatures[1])} — ",
+        last.head,
+    ]
+    return [DraftStatement(parts, "differs")]
 
 
-def _list_own(side: ComparedSide, other: ComparedSide) -> list[Statement]:
+def _list_own(side: ComparedSide, other: ComparedSide) -> list[DraftStatement]:
     """List the members that only one side has, and the calls that only it makes."""
     statements = []
     if own := [name for name in side.members if name not in other.members]:
         heads = [head for name in own[:_MAX_PLACES] if (head := side.reader.read_head(side.members[name]))]
-        names = _list_names(map(code, own))
-        statements.append(Statement([f"Only {_name(side)} has {names} — ", *_join_places(heads)], "differs"))
+        names = _list_names(map(format_code, own))
+        statements.append(DraftStatement([f"Only {_name(side)} has {names} — ", *_join_places(heads)], "differs"))
     theirs = name_neighbours(other.callees)
     called = [
         neighbour
@@ -132,25 +148,25 @@ def _list_own(side: ComparedSide, other: ComparedSide) -> list[Statement]:
     ]
     if called and (parts := _list_evidence(side, called)):
         names = _list_names(map(_name_neighbour, called))
-        statements.append(Statement([f"Only {_name(side)} calls {names} — ", *parts], "calls"))
+        statements.append(DraftStatement([f"Only {_name(side)} calls {names} — ", *parts], "calls"))
     return statements
 
 
-def _compare_callers(first: ComparedSide, last: ComparedSide) -> list[Statement]:
+def _compare_callers(first: ComparedSide, last: ComparedSide) -> list[DraftStatement]:
     """Compare who calls the sides; nothing is said where one has no known caller, or they have the same."""
     callers = [name_neighbours(side.callers) for side in (first, last)]
     if not all(callers) or set(callers[0]) == set(callers[1]):
         return []
     parts: list[Part] = []
     for side, names in zip((first, last), callers, strict=True):
-        shown = list(names.values())
-        places = _list_evidence(side, shown[:1])
-        listed = _list_names(map(_name_neighbour, shown), _MAX_CALLERS)
+        neighbours = list(names.values())
+        places = _list_evidence(side, neighbours[:1])
+        listed = _list_names(map(_name_neighbour, neighbours), _MAX_CALLERS)
         parts += [f"{'; ' if parts else ''}{_name(side)} is called by {listed} — ", *places]
-    return [Statement(parts, "calls")]
+    return [DraftStatement(parts, "calls")]
 
 
-def _compare_code(answer_input: AnswerInput, first: ComparedSide, last: ComparedSide) -> list[Statement]:
+def _compare_code(answer_input: AnswerInput, first: ComparedSide, last: ComparedSide) -> list[DraftStatement]:
     """Show the lines that only one side has if the code is alike; else the lines of each that decide.
 
     Of two types that is the code of the member that both have and that the question is about.
@@ -158,7 +174,7 @@ def _compare_code(answer_input: AnswerInput, first: ComparedSide, last: Compared
     if first.members or last.members:
         pair = _choose_members(answer_input, first, last)
         return _compare_code(answer_input, *pair) if pair else []
-    texts = [[_normalise(line, side) for line in side.lines.text.split("\n")] for side in (first, last)]
+    texts = [[_normalize(line, side) for line in side.lines.text.split("\n")] for side in (first, last)]
     matcher = SequenceMatcher(a=texts[0], b=texts[1], autojunk=False)
     is_alike = matcher.ratio() >= _MIN_LIKENESS and max(map(len, texts)) > _MAX_EXCERPT_LINES
     blocks = [block for block in matcher.get_opcodes() if block[0] != "equal"]
@@ -167,10 +183,12 @@ def _compare_code(answer_input: AnswerInput, first: ComparedSide, last: Compared
     for side, lines, ranges in zip((first, last), texts, changed, strict=True):
         own = [number for numbers in ranges for number in numbers if lines[number]]
         if is_alike and own:
-            statements.append(Statement([f"Only in {_name(side)}: ", side.lines], "differs", _show_lines(side, own)))
+            statements.append(
+                DraftStatement([f"Only in {_name(side)}: ", side.lines], "differs", _show_lines(side, own))
+            )
         elif not is_alike:
             statements.append(
-                Statement([f"{_name(side)}: ", side.lines], "quotes", _build_deciding(answer_input, side))
+                DraftStatement([f"{_name(side)}: ", side.lines], "quotes", _build_deciding(answer_input, side))
             )
     return statements
 
@@ -194,14 +212,14 @@ def _choose_members(
 
 def _show_lines(side: ComparedSide, numbers: Sequence[int]) -> Excerpt:
     """Show the first of some lines, and the single lines between them, which read better than a marker."""
-    shown: list[int] = []
+    positions: list[int] = []
     for number in numbers[:_MAX_DIFFERING_LINES]:
-        shown += [number - 1, number] if shown and shown[-1] == number - 2 else [number]
-    runs = group_runs([side.lines.start_line + number for number in shown])
+        positions += [number - 1, number] if positions and positions[-1] == number - 2 else [number]
+    runs = group_runs([side.lines.start_line + number for number in positions])
     return Excerpt(side.lines, runs, side.reader.get_language(side.declared.path))
 
 
-def _normalise(line: str, side: ComparedSide) -> str:
+def _normalize(line: str, side: ComparedSide) -> str:
     return " ".join(line.replace(side.declared.name.rpartition(".")[2], "").split())
 
 
@@ -216,13 +234,13 @@ def _build_deciding(answer_input: AnswerInput, side: ComparedSide) -> Excerpt:
 
 
 def _name_neighbour(neighbour: GraphNeighbour) -> str:
-    return code(neighbour.qualified_name or neighbour.path)
+    return format_code(neighbour.qualified_name or neighbour.path)
 
 
 def _list_names(names: Iterable[str], most: int = _MAX_NAMES) -> str:
     listed = list(names)
     more = [f"{len(listed) - most} more"] if len(listed) > most else []
-    return joined([*listed[:most], *more])
+    return join_words([*listed[:most], *more])
 
 
 def _list_evidence(side: ComparedSide, neighbours: Sequence[GraphNeighbour]) -> list[Part]:

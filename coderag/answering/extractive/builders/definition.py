@@ -12,15 +12,15 @@ from coderag.answering.evidence.line_reader import MAX_LINE_CHARS
 from coderag.answering.evidence.named_declarations import SubjectDeclarations, find_named
 from coderag.answering.evidence.relation_groups import USERS, find_user_groups
 from coderag.answering.extractive.excerpts import MAX_EXCERPT_LINES, build_excerpt
-from coderag.answering.extractive.sections import Excerpt, Part, Section, Statement, build_lead
+from coderag.answering.extractive.sections import DraftSection, DraftStatement, Excerpt, Part, build_lead
 from coderag.answering.extractive.wording import (
-    code,
-    code_line,
-    command,
-    counted,
-    first_sentence,
-    kind_name,
-    search_command,
+    extract_first_sentence,
+    format_code,
+    format_code_line,
+    format_command,
+    format_count,
+    format_kind,
+    format_search_command,
 )
 from coderag.retrieval.literal_text import find_exact
 from coderag.stores.symbol_table import split_qualified
@@ -34,40 +34,42 @@ _CAPITAL_IS_PUBLIC: Final = frozenset({"go"})
 _PUB_IS_PUBLIC: Final = frozenset({"rust"})
 
 
-def build_definition(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_definition(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the lead: kind, place, signature and documentation of each name, else where it is written."""
     del sections
     named = [
-        found for found in find_named(answer_input) if found.declared or _find_written(answer_input.reader, found.name)
+        subject
+        for subject in find_named(answer_input)
+        if subject.declared or _find_written(answer_input.reader, subject.name)
     ]
     if not named:
         return None
-    statements: list[Statement] = []
+    statements: list[DraftStatement] = []
     missing: list[str] = []
-    for found in named:
-        if not found.declared:
-            missing.append(f"Nothing that the index knows declares {code(found.name)}.")
-            statements.append(_state_written(answer_input.reader, found.name))
+    for subject in named:
+        if not subject.declared:
+            missing.append(f"Nothing that the index knows declares {format_code(subject.name)}.")
+            statements.append(_state_written(answer_input.reader, subject.name))
             continue
-        statements.append(_state_declaration(answer_input, found, is_only=len(named) == 1))
-        if len(found.declared) > 1:
-            statements.append(_state_others(answer_input.reader, found.declared[1:]))
+        statements.append(_state_declaration(answer_input, subject, is_only=len(named) == 1))
+        if len(subject.declared) > 1:
+            statements.append(_state_others(answer_input.reader, subject.declared[1:]))
     return build_lead("definition", *statements, missing=missing)
 
 
-def build_members(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_members(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the list of a type's members, public ones first; private ones are only counted."""
-    declared = find_told(answer_input, sections)
+    declared = find_cited_declaration(answer_input, sections)
     if declared is None or declared.kind not in TYPES:
         return None
     reader = answer_input.reader
-    shown = {
+    cited_numbers = {
         number
         for lines in sections[0].cited
         if lines.path == declared.path
         for number in range(lines.start_line, lines.end_line + 1)
     }
-    is_short = declared.length <= MAX_EXCERPT_LINES and declared.start_line in shown
+    is_short = declared.length <= MAX_EXCERPT_LINES and declared.start_line in cited_numbers
     members = [member for member in reader.find_members(declared) if not (is_short and member.kind in _FIELD_KINDS)]
     public = [member for member in members if is_public(reader, member)]
     public.sort(
@@ -83,13 +85,15 @@ def build_members(answer_input: AnswerInput, sections: Sequence[Section]) -> Sec
     rest = [f"{len(public) - len(statements):,} more"] if len(public) > len(statements) else []
     rest += [f"{n_private:,} private"] if n_private else []
     if rest:
-        statements.append(Statement([f"and {' and '.join(rest)}: {command('outline', declared.path)}"], is_claim=False))
-    return Section("members", statements, f"Members of {code(declared.name)} ({len(members):,})")
+        statements.append(
+            DraftStatement([f"and {' and '.join(rest)}: {format_command('outline', declared.path)}"], is_claim=False)
+        )
+    return DraftSection("members", statements, f"Members of {format_code(declared.name)} ({len(members):,})")
 
 
-def build_users(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_users(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the count of what uses the declaration, with the nearest three."""
-    declared = find_told(answer_input, sections)
+    declared = find_cited_declaration(answer_input, sections)
     if declared is None:
         return None
     reader = answer_input.reader
@@ -101,26 +105,28 @@ def build_users(answer_input: AnswerInput, sections: Sequence[Section]) -> Secti
     tests = groups.get("tested", ())
     if not (using or tests):
         return None
-    near = sorted(using or tests, key=lambda user: _measure_distance(user.evidence, declared.path))
-    statements: list[Statement] = []
-    for user in near:
+    users_by_distance = sorted(using or tests, key=lambda user: _measure_distance(user.evidence, declared.path))
+    statements: list[DraftStatement] = []
+    for user in users_by_distance:
         if len(statements) < _MAX_USERS and (line := reader.read_line(user.evidence, user.line)):
             name = user.path if user.kind == FILE or user.qualified_name == "_" else user.qualified_name
-            statements.append(Statement([f"{code(name)}: {code_line(line.text)} — ", line], "references"))
+            statements.append(
+                DraftStatement([f"{format_code(name)}: {format_code_line(line.text)} — ", line], "references")
+            )
     if not statements:
         return None
-    asked = reader.find_unambiguous_name("references", declared.name)
-    commands = [command("references", asked)] if asked else []
-    if len(near) > len(statements):
-        more = f"and {len(near) - len(statements):,} more"
-        statements.append(Statement([": ".join([more, *commands])], is_claim=False))
+    spelling = reader.find_unambiguous_name("references", declared.name)
+    commands = [format_command("references", spelling)] if spelling else []
+    if len(users_by_distance) > len(statements):
+        more = f"and {len(users_by_distance) - len(statements):,} more"
+        statements.append(DraftStatement([": ".join([more, *commands])], is_claim=False))
     n_files = len({user.evidence for user in using})
-    counts = [f"{counted(len(using), 'place')} of {counted(n_files, 'file')}"] if using else []
-    counts += [f"{counted(len(tests), 'place')} in tests"] if tests else []
-    return Section("users", statements, f"Used in {', and in '.join(counts)}")
+    counts = [f"{format_count(len(using), 'place')} of {format_count(n_files, 'file')}"] if using else []
+    counts += [f"{format_count(len(tests), 'place')} in tests"] if tests else []
+    return DraftSection("users", statements, f"Used in {', and in '.join(counts)}")
 
 
-def find_told(answer_input: AnswerInput, sections: Sequence[Section]) -> Declared | None:
+def find_cited_declaration(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> Declared | None:
     """Find the one declaration that the lead is about; None if it is about several or none."""
     if not sections or sections[0].kind not in ("definition", "detail"):
         return None
@@ -128,14 +134,14 @@ def find_told(answer_input: AnswerInput, sections: Sequence[Section]) -> Declare
     return named[0].declared[0] if len(named) == 1 and named[0].declared else None
 
 
-def list_member(reader: IndexReader, member: Declared) -> Statement:
+def list_member(reader: IndexReader, member: Declared) -> DraftStatement:
     """Build an entry of a list of declarations: its signature, what it is for if both are short, and its place."""
     head = reader.read_head(member)
-    text = read_signature(reader, member, _MAX_MEMBER_CHARS) or code(member.name)
-    summary = first_sentence(reader.get_summary(member))
+    text = read_signature(reader, member, _MAX_MEMBER_CHARS) or format_code(member.name)
+    summary = extract_first_sentence(reader.get_summary(member))
     if summary and len(text) + len(summary) <= _MAX_ENTRY_CHARS:
         text = f"{text}: {summary}"
-    return Statement([f"{text} — ", head] if head else [text], "declares")
+    return DraftStatement([f"{text} — ", head] if head else [text], "declares")
 
 
 def read_signature(reader: IndexReader, declared: Declared, max_chars: int = _MAX_SIGNATURE_CHARS) -> str:
@@ -144,7 +150,7 @@ def read_signature(reader: IndexReader, declared: Declared, max_chars: int = _MA
     text = reader.get_signature(declared) or (head.text if head else "")
     text = text.partition("{")[0] if declared.kind in TYPES else text
     text = " ".join(text.split()).rstrip(" :{=(")
-    return code(text if len(text) <= max_chars else f"{text[:max_chars].rstrip()} …")
+    return format_code(text if len(text) <= max_chars else f"{text[:max_chars].rstrip()} …")
 
 
 def is_public(reader: IndexReader, declared: Declared) -> bool:
@@ -161,19 +167,24 @@ def is_public(reader: IndexReader, declared: Declared) -> bool:
     return not is_hidden and _PRIVATE_WORDS.isdisjoint(words)
 
 
-def _state_declaration(answer_input: AnswerInput, found: SubjectDeclarations, *, is_only: bool) -> Statement:
-    reader, declared = answer_input.reader, found.declared[0]
-    prefix = f"Nothing is called {code(found.name)}; " if found.is_respelt else ""
+def _state_declaration(answer_input: AnswerInput, subject: SubjectDeclarations, *, is_only: bool) -> DraftStatement:
+    reader, declared = answer_input.reader, subject.declared[0]
+    prefix = f"Nothing is called {format_code(subject.name)}; " if subject.is_respelt else ""
     lines = reader.read_declaration(declared) or reader.read_head(declared)
     if declared.kind == FILE or lines is None:
-        return Statement([f"{prefix}**{code(declared.name)}** is the file {code(declared.path)}."], is_claim=False)
-    summary = first_sentence(reader.get_summary(declared))
+        return DraftStatement(
+            [f"{prefix}**{format_code(declared.name)}** is the file {format_code(declared.path)}."], is_claim=False
+        )
+    summary = extract_first_sentence(reader.get_summary(declared))
     signature = read_signature(reader, declared)
     is_long = declared.length > MAX_EXCERPT_LINES
-    parts: list[Part] = [f"{prefix}**{code(declared.name)}** ({kind_name(declared.kind)}) is declared in ", lines]
+    parts: list[Part] = [
+        f"{prefix}**{format_code(declared.name)}** ({format_kind(declared.kind)}) is declared in ",
+        lines,
+    ]
     parts.append(f", {signature}" if signature and (is_long or not is_only) else "")
     parts.append(f": {summary}" if summary else ".")
-    return Statement(parts, "declares", _build_code(answer_input, declared, lines) if is_only else None)
+    return DraftStatement(parts, "declares", _build_code(answer_input, declared, lines) if is_only else None)
 
 
 def _build_code(answer_input: AnswerInput, declared: Declared, lines: CitedLines) -> Excerpt | None:
@@ -187,27 +198,27 @@ def _build_code(answer_input: AnswerInput, declared: Declared, lines: CitedLines
     return build_excerpt(lines, language, {}, signature=reader.get_signature(declared), max_lines=max_lines)
 
 
-def _state_others(reader: IndexReader, declared: Sequence[Declared]) -> Statement:
+def _state_others(reader: IndexReader, declared: Sequence[Declared]) -> DraftStatement:
     """State the other declarations of a name in one line."""
     parts: list[Part] = ["Also declared: "]
-    heads = [(one, head) for one in declared if (head := reader.read_head(one))]
-    for number, (one, head) in enumerate(heads[:_MAX_OTHERS]):
-        parts += [", " if number else "", f"{code(one.name)} ({kind_name(one.kind)}) in ", head]
+    heads = [(other, head) for other in declared if (head := reader.read_head(other))]
+    for number, (other, head) in enumerate(heads[:_MAX_OTHERS]):
+        parts += [", " if number else "", f"{format_code(other.name)} ({format_kind(other.kind)}) in ", head]
     if len(heads) > _MAX_OTHERS:
         parts.append(f" and {len(heads) - _MAX_OTHERS:,} more")
-    return Statement([*parts, "."], "declares")
+    return DraftStatement([*parts, "."], "declares")
 
 
-def _state_written(reader: IndexReader, name: str) -> Statement:
+def _state_written(reader: IndexReader, name: str) -> DraftStatement:
     """State where a name is written that nothing declares: where it gets a value first."""
     lines = _find_written(reader, name)
     parts: list[Part] = [
-        f"**{code(name)}** is written in {counted(len(lines), 'line')}, but the index knows no declaration of it: "
+        f"**{format_code(name)}** is written in {format_count(len(lines), 'line')}, but the index knows no declaration of it: "
     ]
     for number, line in enumerate(lines[:_MAX_WRITTEN]):
-        parts += ["; " if number else "", f"{code_line(line.text)} — ", line]
-    more = f"; {search_command(name)} lists all." if len(lines) > _MAX_WRITTEN else "."
-    return Statement([*parts, more], "mentions", is_claim=False)
+        parts += ["; " if number else "", f"{format_code_line(line.text)} — ", line]
+    more = f"; {format_search_command(name)} lists all." if len(lines) > _MAX_WRITTEN else "."
+    return DraftStatement([*parts, more], "mentions", is_claim=False)
 
 
 def _find_written(reader: IndexReader, name: str) -> list[CitedLines]:
@@ -218,7 +229,7 @@ def _find_written(reader: IndexReader, name: str) -> list[CitedLines]:
 
     def rate(line: CitedLines) -> tuple[bool, float]:
         return reader.get_role(line.path) in ("test", "docs"), -max(
-            (found.quality for found in find_exact(line.text, last)), default=0.0
+            (subject.quality for subject in find_exact(line.text, last)), default=0.0
         )
 
     return sorted(lines, key=rate)

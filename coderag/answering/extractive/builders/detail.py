@@ -13,8 +13,14 @@ from coderag.answering.evidence.line_reader import MAX_LINE_CHARS
 from coderag.answering.evidence.named_declarations import find_named
 from coderag.answering.extractive.builders.definition import read_signature
 from coderag.answering.extractive.excerpts import build_excerpt
-from coderag.answering.extractive.sections import Part, Section, Statement, build_lead
-from coderag.answering.extractive.wording import code, code_line, counted, first_sentence, joined
+from coderag.answering.extractive.sections import DraftSection, DraftStatement, Part, build_lead
+from coderag.answering.extractive.wording import (
+    extract_first_sentence,
+    format_code,
+    format_code_line,
+    format_count,
+    join_words,
+)
 from coderag.schema.vocabulary import AskedAspect
 from coderag.stores.symbol_table import split_qualified
 
@@ -37,7 +43,7 @@ _LEADING: Final = re.compile(
 _NO_TYPE: Final = frozenset({"def", "func", "fn", "fun", "function", "sub", "local function", "async function", "defp"})
 
 
-def build_detail(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_detail(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the lead about the aspect of a declaration that the question asks for; None if it asks for none."""
     del sections
     aspect = answer_input.reading.get("aspect", "")
@@ -54,53 +60,55 @@ def build_detail(answer_input: AnswerInput, sections: Sequence[Section]) -> Sect
     return build(reader, declared) if build else None
 
 
-def build_lines(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_lines(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the list of the lines that return or raise; of a declaration that raises nothing, of what it calls."""
     if not sections or sections[0].kind != "detail" or (declared := _find_declared(answer_input)) is None:
         return None
     reader, aspect = answer_input.reader, answer_input.reading.get("aspect", "")
-    told = set(sections[0].cited)
+    cited = set(sections[0].cited)
     if aspect == "returns":
-        lines = [line for line in _iter_body(reader, declared) if _RETURNS.search(line.text) and line not in told]
-        return Section("lines", _list_lines(lines), "Returned values") if lines else None
+        lines = [line for line in _iter_body(reader, declared) if _RETURNS.search(line.text) and line not in cited]
+        return DraftSection("lines", _list_lines(lines), "Returned values") if lines else None
     if aspect != "raises":
         return None
     if own := list(_iter_raising(reader, declared)):
-        lines = [line for _, line in own if line not in told]
-        return Section("lines", _list_lines(lines), "Other lines that raise") if lines else None
+        lines = [line for _, line in own if line not in cited]
+        return DraftSection("lines", _list_lines(lines), "Other lines that raise") if lines else None
     called = {call.target.node: call.target for call in reader.find_calls(reader.find_call_sources(declared.node))}
     raising = [(target, line) for target in called.values() for _, line in list(_iter_raising(reader, target))[:1]]
     statements = [
-        Statement([f"{code(target.name)}: {code_line(line.text)} — ", line], "raises")
+        DraftStatement([f"{format_code(target.name)}: {format_code_line(line.text)} — ", line], "raises")
         for target, line in raising[:_MAX_CALLED]
     ]
-    return Section("lines", statements, "Raised by what it calls") if statements else None
+    return DraftSection("lines", statements, "Raised by what it calls") if statements else None
 
 
 def _find_declared(answer_input: AnswerInput) -> Declared | None:
     named = find_named(answer_input)
-    return next((found.declared[0] for found in named if found.declared and found.declared[0].kind != FILE), None)
+    return next(
+        (subject.declared[0] for subject in named if subject.declared and subject.declared[0].kind != FILE), None
+    )
 
 
-def _cite(lines: CitedLines | None) -> list[Part]:
+def _build_citation(lines: CitedLines | None) -> list[Part]:
     return [" — ", lines] if lines else []
 
 
-def _build_signature(reader: IndexReader, declared: Declared) -> Section:
+def _build_signature(reader: IndexReader, declared: Declared) -> DraftSection:
     lines = reader.read_head(declared)
     signature = read_signature(reader, declared, _MAX_SIGNATURE_CHARS)
-    summary = first_sentence(reader.get_summary(declared))
-    parts: list[Part] = [f"**{code(declared.name)}** has the signature {signature}", *_cite(lines)]
-    return build_lead("detail", Statement([*parts, f". {summary}" if summary else "."], "declares"))
+    summary = extract_first_sentence(reader.get_summary(declared))
+    parts: list[Part] = [f"**{format_code(declared.name)}** has the signature {signature}", *_build_citation(lines)]
+    return build_lead("detail", DraftStatement([*parts, f". {summary}" if summary else "."], "declares"))
 
 
-def _build_parameters(reader: IndexReader, declared: Declared) -> Section:
+def _build_parameters(reader: IndexReader, declared: Declared) -> DraftSection:
     """Build how many parameters a declaration has, each as it is written, above its head."""
     parameters = _split_parameters(_read_full_signature(reader, declared))
     lines = reader.read_declaration(declared)
     head = reader.read_head(declared)
-    listed = joined([code(parameter) for parameter in parameters])
-    takes = f"takes {counted(len(parameters), 'parameter')}: {listed}" if parameters else "takes no parameters"
+    listed = join_words([format_code(parameter) for parameter in parameters])
+    takes = f"takes {format_count(len(parameters), 'parameter')}: {listed}" if parameters else "takes no parameters"
     excerpt = None
     if lines and sum(map(len, parameters)) > _MAX_SIGNATURE_CHARS:
         excerpt = build_excerpt(
@@ -110,72 +118,88 @@ def _build_parameters(reader: IndexReader, declared: Declared) -> Section:
             signature=reader.get_signature(declared),
             max_lines=_MAX_HEAD_LINES,
         )
-    return build_lead("detail", Statement([f"**{code(declared.name)}** {takes}", *_cite(head)], "declares", excerpt))
+    return build_lead(
+        "detail",
+        DraftStatement([f"**{format_code(declared.name)}** {takes}", *_build_citation(head)], "declares", excerpt),
+    )
 
 
-def _build_returns(reader: IndexReader, declared: Declared) -> Section:
+def _build_returns(reader: IndexReader, declared: Declared) -> DraftSection:
     kind = _find_return_type(_read_full_signature(reader, declared))
     lines = [line for line in _iter_body(reader, declared) if _RETURNS.search(line.text)]
     head = reader.read_head(declared)
-    name = f"**{code(declared.name)}**"
+    name = f"**{format_code(declared.name)}**"
     if kind:
-        lead = Statement([f"{name} returns {code(kind)}", *_cite(head), "."], "declares")
+        lead = DraftStatement([f"{name} returns {format_code(kind)}", *_build_citation(head), "."], "declares")
     elif lines:
-        lead = Statement(
-            [f"{name} returns in {counted(len(lines), 'place')}, first {code_line(lines[0].text)} — ", lines[0]],
+        lead = DraftStatement(
+            [
+                f"{name} returns in {format_count(len(lines), 'place')}, first {format_code_line(lines[0].text)} — ",
+                lines[0],
+            ],
             "quotes",
         )
     else:
-        missing = f"No line of {code(declared.name)} returns a value, and its signature names no type."
-        return build_lead("detail", Statement([missing, *_cite(head)], is_claim=False), missing=[missing])
+        missing = f"No line of {format_code(declared.name)} returns a value, and its signature names no type."
+        return build_lead(
+            "detail", DraftStatement([missing, *_build_citation(head)], is_claim=False), missing=[missing]
+        )
     return build_lead("detail", lead)
 
 
-def _build_raises(reader: IndexReader, declared: Declared) -> Section:
+def _build_raises(reader: IndexReader, declared: Declared) -> DraftSection:
     """Build what a declaration raises itself, else what raises among the declarations that it calls."""
     own = list(_iter_raising(reader, declared))
-    name = f"**{code(declared.name)}**"
+    name = f"**{format_code(declared.name)}**"
     if own:
-        raised = [code(text) for text in dict.fromkeys(filter(None, (text for text, _ in own)))]
-        what = joined(raised[:_MAX_NAMES]) if raised else "an error"
+        raised = [format_code(text) for text in dict.fromkeys(filter(None, (text for text, _ in own)))]
+        what = join_words(raised[:_MAX_NAMES]) if raised else "an error"
         first = own[0][1]
-        lead = Statement([f"{name} raises {what}: {code_line(first.text)} — ", first], "raises")
+        lead = DraftStatement([f"{name} raises {what}: {format_code_line(first.text)} — ", first], "raises")
         return build_lead("detail", lead)
     head = reader.read_head(declared)
-    missing = f"No line of {code(declared.name)} raises an error."
-    parts: list[Part] = [f"**{code(declared.name)}** raises no error in its own lines", *_cite(head), "."]
-    return build_lead("detail", Statement(parts, is_claim=False), missing=[missing])
+    missing = f"No line of {format_code(declared.name)} raises an error."
+    parts: list[Part] = [
+        f"**{format_code(declared.name)}** raises no error in its own lines",
+        *_build_citation(head),
+        ".",
+    ]
+    return build_lead("detail", DraftStatement(parts, is_claim=False), missing=[missing])
 
 
-def _build_documentation(answer_input: AnswerInput, declared: Declared) -> Section | None:
+def _build_documentation(answer_input: AnswerInput, declared: Declared) -> DraftSection | None:
     """Build what a declaration's own documentation says, and the sections of documents that are about it."""
     reader = answer_input.reader
-    summary, head = first_sentence(reader.get_summary(declared)), reader.read_head(declared)
+    summary, head = extract_first_sentence(reader.get_summary(declared)), reader.read_head(declared)
     sections = [snippet for snippet in answer_input.results if snippet.kind == "section"]
     last = declared.name.rpartition(".")[2]
     about = [snippet for snippet in sections if last in snippet.text or last in snippet.name][:_MAX_CALLED]
     statements = []
     if summary and head:
-        statements.append(Statement([f"**{code(declared.name)}** says of itself: {summary} — ", head], "documents"))
+        statements.append(
+            DraftStatement([f"**{format_code(declared.name)}** says of itself: {summary} — ", head], "documents")
+        )
     for snippet in about:
         sentence = next((line for line in snippet.text.split("\n") if last in line and not line.startswith("#")), "")
-        said = f": {first_sentence(sentence)}" if sentence.strip() else ""
-        statements.append(Statement([f"{code(snippet.name)}{said} — ", to_cited_lines(snippet)], "documents"))
+        description = f": {extract_first_sentence(sentence)}" if sentence.strip() else ""
+        statements.append(
+            DraftStatement([f"{format_code(snippet.name)}{description} — ", to_cited_lines(snippet)], "documents")
+        )
     return build_lead("detail", *statements) if statements else None
 
 
-def _list_lines(lines: Sequence[CitedLines]) -> list[Statement]:
-    statements = [Statement([f"{code_line(line.text)} — ", line], "quotes") for line in lines[:_MAX_LINES]]
+def _list_lines(lines: Sequence[CitedLines]) -> list[DraftStatement]:
+    statements = [DraftStatement([f"{format_code_line(line.text)} — ", line], "quotes") for line in lines[:_MAX_LINES]]
     if len(lines) > _MAX_LINES:
-        statements.append(Statement([f"and {len(lines) - _MAX_LINES:,} more"], is_claim=False))
+        statements.append(DraftStatement([f"and {len(lines) - _MAX_LINES:,} more"], is_claim=False))
     return statements
 
 
 def _iter_raising(reader: IndexReader, declared: Declared) -> Iterator[tuple[str, CitedLines]]:
     """Yield the types of errors that the lines of a declaration raise, empty for an unknown one, with the lines."""
     for line in _iter_body(reader, declared):
-        if found := _RAISES.search(_COMMENT.sub("", _STRING.sub('""', line.text))):
-            name = found["name"] or found["value"] or found["error"] or ""
+        if match := _RAISES.search(_COMMENT.sub("", _STRING.sub('""', line.text))):
+            name = match["name"] or match["value"] or match["error"] or ""
             yield name if any(part[:1].isupper() for part in split_qualified(name)) else "", line
 
 
@@ -214,13 +238,13 @@ def _split_parameters(signature: str) -> list[str]:
 
 def _find_return_type(signature: str) -> str:
     """Find the type that a signature returns; empty if it names none."""
-    if found := _ARROW.search(signature) or _TYPED.search(signature):
-        return found[1]
-    found = _LEADING.match(signature)
-    return found[1] if found and found[1].split(" ")[0] not in _NO_TYPE and found[1] not in _NO_TYPE else ""
+    if match := _ARROW.search(signature) or _TYPED.search(signature):
+        return match[1]
+    match = _LEADING.match(signature)
+    return match[1] if match and match[1].split(" ")[0] not in _NO_TYPE and match[1] not in _NO_TYPE else ""
 
 
-_BUILDERS: Final[Mapping[AskedAspect, Callable[[IndexReader, Declared], Section]]] = MappingProxyType(
+_BUILDERS: Final[Mapping[AskedAspect, Callable[[IndexReader, Declared], DraftSection]]] = MappingProxyType(
     {
         "signature": _build_signature,
         "parameters": _build_parameters,

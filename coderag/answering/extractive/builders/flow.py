@@ -7,13 +7,13 @@ from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.call_flow import Flow, FlowStep
 from coderag.answering.evidence.declared import Declared
 from coderag.answering.evidence.index_reader import IndexReader
-from coderag.answering.extractive.sections import Part, Section, Statement, build_lead
-from coderag.answering.extractive.wording import code, code_line, counted, joined
+from coderag.answering.extractive.sections import DraftSection, DraftStatement, Part, build_lead
+from coderag.answering.extractive.wording import format_code, format_code_line, format_count, join_words
 
 _CALLS: Final = frozenset({"calls", "dispatches"})
 
 
-def build_flow(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_flow(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the lead: the longest chain of the flow, and what is not known of the way."""
     del sections
     flow = answer_input.flow
@@ -22,30 +22,30 @@ def build_flow(answer_input: AnswerInput, sections: Sequence[Section]) -> Sectio
     chain = _find_longest_chain(flow)
     missing = _describe_missing(flow, chain)
     if not chain:
-        names = joined([code(flow.declarations[start].name) for start in flow.starts])
+        names = join_words([format_code(flow.declarations[start].name) for start in flow.starts])
         text = f"The likeliest places on the way are {names}; no known call connects them."
-        return build_lead("flow", Statement([text], is_claim=False), missing=missing or [text])
+        return build_lead("flow", DraftStatement([text], is_claim=False), missing=missing or [text])
     first, last = flow.declarations[chain[0].source], flow.declarations[chain[-1].target]
-    arrows = " → ".join(code(flow.declarations[position].name) for position in _list_stations(chain))
+    arrows = " → ".join(format_code(flow.declarations[position].name) for position in _list_stations(chain))
     parts: list[Part] = [
         f"**{arrows}**: {_count_steps(chain)} from ",
-        *_cite(answer_input.reader, first, code(first.name)),
+        *_build_citation(answer_input.reader, first, format_code(first.name)),
     ]
-    parts += [" to ", *_cite(answer_input.reader, last, code(last.name)), "."]
+    parts += [" to ", *_build_citation(answer_input.reader, last, format_code(last.name)), "."]
     return build_lead(
         "flow",
-        Statement(parts, "calls"),
-        *(Statement([f"*{sentence}*"], is_claim=False) for sentence in missing),
+        DraftStatement(parts, "calls"),
+        *(DraftStatement([f"*{sentence}*"], is_claim=False) for sentence in missing),
         missing=missing,
     )
 
 
-def build_steps(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_steps(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the steps in the order of the code; where no known call leads on, the flow begins again."""
     flow = answer_input.flow
     if flow is None or not any(section.kind == "flow" for section in sections):
         return None
-    reader, statements, placed = answer_input.reader, list[Statement](), set[int]()
+    reader, statements, placed = answer_input.reader, list[DraftStatement](), set[int]()
     starts = set(flow.starts[1:] if flow.steps else flow.starts)
     for step in flow.steps:
         if step.source in starts:
@@ -55,24 +55,24 @@ def build_steps(answer_input: AnswerInput, sections: Sequence[Section]) -> Secti
         statements.append(_build_step(reader, flow, step, is_placed=step.target in placed))
         placed.add(step.target)
     statements += [_build_start(reader, flow, start) for start in flow.starts if start in starts]
-    return Section("steps", statements, "Step by step", "steps")
+    return DraftSection("steps", statements, "Step by step", "steps")
 
 
-def _build_step(reader: IndexReader, flow: Flow, step: FlowStep, *, is_placed: bool) -> Statement:
+def _build_step(reader: IndexReader, flow: Flow, step: FlowStep, *, is_placed: bool) -> DraftStatement:
     source, target = flow.declarations[step.source], flow.declarations[step.target]
-    parts: list[Part] = [f"{code(source.name)} {step.verb} "]
-    parts += [code(target.name)] if is_placed else _cite(reader, target, code(target.name))
-    parts += [" in ", step.line, f": {code_line(step.line.text)}"]
-    return Statement(parts, "calls" if step.kind in _CALLS else "references")
+    parts: list[Part] = [f"{format_code(source.name)} {step.verb} "]
+    parts += [format_code(target.name)] if is_placed else _build_citation(reader, target, format_code(target.name))
+    parts += [" in ", step.line, f": {format_code_line(step.line.text)}"]
+    return DraftStatement(parts, "calls" if step.kind in _CALLS else "references")
 
 
-def _build_start(reader: IndexReader, flow: Flow, start: int) -> Statement:
+def _build_start(reader: IndexReader, flow: Flow, start: int) -> DraftStatement:
     declared = flow.declarations[start]
     note = ", to which no known call leads from the steps above" if flow.steps else ""
-    return Statement([*_cite(reader, declared, code(declared.name)), f"{note}."], "declares")
+    return DraftStatement([*_build_citation(reader, declared, format_code(declared.name)), f"{note}."], "declares")
 
 
-def _cite(reader: IndexReader, declared: Declared, text: str) -> list[Part]:
+def _build_citation(reader: IndexReader, declared: Declared, text: str) -> list[Part]:
     head = reader.read_head(declared)
     return [f"{text} (", head, ")"] if head else [text]
 
@@ -98,9 +98,9 @@ def _list_stations(chain: Sequence[FlowStep]) -> list[int]:
 
 def _count_steps(chain: Sequence[FlowStep]) -> str:
     if all(step.kind == "calls" and step.is_certain for step in chain):
-        return counted(len(chain), "call")
+        return format_count(len(chain), "call")
     unsure = sum(not step.is_certain for step in chain)
-    return counted(len(chain), "step") + (f", {unsure} of them only possible," if unsure else "")
+    return format_count(len(chain), "step") + (f", {unsure} of them only possible," if unsure else "")
 
 
 def _describe_missing(flow: Flow, chain: Sequence[FlowStep]) -> list[str]:
@@ -108,9 +108,9 @@ def _describe_missing(flow: Flow, chain: Sequence[FlowStep]) -> list[str]:
     if flow.is_between_names and flow.ends:
         stations = [flow.declarations[position] for position in _list_stations(chain)] if chain else []
         if not (stations and _is_named(stations[0], flow.ends.first) and _is_named(stations[-1], flow.ends.last)):
-            return [f"No known calls lead from {code(flow.ends.first)} to {code(flow.ends.last)}."]
+            return [f"No known calls lead from {format_code(flow.ends.first)} to {format_code(flow.ends.last)}."]
     if chain and len(flow.starts) > 1:
-        apart = joined([code(flow.declarations[start].name) for start in flow.starts[1:]])
+        apart = join_words([format_code(flow.declarations[start].name) for start in flow.starts[1:]])
         return [f"No known call connects this with {apart}, which the question also matches."]
     return []
 

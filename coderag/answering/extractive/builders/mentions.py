@@ -11,8 +11,16 @@ from coderag.answering.evidence.declared import CALLABLE, FILE, TYPES, Declared
 from coderag.answering.evidence.index_reader import IndexReader
 from coderag.answering.evidence.line_reader import MAX_LINE_CHARS
 from coderag.answering.evidence.relation_groups import USERS, RelatedDeclarations
-from coderag.answering.extractive.sections import Part, Section, Statement, build_lead
-from coderag.answering.extractive.wording import code, code_line, command, counted, joined, kind_name, prose
+from coderag.answering.extractive.sections import DraftSection, DraftStatement, Part, build_lead
+from coderag.answering.extractive.wording import (
+    format_code,
+    format_code_line,
+    format_command,
+    format_count,
+    format_kind,
+    format_prose,
+    join_words,
+)
 from coderag.retrieval.mentions.wording import describe_mentions, list_caveats
 from coderag.schema.mentions import MentionContext, NameMention
 from coderag.schema.vocabulary import FILE_NAMED_KINDS, VALUE_KINDS, QuestionKind
@@ -30,7 +38,7 @@ _NOUNS: Final[Mapping[QuestionKind, str]] = MappingProxyType(
 )
 
 
-def build_lines_lead(answer_input: AnswerInput, related: RelatedDeclarations | None) -> Section | None:
+def build_lines_lead(answer_input: AnswerInput, related: RelatedDeclarations | None) -> DraftSection | None:
     """Build the lead where no relation of the subject is known: the lines that mention it, and why it may have none."""
     mentions = answer_input.mentions
     if mentions is None or not (related or mentions.total):
@@ -38,14 +46,18 @@ def build_lines_lead(answer_input: AnswerInput, related: RelatedDeclarations | N
     declared = related.declared if related else None
     subject = _name_subject(answer_input.reader, mentions.name, declared)
     if extensions := _find_extensions(answer_input, declared):
-        lines = counted(len(extensions), "line extends or implements", "lines extend or implement")
-        return build_lead("relation", Statement([*subject, f": {lines} it{_name_symbols(extensions)}."]))
+        lines = format_count(len(extensions), "line extends or implements", "lines extend or implement")
+        return build_lead("relation", DraftStatement([*subject, f": {lines} it{_name_symbols(extensions)}."]))
     is_usage = answer_input.reading["kind"] in ("find_usage", "impact")
     if mentions.total and (declared is None or (is_usage and declared.kind in VALUE_KINDS)):
         other = "other line" if declared else "line"
-        written = f" is written in {counted(mentions.total, other)}{_name_symbols(_rank_lines(answer_input))}."
-        missing = [f"Which of these lines mean {code(mentions.name)} is decided by the name alone."] if declared else []
-        return build_lead("relation", Statement([*subject, written], is_claim=False), missing=missing)
+        written = f" is written in {format_count(mentions.total, other)}{_name_symbols(_rank_lines(answer_input))}."
+        missing = (
+            [f"Which of these lines mean {format_code(mentions.name)} is decided by the name alone."]
+            if declared
+            else []
+        )
+        return build_lead("relation", DraftStatement([*subject, written], is_claim=False), missing=missing)
     noun = _NOUNS.get(answer_input.reading["kind"], "use")
     if noun == "subtype" and declared and declared.kind in CALLABLE:
         noun = "override"
@@ -58,12 +70,12 @@ def build_lines_lead(answer_input: AnswerInput, related: RelatedDeclarations | N
     if related and related.unresolved:
         parts.append(f" Only its name links it to {_name_unresolved(related)}.")
     caveats = list_caveats(mentions, answer_input.mention_query) if not mentions.total else [mentions.reason]
-    reasons = [prose(caveat) for caveat in caveats]
+    reasons = [format_prose(caveat) for caveat in caveats]
     sentence = describe_missing(noun, mentions.name)
-    return build_lead("relation", Statement([*parts, " ", " ".join(reasons)], is_claim=False), missing=[sentence])
+    return build_lead("relation", DraftStatement([*parts, " ", " ".join(reasons)], is_claim=False), missing=[sentence])
 
 
-def build_mentions(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_mentions(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the list of lines that mention the subject: all if no relation is known, else those that none explains."""
     related = answer_input.related_declarations
     if any(section.kind == "mentions" for section in sections):
@@ -78,16 +90,18 @@ def build_mentions(answer_input: AnswerInput, sections: Sequence[Section]) -> Se
     lines = _find_extensions(answer_input, declared) or _rank_lines(answer_input)
     statements = [_list_line(line) for line in _drop_same(lines)[:_MAX_LINES]]
     if (more := len(lines) - len(statements)) > 0:
-        statements.append(Statement([f"and {more:,} more: {command('mentions', answer_input.mentions.name)}"]))
-    return Section("mentions", statements, "Lines that mention it") if statements else None
+        statements.append(
+            DraftStatement([f"and {more:,} more: {format_command('mentions', answer_input.mentions.name)}"])
+        )
+    return DraftSection("mentions", statements, "Lines that mention it") if statements else None
 
 
 def describe_missing(noun: str, name: str) -> str:
     """Describe what is not known of a name, as a sentence."""
-    return f"No {noun} of {code(name)} could be resolved."
+    return f"No {noun} of {format_code(name)} could be resolved."
 
 
-def _build_unexplained(answer_input: AnswerInput, related: RelatedDeclarations) -> Section | None:
+def _build_unexplained(answer_input: AnswerInput, related: RelatedDeclarations) -> DraftSection | None:
     """Build what may use the subject as well: calls on values of unknown type, and lines without a relation."""
     mentions = answer_input.mentions
     if not set(USERS).intersection(related.groups) or mentions is None:
@@ -95,49 +109,54 @@ def _build_unexplained(answer_input: AnswerInput, related: RelatedDeclarations) 
     declared = related.declared
     if declared and "called" in related.groups and (untied := _find_untied_calls(answer_input, declared)):
         statements = [
-            Statement([f"{code_line(line.text)} — ", line], "mentions", is_claim=False) for line in untied[:_MAX_UNTIED]
+            DraftStatement([f"{format_code_line(line.text)} — ", line], "mentions", is_claim=False)
+            for line in untied[:_MAX_UNTIED]
         ]
         if (more := len(untied) - len(statements)) > 0:
-            statements.append(Statement([f"and {more:,} more: {command('mentions', related.name)}"]))
-        return Section("mentions", statements, "May call it, on values of unknown type")
+            statements.append(DraftStatement([f"and {more:,} more: {format_command('mentions', related.name)}"]))
+        return DraftSection("mentions", statements, "May call it, on values of unknown type")
     lines = [line for line in _rank_lines(answer_input) if not line.linked and line.context in ("code", "string")]
     listed = [line for line in _drop_same(lines) if line.role != "test"]
     statements = [_list_line(line) for line in listed[:_MAX_UNTIED]]
     if (more := len(lines) - len(statements)) > 0:
-        shown = "and " if statements else "Also "
-        statements.append(Statement([f"{shown}{counted(more, 'more line')}: {command('mentions', related.name)}"]))
-    return Section("mentions", statements, "Mention it without a known relation") if statements else None
+        opening = "and " if statements else "Also "
+        statements.append(
+            DraftStatement([f"{opening}{format_count(more, 'more line')}: {format_command('mentions', related.name)}"])
+        )
+    return DraftSection("mentions", statements, "Mention it without a known relation") if statements else None
 
 
 def _name_subject(reader: IndexReader, name: str, declared: Declared | None) -> list[Part]:
     if declared is None:
-        return [f"**{code(name)}** (declared nowhere in this repository)"]
+        return [f"**{format_code(name)}** (declared nowhere in this repository)"]
     head = reader.read_head(declared)
     if declared.kind == FILE or head is None:
-        return [f"**{code(declared.path)}**"]
-    return [f"**{code(declared.name)}** ({kind_name(declared.kind)}, ", head, ")"]
+        return [f"**{format_code(declared.path)}**"]
+    return [f"**{format_code(declared.name)}** ({format_kind(declared.kind)}, ", head, ")"]
 
 
 def _name_unresolved(related: RelatedDeclarations) -> str:
-    names = list(dict.fromkeys(code(neighbour.qualified_name or neighbour.path) for neighbour in related.unresolved))
+    names = list(
+        dict.fromkeys(format_code(neighbour.qualified_name or neighbour.path) for neighbour in related.unresolved)
+    )
     more = [f"{len(names) - _MAX_NAMED} more"] if len(names) > _MAX_NAMED else []
-    return joined([*names[:_MAX_NAMED], *more])
+    return join_words([*names[:_MAX_NAMED], *more])
 
 
 def _name_symbols(lines: Sequence[NameMention]) -> str:
     """Name the declarations that lines are in, the first ones; empty if they are in none."""
-    names = list(dict.fromkeys(code(line.symbol) for line in lines if line.symbol and not _is_outside(line)))
+    names = list(dict.fromkeys(format_code(line.symbol) for line in lines if line.symbol and not _is_outside(line)))
     more = [f"{len(names) - _MAX_NAMED:,} more"] if len(names) > _MAX_NAMED else []
-    return f": {joined([*names[:_MAX_NAMED], *more])}" if names else ""
+    return f": {join_words([*names[:_MAX_NAMED], *more])}" if names else ""
 
 
-def _list_line(line: NameMention) -> Statement:
-    inside = "" if _is_outside(line) else f"{code(line.symbol)}: "
+def _list_line(line: NameMention) -> DraftStatement:
+    inside = "" if _is_outside(line) else f"{format_code(line.symbol)}: "
     context = "" if line.context == "code" else f" ({_CONTEXTS[line.context]})"
-    return Statement([f"{inside}{code_line(line.text)}{context} — ", _cite(line)], "mentions")
+    return DraftStatement([f"{inside}{format_code_line(line.text)}{context} — ", _build_citation(line)], "mentions")
 
 
-def _cite(line: NameMention) -> CitedLines:
+def _build_citation(line: NameMention) -> CitedLines:
     return CitedLines(line.path, line.line, line.line, line.text)
 
 
@@ -160,13 +179,13 @@ def _rank_lines(answer_input: AnswerInput) -> list[NameMention]:
 def _drop_same(lines: Iterable[NameMention]) -> list[NameMention]:
     """Return lines without those of which there are several with the same text, such as in pages of a manual."""
     texts: dict[str, int] = {}
-    kept = []
+    distinct = []
     for line in lines:
         text = line.text.strip()
         texts[text] = texts.get(text, 0) + 1
         if texts[text] <= _MAX_SAME:
-            kept.append(line)
-    return kept
+            distinct.append(line)
+    return distinct
 
 
 def _find_extensions(answer_input: AnswerInput, declared: Declared | None) -> list[NameMention]:
@@ -204,4 +223,4 @@ def _find_untied_calls(answer_input: AnswerInput, declared: Declared) -> list[Ci
     ]
     known = {value for line, value in calls if (line.path, line.line) in tied}
     untied = [call for call in calls if (call[0].path, call[0].line) not in tied and not call[0].linked]
-    return [_cite(line) for line, _ in sorted(untied, key=lambda call: call[1] not in known)]
+    return [_build_citation(line) for line, _ in sorted(untied, key=lambda call: call[1] not in known)]

@@ -10,8 +10,8 @@ from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.answering.evidence.declared import FILE
 from coderag.answering.evidence.index_reader import IndexReader
 from coderag.answering.evidence.line_reader import MAX_LINE_CHARS
-from coderag.answering.extractive.sections import Excerpt, Part, Section, Statement, build_lead
-from coderag.answering.extractive.wording import code, code_line, counted
+from coderag.answering.extractive.sections import DraftSection, DraftStatement, Excerpt, Part, build_lead
+from coderag.answering.extractive.wording import format_code, format_code_line, format_count
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import Role
 from coderag.text.tokenizer import split_raw_tokens, tokenize_text
@@ -19,14 +19,14 @@ from coderag.text.tokenizer import split_raw_tokens, tokenize_text
 _ROLES: Final[Sequence[Role]] = ("source", "generated", "config", "vendored", "example", "test", "docs")
 """Where a message is looked for, the likeliest first."""
 
-_MOST_MESSAGES, _MOST_TRIED, _MOST_CHUNKS = 2, 4, 80
-_LONGEST_WRITTEN = 4  # lines of code that have one message
-_FEWEST_WORDS = 2
-_FEWEST_PAIRS = 2  # fewer are said by many; in a literal they are not
+_MAX_MESSAGES, _MAX_TRIED, _MAX_CHUNKS = 2, 4, 80
+_MAX_WRITTEN_LINES = 4  # lines of code that have one message
+_MIN_WORDS = 2
+_MIN_PAIRS = 2  # fewer are said by many; in a literal they are not
 _MANY_PAIRS = 4  # fewer of a literal are looked for at its beginning, all of them
-_LEAST: Final = 0.6  # of the message's pairs of words
+_MIN_SHARE: Final = 0.6  # of the message's pairs of words
 _BEFORE, _AFTER = 6, 3  # lines around it that are shown, of the same declaration
-_MOST_OTHERS = 3  # places
+_MAX_FURTHER = 3  # places
 _MAX_CALLS = 4
 _QUOTE: Final = re.compile(r"[\"'`].*")  # the rest of a line from where a literal begins
 _COMMENT: Final = re.compile(r"^\s*(?://|#|/?\*|--)")
@@ -38,22 +38,24 @@ _EXCEPTION: Final = re.compile(
 
 
 class _Message(NamedTuple):
-    """What may be a message. What nothing but itself says to be one counts only if it is written as a literal."""
+    """Possible message; one that stands alone as the question counts only if a literal has it."""
 
     text: str
     is_literal: bool = False
 
 
-def build_message(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_message(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the lead: where each message is written, and in which declaration."""
     del sections
-    found = find_messages(answer_input.reader, answer_input.state)
+    messages = find_messages(answer_input.reader, answer_input.state)
     return (
-        build_lead("message", *(_build_statement(answer_input.reader, places) for places in found)) if found else None
+        build_lead("message", *(_build_statement(answer_input.reader, places) for places in messages))
+        if messages
+        else None
     )
 
 
-def build_writers(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_writers(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the list of calls that lead to the code that writes the message."""
     reader = answer_input.reader
     written = next((lines for section in sections[:1] if section.kind == "message" for lines in section.cited), None)
@@ -63,40 +65,40 @@ def build_writers(answer_input: AnswerInput, sections: Sequence[Section]) -> Sec
     calls = reader.find_calls(reader.find_call_targets(around), inwards=True)
     calls.sort(key=lambda call: call.source.role == "test")
     statements = [
-        Statement([f"{code(call.source.name)}: {code_line(line.text)} — ", line], "calls")
+        DraftStatement([f"{format_code(call.source.name)}: {format_code_line(line.text)} — ", line], "calls")
         for call in calls[:_MAX_CALLS]
         if (line := reader.read_line(call.path, call.line))
     ]
-    return Section("writers", statements, f"Calls of {code(around.name)}") if statements else None
+    return DraftSection("writers", statements, f"Calls of {format_code(around.name)}") if statements else None
 
 
 def find_messages(index: IndexReader, state: QueryState) -> list[list[CitedLines]]:
     """Find where the messages that a question quotes, or consists of, are written; of each all places, the best first."""
-    found = [places for message in _messages(state)[:_MOST_TRIED] for places in _of_chain(index, message)]
-    return list({places[0]: places for places in reversed(found)}.values())[::-1][:_MOST_MESSAGES]
+    messages = [places for message in _list_messages(state)[:_MAX_TRIED] for places in _find_chain(index, message)]
+    return list({places[0]: places for places in reversed(messages)}.values())[::-1][:_MAX_MESSAGES]
 
 
-def _build_statement(reader: IndexReader, places: Sequence[CitedLines]) -> Statement:
-    lines, *others = places
+def _build_statement(reader: IndexReader, places: Sequence[CitedLines]) -> DraftStatement:
+    lines, *further = places
     around = reader.find_innermost(lines.path, lines.start_line)
     is_inside = around is not None and around.kind != FILE
     parts: list[Part] = [
-        f"**{code(around.name)}** writes this message in " if around and is_inside else "The message is in "
+        f"**{format_code(around.name)}** writes this message in " if around and is_inside else "The message is in "
     ]
     parts.append(lines)
-    for number, other in enumerate(others[:_MOST_OTHERS]):
+    for number, other in enumerate(further[:_MAX_FURTHER]):
         parts += [", also in " if not number else ", ", other]
-    if len(others) > _MOST_OTHERS:
-        parts.append(f" and {counted(len(others) - _MOST_OTHERS, 'more place')}")
+    if len(further) > _MAX_FURTHER:
+        parts.append(f" and {format_count(len(further) - _MAX_FURTHER, 'more place')}")
     first, last = max(lines.start_line - _BEFORE, 1), lines.end_line + _AFTER
     if around and is_inside:
         first, last = max(first, around.start_line), max(min(last, around.end_line), lines.end_line)
-    shown = reader.read_lines(lines.path, first, last) or lines
-    excerpt = Excerpt(shown, [range(shown.start_line, shown.end_line + 1)], reader.get_language(lines.path))
-    return Statement([*parts, "."], "quotes", excerpt)
+    window = reader.read_lines(lines.path, first, last) or lines
+    excerpt = Excerpt(window, [range(window.start_line, window.end_line + 1)], reader.get_language(lines.path))
+    return DraftStatement([*parts, "."], "quotes", excerpt)
 
 
-def _messages(state: QueryState) -> list[_Message]:
+def _list_messages(state: QueryState) -> list[_Message]:
     analysis = state["analysis"]
     if analysis["report"]:
         return [_Message(text) for text in analysis["report"]["messages"]]
@@ -104,33 +106,33 @@ def _messages(state: QueryState) -> list[_Message]:
     return [*map(_Message, analysis["messages"]), *alone]
 
 
-def _of_chain(index: IndexReader, message: _Message) -> list[list[CitedLines]]:
+def _find_chain(index: IndexReader, message: _Message) -> list[list[CitedLines]]:
     """Return where a message is written, else its parts: an error is often told within what it made fail."""
     text = _EXCEPTION.sub("", message.text)
     for parts in ([text], text.split(": ")):
-        if found := [places for part in parts if (places := _written(index, message._replace(text=part)))]:
-            return found
+        if written := [places for part in parts if (places := _find_written(index, message._replace(text=part)))]:
+            return written
     return []
 
 
-def _written(index: IndexReader, message: _Message) -> list[CitedLines]:
+def _find_written(index: IndexReader, message: _Message) -> list[CitedLines]:
     """Return the places, of a few lines each, that have most of a message, one word after the other."""
-    words = _words(message.text)
+    words = _split_words(message.text)
     wanted = {pair for pair in pairwise(words) if not _VALUE.search("".join(pair))}
-    if len(set(words)) < _FEWEST_WORDS or not wanted:
+    if len(set(words)) < _MIN_WORDS or not wanted:
         return []
-    is_literal = message.is_literal or len(wanted) < _FEWEST_PAIRS
+    is_literal = message.is_literal or len(wanted) < _MIN_PAIRS
     begins = words[0] if is_literal and len(wanted) < _MANY_PAIRS else ""
-    best: tuple[float, int, int] = (1.0 if begins else _LEAST, -len(_ROLES), -_LONGEST_WRITTEN)
+    best: tuple[float, int, int] = (1.0 if begins else _MIN_SHARE, -len(_ROLES), -_MAX_WRITTEN_LINES)
     places: list[CitedLines] = []
-    for row, text in _likely(index, words):
+    for row, text in _iter_likely(index, words):
         lines = text.removesuffix("\n").split("\n")
         path = index.corpus.paths[index.corpus.chunk_files[row]]
         role = index.get_role(path)
         if is_literal and role in ("test", "docs"):
             continue
-        written = [_words((_literal(line) if is_literal else line)[:MAX_LINE_CHARS]) for line in lines]
-        for start, end, share in _windows(written, wanted):
+        written = [_split_words((_cut_literal(line) if is_literal else line)[:MAX_LINE_CHARS]) for line in lines]
+        for start, end, share in _iter_windows(written, wanted):
             rank = (share, -_ROLES.index(role), start - end)
             if rank < best or (begins and written[start][:1] != [begins]):
                 continue
@@ -139,37 +141,38 @@ def _written(index: IndexReader, message: _Message) -> list[CitedLines]:
             if rank > best:
                 best, places = rank, []
             if not any(
-                one.path == path and first <= one.end_line and one.start_line <= place.end_line for one in places
+                known.path == path and first <= known.end_line and known.start_line <= place.end_line
+                for known in places
             ):
                 places.append(place)
     return places
 
 
-def _literal(line: str) -> str:
+def _cut_literal(line: str) -> str:
     """Return a line from where its first literal begins; empty if it has none, or is a comment."""
-    found = None if _COMMENT.match(line) else _QUOTE.search(line)
-    return found[0] if found else ""
+    match = None if _COMMENT.match(line) else _QUOTE.search(line)
+    return match[0] if match else ""
 
 
-def _likely(index: IndexReader, words: Sequence[str]) -> Iterator[tuple[int, str]]:
+def _iter_likely(index: IndexReader, words: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the chunks that have most of some words, with their text."""
     corpus = index.corpus
-    rarities = {term: corpus.idf(term) for word in words for term in tokenize_text(word)}
-    rows = index.rank_chunks(rarities, _MOST_CHUNKS)
+    term_idf = {term: corpus.idf(term) for word in words for term in tokenize_text(word)}
+    rows = index.rank_chunks(term_idf, _MAX_CHUNKS)
     yield from zip(rows, corpus.read_texts(rows), strict=True)
 
 
-def _windows(lines: Sequence[Sequence[str]], wanted: set[tuple[str, str]]) -> Iterator[tuple[int, int, float]]:
+def _iter_windows(lines: Sequence[Sequence[str]], wanted: set[tuple[str, str]]) -> Iterator[tuple[int, int, float]]:
     """Yield runs of lines by their first and last, each with the share of the pairs of words that it has."""
-    telling = {word for pair in wanted for word in pair}
+    message_words = {word for pair in wanted for word in pair}
     for start, words in enumerate(lines):
-        if not telling.intersection(words):
+        if not message_words.intersection(words):
             continue
         run: list[str] = []
-        for end in range(start, min(start + _LONGEST_WRITTEN, len(lines))):
+        for end in range(start, min(start + _MAX_WRITTEN_LINES, len(lines))):
             run += lines[end]
             yield start, end, len(wanted.intersection(pairwise(run))) / len(wanted)
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return [word.lower() for word in split_raw_tokens(_PREFIX.sub("", text))]

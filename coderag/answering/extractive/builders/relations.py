@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from coderag.answering.evidence.answer_input import AnswerInput
-from coderag.answering.evidence.cited_lines import CitedLines, to_cited_lines
+from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.answering.evidence.declared import FILE, Declared
 from coderag.answering.evidence.folders import count_folders_apart
 from coderag.answering.evidence.index_reader import IndexReader
@@ -21,22 +21,24 @@ from coderag.answering.evidence.relation_groups import (
 from coderag.answering.extractive.builders.absent import build_absent, describe_unknown_names, find_unknown_names
 from coderag.answering.extractive.builders.mentions import build_lines_lead
 from coderag.answering.extractive.builders.missing_members import build_missing_member
-from coderag.answering.extractive.builders.place import compute_term_share, get_full_snippet
-from coderag.answering.extractive.excerpts import build_excerpt
-from coderag.answering.extractive.sections import Part, Section, Statement, build_lead
-from coderag.answering.extractive.wording import code, code_line, command, counted, joined, kind_name
+from coderag.answering.extractive.builders.nearest_test import build_nearest_test
+from coderag.answering.extractive.sections import DraftSection, DraftStatement, Part, build_lead
+from coderag.answering.extractive.wording import (
+    format_code,
+    format_code_line,
+    format_command,
+    format_count,
+    format_kind,
+    join_words,
+)
 from coderag.schema.graph import GraphNeighbour
-from coderag.schema.vocabulary import FILE_NAMED_KINDS, AnswerSectionKind, ProofRelation
-from coderag.stores.snippets import Snippet
-from coderag.text.tokenizer import tokenize_text
+from coderag.schema.vocabulary import AnswerSectionKind, ProofRelation
 
 _MAX_USERS, _MAX_OTHERS, _MAX_TESTS = 8, 5, 3
 _MAX_NAMED = 3  # in the lead
 _MAX_PLACES = 3  # of one caller
 _MAX_NAMESAKES = 3
 _NEXT_STEP: Final = 2  # depth of what is reached through a direct neighbour
-_MIN_TEST_SHARE: Final = 0.5  # of the question's words that the nearest test has
-_MIN_LIKENESS: Final = 0.3  # of the words of two names, by IDF
 _ABSTRACT_KINDS: Final = frozenset({"interface", "trait"})
 
 
@@ -45,14 +47,14 @@ class _Wording(NamedTuple):
 
     Attributes:
         clause: Clause of the lead about it, before the count.
-        counted: Its members, singular and plural.
+        nouns: Its members, singular and plural.
         addition: What follows the count where another group comes first.
         title: Heading of its list.
         proof: Relation that the lines show.
     """
 
     clause: str
-    counted: tuple[str, str]
+    nouns: tuple[str, str]
     addition: str
     title: str
     proof: ProofRelation
@@ -82,7 +84,7 @@ _WORDINGS: Final[Mapping[RelationGroup, _Wording]] = MappingProxyType(
 _OTHERS: Final[Sequence[RelationGroup]] = ("calls", "refers", "imports", "bases", "overrides")
 
 
-def build_relation(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_relation(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the lead: how many declarations are related to the subject as the question asks, and the nearest of them."""
     if missing := build_missing_member(answer_input, sections):
         return missing
@@ -92,17 +94,17 @@ def build_relation(answer_input: AnswerInput, sections: Sequence[Section]) -> Se
     unknown = describe_unknown_names(answer_input) if related.is_assumed else []
     parts: list[Part] = [f"{sentence} " for sentence in unknown]
     parts += [*_name_subject(answer_input.reader, related), f" {_describe_groups(related)}."]
-    statements = [Statement(parts, "declares")]
+    statements = [DraftStatement(parts, "declares")]
     listed = {get_key(neighbour) for members in related.groups.values() for neighbour in members}
     if namesakes := [neighbour for neighbour in related.namesakes if (neighbour.path, neighbour.name) not in listed]:
         statements.append(_list_namesakes(answer_input.reader, namesakes))
     return build_lead("relation", *statements, missing=unknown)
 
 
-def _build_unresolved(answer_input: AnswerInput, related: RelatedDeclarations | None) -> Section | None:
+def _build_unresolved(answer_input: AnswerInput, related: RelatedDeclarations | None) -> DraftSection | None:
     """Build the lead where no relation of the subject is known; of tests also the nearest by their words."""
     lines_lead = build_lines_lead(answer_input, related)
-    nearest = _build_nearest_test(answer_input)
+    nearest = build_nearest_test(answer_input)
     if nearest is None:
         is_unknown = lines_lead is None and find_unknown_names(answer_input)
         return build_absent(answer_input, ()) if is_unknown else lines_lead
@@ -113,7 +115,7 @@ def _build_unresolved(answer_input: AnswerInput, related: RelatedDeclarations | 
     return build_lead("relation", *lines_lead.statements, nearest, missing=lines_lead.missing)
 
 
-def build_related(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_related(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the list of what is related directly, each with the line that shows it."""
     del sections
     related = answer_input.related_declarations
@@ -132,7 +134,7 @@ def build_related(answer_input: AnswerInput, sections: Sequence[Section]) -> Sec
     return _build_list(answer_input, related, "related", title, nearest, _MAX_USERS)
 
 
-def build_further(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_further(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the list of what reaches the subject through something else, by the number of steps."""
     del sections
     related = answer_input.related_declarations
@@ -151,7 +153,7 @@ def build_further(answer_input: AnswerInput, sections: Sequence[Section]) -> Sec
     )
 
 
-def build_tests(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_tests(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the list of the tests that exercise the subject, the most direct first."""
     related = answer_input.related_declarations
     if any(section.kind == "related" for section in sections) and related and "tested" not in _get_main(related):
@@ -168,40 +170,44 @@ def build_tests(answer_input: AnswerInput, sections: Sequence[Section]) -> Secti
 def _get_main(related: RelatedDeclarations) -> list[RelationGroup]:
     """Return the groups that the question asks for: its users, else what it uses, else its tests or what is distant."""
     for groups in (USERS[:-1], USERS[-1:], _OTHERS, ("tested",), ("further",)):
-        if found := [group for group in groups if group in related.groups]:
-            return found
+        if present := [group for group in groups if group in related.groups]:
+            return present
     return []
 
 
 def _name_subject(reader: IndexReader, related: RelatedDeclarations) -> list[Part]:
     declared = related.declared
     if declared is None:
-        return [f"**{code(related.name)}** (not declared in this repository)"]
+        return [f"**{format_code(related.name)}** (not declared in this repository)"]
     head = reader.read_head(declared)
     assumed = "; taken as what the question means" if related.is_assumed else ""
     if declared.kind == FILE or head is None:
-        return [f"**{code(declared.path)}**"]
-    return [f"**{code(declared.name)}** ({kind_name(declared.kind)}, ", head, f"{assumed})"]
+        return [f"**{format_code(declared.path)}**"]
+    return [f"**{format_code(declared.name)}** ({format_kind(declared.kind)}, ", head, f"{assumed})"]
 
 
 def _describe_groups(related: RelatedDeclarations) -> str:
     """Describe how many are related to the subject; of the group that the question asks for the nearest by name."""
-    first, *others = _get_main(related)
-    others += [group for group in ("tested", "further", "imported") if group in related.groups and group not in others]
+    first, *further = _get_main(related)
+    further += [
+        group for group in ("tested", "further", "imported") if group in related.groups and group not in further
+    ]
     wording = _get_wording(related, first)
     members = _drop_tests(related.groups[first])
     nearest = [neighbour for neighbour in members if neighbour.depth == 1] or members
     sure = [neighbour for neighbour in nearest if is_sure(neighbour)]
     clause = wording.clause if sure else wording.clause.replace("is ", "may be ").replace("calls", "may call")
-    described = f"{clause} {counted(len(sure or nearest), *wording.counted)}: {_name_nearest(related, sure or nearest)}"
+    described = (
+        f"{clause} {format_count(len(sure or nearest), *wording.nouns)}: {_name_nearest(related, sure or nearest)}"
+    )
     if sure and len(sure) < len(nearest):
-        described += f"; {counted(len(nearest) - len(sure), 'other')} may call it"
+        described += f"; {format_count(len(nearest) - len(sure), 'other')} may call it"
     if distant := len(members) - len(nearest):
         described += f"; {distant:,} more through those"
     if in_tests := len(related.groups[first]) - len(members):
         described += f"; {in_tests:,} more in tests"
-    additions = [_add_group(related, group) for group in others if group != first]
-    return f"{described}. Also {joined(additions)}" if additions else described
+    additions = [_add_group(related, group) for group in further if group != first]
+    return f"{described}. Also {join_words(additions)}" if additions else described
 
 
 def _add_group(related: RelatedDeclarations, group: RelationGroup) -> str:
@@ -209,7 +215,7 @@ def _add_group(related: RelatedDeclarations, group: RelationGroup) -> str:
     members = related.groups[group]
     sure = [neighbour for neighbour in members if is_sure(neighbour)]
     unsure = "" if sure else "perhaps "
-    return f"{unsure}{counted(len(sure or members), *wording.counted)} {wording.addition}".rstrip()
+    return f"{unsure}{format_count(len(sure or members), *wording.nouns)} {wording.addition}".rstrip()
 
 
 def _drop_tests(members: Sequence[GraphNeighbour]) -> Sequence[GraphNeighbour]:
@@ -222,7 +228,7 @@ def _name_nearest(related: RelatedDeclarations, members: Sequence[GraphNeighbour
     names = [name if number == 1 else f"{name} ({number} of that name)" for name, number in counts.items()]
     most = _MAX_NAMED if len(names) > _MAX_NAMED + 1 else len(names)
     more = [f"{sum([*counts.values()][most:]):,} more"] if len(names) > most else []
-    return joined([*names[:most], *more])
+    return join_words([*names[:most], *more])
 
 
 def _get_wording(related: RelatedDeclarations, group: RelationGroup) -> _Wording:
@@ -234,14 +240,14 @@ def _get_wording(related: RelatedDeclarations, group: RelationGroup) -> _Wording
     return wording
 
 
-def _list_namesakes(reader: IndexReader, namesakes: Sequence[Declared]) -> Statement:
+def _list_namesakes(reader: IndexReader, namesakes: Sequence[Declared]) -> DraftStatement:
     """Build the line that lists other declarations of the name."""
     parts: list[Part] = ["Others of that name: "]
-    shown = [(neighbour, head) for neighbour in namesakes[:_MAX_NAMESAKES] if (head := reader.read_head(neighbour))]
-    for number, (neighbour, head) in enumerate(shown):
-        parts += [f"{', ' if number else ''}{code(neighbour.name)} (", head, ")"]
-    more = len(namesakes) - len(shown)
-    return Statement([*parts, f" and {more} more." if more else "."], "declares")
+    cited = [(neighbour, head) for neighbour in namesakes[:_MAX_NAMESAKES] if (head := reader.read_head(neighbour))]
+    for number, (neighbour, head) in enumerate(cited):
+        parts += [f"{', ' if number else ''}{format_code(neighbour.name)} (", head, ")"]
+    more = len(namesakes) - len(cited)
+    return DraftStatement([*parts, f" and {more} more." if more else "."], "declares")
 
 
 def _rank(related: RelatedDeclarations, members: Sequence[GraphNeighbour]) -> list[GraphNeighbour]:
@@ -263,7 +269,7 @@ def _build_list(
     title: str,
     members: Sequence[tuple[RelationGroup, GraphNeighbour]],
     most: int,
-) -> Section | None:
+) -> DraftSection | None:
     """Build a list of the first members, and the command that lists the group of most of the others."""
     listed = [_list_neighbour(answer_input.reader, related, group, neighbour) for group, neighbour in members[:most]]
     statements = [statement for statement in listed if statement]
@@ -271,30 +277,30 @@ def _build_list(
         group = Counter(group for group, _ in rest).most_common(1)[0][0]
         query = GROUP_QUERIES[group]
         name = related.declared.key if related.declared and related.namesakes else related.name
-        asked = answer_input.reader.find_unambiguous_name(query, name)
-        hint = f": {command(query, asked)} lists all" if asked else ""
-        statements.append(Statement([f"and {len(rest):,} more{hint}"]))
-    return Section(kind, statements, title) if statements else None
+        spelling = answer_input.reader.find_unambiguous_name(query, name)
+        hint = f": {format_command(query, spelling)} lists all" if spelling else ""
+        statements.append(DraftStatement([f"and {len(rest):,} more{hint}"]))
+    return DraftSection(kind, statements, title) if statements else None
 
 
 def _list_neighbour(
     reader: IndexReader, related: RelatedDeclarations, group: RelationGroup, neighbour: GraphNeighbour
-) -> Statement | None:
+) -> DraftStatement | None:
     """Build the entry of a neighbour: its name, the line that shows the relation, and the place."""
     lines = _find_evidence(reader, related, group, neighbour)
     if not lines:
         return None
     steps = f", {neighbour.depth} steps away" if neighbour.depth > _NEXT_STEP else ""
-    through = f" through {code(neighbour.via)}{steps}" if neighbour.depth > 1 and neighbour.via else ""
+    through = f" through {format_code(neighbour.via)}{steps}" if neighbour.depth > 1 and neighbour.via else ""
     unsure = "" if is_sure(neighbour) else " (may call it)"
-    parts: list[Part] = [f"{_name_neighbour(neighbour)}{through}{unsure}: {code_line(lines[0].text)} — "]
+    parts: list[Part] = [f"{_name_neighbour(neighbour)}{through}{unsure}: {format_code_line(lines[0].text)} — "]
     for number, line in enumerate(lines):
         parts += [", ", line] if number else [line]
-    return Statement(parts, _get_wording(related, group).proof, is_claim=is_sure(neighbour))
+    return DraftStatement(parts, _get_wording(related, group).proof, is_claim=is_sure(neighbour))
 
 
 def _name_neighbour(neighbour: GraphNeighbour) -> str:
-    name = code(neighbour.qualified_name or neighbour.path)
+    name = format_code(neighbour.qualified_name or neighbour.path)
     return f"file level of {name}" if neighbour.kind == FILE and neighbour.relation != "imported_by" else name
 
 
@@ -314,49 +320,3 @@ def _find_evidence(
         numbers += [call.line for call in calls if call.path == neighbour.evidence and call.target.node in targets]
     first = sorted(dict.fromkeys(numbers))[:_MAX_PLACES]
     return [line for number in first if (line := reader.read_line(neighbour.evidence, number))]
-
-
-def _build_nearest_test(answer_input: AnswerInput) -> Statement | None:
-    """Build the statement of the tests of a behaviour: the test that has most of its words, and those that are near."""
-    if answer_input.reading["kind"] != "find_tests":
-        return None
-    tests = [
-        snippet
-        for snippet in answer_input.results
-        if snippet.kind not in FILE_NAMED_KINDS and answer_input.reader.get_role(snippet.path) == "test"
-    ]
-    if not tests:
-        return None
-    first = get_full_snippet(answer_input, tests[0])
-    lines = to_cited_lines(first)
-    excerpt = build_excerpt(lines, first.language, answer_input.term_idf, signature=first.signature)
-    parts: list[Part] = [f"**{code(first.name)}** in ", lines, " is the test that is nearest by its words."]
-    least = _MIN_TEST_SHARE * compute_term_share(answer_input, first)
-    near = [snippet for snippet in tests[1:] if compute_term_share(answer_input, snippet) >= least]
-    similar = [(test.name, answer_input.reader.read_head(test)) for test in _find_similar_tests(answer_input, first)]
-    places = {name: place for name, place in similar[:_MAX_TESTS] if place}
-    for snippet in sorted(near, key=lambda snippet: snippet.path != first.path):
-        places.setdefault(snippet.name, to_cited_lines(snippet))
-    for number, (name, place) in enumerate(list(places.items())[:_MAX_OTHERS]):
-        parts += [", " if number else " Also near: ", f"{code(name)} (", place, ")"]
-    parts += ["."] if places else []
-    return Statement(parts, "quotes", excerpt)
-
-
-def _find_similar_tests(answer_input: AnswerInput, test: Snippet) -> list[Declared]:
-    """Find the tests beside a test whose names are made of much the same words, as those of one behaviour are."""
-    declared = answer_input.find_declaration(test)
-    if declared is None:
-        return []
-    idf = answer_input.reader.corpus.idf
-    words = set(tokenize_text(declared.name.rpartition(".")[2]))
-
-    def compute_likeness(other: Declared) -> float:
-        theirs = set(tokenize_text(other.name.rpartition(".")[2]))
-        return sum(map(idf, words & theirs)) / (sum(map(idf, words | theirs)) or 1.0)
-
-    similar = {neighbour: compute_likeness(neighbour) for neighbour in answer_input.reader.list_siblings(declared)}
-    return sorted(
-        (neighbour for neighbour, likeness in similar.items() if likeness >= _MIN_LIKENESS),
-        key=lambda neighbour: -similar[neighbour],
-    )

@@ -6,8 +6,8 @@ from typing import Final
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.extractive.builders.mentions import build_lines_lead
 from coderag.answering.extractive.builders.relations import build_relation
-from coderag.answering.extractive.sections import Part, Section, Statement, build_lead
-from coderag.answering.extractive.wording import code, command, counted, kind_name, prose
+from coderag.answering.extractive.sections import DraftSection, DraftStatement, Part, build_lead
+from coderag.answering.extractive.wording import format_code, format_command, format_count, format_kind, format_prose
 from coderag.errors import InvalidQueryError
 from coderag.retrieval.mentions.wording import list_unused_notes
 from coderag.schema.mentions import UnusedReport
@@ -18,7 +18,7 @@ _CAUTION: Final = (
 )
 
 
-def build_unused(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_unused(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the lead: whether the subject has a known use, or how many declarations have none."""
     if answer_input.analysis.get("about_unused") == "list":
         return _build_report(_find_report(answer_input))
@@ -30,17 +30,17 @@ def build_unused(answer_input: AnswerInput, sections: Sequence[Section]) -> Sect
         if lead is None:
             return None
         verdict = "**Only tests use it.** " if set(related.groups) == {"tested"} else "**It is used.** "
-        first, *others = lead.statements
-        return build_lead("unused", Statement([verdict, *first.parts], first.relation), *others)
+        first, *further = lead.statements
+        return build_lead("unused", DraftStatement([verdict, *first.parts], first.relation), *further)
     lead = build_lines_lead(answer_input, related)
     if lead is None:
         return None
     reasons = list(dict.fromkeys(answer_input.reader.unused.explain(related.declared.node)))
-    caution = " ".join([*(f"It may still be reached: {prose(reason)}." for reason in reasons), _CAUTION])
-    return build_lead("unused", *lead.statements, Statement([caution], is_claim=False), missing=lead.missing)
+    caution = " ".join([*(f"It may still be reached: {format_prose(reason)}." for reason in reasons), _CAUTION])
+    return build_lead("unused", *lead.statements, DraftStatement([caution], is_claim=False), missing=lead.missing)
 
 
-def build_candidates(answer_input: AnswerInput, sections: Sequence[Section]) -> Section | None:
+def build_candidates(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the list of declarations without a known use, the likeliest first."""
     del sections
     if answer_input.analysis.get("about_unused") != "list":
@@ -49,22 +49,22 @@ def build_candidates(answer_input: AnswerInput, sections: Sequence[Section]) -> 
     statements = []
     for unused in report.results:
         line = answer_input.reader.read_line(unused.path, unused.start_line)
-        parts: list[Part] = [f"{code(unused.qualified_name)} ({kind_name(unused.kind)}, {unused.certainty})"]
-        parts.append(f": {prose('; '.join(unused.reasons))}")
+        parts: list[Part] = [f"{format_code(unused.qualified_name)} ({format_kind(unused.kind)}, {unused.certainty})"]
+        parts.append(f": {format_prose('; '.join(unused.reasons))}")
         if line:
             parts += [" — ", line]
-        statements.append(Statement(parts, is_claim=False))
+        statements.append(DraftStatement(parts, is_claim=False))
     if (more := report.total - len(report.results)) > 0:
-        statements.append(Statement([f"and {more:,} more: {command('unused', report.path or '.')}"]))
-    return Section("candidates", statements, "Without a known use") if statements else None
+        statements.append(DraftStatement([f"and {more:,} more: {format_command('unused', report.path or '.')}"]))
+    return DraftSection("candidates", statements, "Without a known use") if statements else None
 
 
-def _build_report(report: UnusedReport) -> Section:
-    where = f" of {code(report.path)}" if report.path else ""
+def _build_report(report: UnusedReport) -> DraftSection:
+    where = f" of {format_code(report.path)}" if report.path else ""
     have = "has" if report.total == 1 else "have"
-    sentence = f"**{counted(report.total, 'declaration')}{where} {have} no known use.**"
-    notes = " ".join(prose(note) for note in list_unused_notes(report))
-    return build_lead("unused", Statement([f"{sentence} {notes}"], is_claim=False))
+    sentence = f"**{format_count(report.total, 'declaration')}{where} {have} no known use.**"
+    notes = " ".join(format_prose(note) for note in list_unused_notes(report))
+    return build_lead("unused", DraftStatement([f"{sentence} {notes}"], is_claim=False))
 
 
 def _find_report(answer_input: AnswerInput) -> UnusedReport:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from coderag.answering.chat.rewriting import rewriting_prompt, usable
+from coderag.answering.chat.rewriting import extract_question, render_rewriting_prompt
 from coderag.answering.chat.state import CitedPlace, Exchange
 from coderag.text.path_masking import MaskedPaths, PathMask
 from tests.support.corpora import make_context
@@ -32,7 +32,7 @@ LOGIN = Exchange(
     ],
 )
 def test_a_question_is_taken_out_of_its_wrapping(reply, question):
-    assert usable(reply, "who calls it?", [LOGIN]) == question
+    assert extract_question(reply, "who calls it?", [LOGIN]) == question
 
 
 @pytest.mark.parametrize(
@@ -51,16 +51,16 @@ def test_a_question_is_taken_out_of_its_wrapping(reply, question):
     ],
 )
 def test_a_reply_that_is_no_question_about_what_was_said_is_not_used(reply):
-    assert usable(reply, "who calls it?", [LOGIN]) == ""
+    assert extract_question(reply, "who calls it?", [LOGIN]) == ""
 
 
 def test_a_name_that_was_typed_must_stay():
-    assert usable("who calls Session.login?", "and verify_token?", [LOGIN]) == ""
-    assert usable("who calls verify_token?", "and verify_token?", [LOGIN]) == "who calls verify_token?"
+    assert extract_question("who calls Session.login?", "and verify_token?", [LOGIN]) == ""
+    assert extract_question("who calls verify_token?", "and verify_token?", [LOGIN]) == "who calls verify_token?"
 
 
 def test_the_prompt_has_the_rules_apart_from_the_conversation():
-    prompt = rewriting_prompt(make_context({"a.py": "x = 1\n"}), "who calls it?", "Question: where is login?")
+    prompt = render_rewriting_prompt(make_context({"a.py": "x = 1\n"}), "who calls it?", "Question: where is login?")
     assert "somebody who has not seen the conversation" in prompt.system
     assert "who calls it?" in prompt.user
     assert "where is login?" in prompt.user
@@ -69,5 +69,5 @@ def test_the_prompt_has_the_rules_apart_from_the_conversation():
 def test_paths_are_masked_where_the_settings_say_so():
     context = make_context({"auth/session.py": "x = 1\n"})
     masked = replace(context, masked_paths=MaskedPaths(PathMask(b"key"), ["auth/session.py"]))
-    prompt = rewriting_prompt(masked, "what is in auth/session.py?", "Answer: it is in auth/session.py")
+    prompt = render_rewriting_prompt(masked, "what is in auth/session.py?", "Answer: it is in auth/session.py")
     assert "auth/session.py" not in prompt.text

@@ -28,7 +28,7 @@ def shop():
 def test_first_sentence_states_what_is_raised_and_when(shop):
     answer = extracted(shop, "what happens when a voucher has expired")
     assert answer.lead.startswith(
-        "**`check`** raises `Refused` under `if voucher.until < today:` in `shop/voucher.py:14`."
+        '**`check`** raises `Refused("the voucher has expired")` under `if voucher.until < today:` in `shop/voucher.py:14`.'
     )
     assert 'raise Refused("the voucher has expired")' in answer.text
     assert "Step by step" not in answer.text
@@ -60,7 +60,9 @@ def test_statement_is_worded_by_its_kind_in_other_languages():
         '\t\treturn fmt.Errorf("port is missing")\n\t}\n\treturn nil\n}\n'
     )
     lead = extracted(make_context({"net/listen.go": source}), "what happens when the port is missing").lead
-    assert lead.startswith("**`listen`** returns an error under `if port == 0 {` in `net/listen.go:5`.")
+    assert lead.startswith(
+        '**`listen`** returns `fmt.Errorf("port is missing")` under `if port == 0 {` in `net/listen.go:5`.'
+    )
 
 
 def test_code_that_never_fails_has_no_deciding_statement():

@@ -107,4 +107,4 @@ def test_a_type_is_described_by_its_documentation_and_members(shop):
 
 
 def test_an_unknown_folder_is_not_taken_for_the_project(shop):
-    assert "Not found here" in extracted(shop, "overview of src/kitchen").text
+    assert "No indexed file has the place `src/kitchen`" in extracted(shop, "overview of src/kitchen").text

@@ -1,5 +1,7 @@
 """Answers to questions in plain words: the declaration first, code cut to the lines that decide, nothing told twice."""
 
+import pytest
+
 from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.answering.extractive.excerpts import build_excerpt, list_shown_lines
 from tests.support.corpora import make_context
@@ -16,10 +18,39 @@ def test_weak_evidence_makes_the_first_sentence_a_guess():
     assert answer.text.startswith("Probably **`round_up`**")
 
 
-def test_without_clear_evidence_the_nearest_is_named_with_what_it_lacks():
-    answer = extracted(make_context(FILES), "rounding of values to whole parsecs", evidence="not_found")
-    assert answer.text.startswith("Nothing here clearly answers this. The nearest is **`")
-    assert "does not mention `parsecs`" in answer.text
+def test_without_clear_evidence_the_nearest_is_named_as_such():
+    answer = extracted(make_context(FILES), "rounding of cards to whole payments", evidence="not_found")
+    assert answer.text.startswith("Nothing here clearly answers this; nearest: **`")
+
+
+def test_a_word_that_no_file_has_comes_first_if_the_verdict_is_below_found():
+    answer = extracted(make_context(FILES), "rounding of values to whole parsecs", evidence="weak")
+    assert answer.lead.startswith("No indexed file has the word `parsecs`; nearest: **`round_up`** (function) in")
+    assert answer.missing == ["No indexed file has the word `parsecs`."]
+    assert "parsecs" not in extracted(make_context(FILES), "rounding of values to whole parsecs", evidence="found").lead
+
+
+def test_a_name_that_no_file_has_comes_first_whatever_the_verdict():
+    answer = extracted(make_context(FILES), "rounding of SOCKS5 values to whole cents", evidence="found")
+    assert answer.lead.startswith("No indexed file has the word `SOCKS5`; nearest: **`round_up`**")
+
+
+def test_a_name_is_known_in_any_spelling():
+    files = FILES | {"shop/proxy.py": "def connect():\n    return 'socks-5'\n"}
+    answer = extracted(make_context(files), "rounding of SOCKS5 values to whole cents", evidence="found")
+    assert answer.lead.startswith("**`")
+
+
+@pytest.mark.parametrize("question", ["qwertz asdf", "how does the flurbex get zorbed"])
+def test_a_question_of_unknown_words_says_so_before_the_nearest(question):
+    answer = extracted(make_context(FILES), question)
+    assert answer.lead.startswith("**No indexed file has the words `")
+    assert answer.shape == "not_found"
+
+
+def test_a_misspelt_word_is_not_reported_as_unknown():
+    answer = extracted(make_context(FILES), "roundin of values to whole cents", evidence="weak")
+    assert answer.lead.startswith("Probably **`round_up`**")
 
 
 def test_nothing_is_told_twice():

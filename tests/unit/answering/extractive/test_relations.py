@@ -193,5 +193,5 @@ def test_misspelt_name_is_said_to_be_unknown_before_the_nearest_is_answered(shop
 
 def test_unknown_name_is_not_answered_by_something_else(shop):
     answer = extracted(shop, "who calls launch_rocket")
-    assert answer.lead.startswith("**Not found here.** Nothing is called `launch_rocket`.")
+    assert answer.lead.startswith("**Nothing is called `launch_rocket`.")
     assert "Called by" not in answer.text

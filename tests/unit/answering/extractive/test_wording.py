@@ -4,13 +4,13 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from coderag.answering.extractive.wording import (
-    code,
-    code_line,
-    command,
-    counted,
-    first_sentence,
-    joined,
-    prose,
+    extract_first_sentence,
+    format_code,
+    format_code_line,
+    format_command,
+    format_count,
+    format_prose,
+    join_words,
 )
 
 
@@ -22,25 +22,28 @@ def spans(text):
 
 @pytest.mark.parametrize("text", ["a", "a`b", "``", "`a`", "a\nb", "operator|", "[]T", "a  b", "\x1b[0m"])
 def test_code_is_one_span_on_one_line(text):
-    (span,) = spans(code(text))
-    assert "\n" not in code(text)
+    (span,) = spans(format_code(text))
+    assert "\n" not in format_code(text)
     assert "".join(span.split()) == "".join("".join(sign for sign in text if sign.isprintable()).split())
 
 
 @given(st.text(max_size=60))
 def test_prose_is_only_words_whatever_it_holds(text):
-    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(prose(text))
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(format_prose(text))
     kinds = {token.type for token in tokens} | {child.type for token in tokens for child in token.children or ()}
     assert kinds <= {"paragraph_open", "paragraph_close", "inline", "text", "code_inline", "text_special"}
 
 
 def test_a_command_can_be_pasted_whatever_the_name_is():
-    assert command("callers", "Session.login", "--candidates") == "`coderag graph callers Session.login --candidates`"
-    assert command("callers", "x; rm -rf $HOME") == "`coderag graph callers 'x; rm -rf $HOME'`"
+    assert (
+        format_command("callers", "Session.login", "--candidates")
+        == "`coderag graph callers Session.login --candidates`"
+    )
+    assert format_command("callers", "x; rm -rf $HOME") == "`coderag graph callers 'x; rm -rf $HOME'`"
 
 
 def test_a_long_line_of_code_is_cut():
-    assert code_line("x" * 200) == f"`{'x' * 120} …`"
+    assert format_code_line("x" * 200) == f"`{'x' * 120} …`"
 
 
 @pytest.mark.parametrize(
@@ -59,13 +62,13 @@ def test_a_long_line_of_code_is_cut():
     ],
 )
 def test_the_first_sentence_is_taken(text, sentence):
-    assert first_sentence(text) == sentence
+    assert extract_first_sentence(text) == sentence
 
 
 def test_numbers_and_lists_read_as_sentences():
-    assert (counted(1, "file"), counted(1200, "file"), counted(2, "class", "classes")) == (
+    assert (format_count(1, "file"), format_count(1200, "file"), format_count(2, "class", "classes")) == (
         "1 file",
         "1,200 files",
         "2 classes",
     )
-    assert (joined([]), joined(["a"]), joined(["a", "b", "c"], "or")) == ("", "a", "a, b or c")
+    assert (join_words([]), join_words(["a"]), join_words(["a", "b", "c"], "or")) == ("", "a", "a, b or c")

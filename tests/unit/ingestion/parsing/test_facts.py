@@ -170,7 +170,7 @@ _EDIT = st.tuples(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", _SAMPLES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(edits=st.lists(_EDIT, min_size=1, max_size=6))
 def test_damaged_source_yields_partial_facts(language: str, edits: list[tuple[float, int, str]]) -> None:
     text = _SAMPLES[language]

@@ -14,10 +14,9 @@ from pydantic import ValidationError
 from coderag.config.sections import SWITCHABLE_SIGNALS, WEIGHTED_SIGNALS, SearchSettings
 from coderag.question.analysis import analyze
 from coderag.retrieval.proposals import build_candidates
-from coderag.retrieval.ranking.declaration_ranker import OTHER_ROLE, RankingWeights, load_weights, rank_rows
+from coderag.retrieval.ranking.declaration_ranker import OTHER_ROLE, Profile, RankingWeights, load_weights, rank_rows
 from coderag.retrieval.ranking.features import DECLARATION_FEATURES, FILE_FEATURES, QuestionScores
 from coderag.retrieval.ranking.file_factors import NAME_FACTORS
-from coderag.retrieval.report_retrieval import CHUNK_WEIGHTS, FILE_WEIGHTS
 from coderag.schema.vocabulary import Kind, Role
 from tests.support.corpora import make_corpus, row_named
 from tests.support.scores import score_question
@@ -27,6 +26,12 @@ LONGER = SAME.replace("    return", "    y = x\n    z = y\n    return")
 INVOICE = 'def invoice(x):\n    """Print the invoice of a customer."""\n    return x\n'
 CALLED = "from m.callers import work\n\n\ndef invoice(x):\n    return work(x)\n"
 CALLER = "from m.invoice import invoice\n\n\ndef work(x):\n    return invoice(x)\n"
+
+QUIET = "def rest(x):\n    return x\n"
+TRACE = (
+    "Shop stops\n\nIt stopped in the night.\n\nTraceback (most recent call last):\n"
+    '  File "/srv/app/z.py", line 1, in {}\n    x\nKeyError: 3\n'
+)
 
 ALONE = {
     # feature: question, other files, path and text of the wanted declaration; both declare ``work`` unless named
@@ -47,6 +52,9 @@ ALONE = {
     "broad_coverage": ("invoice printer", {"a.py": SAME}, "z.py", SAME.replace("x", "invoice")),
     "broad_length": ("anything", {"a.py": SAME}, "z.py", LONGER),
     "path_hints": ("anything", {"a/compat/x.py": SAME}, "z/x.py", SAME),
+    "frames": (TRACE.format("work"), {"a.py": SAME}, "z.py", SAME),
+    "frame_files": (TRACE.format("rest"), {"a.py": SAME}, "z.py", SAME + "\n\n" + QUIET),
+    "mentioned_path": (TRACE.format("work") + "\nIt is in `m/z.py`.", {"a.py": SAME}, "m/z.py", SAME),
     "kind": ("anything", {"a.py": "work = 1\n"}, "z.py", SAME),
     "role": ("anything", {"a/tests/test_x.py": SAME}, "z/x.py", SAME),
     "file_lexical": ("invoice", {"a.py": SAME}, "z.py", SAME + "\n\n" + INVOICE),
@@ -77,6 +85,8 @@ def rank_alone(name, enabled=(), factors=None):
     )
     return ranked.scores, ranked.shares
 
+
+REPORT_FEATURES = {"frames", "frame_files", "mentioned_path"}
 
 BROAD = {"broad_coverage": "coverage", "broad_length": "length"}
 """Features that weigh another one differently in broad questions, and that other one."""
@@ -117,7 +127,8 @@ def test_switched_off_feature_decides_nothing(name):
     corpus = make_corpus({**files, path: text})
     ranked = rank(corpus, query, range(corpus.n_chunks), [name])
     assert name not in ranked.shares
-    assert set(ranked.shares) == set(WEIGHTED_SIGNALS) - {name}
+    absent = FILE_FEATURES.keys() if name in REPORT_FEATURES else REPORT_FEATURES
+    assert set(ranked.shares) == set(WEIGHTED_SIGNALS) - absent - {name}
 
 
 @pytest.mark.parametrize(
@@ -147,9 +158,10 @@ def test_every_factor_of_files_can_be_switched_off():
 # Weights are data
 
 
-def test_weights_name_the_features_of_the_code():
-    weights = load_weights()
-    assert weights.declaration.keys() == DECLARATION_FEATURES.keys()
+@pytest.mark.parametrize(("profile", "absent"), [("question", REPORT_FEATURES), ("report", set())])
+def test_weights_name_the_features_of_the_code(profile, absent):
+    weights = load_weights(profile)
+    assert weights.declaration.keys() == DECLARATION_FEATURES.keys() - absent
     assert weights.file.keys() == FILE_FEATURES.keys()
     assert weights.kinds.keys() <= {*get_args(Kind)}
     assert weights.roles.keys() == {*get_args(Role), OTHER_ROLE} - {"source"}
@@ -158,16 +170,23 @@ def test_weights_name_the_features_of_the_code():
 
 def test_weights_file_has_no_table_that_is_not_read():
     text = (resources.files("coderag.retrieval.ranking") / "weights.toml").read_text(encoding="utf-8")
-    names = {field.name for field in fields(RankingWeights)}
-    assert set(tomllib.loads(text)) == names - {"scale", "bias"} | {"probability"}
+    tables = tomllib.loads(text)
+    names = {field.name for field in fields(RankingWeights)} - {"scale", "bias"} | {"probability"}
+    assert tables.keys() == {*get_args(Profile)}
+    assert tables["question"].keys() == names
+    assert tables["report"].keys() <= names
+
+
+def test_report_has_the_weights_of_a_question_and_those_of_its_own_evidence():
+    question, report = load_weights("question"), load_weights("report")
+    assert {name: report.declaration[name] for name in question.declaration} == question.declaration
+    assert (report.file, report.kinds, report.roles) == (question.file, question.kinds, question.roles)
 
 
 def test_settings_name_the_features_of_the_code():
     features = {*DECLARATION_FEATURES, *FILE_FEATURES, "kind", "role"}
-    channels = {"lexical", "dense", "names", "docs"}
-    reports = {*CHUNK_WEIGHTS, *FILE_WEIGHTS, "language"}
     assert set(WEIGHTED_SIGNALS) == features
-    assert set(SWITCHABLE_SIGNALS) == features | channels | reports | {*NAME_FACTORS, "data", "hints"}
+    assert set(SWITCHABLE_SIGNALS) == features | {"names", "docs"} | {*NAME_FACTORS, "data", "hints", "language"}
 
 
 def test_names_that_are_no_feature_are_refused():

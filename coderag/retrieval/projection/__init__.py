@@ -1,0 +1,1 @@
+"""Two-dimensional map of a generation's chunk vectors."""
