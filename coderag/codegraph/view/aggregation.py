@@ -70,7 +70,12 @@ def _assign_declarations(graph: SymbolGraph, owners: Owners, file: int, position
 
 
 def aggregate_edges(
-    graph: SymbolGraph, owners: Owners, n_units: int, view_filter: ViewFilter, limit: int
+    graph: SymbolGraph,
+    owners: Owners,
+    n_units: int,
+    view_filter: ViewFilter,
+    limit: int,
+    sources: tuple[int, int] | None = None,
 ) -> AggregatedEdges:
     """Aggregate the edges between units.
 
@@ -80,9 +85,12 @@ def aggregate_edges(
         n_units: Number of units.
         view_filter: Filter of edges.
         limit: Maximum number of aggregated edges; those of most edges are returned.
+        sources: Range of nodes, if all edges of interest start in it.
     """
+    first, last = (0, graph.n_edges) if sources is None else np.searchsorted(graph.sources, sources).tolist()
     blocks = [
-        _select_block(graph, owners, n_units, start, view_filter) for start in range(0, graph.n_edges, _BLOCK_EDGES)
+        _select_block(graph, owners, n_units, slice(start, min(start + _BLOCK_EDGES, last)), view_filter)
+        for start in range(first, last, _BLOCK_EDGES)
     ]
     if _CONTAINS in view_filter.relations:
         blocks.append(_select_containment(graph, owners, n_units))
@@ -115,10 +123,9 @@ def _name_counts(words: Sequence[str], counts: Sequence[int]) -> dict[str, int]:
 
 
 def _select_block(
-    graph: SymbolGraph, owners: Owners, n_units: int, start: int, view_filter: ViewFilter
+    graph: SymbolGraph, owners: Owners, n_units: int, block: slice, view_filter: ViewFilter
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
     """Return the pair of units, the relation and the confidence of each edge of a block between two units."""
-    block = slice(start, start + _BLOCK_EDGES)
     sources, targets = owners[graph.sources[block]], owners[graph.targets[block]]
     is_relation = np.array([word in view_filter.relations for word in graph.relations.values], bool)
     relations, confidences = graph.relations.codes[block], graph.confidences[block]

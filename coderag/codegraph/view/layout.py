@@ -18,7 +18,7 @@ _FILL: Final = 0.94  # of the radius of the unit circle; its rim has the label
 _GRAVITY: Final = 0.15
 _GAP: Final = 1.12  # between circles, relative to their radii
 _MAX_PAIR_STEPS: Final = 6_000_000  # bounds the time to a tenth of a second
-_MIN_STEPS, _MAX_STEPS = 24, 160
+_MIN_STEPS, _MAX_STEPS = 24, 110
 _MAX_OVERLAP: Final = 0.005  # of the distance; what remains is shrunk
 
 

@@ -150,11 +150,11 @@ class OverviewBuilder:
             return {}
         weights = np.array([self._units.weigh(child) + 1 for child in children])
         places = self._layouts.lay_out(
-            container.key, [child.name for child in children], weights, lambda: self._measure(children)
+            container.key, [child.name for child in children], weights, lambda: self._measure(container, children)
         )
         return {child.key: tuple(place) for child, place in zip(children, places.tolist(), strict=True)}
 
-    def _measure(self, children: Sequence[Unit]) -> Affinities:
+    def _measure(self, container: Unit, children: Sequence[Unit]) -> Affinities:
         """Count the resolved edges between the children of a container."""
         edges, _ = aggregate_edges(
             self._units.graph,
@@ -162,6 +162,7 @@ class OverviewBuilder:
             len(children),
             ViewFilter(_LAYOUT_RELATIONS),
             _MAX_AFFINITIES,
+            self._find_sources(container),
         )
         first, second, counts = (
             [edge.source for edge in edges],
@@ -169,3 +170,11 @@ class OverviewBuilder:
             [edge.count for edge in edges],
         )
         return Affinities(np.array(first, np.int64), np.array(second, np.int64), np.array(counts, np.float64))
+
+    def _find_sources(self, container: Unit) -> tuple[int, int]:
+        """Return the range of nodes in which all edges between the children of a container start."""
+        file = self._units.graph.find_containing_file(container.node) if container.node >= 0 else None
+        if file is None or container.node == file:
+            return container.start, container.stop
+        nodes = self._units.graph.get_file_nodes(file)
+        return nodes.start, nodes.stop

@@ -142,7 +142,7 @@ class Units:
     def count_children(self, unit: Unit) -> int:
         """Count the units directly inside a unit."""
         if unit.kind == FOLDER_KIND:
-            return len(self.list_children(unit))
+            return sum(1 for _ in self._iterate_ranges(unit.key, unit.first_file, unit.last_file))
         if unit.key == EXTERNAL_ROOT:
             return unit.stop - unit.start
         if unit.kind == EXTERNAL_KIND:
@@ -150,16 +150,17 @@ class Units:
         nodes = self.graph.get_file_nodes(self._get_file(unit.node))
         return int((self.graph.parents[nodes.start : nodes.stop] == unit.node).sum())
 
-    def _iterate_folder(self, prefix: str, position: int, stop: int) -> Iterator[Unit]:
+    def _iterate_folder(self, prefix: str, first: int, last: int) -> Iterator[Unit]:
+        for start, stop, is_folder in self._iterate_ranges(prefix, first, last):
+            yield self._make_folder_range(start, stop, prefix) if is_folder else self.make_file(start)
+
+    def _iterate_ranges(self, prefix: str, position: int, last: int) -> Iterator[tuple[int, int, bool]]:
+        """Yield the range of files of each child of a folder, and whether the child is a folder."""
         paths = self.paths
-        while position < stop:
+        while position < last:
             segment, slash, _ = paths[position][len(prefix) :].partition("/")
-            if slash:
-                end = bisect_left(paths, prefix + segment + _AFTER_SLASH, position, stop)
-                yield self._make_folder_range(position, end, prefix)
-            else:
-                end = position + 1
-                yield self.make_file(position)
+            end = bisect_left(paths, prefix + segment + _AFTER_SLASH, position, last) if slash else position + 1
+            yield position, end, bool(slash)
             position = end
 
     def list_ancestors(self, unit: Unit) -> list[Unit]:

@@ -22,6 +22,7 @@ from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE
 _MAX_OPENED = 500
 _MAX_STEPS = 100
 _MAX_NEIGHBOURS = 500
+_MAX_LISTED = 200  # of each relation and direction, so that a reply stays below 2 MB
 _MAX_MERMAID_NODES = 1_000
 _MAX_MERMAID_EDGES = 3_000
 
@@ -124,7 +125,7 @@ class NodeBody(ViewBody):
     """A node to describe."""
 
     name: NodeName
-    limit: int = Field(12, ge=0, le=_MAX_NEIGHBOURS, description="Maximum number of neighbours by relation.")
+    limit: int = Field(12, ge=0, le=_MAX_LISTED, description="Maximum number of neighbours by relation.")
 
 
 class SuggestionsBody(RootBody):

@@ -66,9 +66,12 @@ export class Palette {
 
 const SOFT_SHARE = 0.3;
 
-/** Mix two colours given as `#rrggbb`. */
+/** Mix two colours given as `#rrggbb` or `#rgb`. */
 function mix(first: string, second: string): string {
-  const channel = (color: string, index: number) => Number.parseInt(color.slice(1 + 2 * index, 3 + 2 * index), 16);
+  const channel = (color: string, index: number) => {
+    const digits = color.length === 4 ? (color[1 + index] ?? "").repeat(2) : color.slice(1 + 2 * index, 3 + 2 * index);
+    return Number.parseInt(digits, 16);
+  };
   const channels = [0, 1, 2].map((index) => Math.round(channel(first, index) * (1 - SOFT_SHARE) + channel(second, index) * SOFT_SHARE));
   return channels.some(Number.isNaN) ? first : `#${channels.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 }

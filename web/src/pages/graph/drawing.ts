@@ -11,6 +11,7 @@ import type { View, ViewNode } from "./model";
 const MAX_LABEL_CHARS = 30;
 const LABEL_WAIT_MS = 90;
 const MAX_EDGE_PIXELS = 5;
+const MAX_MOVING_EDGES = 1_000; // more are hidden while the camera moves, so that it moves smoothly without a GPU
 const LABEL_ROOM = 20; // on both sides together, in rows
 const COLLAPSED_SHARE = 0.62; // of its own area, so that edges stay visible between nodes
 const ZOOM_MS = 350;
@@ -51,7 +52,7 @@ export class Drawing {
     this.sigma = new Sigma(new Graph({ type: "directed" }), container, {
       primitives: {
         edges: {
-          paths: [pathLine(), pathCurved()],
+          paths: [pathLine(), pathCurved({ segments: 8 })],
           extremities: [extremityArrow({ lengthRatio: 5, widthRatio: 4 })],
           defaultHead: "arrow",
         },
@@ -110,6 +111,7 @@ export class Drawing {
       this.#linked[source]?.push(target);
       this.#linked[target]?.push(source);
     }
+    this.sigma.setSetting("hideEdgesOnMove", view.edges.length > MAX_MOVING_EDGES);
     this.sigma.setCustomBBox(this.#findBox());
     this.sigma.setGraph(this.#buildGraph());
     this.#activate();
@@ -237,7 +239,7 @@ export class Drawing {
   #styleEdge(color: string, { source, target, size }: Record<string, unknown>): { color: string; opacity: number; size: number } {
     const style = { color, size: Math.min(size as number, MAX_EDGE_PIXELS * this.#unitsPerPixel) };
     if (!this.#centers.size) return { ...style, opacity: this.#isMap ? 0.28 : 0.65 };
-    return { ...style, opacity: this.#centers.has(source as string) || this.#centers.has(target as string) ? 0.9 : 0.05 };
+    return { ...style, opacity: this.#centers.has(source as string) || this.#centers.has(target as string) ? (this.#centers.size > 1 ? 0.55 : 0.9) : 0.05 };
   }
 
   /** The node whose links are emphasised. */

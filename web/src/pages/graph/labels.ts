@@ -26,6 +26,7 @@ const HEIGHT = 13;
 const MARGIN = 5;
 const MIN_RADIUS = 1.6;
 const CELL = 64;
+const MAX_TRIED = 600; // the largest nodes; smaller ones have labels once the picture is enlarged
 
 /** Return where labels are drawn, by key. */
 export function placeLabels(marks: readonly Mark[], width: number, height: number): Map<string, LabelPosition> {
@@ -33,7 +34,7 @@ export function placeLabels(marks: readonly Mark[], width: number, height: numbe
   const grid = new BoxGrid();
   for (const { key, x, y, radius } of visible) grid.add(key, { left: x - radius, right: x + radius, top: y - radius, bottom: y + radius });
   const places = new Map<string, LabelPosition>();
-  for (const mark of [...visible].sort((first, second) => second.rank - first.rank)) {
+  for (const mark of [...visible].sort((first, second) => second.rank - first.rank).slice(0, MAX_TRIED)) {
     const positions: LabelPosition[] = [mark.preferred, "right", "left", "below", "above"];
     const position = positions.find((candidate) => !grid.isCovered(mark.key, buildBox(mark, candidate)));
     if (!position) continue;

@@ -20,17 +20,27 @@ import {
   type ViewNode,
 } from "./model";
 
-const MAX_NODES = 300;
-const MAX_MAP_EDGES = 400;
-const MAX_EDGES = 900;
+const DEFAULT_NODES = 300;
+export const MAX_NODES = 2_000;
+/** Edges for each node that may be drawn: fewer on the map, where they cross. */
+const MAP_EDGES = 1.35;
+const PICTURE_EDGES = 3;
 const MAX_RING = 100;
 const IMPACT_DEPTH = 3;
+
+/** What is drawn. */
+export interface Picture {
+  view: View;
+  isMap: boolean;
+  /** What it is about: the camera is reset when it changes. */
+  about: string;
+}
 
 export type Cycle = Schemas["GraphCycle"];
 export type Hotspot = Schemas["Hotspot"];
 
 export class GraphState {
-  view = $state.raw<View | null>(null);
+  picture = $state.raw<Picture | null>(null);
   /** Node that the picture is about. */
   subject = $state("");
   cycles = $state.raw<Cycle[]>([]);
@@ -44,12 +54,21 @@ export class GraphState {
 
   constructor(readonly root: string) {}
 
+  get view(): View | null {
+    return this.picture?.view ?? null;
+  }
+
   get query(): URLSearchParams {
     return router.route.query;
   }
 
   get mode(): Mode {
     return parseMode(this.query);
+  }
+
+  /** Whether the picture is about one node. */
+  get needsName(): boolean {
+    return this.mode === "neighbours" || this.mode === "path" || this.mode === "impact";
   }
 
   get name(): string {
@@ -76,6 +95,11 @@ export class GraphState {
     return parseSteps(this.query.get("steps"));
   }
 
+  /** Maximum number of nodes that are drawn. */
+  get maxNodes(): number {
+    return Math.min(MAX_NODES, Math.max(1, Number(this.query.get("nodes")) || DEFAULT_NODES));
+  }
+
   get level(): "files" | "symbols" {
     return this.query.get("level") === "symbols" ? "symbols" : "files";
   }
@@ -86,7 +110,7 @@ export class GraphState {
 
   /** Everything that decides what is drawn. */
   get request(): string {
-    return ["mode", "name", "end", "rel", "conf", "tests", "ext", "open", "steps", "level", "cycle"]
+    return ["mode", "name", "end", "rel", "conf", "tests", "ext", "open", "steps", "level", "cycle", "nodes"]
       .map((name) => this.query.get(name) ?? "-")
       .join("\n");
   }
@@ -161,13 +185,15 @@ export class GraphState {
     this.isBusy = true;
     this.error = null;
     try {
+      const { mode, end, cycle, level } = this;
       const view = await this.#fetch(abort.signal);
       if (abort.signal.aborted) return;
-      this.view = view;
+      const about = mode === "map" ? "" : [mode, this.subject, end, cycle, level].join("\n");
+      this.picture = view && { view, isMap: mode === "map", about };
     } catch (error) {
       if (isAbort(error) || abort.signal.aborted) return;
       this.error = error;
-      this.view = null;
+      this.picture = null;
     } finally {
       if (this.#abort === abort) this.isBusy = false;
     }
@@ -179,7 +205,8 @@ export class GraphState {
 
   async #fetch(signal: AbortSignal): Promise<View | null> {
     this.note = "";
-    const limits = { max_nodes: MAX_NODES, max_edges: this.mode === "map" ? MAX_MAP_EDGES : MAX_EDGES };
+    if (!this.needsName) this.subject = "";
+    const limits = { max_nodes: this.maxNodes, max_edges: Math.round(this.maxNodes * (this.mode === "map" ? MAP_EDGES : PICTURE_EDGES)) };
     const body = { ...this.filterBody, ...limits };
     if (this.mode === "map") return unwrap(api.POST("/api/v1/graph/view/overview", { body: { ...body, opened: this.opened }, signal }));
     if (this.mode === "cycles") return this.#fetchCycles(body, signal);
@@ -211,15 +238,15 @@ export class GraphState {
     const { results, total } = await unwrap(
       api.POST("/api/v1/graph/{question}", {
         params: { path: { question: "impact" } },
-        body: { root: this.root, name: toName(node), depth: IMPACT_DEPTH, limit: MAX_NODES, mentions: false, candidates: false },
+        body: { root: this.root, name: toName(node), depth: IMPACT_DEPTH, limit: body.max_nodes, mentions: false, candidates: false },
         signal,
       }),
     );
     const users = this.filter.tests ? results : results.filter(({ role }) => role !== "test");
     if (!users.length) return this.#explain(`Nothing is known to depend on ${node.label}.`);
     const nodes = [{ key: node.key, distance: 0 }, ...users.map((user) => ({ key: toKey(user), distance: user.depth }))];
-    const view = await unwrap(api.POST("/api/v1/graph/view/arrangement", { body: { ...body, nodes: nodes.slice(0, MAX_NODES), arrangement: "rings" }, signal }));
-    return { ...view, omitted_nodes: Math.max(0, total - results.length) + Math.max(0, nodes.length - MAX_NODES) };
+    const view = await unwrap(api.POST("/api/v1/graph/view/arrangement", { body: { ...body, nodes: nodes.slice(0, body.max_nodes), arrangement: "rings" }, signal }));
+    return { ...view, omitted_nodes: Math.max(0, total - results.length) + Math.max(0, nodes.length - body.max_nodes) };
   }
 
   async #fetchCycles(body: Body, signal: AbortSignal): Promise<View | null> {
