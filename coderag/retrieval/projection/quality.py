@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float32]
 
 _SAMPLE: Final = 300
+_BATCH: Final = 16  # sampled points whose distances to all are in memory
 
 
 def measure_trustworthiness(vectors: FloatArray, positions: FloatArray, k: int = 12) -> float:
@@ -25,17 +26,18 @@ def measure_trustworthiness(vectors: FloatArray, positions: FloatArray, k: int =
         return 1.0
     sample = np.linspace(0, n - 1, min(n, _SAMPLE)).astype(int)
     penalty = 0
-    for row in sample:
-        neighbours = np.argpartition(_measure(positions, row), k)[:k]
-        truth = _measure(vectors, row)
-        ranks = (truth[None, :] < truth[neighbours, None]).sum(axis=1) + 1
-        penalty += int(np.maximum(ranks - k, 0).sum())
+    for rows in np.array_split(sample, -(-len(sample) // _BATCH)):
+        nearest = np.argpartition(_measure(positions, rows), k, axis=0)[:k]
+        distances = _measure(vectors, rows)
+        for column, members in enumerate(nearest.T):
+            ranks = (distances[:, column, None] < distances[members, column]).sum(axis=0) + 1
+            penalty += int(np.maximum(ranks - k, 0).sum())
     return 1 - 2 * penalty / (len(sample) * k * (2 * n - 3 * k - 1))
 
 
-def _measure(points: FloatArray, row: int) -> FloatArray:
-    """Return the squared distances to a point; its own is infinite."""
-    gaps = points - points[row]
-    squares: FloatArray = np.einsum("ij,ij->i", gaps, gaps)
-    squares[row] = np.inf
+def _measure(points: FloatArray, rows: NDArray[np.int64]) -> FloatArray:
+    """Return squared distances to some points: float32 (n, n_rows), infinite to itself."""
+    lengths = np.einsum("ij,ij->i", points, points)
+    squares: FloatArray = lengths[:, None] - 2 * (points @ points[rows].T) + lengths[rows]
+    squares[rows, np.arange(len(rows))] = np.inf
     return squares

@@ -11,14 +11,14 @@ const MAX_POINTS = 150_000;
 export class CanvasRenderer implements PointRenderer {
   constructor(readonly canvas: HTMLCanvasElement) {}
 
-  draw(layer: PointLayer, camera: Camera, size: Size, pointSize: number): void {
+  draw(layer: PointLayer, count: number, camera: Camera, size: Size, pointSize: number): void {
     const context = this.canvas.getContext("2d");
     if (!context) return;
     const ratio = resize(this.canvas, size);
     context.clearRect(0, 0, this.canvas.width, this.canvas.height);
     const side = pointSize * ratio;
     for (const isSelected of layer.selected.length ? [false, true] : [true]) {
-      for (const [slot, points] of groupBySlot(layer, isSelected)) {
+      for (const [slot, points] of groupBySlot(layer, Math.min(count, MAX_POINTS), isSelected)) {
         const [red, green, blue, alpha] = layer.palette.subarray(4 * slot, 4 * slot + 4);
         if (!alpha) continue;
         context.fillStyle = `rgb(${red} ${green} ${blue} / ${(alpha / 255) * (isSelected ? 1 : DIM_ALPHA)})`;
@@ -37,9 +37,8 @@ export class CanvasRenderer implements PointRenderer {
   }
 }
 
-function groupBySlot(layer: PointLayer, isSelected: boolean): [number, number[]][] {
+function groupBySlot(layer: PointLayer, count: number, isSelected: boolean): [number, number[]][] {
   const groups: number[][] = Array.from({ length: SLOTS }, () => []);
-  const count = Math.min(layer.count, MAX_POINTS);
   for (let point = 0; point < count; point++)
     if (!layer.selected.length || Boolean(layer.selected[point]) === isSelected) groups[layer.slots[point]!]!.push(point);
   return groups.map((points, slot): [number, number[]] => [slot, points]).filter(([, points]) => points.length > 0);

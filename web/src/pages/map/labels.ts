@@ -14,6 +14,8 @@ const PADDING = 14;
 const HEIGHT = 22;
 const GAP = 4;
 const RING = 11;
+/** Corner at the top right that the tools cover. */
+const TOOLS: Size = { width: 370, height: 44 };
 
 export function placeLabels(
   clusters: readonly Cluster[],
@@ -31,7 +33,8 @@ export function placeLabels(
     const text = labelCluster(cluster);
     const width = text.length * CHAR_WIDTH + PADDING;
     const label = { cluster: index, text, width, x: middle.x - width / 2, y: middle.y - HEIGHT / 2 };
-    const isInView = label.x >= 0 && label.y >= 0 && label.x + width <= size.width && label.y + HEIGHT <= size.height;
+    const isUnderTools = label.y < TOOLS.height && label.x + width > size.width - TOOLS.width;
+    const isInView = !isUnderTools && label.x >= 0 && label.y >= 0 && label.x + width <= size.width && label.y + HEIGHT <= size.height;
     if (isInView && !placed.some((other) => overlaps(label, other)) && !rings.some((ring) => covers(label, ring))) placed.push(label);
   }
   return placed;

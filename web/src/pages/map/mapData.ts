@@ -38,6 +38,15 @@ export class MapPoints {
     FACETS.forEach((name, index) => this.codes[name].set(new Uint8Array(part, (4 + index) * count, count), this.loaded));
     this.loaded += count;
   }
+
+  /** List the first `loaded` points of a cluster. */
+  listCluster(cluster: number, loaded: number): Uint32Array {
+    const codes = this.codes.cluster;
+    const members = new Uint32Array(loaded);
+    let size = 0;
+    for (let point = 0; point < loaded; point++) if (codes[point] === cluster) members[size++] = point;
+    return members.subarray(0, size);
+  }
 }
 
 export function loadDescription(root: string, signal: AbortSignal): Promise<Description> {

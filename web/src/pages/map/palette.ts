@@ -31,9 +31,12 @@ export function buildLegend(info: MapInfo, facet: FacetName): LegendEntry[] {
 }
 
 /** Return the slot of each point for a facet. */
-export function buildSlots(points: MapPoints, facet: FacetName, legend: readonly LegendEntry[]): Uint8Array {
+export function buildSlots(points: MapPoints, loaded: number, facet: FacetName, legend: readonly LegendEntry[]): Uint8Array {
   const last = Math.max(0, legend.length - 1);
-  return points.codes[facet].map((code) => Math.min(code, last));
+  const codes = points.codes[facet];
+  const slots = new Uint8Array(points.total);
+  for (let point = 0; point < loaded; point++) slots[point] = Math.min(codes[point]!, last);
+  return slots;
 }
 
 export function buildPalette(legend: readonly LegendEntry[], hidden: ReadonlySet<string>): Uint8Array {

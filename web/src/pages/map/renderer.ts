@@ -3,7 +3,7 @@
 import { CanvasRenderer } from "./canvasRenderer";
 import type { Camera, Size } from "./camera";
 
-/** What is drawn. Arrays are read again when `version` changes. */
+/** What is drawn. An array is read again when it is another one; the places also when their count changes. */
 export interface PointLayer {
   x: Uint16Array;
   y: Uint16Array;
@@ -16,12 +16,11 @@ export interface PointLayer {
   selected: Uint8Array;
   /** Whether a higher slot is larger, and above others. */
   isRanked: boolean;
-  /** Count of changes to points, and to their colours. */
-  version: string;
 }
 
 export interface PointRenderer {
-  draw(layer: PointLayer, camera: Camera, size: Size, pointSize: number): void;
+  /** Draw the first `count` points. */
+  draw(layer: PointLayer, count: number, camera: Camera, size: Size, pointSize: number): void;
   destroy(): void;
 }
 
@@ -68,7 +67,7 @@ class WebGlRenderer implements PointRenderer {
   readonly #program: WebGLProgram;
   readonly #uniforms: Record<string, WebGLUniformLocation | null>;
   readonly #buffers: WebGLBuffer[];
-  #version = "";
+  #drawn: Partial<PointLayer> = {};
 
   constructor(readonly gl: WebGL2RenderingContext) {
     this.#program = link(gl);
@@ -83,7 +82,7 @@ class WebGlRenderer implements PointRenderer {
     gl.depthFunc(gl.LEQUAL);
   }
 
-  draw(layer: PointLayer, camera: Camera, size: Size, pointSize: number): void {
+  draw(layer: PointLayer, count: number, camera: Camera, size: Size, pointSize: number): void {
     const { gl } = this;
     if (gl.isContextLost()) return;
     const ratio = resize(gl.canvas as HTMLCanvasElement, size);
@@ -91,14 +90,14 @@ class WebGlRenderer implements PointRenderer {
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     gl.useProgram(this.#program);
-    if (this.#version !== layer.version) this.#upload(layer);
+    this.#upload(layer);
     gl.uniform2f(this.#uniforms.middle!, camera.x, camera.y);
     gl.uniform2f(this.#uniforms.scale!, (2 * camera.scale) / size.width, (-2 * camera.scale) / size.height);
     gl.uniform1f(this.#uniforms.pointSize!, pointSize * ratio);
     gl.uniform1i(this.#uniforms.isRanked!, Number(layer.isRanked));
     gl.uniform1i(this.#uniforms.hasSelection!, Number(layer.selected.length > 0));
     gl.uniform1i(this.#uniforms.palette!, 0);
-    gl.drawArrays(gl.POINTS, 0, layer.count);
+    gl.drawArrays(gl.POINTS, 0, count);
   }
 
   destroy(): void {
@@ -109,16 +108,20 @@ class WebGlRenderer implements PointRenderer {
 
   #upload(layer: PointLayer): void {
     const { gl } = this;
-    this.#version = layer.version;
-    const places = new Uint16Array(layer.count * 2);
-    for (let point = 0; point < layer.count; point++) {
-      places[2 * point] = layer.x[point]!;
-      places[2 * point + 1] = layer.y[point]!;
+    const drawn = this.#drawn;
+    if (drawn.x !== layer.x || drawn.count !== layer.count) {
+      const places = new Uint16Array(layer.count * 2);
+      for (let point = 0; point < layer.count; point++) {
+        places[2 * point] = layer.x[point]!;
+        places[2 * point + 1] = layer.y[point]!;
+      }
+      this.#fill(0, places, 2, gl.UNSIGNED_SHORT, true);
     }
-    this.#fill(0, places, 2, gl.UNSIGNED_SHORT, true);
-    this.#fill(1, layer.slots, 1, gl.UNSIGNED_BYTE, false);
-    this.#fill(2, layer.selected.length ? layer.selected : layer.slots, 1, gl.UNSIGNED_BYTE, false);
-    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, 256, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, layer.palette);
+    if (drawn.slots !== layer.slots) this.#fill(1, layer.slots, 1, gl.UNSIGNED_BYTE, false);
+    if (drawn.selected !== layer.selected) this.#fill(2, layer.selected.length ? layer.selected : layer.slots, 1, gl.UNSIGNED_BYTE, false);
+    if (drawn.palette !== layer.palette)
+      gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, 256, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, layer.palette);
+    this.#drawn = layer;
   }
 
   #fill(attribute: number, data: Uint16Array | Uint8Array, width: number, type: number, isNormalized: boolean): void {
