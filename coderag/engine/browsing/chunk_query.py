@@ -13,8 +13,6 @@ from coderag.stores.protocols import IndexSnapshot
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    Column = pa.ChunkedArray
-
 FACETS: Final = ("language", "kind", "role", "summary_source", "complexity")
 """Facets of a chunk; each is a filter as well."""
 
@@ -98,7 +96,9 @@ def _match_values(table: "pa.Table", facet: str, values: Sequence[str]) -> BoolA
     if facet == "complexity":
         complexity = table[facet].to_numpy()
         ranges = [_COMPLEXITY_RANGES[value] for value in values]
-        return np.logical_or.reduce([(complexity >= least) & (complexity <= most) for least, most in ranges])
+        masks = [(complexity >= least) & (complexity <= most) for least, most in ranges]
+        mask: BoolArray = np.logical_or.reduce(masks)
+        return mask
     return _to_mask(pc.is_in(table[facet], value_set=pa.array(values, pa.string())))
 
 
@@ -133,7 +133,7 @@ def _order_rows(table: "pa.Table", order: ChunkOrder) -> NDArray[np.int64]:
     return indices
 
 
-def _to_mask(column: "Column") -> BoolArray:
+def _to_mask(column: "pa.ChunkedArray") -> BoolArray:
     mask: BoolArray = column.to_numpy()
     return mask.astype(bool, copy=False)
 

@@ -1,5 +1,6 @@
 """Bodies and parameters of the routes that browse a repository."""
 
+from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
 from fastapi import Query
@@ -72,7 +73,7 @@ class ChunksBody(RootBody):
 
     def to_query(self) -> ChunkQuery:
         """Convert to the query of the engine."""
-        values = {
+        values: dict[str, Sequence[str]] = {
             "language": self.languages,
             "kind": self.kinds,
             "role": self.roles,
