@@ -13,7 +13,6 @@ from coderag.stores.protocols import IndexSnapshot
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
 FACETS: Final = ("language", "kind", "role", "summary_source", "complexity")
 """Facets of a chunk; each is a filter as well."""
 
@@ -97,7 +96,8 @@ def _match_values(table: "pa.Table", facet: str, values: Sequence[str]) -> BoolA
     if facet == "complexity":
         complexity = table[facet].to_numpy()
         ranges = [_COMPLEXITY_RANGES[value] for value in values]
-        mask: BoolArray = np.logical_or.reduce([(complexity >= least) & (complexity <= most) for least, most in ranges])
+        masks = [(complexity >= least) & (complexity <= most) for least, most in ranges]
+        mask: BoolArray = np.logical_or.reduce(masks)
         return mask
     return _to_mask(pc.is_in(table[facet], value_set=pa.array(values, pa.string())))
 
