@@ -32,6 +32,8 @@ export class CanvasRenderer implements PointRenderer {
     }
   }
 
+  finish(): void {}
+
   destroy(): void {
     this.canvas.width = this.canvas.height = 0;
   }

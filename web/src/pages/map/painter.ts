@@ -4,21 +4,17 @@ import { type Camera, choosePointSize, type Size } from "./camera";
 import type { PointLayer, PointRenderer } from "./renderer";
 
 const REST_MS = 160;
-const SLOW_MS = 50;
-const QUICK_MS = 25;
-const FIRST_BUDGET = 100_000;
-const MIN_BUDGET = 20_000;
+const MOVING_MS = 30;
+/** A picture at rest takes no longer, except on the first time. */
+const MAX_AT_REST_MS = 700;
+const MIN_MOVING = 20_000;
 const MIN_AT_REST = 150_000;
-/** A picture at rest that takes longer has fewer points the next time. */
-const MAX_AT_REST_MS = 600;
 
 export class Painter {
-  /** Points in a frame while the map moves; any first points are a sample of all. */
-  #budget = FIRST_BUDGET;
-  #maxBudget = Infinity;
-  #maxAtRest = Infinity;
+  /** Points in a frame while the map moves, and at rest; any first points are a sample of all. */
+  #moving = 100_000;
+  #atRest = Infinity;
   #frame = 0;
-  #paints = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(readonly renderer: PointRenderer) {}
@@ -26,17 +22,10 @@ export class Painter {
   /** Paint in the next frame; `total` is the number of points of the complete map. */
   paint(layer: PointLayer, camera: Camera, size: Size, total: number): void {
     this.#cancel();
-    const paintNumber = this.#paints;
     const draw = (count: number) => this.renderer.draw(layer, count, camera, size, choosePointSize(camera, size, total));
-    this.#frame = requestAnimationFrame((started) => {
-      const count = Math.min(layer.count, this.#budget);
-      draw(count);
-      if (layer.count < MIN_BUDGET) return;
-      requestAnimationFrame((now) => {
-        this.#adapt(count, now - started);
-        const rest = Math.min(layer.count, this.#maxAtRest);
-        if (count < rest && paintNumber === this.#paints) this.#timer = setTimeout(() => this.#rest(draw, rest), Math.max(REST_MS, 2 * (now - started)));
-      });
+    this.#frame = requestAnimationFrame(() => {
+      draw(Math.min(layer.count, this.#moving));
+      if (layer.count > MIN_MOVING) this.#timer = setTimeout(() => this.#rest(draw, layer.count), REST_MS);
     });
   }
 
@@ -46,23 +35,18 @@ export class Painter {
   }
 
   #cancel(): void {
-    this.#paints += 1;
     cancelAnimationFrame(this.#frame);
     clearTimeout(this.#timer);
   }
 
-  #rest(draw: (count: number) => void, count: number): void {
+  /** Paint all points, and measure how many the device draws in the time of a frame. */
+  #rest(draw: (count: number) => void, total: number): void {
+    const count = Math.min(total, this.#atRest);
     const started = performance.now();
     draw(count);
-    requestAnimationFrame((now) => {
-      if (now - started > MAX_AT_REST_MS) this.#maxAtRest = Math.max(MIN_AT_REST, count / 2);
-    });
-  }
-
-  #adapt(count: number, elapsedMs: number): void {
-    if (elapsedMs > SLOW_MS) {
-      this.#maxBudget = Math.max(MIN_BUDGET, count * 0.7);
-      this.#budget = Math.max(MIN_BUDGET, count / 2);
-    } else if (elapsedMs < QUICK_MS) this.#budget = Math.min(this.#maxBudget, this.#budget * 1.5);
+    this.renderer.finish();
+    const pointsPerMs = count / Math.max(1, performance.now() - started);
+    this.#moving = Math.max(MIN_MOVING, pointsPerMs * MOVING_MS);
+    this.#atRest = Math.max(MIN_AT_REST, pointsPerMs * MAX_AT_REST_MS);
   }
 }

@@ -21,13 +21,14 @@ export interface PointLayer {
 export interface PointRenderer {
   /** Draw the first `count` points. */
   draw(layer: PointLayer, count: number, camera: Camera, size: Size, pointSize: number): void;
+  /** Wait until the picture is drawn. */
+  finish(): void;
   destroy(): void;
 }
 
 const VERTEX = `#version 300 es
 layout(location = 0) in vec2 place;
-layout(location = 1) in float slot;
-layout(location = 2) in float selected;
+layout(location = 1) in vec4 kind; // slot, whether it is selected; four bytes, as devices read them unconverted
 uniform vec2 middle;
 uniform vec2 scale;
 uniform float pointSize;
@@ -36,6 +37,8 @@ uniform bool hasSelection;
 uniform sampler2D palette;
 out vec4 color;
 void main() {
+  float slot = kind.x;
+  float selected = kind.y;
   color = texelFetch(palette, ivec2(int(slot), 0), 0);
   float rank = isRanked ? slot / 255.0 : 0.0;
   bool isDim = hasSelection && selected < 0.5;
@@ -73,7 +76,7 @@ class WebGlRenderer implements PointRenderer {
     this.#program = link(gl);
     const names = ["middle", "scale", "pointSize", "isRanked", "hasSelection", "palette"];
     this.#uniforms = Object.fromEntries(names.map((name) => [name, gl.getUniformLocation(this.#program, name)]));
-    this.#buffers = [0, 1, 2].map(() => gl.createBuffer());
+    this.#buffers = [0, 1].map(() => gl.createBuffer());
     gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
     for (const filter of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, filter, gl.NEAREST);
     gl.enable(gl.BLEND);
@@ -97,7 +100,12 @@ class WebGlRenderer implements PointRenderer {
     gl.uniform1i(this.#uniforms.isRanked!, Number(layer.isRanked));
     gl.uniform1i(this.#uniforms.hasSelection!, Number(layer.selected.length > 0));
     gl.uniform1i(this.#uniforms.palette!, 0);
-    gl.drawArrays(gl.POINTS, 0, count);
+    gl.drawArrays(gl.POINTS, 0, Math.floor(count));
+  }
+
+  finish(): void {
+    const { gl } = this;
+    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
   }
 
   destroy(): void {
@@ -117,8 +125,14 @@ class WebGlRenderer implements PointRenderer {
       }
       this.#fill(0, places, 2, gl.UNSIGNED_SHORT, true);
     }
-    if (drawn.slots !== layer.slots) this.#fill(1, layer.slots, 1, gl.UNSIGNED_BYTE, false);
-    if (drawn.selected !== layer.selected) this.#fill(2, layer.selected.length ? layer.selected : layer.slots, 1, gl.UNSIGNED_BYTE, false);
+    if (drawn.slots !== layer.slots || drawn.selected !== layer.selected || drawn.count !== layer.count) {
+      const kinds = new Uint8Array(layer.count * 4);
+      for (let point = 0; point < layer.count; point++) {
+        kinds[4 * point] = layer.slots[point]!;
+        kinds[4 * point + 1] = layer.selected[point] ?? 0;
+      }
+      this.#fill(1, kinds, 4, gl.UNSIGNED_BYTE, false);
+    }
     if (drawn.palette !== layer.palette)
       gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, 256, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, layer.palette);
     this.#drawn = layer;
