@@ -184,7 +184,7 @@ def _format_rule(rule: SettingRule) -> str:
         return f"only up to the default: {rule.reason}"
     if rule.allowed_values:
         return f"only {', '.join(map(format_value, rule.allowed_values))}: {rule.reason}"
-    return f"never: {rule.reason}"
+    return f"not allowed: {rule.reason}"
 
 
 def _to_ignored(restriction: Restriction) -> IgnoredSetting:

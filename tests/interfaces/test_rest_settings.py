@@ -121,7 +121,7 @@ def test_untrusted_repository_lists_what_is_ignored(read_settings):
     assert ignored["embedding.api_key"]["value"] == "${SHOP_KEY}"
     assert get_origin(settings["embedding.provider"]) == ("embedded", "default", "")
     assert get_origin(settings["search.top_k"]) == ("7", "committed file", ".coderag.yaml, line 2")
-    assert settings["embedding.provider"]["rule"].startswith("never: ")
+    assert settings["embedding.provider"]["rule"].startswith("not allowed: ")
     assert settings["search.token_budget"]["rule"].startswith("only up to the default: ")
     assert settings["search.rewrite"]["rule"].startswith("only none: ")
 

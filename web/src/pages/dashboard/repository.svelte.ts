@@ -26,6 +26,7 @@ export class DashboardRepository {
   #stopFollowing: (() => void)[] = [];
   #followedJob = "";
   #generation = -1;
+  #controller = new AbortController();
 
   constructor(readonly root: string) {}
 
@@ -54,7 +55,13 @@ export class DashboardRepository {
         onLive: (isLive) => (this.isLive = isLive),
       }),
     );
-    return () => this.#stopFollowing.forEach((stop) => stop());
+    return () => this.close();
+  }
+
+  /** Stop following and give up open requests, none of which may open the repository again. */
+  close(): void {
+    this.#controller.abort();
+    this.#stopFollowing.forEach((stop) => stop());
   }
 
   async index(full: boolean): Promise<void> {
@@ -73,7 +80,8 @@ export class DashboardRepository {
 
   async loadStatistics(): Promise<void> {
     try {
-      this.statistics = await unwrap(api.GET("/api/v1/statistics", { params: { query: { root: this.root } } }));
+      const { signal } = this.#controller;
+      this.statistics = await unwrap(api.GET("/api/v1/statistics", { params: { query: { root: this.root } }, signal }));
       this.error = null;
     } catch (error) {
       if (isAbort(error)) return;
