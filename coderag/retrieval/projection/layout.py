@@ -60,7 +60,7 @@ def compute_layout(
         for _ in range(_SAMPLES):
             gaps = points - points[random.integers(0, n, n)]
             pushes += gaps * _compute_repulsion(_compute_squares(gaps))
-        forces += pushes * degrees
+        forces = forces + pushes * degrees
         forces = forces * np.minimum(1, _MAX_FORCE / np.maximum(np.abs(forces), _EPSILON))
         speeds = _MOMENTUM * speeds + forces
         points = (points + _RATE * (1 - number / rounds) * speeds).astype(np.complex64)
@@ -92,11 +92,9 @@ def _compute_squares(gaps: NDArray[np.complex64]) -> FloatArray:
 def _compute_attraction(squares: FloatArray) -> FloatArray:
     squares = squares + _EPSILON
     power = squares**_B
-    factors: FloatArray = 2 * _A * _B * power / (squares * (1 + _A * power))
-    return factors
+    return (2 * _A * _B * power / (squares * (1 + _A * power))).astype(np.float32)
 
 
 def _compute_repulsion(squares: FloatArray) -> FloatArray:
     squares = squares + _EPSILON
-    factors: FloatArray = 2 * _B / (squares * (1 + _A * squares**_B))
-    return factors
+    return (2 * _B / (squares * (1 + _A * squares**_B))).astype(np.float32)
