@@ -55,7 +55,8 @@ def compute_layout(
     for number in range(rounds):
         gaps = points[sources] - points[weights.indices]
         pulls.data = weights.data * _compute_attraction(_compute_squares(gaps))
-        forces = pulls @ points - points * np.asarray(pulls.sum(axis=1)).ravel()
+        attraction: NDArray[np.complex64] = np.asarray(pulls @ points)
+        forces = attraction - points * np.asarray(pulls.sum(axis=1)).ravel()
         pushes = np.zeros_like(points)
         for _ in range(_SAMPLES):
             gaps = points - points[random.integers(0, n, n)]
