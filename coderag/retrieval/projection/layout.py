@@ -5,7 +5,7 @@ every round adds the attraction of all edges, and the repulsion of a few random 
 """
 
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,14 +55,6 @@ def compute_layout(
     for number in range(rounds):
         gaps = points[sources] - points[weights.indices]
         pulls.data = weights.data * _compute_attraction(_compute_squares(gaps))
-<<<<<<< HEAD
-        forces: NDArray[Any] = pulls @ points - points * np.asarray(pulls.sum(axis=1)).ravel()
-        pushes: NDArray[Any] = np.zeros_like(points)
-        for _ in range(_SAMPLES):
-            gaps = points - points[random.integers(0, n, n)]
-            pushes = pushes + gaps * _compute_repulsion(_compute_squares(gaps))
-        forces += pushes * degrees
-=======
         attraction: NDArray[np.complex64] = np.asarray(pulls @ points)
         forces = attraction - points * np.asarray(pulls.sum(axis=1)).ravel()
         pushes = np.zeros_like(points)
@@ -70,7 +62,6 @@ def compute_layout(
             gaps = points - points[random.integers(0, n, n)]
             pushes += gaps * _compute_repulsion(_compute_squares(gaps))
         forces = forces + pushes * degrees
->>>>>>> w-map
         forces = forces * np.minimum(1, _MAX_FORCE / np.maximum(np.abs(forces), _EPSILON))
         speeds = _MOMENTUM * speeds + forces
         points = (points + _RATE * (1 - number / rounds) * speeds).astype(np.complex64)
@@ -100,16 +91,6 @@ def _compute_squares(gaps: NDArray[np.complex64]) -> FloatArray:
 
 
 def _compute_attraction(squares: FloatArray) -> FloatArray:
-<<<<<<< HEAD
-    raised = squares + _EPSILON
-    power = raised**_B
-    return cast("FloatArray", 2 * _A * _B * power / (raised * (1 + _A * power)))
-
-
-def _compute_repulsion(squares: FloatArray) -> FloatArray:
-    raised = squares + _EPSILON
-    return cast("FloatArray", 2 * _B / (raised * (1 + _A * raised**_B)))
-=======
     squares = squares + _EPSILON
     power = squares**_B
     return (2 * _A * _B * power / (squares * (1 + _A * power))).astype(np.float32)
@@ -118,4 +99,3 @@ def _compute_repulsion(squares: FloatArray) -> FloatArray:
 def _compute_repulsion(squares: FloatArray) -> FloatArray:
     squares = squares + _EPSILON
     return (2 * _B / (squares * (1 + _A * squares**_B))).astype(np.float32)
->>>>>>> w-map
