@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from coderag.interfaces.serve import web_listener
 from coderag.interfaces.serve.sockets import open_local_socket
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a service has no Unix sockets there")
@@ -50,3 +51,23 @@ def test_a_socket_whose_file_is_gone_knows_that_nobody_reaches_it(folder: Path) 
     Path("http.sock").unlink()
     assert not opened.is_reachable
     opened.remove()
+
+
+def test_the_web_interface_takes_its_last_port_again_and_another_one_if_that_is_taken(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(web_listener, "ensure_runtime_folder", lambda: tmp_path)
+    monkeypatch.setattr(web_listener, "DEFAULT_WEB_PORT", 0)
+    first = web_listener.open_web_socket(None)
+    port = first.getsockname()[1]
+    other = web_listener.open_web_socket(None)  # while the first one is open
+    assert other.getsockname()[1] != port
+    other.close()
+    first.close()
+    (tmp_path / "web-port").write_text(str(port), encoding="ascii")
+    again = web_listener.open_web_socket(None)
+    assert again.getsockname()[1] == port
+    again.close()
+    for damaged in ("", "none", "0", "99999999"):
+        (tmp_path / "web-port").write_text(damaged, encoding="ascii")
+        web_listener.open_web_socket(None).close()

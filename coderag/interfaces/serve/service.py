@@ -7,14 +7,13 @@ import secrets
 import signal
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-import uvicorn
 from filelock import Timeout
 
 from coderag import __version__
@@ -24,34 +23,25 @@ from coderag.interfaces.mcp.framing import MAX_LINE_BYTES
 from coderag.interfaces.mcp.line_session import serve_lines
 from coderag.interfaces.serve.activity import Activity
 from coderag.interfaces.serve.asgi import compose
-from coderag.interfaces.serve.connections import BoundedConnection
 from coderag.interfaces.serve.hosts import KnownHosts
+from coderag.interfaces.serve.http_servers import HttpServers
 from coderag.interfaces.serve.log_file import trim_log
 from coderag.interfaces.serve.options import ServeOptions
 from coderag.interfaces.serve.rate_limit import RateLimit
 from coderag.interfaces.serve.request_guard import GuardRules, RequestGuard
 from coderag.interfaces.serve.sockets import LocalSocket, open_local_socket, open_network_socket
-from coderag.interfaces.web.sessions import KEY_BYTES, WebSessions
+from coderag.interfaces.serve.web_listener import load_session_key, open_web_socket
+from coderag.interfaces.web.sessions import WebSessions
 from coderag.service.discovery import ensure_runtime_folder, read_address, remove_address, remove_stale, write_address
 from coderag.service.environment import compute_fingerprint
 from coderag.service.launcher import make_service_lock
-from coderag.service.runtime_folder import write_private_file
 from coderag.service.service_address import ServiceAddress
 from coderag.system.process_memory import limit_heaps, trim_heap
 from coderag.workspace.jobs import ENDED_STATES
 from coderag.workspace.workspace import Workspace, WorkspaceOptions
 
-_GRACEFUL_SHUTDOWN_S: Final = 20
-"""Seconds that requests in flight have to finish when the service ends."""
-
 _CLOSE_TIMEOUT_S: Final = 10.0
 """Seconds that the workspace has to close before the process exits anyway."""
-
-DEFAULT_WEB_PORT: Final = 8321
-"""Usual port of the web interface, so that its pages find a restarted service."""
-
-_WEB_HOST: Final = "127.0.0.1"
-_SESSION_KEY_FILE: Final = "web-session.key"
 
 _CHECK_INTERVAL_S: Final = 5.0
 """Maximum seconds between two checks of whether the service is still in use."""
@@ -130,7 +120,7 @@ class Service:
         self._log_file = log
         self._activity = Activity()
         self._session_tasks: set[asyncio.Task[None]] = set()
-        self._sessions = WebSessions(_load_session_key())
+        self._sessions = WebSessions(load_session_key())
         self._web_lock = asyncio.Lock()
 
     async def run(self, announce: Callable[[ServiceAddress], None]) -> None:
@@ -221,7 +211,7 @@ class Service:
         # The app times out first, with a better message.
         rules = GuardRules(self._token, hosts, options.request_s + 5, sessions=self._sessions)
         guard = RequestGuard(app.app, rules, RateLimit(options.requests_per_minute), self._activity, self._stopping)
-        servers = _HttpServers(guard)
+        servers = HttpServers(guard)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(app.run_lifespan())
             stack.push_async_callback(servers.finish)
@@ -232,7 +222,7 @@ class Service:
             yield
             self._stopping.set()
 
-    async def _open_web(self, servers: "_HttpServers", sockets: _Sockets, port: int | None) -> str:
+    async def _open_web(self, servers: HttpServers, sockets: _Sockets, port: int | None) -> str:
         """Serve the web interface on the loopback, unless the network address serves it already.
 
         Args:
@@ -243,7 +233,7 @@ class Service:
         """
         async with self._web_lock:
             if sockets.network is None:
-                sockets.network = _open_web_socket(port)
+                sockets.network = open_web_socket(port)
                 servers.start(sockets.network)
                 self._address = replace(self._address, url=f"http://127.0.0.1:{sockets.network.getsockname()[1]}")
                 write_address(self._address)
@@ -310,85 +300,6 @@ def _is_discoverable(sockets: _Sockets, address: ServiceAddress) -> bool:
         with suppress(ServiceError):  # retried at the next check
             write_address(address)
     return True
-
-
-class _HttpServer(uvicorn.Server):
-    """HTTP server that leaves signals to the service."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Install no signal handlers."""
-        yield
-
-
-def _make_config(app: RequestGuard, cert: Path | None = None, key: Path | None = None) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        http=BoundedConnection,
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=15,
-        timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_S,
-        h11_max_incomplete_event_size=65_536,
-        ssl_certfile=cert,
-        ssl_keyfile=key,
-    )
-
-
-class _HttpServers:
-    """HTTP servers of one app, each on a socket of its own.
-
-    Args:
-        app: The guarded app.
-    """
-
-    def __init__(self, app: RequestGuard) -> None:
-        self._app = app
-        self._servers: list[uvicorn.Server] = []
-        self._tasks: list[asyncio.Task[None]] = []
-
-    def start(self, listener: socket.socket, cert: Path | None = None, key: Path | None = None) -> None:
-        """Start to serve on a socket, with TLS if there is a certificate."""
-        server = _HttpServer(_make_config(self._app, cert, key))
-        self._servers.append(server)
-        self._tasks.append(asyncio.create_task(server.serve(sockets=[listener])))
-
-    async def finish(self) -> None:
-        """Finish the requests in flight, and end."""
-        for server in self._servers:
-            server.should_exit = True
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-
-def _open_web_socket(port: int | None) -> socket.socket:
-    """Open the socket of the web interface. Raises as `open_network_socket`."""
-    if port is not None:
-        return open_network_socket(_WEB_HOST, port)
-    with suppress(ServiceError):
-        return open_network_socket(_WEB_HOST, DEFAULT_WEB_PORT)
-    return open_network_socket(_WEB_HOST, 0)
-
-
-def _load_session_key() -> bytes:
-    """Load the key of browser sessions, so that they survive a restart; create it at the first start.
-
-    Raises:
-        ServiceError: It cannot be read or written.
-    """
-    path = ensure_runtime_folder() / _SESSION_KEY_FILE
-    try:
-        key = path.read_bytes()
-    except FileNotFoundError:
-        key = b""
-    except OSError as error:
-        raise ServiceError(f"{path}: cannot be read: {error.strerror or error}") from error
-    if len(key) != KEY_BYTES:
-        key = secrets.token_bytes(KEY_BYTES)
-        write_private_file(path, key)
-    return key
 
 
 def _schedule_exit() -> None:

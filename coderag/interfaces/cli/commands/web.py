@@ -16,7 +16,7 @@ PortOption = Annotated[
         metavar="N",
         min=0,
         max=65_535,
-        help="Port on 127.0.0.1; 0 picks a free one. Default: 8321, or a free one.",
+        help="Port on 127.0.0.1; 0 picks a free one. Default: the last one, 8321 or a free one.",
         show_default=False,
     ),
 ]

@@ -43,7 +43,7 @@ export function readTrail(query: URLSearchParams): string[] {
 /** Build the address that shows a declaration between its callers and callees. */
 export function buildReadingAddress(path: string, name: string, trail: readonly string[] = []): string {
   const steps = trail.slice(-MAX_TRAIL).map(encodeURIComponent).join(",");
-  return router.build("code", path, { name, trail: steps });
+  return router.build("code", path, { name, trail: steps, candidates: router.route.query.get("candidates") });
 }
 
 function decode(text: string): string {

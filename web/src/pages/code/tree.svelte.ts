@@ -1,6 +1,7 @@
 /** Folders that are open in the tree, each loaded when it is first opened. */
 
 import { api, type Schemas, unwrap } from "../../api/client";
+import { formatCount } from "../../text/format";
 
 type Listing = Schemas["FolderListing"];
 
@@ -94,7 +95,7 @@ export class Tree {
     for (const { name, path, totals } of listing.folders) {
       const isOpen = this.#open.has(path);
       const languages = Object.keys(totals.languages).slice(0, 3).join(", ");
-      const title = `${path}: ${totals.files} files${languages ? `, ${languages}` : ""}`;
+      const title = `${path}: ${formatCount(totals.files, "file")}${languages ? `, ${languages}` : ""}`;
       rows.push({ path, name, level, kind: "folder", isOpen, detail: String(totals.files), title, isIndexed: true });
       if (isOpen) this.#collect(path, level + 1, rows);
     }

@@ -129,13 +129,13 @@ export class GraphState {
   setMode(mode: Mode, name = this.name): void {
     const needsName = mode === "neighbours" || mode === "path" || mode === "impact";
     router.setQuery(
-      { mode: mode === "map" ? null : mode, name: needsName ? name : null, end: null, steps: null, cycle: null, sel: needsName ? name : null },
+      { mode: mode === "map" ? null : mode, name: needsName ? name : null, end: null, steps: null, cycle: null, sel: null },
       { replace: false },
     );
   }
 
   setNames(name: string, end: string | null = null): void {
-    router.setQuery({ mode: this.mode, name, end, steps: null, sel: name }, { replace: false });
+    router.setQuery({ mode: this.mode, name, end, steps: null, sel: null }, { replace: false });
   }
 
   setFilter(change: Partial<Filter>): void {

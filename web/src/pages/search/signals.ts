@@ -76,7 +76,12 @@ export function chooseNamed(results: readonly { signals?: Readonly<Record<string
     for (const [name, value] of Object.entries(signals))
       if (!OWN_SCORES.has(name)) totals.set(name, (totals.get(name) ?? 0) + Math.abs(value));
   const sorted = [...totals].filter(([, total]) => total > 0.005).sort((left, right) => right[1] - left[1]);
-  return sorted.slice(0, COLORS.length).map(([name]) => name);
+  // In a fixed order, so that a signal keeps its colour when weights change.
+  const order = Object.keys(WORDS);
+  return sorted
+    .slice(0, COLORS.length)
+    .map(([name]) => name)
+    .sort((left, right) => order.indexOf(left) - order.indexOf(right));
 }
 
 export function colorSignal(name: string, named: readonly string[]): string {
