@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,7 +53,7 @@ class Site:
         return f"{self.url}/{path}?{parameters}"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # not longer: while Playwright runs, asyncio takes its loop for a running one
 def browser() -> Iterator["Browser"]:
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed")
@@ -65,13 +66,35 @@ def browser() -> Iterator["Browser"]:
         browser.close()
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+@contextmanager
+def run_site(tmp_path_factory: pytest.TempPathFactory, **variables: str) -> Iterator[Site]:
+    """Index the shop and serve its pages, with variables of the environment."""
     machine = Machine(tmp_path_factory.mktemp("home"), write_shop(tmp_path_factory.mktemp("shop")))
-    assert machine.run("index").returncode == 0
+    machine.variables |= variables
+    done = machine.run("index")
+    assert done.returncode == 0, done.stderr
     reply = json.loads(machine.run("web", "--port", "0", "--json").stdout)
     yield Site(machine, reply["address"])
     machine.stop()
+
+
+@pytest.fixture(scope="session")
+def shared_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with run_site(tmp_path_factory) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def own_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A site for a module that changes the repository, its settings or its index for good."""
+    with run_site(tmp_path_factory) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def site(shared_site: Site) -> Site:
+    """The site of most modules, which leave it as it was; others return `own_site`."""
+    return shared_site
 
 
 @pytest.fixture(scope="module")

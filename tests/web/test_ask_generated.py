@@ -1,15 +1,12 @@
 """Answers of a language model in the browser: each statement is marked by how the cited lines prove it."""
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.service_machine import Machine
 from tests.loopback.ollama_server import OllamaServer
-from tests.support.shop import write_shop
-from tests.web.conftest import Site, find_violations
+from tests.web.conftest import Site, find_violations, run_site
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -24,16 +21,11 @@ REPLY = (
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with OllamaServer(answer=REPLY) as server:
-        machine = Machine(tmp_path_factory.mktemp("home"), write_shop(tmp_path_factory.mktemp("shop")))
-        machine.variables |= {
-            "CODERAG_LLM__PROVIDER": "ollama",
-            "CODERAG_LLM__BASE_URL": server.url,
-        }
-        done = machine.run("index")
-        assert done.returncode == 0, done.stderr
-        yield Site(machine, json.loads(machine.run("web", "--port", "0", "--json").stdout)["address"])
-        machine.stop()
+    with (
+        OllamaServer(answer=REPLY) as server,
+        run_site(tmp_path_factory, CODERAG_LLM__PROVIDER="ollama", CODERAG_LLM__BASE_URL=server.url) as site,
+    ):
+        yield site
 
 
 def test_statements_are_marked_and_dropped_ones_are_listed(page: "Page", site: Site) -> None:

@@ -17,6 +17,11 @@ N_FUNCTIONS = 10_000
 
 
 @pytest.fixture(scope="module")
+def site(own_site: Site) -> Site:
+    return own_site
+
+
+@pytest.fixture(scope="module")
 def odd_files(site: Site) -> None:
     """Files that are hard to show, in the repository and its index."""
     odd = site.root / ODD_NAME

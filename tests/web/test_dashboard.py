@@ -20,6 +20,11 @@ expect.set_options(timeout=30_000)
 HOSTILE_NAME = "web/<script>window.bad = 1<script>.ts"
 
 
+@pytest.fixture(scope="module")
+def site(own_site: Site) -> Site:
+    return own_site
+
+
 def open_dashboard(page: "Page", site: Site, **query: str) -> None:
     page.goto(site.address("dashboard", **query))
     page.get_by_role("heading", name="Coverage").wait_for()

@@ -16,6 +16,11 @@ expect.set_options(timeout=30_000)
 SECRET = "s3cr3t-never-shown-4711"  # made up
 
 
+@pytest.fixture(scope="module")
+def site(own_site: Site) -> Site:
+    return own_site
+
+
 @pytest.fixture(scope="module", autouse=True)
 def settings_files(site: Site) -> None:
     """Settings of the shop: some of them may not be set by an untrusted repository."""
