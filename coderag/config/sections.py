@@ -338,6 +338,5 @@ class WebSettings(Section):
 
     projection: Literal["pca", "umap"] = Field(
         "pca",
-        description="Method of the embedding map: principal components refined so that neighbours stay together, or"
-        " UMAP, which takes several times as long and needs the extra ``umap``.",
+        description="Method of the embedding map; UMAP takes several times as long and needs the extra ``umap``.",
     )

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
+expect = pytest.importorskip("playwright.sync_api").expect
+
 QUESTION = "who calls apply_discount?"
 
 
@@ -50,7 +52,7 @@ def test_a_conversation_goes_on_is_listed_survives_a_reload_and_is_deleted(page:
     count = threads.get_by_role("listitem").count()
     threads.get_by_role("button", name="Delete where is apply_discount defined?").first.click()
     page.get_by_text("Ask about this repository").wait_for()
-    assert threads.get_by_role("listitem").count() == count - 1
+    expect(threads.get_by_role("listitem")).to_have_count(count - 1)
 
 
 def test_the_steps_of_the_query_are_a_timeline(page: "Page", site: Site) -> None:
