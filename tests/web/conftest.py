@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
-TIMEOUT_MS = 60_000
+TIMEOUT_MS = 30_000
 
 
 @dataclass(frozen=True)

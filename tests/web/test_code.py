@@ -32,7 +32,8 @@ def odd_files(site: Site) -> None:
     (site.root / "minified.js").write_text("var a=1;" + "f(1);" * 190_000, encoding="utf-8")
     (site.root / "logo.png").write_bytes(b"\x89PNG\0\0" * 100)
     (site.root / "gone.py").write_text("def gone():\n    return 1\n", encoding="utf-8")
-    assert site.machine.run("index").returncode == 0
+    for _ in range(2):  # the first may join a job that began before these files were written
+        assert site.machine.run("index").returncode == 0
 
 
 def code_of(page: "Page") -> str:

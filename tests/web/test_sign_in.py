@@ -52,9 +52,9 @@ def test_a_page_keeps_its_session_when_the_service_restarts(page: "Page", site: 
     page.get_by_role("link", name="Dashboard").wait_for()
     port = site.url.rpartition(":")[2]
     site.machine.kill()
-    page.get_by_text("The service does not answer").wait_for()
+    page.locator(".lost").wait_for()
     site.machine.run("web", "--port", port)
-    page.get_by_text("The service does not answer").wait_for(state="hidden")
+    page.locator(".lost").wait_for(state="hidden")
     page.reload()
     page.get_by_role("link", name="Dashboard").wait_for()
 
