@@ -4,6 +4,7 @@ from typing import Final
 
 import numpy as np
 
+from coderag.codegraph.symbol_search import match_names
 from coderag.codegraph.view.units import FOLDER_KIND, Unit, Units
 from coderag.schema.graph_view import ViewNode
 
@@ -39,7 +40,7 @@ def _find_names(units: Units, text: str) -> list[Unit]:
 
     graph = units.graph
     names = graph.qualified_names if "." in text else graph.names
-    mask = pc.match_substring(names, text, ignore_case=True).to_numpy(zero_copy_only=False).astype(bool)
+    mask = match_names(names, text)
     mask[graph.files] = False
     nodes = np.flatnonzero(mask)
     lengths = pc.utf8_length(graph.names).to_numpy(zero_copy_only=False)[nodes]

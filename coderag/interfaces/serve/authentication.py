@@ -1,6 +1,7 @@
 """Authentication of requests: programs send the token, browsers the cookie of a session."""
 
 import hmac
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
@@ -10,7 +11,7 @@ from starlette.types import Scope
 
 from coderag.interfaces.serve.refusals import RefusedError, build_problem
 from coderag.interfaces.web.app import SESSION_PATH, find_session
-from coderag.interfaces.web.sessions import CSRF_HEADER, WebSessions
+from coderag.interfaces.web.sessions import CSRF_HEADER, WebSession, WebSessions
 
 _READING_METHODS: Final = frozenset({"GET", "HEAD"})
 
@@ -19,6 +20,24 @@ _PROGRAM_PREFIXES: Final = ("/mcp", "/sse", "/messages", "/service")
 """Only the token opens these: agents and the command line have it, pages never."""
 
 _API_PREFIX: Final = "/api"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Sender of a request.
+
+    Attributes:
+        has_token: Whether the request carries the token.
+        session: Session of its cookie; None without one.
+    """
+
+    has_token: bool
+    session: WebSession | None
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether the sender has the token or is signed in."""
+        return self.has_token or self.session is not None
 
 
 class Authenticator:
@@ -33,25 +52,22 @@ class Authenticator:
         self._token = token.encode()
         self._sessions = sessions
 
-    def has_token(self, headers: Headers) -> bool:
-        """Return whether a request carries the token."""
+    def identify(self, scope: Scope, headers: Headers) -> Identity:
+        """Identify the sender of a request."""
         scheme, _, token = headers.get("authorization", "").partition(" ")
         is_equal = hmac.compare_digest(token.strip().encode("latin-1", "replace"), self._token)
-        return scheme.lower() == "bearer" and is_equal
+        session = find_session(self._sessions, scope) if self._sessions is not None else None
+        return Identity(scheme.lower() == "bearer" and is_equal, session)
 
-    def has_session(self, scope: Scope) -> bool:
-        """Return whether a request carries the cookie of a session."""
-        return self._sessions is not None and find_session(self._sessions, scope) is not None
-
-    def check(self, scope: Scope, headers: Headers) -> None:
+    def check(self, identity: Identity, scope: Scope, headers: Headers) -> None:
         """Check that a request may be served.
 
         Raises:
             RefusedError: It has neither the token nor a session, where one is needed, or a foreign page sent it.
         """
-        if self.has_token(headers) or (self._sessions is not None and _is_public(scope)):
+        if identity.has_token or (self._sessions is not None and _is_public(scope)):
             return
-        session = find_session(self._sessions, scope) if self._sessions is not None else None
+        session = identity.session
         if session is None or _matches_prefix(scope["path"], _PROGRAM_PREFIXES):
             hint = "Send 'Authorization: Bearer TOKEN'; 'coderag serve --status --show-token' shows it."
             if self._sessions is not None and "sec-fetch-mode" in headers:

@@ -82,8 +82,9 @@ class RequestGuard:
             if scope["path"] == HEALTH_PATH:
                 await self._reply_to_health(scope, headers)(scope, receive, send)
                 return
-            self._check_rate(scope, headers)
-            self._authenticator.check(scope, headers)
+            identity = self._authenticator.identify(scope, headers)
+            self._check_rate(scope, is_known=identity.is_known)
+            self._authenticator.check(identity, scope, headers)
             self._check_load(headers)
         except RefusedError as error:
             await to_response(error.problem, error.headers)(scope, receive, send)
@@ -100,9 +101,8 @@ class RequestGuard:
         if origin is not None and not self._rules.hosts.is_origin(origin):
             raise RefusedError(build_problem(HTTPStatus.FORBIDDEN, "the Origin header is not allowed"))
 
-    def _check_rate(self, scope: Scope, headers: Headers) -> None:
+    def _check_rate(self, scope: Scope, *, is_known: bool) -> None:
         # Clients without the token must not use up the rate of those with it.
-        is_known = self._authenticator.has_token(headers) or self._authenticator.has_session(scope)
         wait_s = self._rate.take(f"{_find_client(scope)} {'with' if is_known else 'without'} token")
         if wait_s:
             raise _build_busy_refusal(ServiceBusyError("too many requests", hint="Send fewer requests."), wait_s)

@@ -39,10 +39,15 @@ export async function unwrap<Data>(reply: Promise<{ data?: Data; error?: unknown
     settled = await reply;
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new ApiError(0, "The service does not answer.", "Start it with `coderag web`.");
+    throw makeUnreachableError();
   }
   if (settled.response.ok && settled.data !== undefined) return settled.data;
   throw toApiError(settled.response.status, settled.error);
+}
+
+/** Make the error of a service that does not answer. */
+export function makeUnreachableError(): ApiError {
+  return new ApiError(0, "The service does not answer.", "Start it with `coderag web`.");
 }
 
 export function toApiError(status: number, problem: unknown): ApiError {

@@ -1,7 +1,7 @@
 /** Server-sent events of a request: unlike `EventSource`, with a body and with errors that have a status. */
 
 import { session } from "../state/session.svelte";
-import { ApiError, toApiError } from "./client";
+import { makeUnreachableError, toApiError } from "./client";
 
 export interface ServerEvent<Data> {
   name: string;
@@ -47,7 +47,7 @@ async function send(path: string, body: unknown, signal?: AbortSignal): Promise<
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new ApiError(0, "The service does not answer.", "Start it with `coderag web`.");
+    throw makeUnreachableError();
   }
 }
 

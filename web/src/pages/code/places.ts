@@ -1,6 +1,7 @@
 /** Addresses of the code browser: a file, lines of it, a declaration to read, and the trail that led there. */
 
 import { router } from "../../state/router.svelte";
+import { buildCodeAddress } from "../../text/addresses";
 
 export interface Lines {
   start: number;
@@ -28,7 +29,7 @@ export function parsePlace(text: string): { path: string; lines: Lines | null } 
 }
 
 export function buildFileAddress(path: string, lines?: Lines | null): string {
-  return router.build("code", path, { line: lines ? formatLines(lines) : null });
+  return buildCodeAddress(path, lines?.start, lines?.end);
 }
 
 export function buildChunksAddress(path: string): string {
