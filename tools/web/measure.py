@@ -65,7 +65,11 @@ def measure_page(context: "BrowserContext", name: str, address: str, selector: s
     """Load a page with an empty cache and return its figures."""
     page = context.new_page()
     page.add_init_script(_OBSERVE)
-    page.context.new_cdp_session(page).send("Network.setCacheDisabled", {"cacheDisabled": True})
+    network = page.context.new_cdp_session(page)
+    sizes: list[float] = []
+    network.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    network.send("Network.enable")
+    network.send("Network.setCacheDisabled", {"cacheDisabled": True})
     replies: list[Response] = []
     page.on("response", lambda reply: replies.append(reply))  # noqa: PLW0108  # Playwright takes no built-in method
     start = time.perf_counter()
@@ -78,7 +82,7 @@ def measure_page(context: "BrowserContext", name: str, address: str, selector: s
         paint_ms=page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"),
         ready_ms=ready_ms,
         requests=len(replies),
-        bytes=sum(reply.request.sizes()["responseBodySize"] for reply in replies if _has_ended(reply)),
+        bytes=int(sum(sizes)),
         largest_reply=max((len(reply.body()) for reply in replies if _has_ended(reply)), default=0),
         long_tasks_ms=page.evaluate("window.longTasks.reduce((sum, ms) => sum + ms, 0)"),
     )

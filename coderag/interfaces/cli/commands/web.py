@@ -38,12 +38,12 @@ def web(
     minutes. The pages are for this machine only.
     """
     del debug  # read in main, before anything can fail
-    from coderag.config.repository_root import find_root
+    from coderag.config.repository_root import find_root, resolve_folder
     from coderag.service.client import WEB_PATH, ServiceClient
     from coderag.service.launcher import start_in_background
 
     output = Output(as_json)
-    root = find_root(choose_repository(folder, repo)).resolve()
+    root = resolve_folder(find_root(choose_repository(folder, repo)))
     with output.show_status("starting the service"):
         address, _ = start_in_background()
         reply = ServiceClient(address).call("POST", WEB_PATH, {"port": port})
