@@ -20,6 +20,9 @@
     ├── ModelError                    embedding models, LLMs, rerankers
     │   ├── ModelAuthenticationError  key missing or refused
     │   └── ModelUnavailableError     unreachable or overloaded (retryable)
+    ├── SourceError                   a documentation or backlog system that cannot be used
+    │   ├── SourceAuthenticationError a credential missing or refused
+    │   └── SourceUnavailableError    unreachable or overloaded (retryable)
     └── ServiceError                  the warm service cannot be started, reached or used
         └── ServiceBusyError          it has too much to do (retryable)
 
@@ -131,6 +134,20 @@ class ModelAuthenticationError(ModelError):
 
 class ModelUnavailableError(ModelError):
     """A model is unreachable, overloaded or missing."""
+
+    retryable = True
+
+
+class SourceError(CodeRAGError):
+    """A documentation or backlog system cannot be used, or replied with something unusable."""
+
+
+class SourceAuthenticationError(SourceError):
+    """A credential of a source is missing or was refused."""
+
+
+class SourceUnavailableError(SourceError):
+    """A source is unreachable or overloaded."""
 
     retryable = True
 

@@ -1,0 +1,1 @@
+"""History of code: commits, the declarations that they changed, blame and co-change."""

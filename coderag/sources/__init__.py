@@ -1,0 +1,1 @@
+"""Documentation and backlog systems, mirrored as items."""
