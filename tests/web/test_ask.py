@@ -8,7 +8,7 @@ import pytest
 from tests.web.conftest import Site, find_violations
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
 pytestmark = pytest.mark.slow
 
@@ -22,11 +22,16 @@ def ask(page: "Page", text: str) -> None:
     page.get_by_label("Question").press("Enter")
 
 
+def wait_for_proof(answer: "Locator") -> None:
+    """Wait for the end of an answer: its quotations are checked last, and then it is stored."""
+    answer.get_by_text("quotations match the files").or_(answer.get_by_text("quotation matches the file")).wait_for()
+
+
 def test_an_answer_is_proved_and_its_lines_are_shown_as_they_are_on_disk(page: "Page", site: Site) -> None:
     page.goto(site.address("ask"))
     ask(page, QUESTION)
     answer = page.get_by_role("article")
-    answer.get_by_text("quotations match the files").or_(answer.get_by_text("quotation matches the file")).wait_for()
+    wait_for_proof(answer)
     assert "compute_total" in answer.inner_text()
     assert answer.get_by_text("proved").count() >= 1
     answer.get_by_role("link", name=re.compile(r"cart\.py:\d+")).first.click()
@@ -40,10 +45,9 @@ def test_an_answer_is_proved_and_its_lines_are_shown_as_they_are_on_disk(page: "
 def test_a_conversation_goes_on_is_listed_survives_a_reload_and_is_deleted(page: "Page", site: Site) -> None:
     page.goto(site.address("ask"))
     ask(page, "where is apply_discount defined?")
-    page.get_by_text("match").first.wait_for()
+    wait_for_proof(page.get_by_role("article").first)
     ask(page, "who calls it?")
-    second = page.get_by_role("article").nth(1)
-    second.get_by_text("compute_total").first.wait_for()
+    wait_for_proof(page.get_by_role("article").nth(1))
     assert "thread=" in page.url
     page.reload()
     page.get_by_role("article").nth(1).get_by_text("compute_total").first.wait_for()
