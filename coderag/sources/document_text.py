@@ -98,7 +98,7 @@ def convert_html(html: str, name: str = "a field with HTML") -> str:
 def _convert_docx(data: bytes, name: str) -> str:
     _check_package(data, name)
     with _convert(name):
-        import mammoth  # type: ignore[import-untyped]  # noqa: PLC0415  # of the extra `sources`
+        import mammoth  # noqa: PLC0415  # of the extra `sources`
 
         result = mammoth.convert_to_html(
             BytesIO(data), convert_image=mammoth.images.img_element(lambda _: {"src": ""}), external_file_access=False
