@@ -60,7 +60,7 @@ class Position:
         return [
             row
             for row in rows
-            if _digest(row) not in self.recent and not (earliest and row.modified and row.modified < earliest)
+            if _hash_row(row) not in self.recent and not (earliest and row.modified and row.modified < earliest)
         ]
 
 
@@ -79,7 +79,7 @@ class _Progress:
         for row in rows:
             if row.modified is None:
                 continue
-            self._times[_digest(row)] = row.modified
+            self._times[_hash_row(row)] = row.modified
             modified = min(row.modified, self._latest)
             self._newest = max(self._newest, modified) if self._newest else modified
         if self._newest:
@@ -143,17 +143,17 @@ class ChangeReader:
         if start is None:
             return self._query(None, cursor)
         page = self._query(format_window_start(start, find_zone(self._zone)), cursor)
-        if cursor is not None or not self._zone or _covers(page, start):
+        if cursor is not None or not self._zone or _is_covered(page, start):
             return page
         self._zone = ""
         return self._query(format_window_start(start, None), None)
 
 
-def _covers(page: RowPage, start: datetime) -> bool:
+def _is_covered(page: RowPage, start: datetime) -> bool:
     first = page.rows[0].modified if page.rows else None
     return first is not None and first <= start + OVERLAP
 
 
-def _digest(row: Row) -> str:
+def _hash_row(row: Row) -> str:
     """Return a short digest of a row, since an import may change thousands within an overlap."""
     return sha256(f"{row.id}\0{row.revision}".encode()).hexdigest()[:_DIGEST_CHARS]

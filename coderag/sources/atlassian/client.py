@@ -6,7 +6,6 @@ half an hour in silence, turn broken JSON into text and decode every body for it
 
 import json
 import logging
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -14,7 +13,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 from coderag.config.server_addresses import is_same_server, is_this_machine, parse_server_address
 from coderag.errors import ConfigurationError, SourceAuthenticationError, SourceError, SourceUnavailableError
-from coderag.sources.http_client import RetryLimits
+from coderag.sources.http_client import MAX_REPLY_BYTES, RequestPolicy
 from coderag.sources.http_replies import find_wait_s, is_html
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ class AtlassianLogin:
         return f"AtlassianLogin({self.address!r}, is_cloud={self.is_cloud})"
 
 
-class _TransientFault(Exception):  # noqa: N818  # never leaves this module
+class _TransientFault(Exception):
     """A failed request that may succeed if it is repeated."""
 
     def __init__(self, reason: str, wait_s: float | None = None) -> None:
@@ -75,8 +74,7 @@ class AtlassianClient:
     Args:
         login: Address and credential. The address must be https, or on this machine.
         name: Name of the system in messages, "Confluence" or "Jira".
-        limits: Limits of repetition and time.
-        sleep: Waits, given seconds.
+        policy: Limits of repetition and time.
 
     Raises:
         ConfigurationError: The address is invalid, or would send the credential unencrypted.
@@ -87,8 +85,7 @@ class AtlassianClient:
         self,
         login: AtlassianLogin,
         name: str,
-        limits: RetryLimits | None = None,
-        sleep: Callable[[float], None] = time.sleep,
+        policy: RequestPolicy | None = None,
     ) -> None:
         self.base_url = parse_server_address(login.address, f"the address of {name}")
         self.name = name
@@ -98,8 +95,7 @@ class AtlassianClient:
             raise ConfigurationError(message, hint="Use an address that begins with https://.")
         _check_login(login, name)
         self._login = login
-        self._limits = limits or RetryLimits()
-        self._sleep = sleep
+        self._policy = policy or RequestPolicy()
         self._api: AtlassianRestAPI | None = None
 
     def get(self, path: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -129,7 +125,10 @@ class AtlassianClient:
         """Download a file; redirects to other hosts are followed without the credential.
 
         Returns:
-            The bytes; None if the file is gone or larger than `max_bytes`.
+            The bytes; None if the server says that the file is gone.
+
+        Raises:
+            SourceError: As `get`; also if the file is larger than `max_bytes`.
         """
         try:
             response = self._repeat("GET", path, None, None, is_download=True)
@@ -137,11 +136,14 @@ class AtlassianClient:
             if error.status in {404, 410}:
                 return None
             raise
-        return None if len(response.content) > max_bytes else response.content
+        if len(response.content) > max_bytes:
+            message = f"{self.describe(path)}: the file is larger than {max_bytes:,} bytes"
+            raise SourceError(message)
+        return response.content
 
     def describe(self, path: str) -> str:
         """Describe a request for messages: the system, its host and the path, never the query."""
-        return f"{self.name} at {self.host}, {self._scrub(urlsplit(path).path)}"
+        return f"{self.name} at {self.host}, {self._redact(urlsplit(path).path)}"
 
     def close(self) -> None:
         """Close the connections."""
@@ -157,9 +159,9 @@ class AtlassianClient:
 
         retrying = Retrying(
             retry=retry_if_exception(self._is_worth_repeating),
-            stop=stop_after_attempt(self._limits.attempts),
+            stop=stop_after_attempt(self._policy.attempts),
             wait=self._compute_wait_s,
-            sleep=self._sleep,
+            sleep=self._policy.sleep,
             reraise=True,
         )
         try:
@@ -172,11 +174,11 @@ class AtlassianClient:
         raise SourceUnavailableError(message, hint="Synchronise again later; it continues where it stopped.")
 
     def _is_worth_repeating(self, error: BaseException) -> bool:
-        return isinstance(error, _TransientFault) and (error.wait_s or 0.0) <= self._limits.max_wait_s
+        return isinstance(error, _TransientFault) and (error.wait_s or 0.0) <= self._policy.max_wait_s
 
     def _compute_wait_s(self, state: "RetryCallState") -> float:
         fault = state.outcome.exception() if state.outcome else None
-        backoff_s = min(self._limits.first_wait_s * 2.0 ** (state.attempt_number - 1), self._limits.max_wait_s)
+        backoff_s = min(self._policy.first_wait_s * 2.0 ** (state.attempt_number - 1), self._policy.max_wait_s)
         asked_s = getattr(fault, "wait_s", None)
         return backoff_s if asked_s is None else max(0.0, float(asked_s))
 
@@ -207,7 +209,7 @@ class AtlassianClient:
 
     def _exchange(self, method: str, url: str, params: Mapping[str, Any] | None, body: object) -> "Response":
         api = self._connect()
-        return self._catch_faults(
+        return self._translate_faults(
             lambda: api.request(
                 method,
                 url,
@@ -220,15 +222,20 @@ class AtlassianClient:
         )
 
     def _fetch_elsewhere(self, url: str) -> "Response":
-        import requests  # noqa: PLC0415  # 100 ms
+        """Fetch a file from another host, with a session that has no credential."""
+        from coderag.sources.atlassian.bounded_session import BoundedSession  # noqa: PLC0415  # 100 ms
 
-        return self._catch_faults(
-            lambda: requests.get(url, timeout=self._limits.timeout_s, auth=_send_unchanged, allow_redirects=False)
-        )
+        with BoundedSession(MAX_REPLY_BYTES, self._policy.deadline_s) as session:
+            session.auth = _send_unchanged
+            return self._translate_faults(
+                lambda: session.request("GET", url, timeout=self._policy.timeout_s, allow_redirects=False)
+            )
 
-    def _catch_faults(self, send: Callable[[], "Response"]) -> "Response":
+    def _translate_faults(self, send: Callable[[], "Response"]) -> "Response":
         """Turn the library's exceptions into faults. They refer to the request and its credential, so none is chained."""
         import requests  # noqa: PLC0415  # 100 ms
+
+        from coderag.sources.atlassian.bounded_session import OversizedReplyError  # noqa: PLC0415  # as above
 
         try:
             return send()
@@ -237,8 +244,10 @@ class AtlassianClient:
                 f"{self.name} at {self.host}: the server's certificate is not trusted",
                 hint="Name the file of your certificate authority in REQUESTS_CA_BUNDLE.",
             )
+        except OversizedReplyError as error:
+            fault = SourceError(f"{self.name} at {self.host}: {error}")
         except requests.Timeout:
-            fault = _TransientFault(f"no answer within {self._limits.timeout_s:g} s")
+            fault = _TransientFault(f"no answer within {self._policy.timeout_s:g} s")
         except (requests.ConnectionError, requests.exceptions.ChunkedEncodingError) as error:
             fault = _TransientFault(f"cannot be reached ({type(error).__name__})")
         except requests.RequestException as error:
@@ -251,7 +260,9 @@ class AtlassianClient:
         if status in {401, 403} or any(reason in refusal for reason in _REFUSED_LOGINS):
             detail = self._find_message(response) or refusal
             message = f"{self.describe(path)}: the credential is refused (status {status})"
-            hint = "Check the credential, its expiry, what it may read, and whether Jira or Confluence asks for a CAPTCHA."
+            hint = (
+                "Check the credential, its expiry, what it may read, and whether Jira or Confluence asks for a CAPTCHA."
+            )
             raise SourceAuthenticationError(f"{message}: {detail}" if detail else message, hint=hint)
         if status in _REDIRECTS:
             target = urlsplit(response.headers.get("location", ""))
@@ -263,7 +274,7 @@ class AtlassianClient:
             raise AtlassianStatusError(f"{message}: {detail}" if detail else message, status, hint=hint)
 
     def _raise_redirect(self, target: str, path: str) -> NoReturn:
-        message = f"{self.describe(path)}: the reply redirects to {self._scrub(target)}"
+        message = f"{self.describe(path)}: the reply redirects to {self._redact(target)}"
         if "login" in target or "sso" in target or "saml" in target.lower():
             raise SourceAuthenticationError(f"{message}, to sign in", hint="Check the credential of the source.")
         raise SourceError(message, hint="Use the address that it redirects to.")
@@ -300,9 +311,9 @@ class AtlassianClient:
         messages = content.get("errorMessages")
         parts = [*(messages if isinstance(messages, list) else []), content.get("message")]
         parts += errors.values() if isinstance(errors, dict) else []
-        return self._scrub("; ".join(part for part in parts if isinstance(part, str) and part))
+        return self._redact("; ".join(part for part in parts if isinstance(part, str) and part))
 
-    def _scrub(self, text: str) -> str:
+    def _redact(self, text: str) -> str:
         """Return a text of the server as one short line, without the credential."""
         secret = self._login.secret
         if len(secret) >= _MIN_SECRET_CHARS:
@@ -313,11 +324,12 @@ class AtlassianClient:
     def _connect(self) -> "AtlassianRestAPI":
         if self._api is None:
             from atlassian.rest_client import AtlassianRestAPI  # noqa: PLC0415  # 300 ms
-            from requests import Session  # noqa: PLC0415  # as above
+
+            from coderag.sources.atlassian.bounded_session import BoundedSession  # noqa: PLC0415  # as above
 
             # Its debug log has the text of every page and ticket.
             logging.getLogger("atlassian").setLevel(logging.WARNING)
-            session = Session()
+            session = BoundedSession(MAX_REPLY_BYTES, self._policy.deadline_s)
             session.trust_env = not is_this_machine(self.base_url)
             login = self._login
             self._api = AtlassianRestAPI(
@@ -325,7 +337,7 @@ class AtlassianClient:
                 username=login.email or None,
                 password=login.secret if login.email else None,
                 token=None if login.email else login.secret,
-                timeout=max(1, int(self._limits.timeout_s)),
+                timeout=max(1, int(self._policy.timeout_s)),
                 session=session,
                 cloud=login.is_cloud,
                 retry_with_header=False,  # it sleeps for up to half an hour, once
@@ -353,5 +365,3 @@ def _is_safe_address(url: str) -> bool:
 def _send_unchanged(request: Any) -> Any:  # noqa: ANN401  # requests' protocol of authentication
     """Keep `requests` from looking for a credential in ``.netrc``."""
     return request
-
-

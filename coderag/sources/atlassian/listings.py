@@ -141,5 +141,7 @@ class _Walk:
         self._seen_rows |= fresh
         if token in self._seen_tokens or self._stale_pages >= _MAX_STALE_PAGES:
             message = f"{self.name}: its pages repeat, the next one leads back to one already read"
-            raise SourceError(message, hint="Synchronise again later; report it to the system's operator if it persists.")
+            raise SourceError(
+                message, hint="Synchronise again later; report it to the system's operator if it persists."
+            )
         self._seen_tokens.add(token)

@@ -8,7 +8,7 @@ from coderag.schema.items import Item, ItemAccess, ItemLink
 from coderag.sources.atlassian.times import parse_time
 from coderag.sources.confluence.access import find_container
 from coderag.sources.confluence.storage_format import PagePlace, convert_storage
-from coderag.sources.document_text import convert_document, is_convertible
+from coderag.sources.document_text import can_convert, convert_document
 
 MAX_ATTACHMENT_BYTES: Final = 20 * 1024 * 1024
 """Largest attachment that is read, in bytes."""
@@ -16,14 +16,14 @@ MAX_ATTACHMENT_BYTES: Final = 20 * 1024 * 1024
 
 def is_current(row: Mapping[str, Any]) -> bool:
     """Return whether content is neither in the trash nor archived."""
-    return row.get("status", "current") == "current"
+    return str(row.get("status") or "current") == "current"
 
 
 def is_text_attachment(row: Mapping[str, Any]) -> bool:
     """Return whether an attachment is a text or a document that can be read as text."""
     size = _get(row, "extensions", "fileSize")
     is_small = not isinstance(size, int) or size <= MAX_ATTACHMENT_BYTES
-    return row.get("type") == "attachment" and is_small and is_convertible(str(row.get("title", "")))
+    return row.get("type") == "attachment" and is_small and can_convert(str(row.get("title", "")))
 
 
 def build_page(row: Mapping[str, Any], base_url: str, access: ItemAccess) -> Item:
@@ -98,11 +98,7 @@ def _build_common(
         "created": parse_time(_get(row, "history", "createdDate")),
         "modified": find_modified(row),
         "people": {role: (name,) for role, user in names.items() if (name := _find_name(user))},
-        "fields": {
-            name: text
-            for name, text in {**texts, "path": " / ".join(filter(None, ancestors))}.items()
-            if text
-        },
+        "fields": {name: text for name, text in {**texts, "path": " / ".join(filter(None, ancestors))}.items() if text},
         "access": access,
     }
 

@@ -81,7 +81,7 @@ def convert_storage(storage: str, place: PagePlace) -> PageText:
 def _convert_html(soup: "BeautifulSoup") -> str:
     from markdownify import ATX, BACKSLASH, MarkdownConverter  # noqa: PLC0415  # as above
 
-    class Converter(MarkdownConverter):  # type: ignore[misc]  # it has no types
+    class Converter(MarkdownConverter):
         """Markdownify with fences that no code can end, and table cells that a vertical bar does not split."""
 
         def convert_pre(self, el: "Tag", text: str, parent_tags: set[str]) -> str:
@@ -95,10 +95,18 @@ def _convert_html(soup: "BeautifulSoup") -> str:
             return f"\n\n{fence}{el.get('data-language', '')}\n{code}\n{fence}\n\n"
 
         def convert_td(self, el: "Tag", text: str, parent_tags: set[str]) -> str:
-            return str(super().convert_td(el, _escape_cell(text), parent_tags))
+            return str(
+                super().convert_td(  # type: ignore[misc]  # its stubs lack it
+                    el, _escape_cell(text), parent_tags
+                )
+            )
 
         def convert_th(self, el: "Tag", text: str, parent_tags: set[str]) -> str:
-            return str(super().convert_th(el, _escape_cell(text), parent_tags))
+            return str(
+                super().convert_th(  # type: ignore[misc]  # as above
+                    el, _escape_cell(text), parent_tags
+                )
+            )
 
     converter = Converter(
         heading_style=ATX,
@@ -148,9 +156,7 @@ class _Rewriter:
 
     def _rewrite_macro(self, macro: "Tag") -> None:
         name = str(macro.get("ac:name", ""))
-        parameters = {
-            str(child.get("ac:name", "")): child for child in macro.find_all("ac:parameter", recursive=False)
-        }
+        parameters = {str(child.get("ac:name", "")): child for child in macro.find_all("ac:parameter", recursive=False)}
         title = parameters["title"].get_text(" ", strip=True) if "title" in parameters else ""
         plain = macro.find("ac:plain-text-body", recursive=False)
         if plain is not None:
