@@ -96,7 +96,9 @@ class AccessResolver:
             own = self._read_own(page_id)
         if ancestors is None and row.get("type") == "page":
             return _Node(None, ())
-        return _Node(own, tuple(str(ancestor["id"]) for ancestor in ancestors or () if isinstance(ancestor, Mapping)))
+        return _Node(
+            own, tuple(str(ancestor.get("id")) for ancestor in ancestors or () if isinstance(ancestor, Mapping))
+        )
 
     def _read_own(self, page_id: str) -> ItemAccess | None:
         """Read all readers of one page; None if the account may not."""

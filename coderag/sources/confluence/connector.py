@@ -24,6 +24,7 @@ from coderag.sources.confluence.structure import Structure, StructureListing
 from coderag.sources.protocol import Checkpoint, Page, SourceKind
 
 _SEARCH: Final = "rest/api/content/search"
+_STRUCTURE_EXPANSIONS: Final = f"space,ancestors,container,metadata.labels,extensions,{RESTRICTIONS}"
 _EXPANSIONS: Final = f"body.storage,version,history,space,ancestors,container,metadata.labels,extensions,{RESTRICTIONS}"
 # Data Center sends at most 50 rows with bodies, and 200 with other expansions. Source:
 # https://support.atlassian.com/confluence/kb/searching-for-content-with-the-rest-api-and-cql-always-limits-results-to-50
