@@ -60,6 +60,12 @@ class AtlassianLogin:
         return f"AtlassianLogin({self.address!r}, is_cloud={self.is_cloud})"
 
 
+def is_cloud_address(address: str) -> bool:
+    """Return whether an address is one of Atlassian's Cloud; any other is a Data Center."""
+    host = urlsplit(address).hostname or ""
+    return host == "api.atlassian.com" or host.endswith((".atlassian.net", ".jira.com"))
+
+
 class _TransientFault(Exception):
     """A failed request that may succeed if it is repeated."""
 

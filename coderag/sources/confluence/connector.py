@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 from coderag.errors import SourceError, SourceUnavailableError
 from coderag.schema.items import Item, ItemFailure
@@ -30,7 +30,6 @@ _EXPANSIONS: Final = f"body.storage,version,history,space,ancestors,container,me
 # https://support.atlassian.com/confluence/kb/searching-for-content-with-the-rest-api-and-cql-always-limits-results-to-50
 _PAGE_ROWS: Final = 50
 _ID_ROWS: Final = 200
-_TYPES: Final = "type in (page, blogpost, attachment)"
 
 
 class ConfluenceSource:
@@ -41,6 +40,7 @@ class ConfluenceSource:
         spaces: Keys of spaces.
         cql: Query that selects contents, instead of spaces or within them.
         is_cloud: Whether it is Confluence Cloud.
+        has_attachments: Whether attachments that hold text are items, too.
 
     Raises:
         SourceError: Neither spaces nor a query are given.
@@ -48,7 +48,15 @@ class ConfluenceSource:
 
     kind: SourceKind = "documentation"
 
-    def __init__(self, client: AtlassianClient, *, spaces: Sequence[str] = (), cql: str = "", is_cloud: bool) -> None:
+    def __init__(
+        self,
+        client: AtlassianClient,
+        *,
+        spaces: Sequence[str] = (),
+        cql: str = "",
+        is_cloud: bool,
+        has_attachments: bool = True,
+    ) -> None:
         self._client = client
         self._spaces = tuple(spaces)
         self._is_cloud = is_cloud
@@ -58,7 +66,9 @@ class ConfluenceSource:
         if not clauses:
             message = f"Confluence at {client.host}: neither spaces nor a query are set"
             raise SourceError(message, hint="Set `spaces` or `cql` of the source.")
-        self._scope = " and ".join([*clauses, _TYPES])
+        types = "page, blogpost, attachment" if has_attachments else "page, blogpost"
+        self._scope = " and ".join([*clauses, f"type in ({types})"])
+        self._has_query = bool(query)
 
     def check(self) -> str:
         """Check address, credential and scope; return the names of the spaces, or the query."""
@@ -72,7 +82,7 @@ class ConfluenceSource:
                 message = f"Confluence at {self._client.host} has no space {space}, or the account may not see it"
                 raise SourceError(message, hint="Check the key of the space and what the account may read.")
             names.append(str(row.get("name") or space))
-        if "(" in self._scope:
+        if self._has_query:
             self._client.get(_SEARCH, {"cql": self._scope, "limit": 1})
         return ", ".join(names)
 
@@ -146,7 +156,7 @@ class ConfluenceSource:
             spaces = self._client.get("api/v2/spaces", {"keys": key}).get("results") or []
             return next((space for space in spaces if space.get("key") == key), None)
         try:
-            return self._client.get(f"rest/api/space/{key}")
+            return self._client.get(f"rest/api/space/{quote(key, safe='~')}")
         except AtlassianStatusError as error:
             if error.status == 404:
                 return None

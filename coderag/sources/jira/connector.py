@@ -8,6 +8,7 @@ Source: https://developer.atlassian.com/cloud/jira/platform/rest/v3/api-group-is
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
+from urllib.parse import quote
 
 from coderag.errors import SourceError
 from coderag.schema.items import Item, ItemFailure
@@ -32,49 +33,37 @@ class JiraSource:
 
     Args:
         client: Client of the Jira.
-        project: Key of a project.
-        jql: Query that selects issues, instead of a project or within it.
+        projects: Keys of projects.
+        jql: Query that selects issues, instead of projects or within them.
         is_cloud: Whether it is Jira Cloud.
 
     Raises:
-        SourceError: Neither a project nor a query is given.
+        SourceError: Neither projects nor a query are given.
     """
 
     kind: SourceKind = "backlog"
 
-    def __init__(self, client: AtlassianClient, *, project: str = "", jql: str = "", is_cloud: bool) -> None:
+    def __init__(self, client: AtlassianClient, *, projects: Sequence[str] = (), jql: str = "", is_cloud: bool) -> None:
         self._client = client
-        self._project = project
+        self._projects = tuple(projects)
         self._is_cloud = is_cloud
         self._api = "rest/api/3" if is_cloud else "rest/api/2"
         self._search_path = f"{self._api}/search/jql" if is_cloud else f"{self._api}/search"
         self._custom_fields: dict[str, CustomField] | None = None
-        clauses = [f"project = {quote_value(project)}"] if project else []
+        clauses = [f"project in ({', '.join(map(quote_value, projects))})"] if projects else []
         if query := strip_order(jql):
             clauses.append(f"({query})")
         if not clauses:
-            message = f"Jira at {client.host}: neither a project nor a query is set"
-            raise SourceError(message, hint="Set `project` or `jql` of the source.")
+            message = f"Jira at {client.host}: neither projects nor a query are set"
+            raise SourceError(message, hint="Set `projects` or `jql` of the source.")
         self._scope = " and ".join(clauses)
         self._has_query = bool(query)
 
     def check(self) -> str:
-        """Check address, credential and scope; return the project's name, or the query."""
-        name = self._scope
-        if self._project:
-            try:
-                project = self._client.get(f"{self._api}/project/{self._project}")
-            except AtlassianStatusError as error:
-                if error.status != 404:
-                    raise
-                project = {}
-            if not project:
-                message = f"Jira at {self._client.host} has no project {self._project}, or the account may not see it"
-                raise SourceError(message, hint="Check the key of the project and what the account may read.")
-            name = str(project.get("name") or self._project)
+        """Check address, credential and scope; return the names of the projects, or the query."""
         if self._has_query:
             self._search(self._scope, 1, ("key",), None)
-        return name
+        return ", ".join(map(self._find_project, self._projects)) or self._scope
 
     def read_changes(self, checkpoint: Checkpoint | None) -> Iterator[Page]:
         """Yield pages of changes since a checkpoint; see `Source`."""
@@ -90,7 +79,7 @@ class JiraSource:
         for key in ids:
             try:
                 issue = self._client.get(
-                    f"{self._api}/issue/{key}", {"fields": ",".join(_FIELDS), "expand": "changelog"}
+                    f"{self._api}/issue/{quote(key, safe='')}", {"fields": ",".join(_FIELDS), "expand": "changelog"}
                 )
             except AtlassianStatusError as error:
                 if error.status not in {404, 410}:
@@ -117,6 +106,17 @@ class JiraSource:
     def close(self) -> None:
         """Close the connection."""
         self._client.close()
+
+    def _find_project(self, key: str) -> str:
+        try:
+            project = self._client.get(f"{self._api}/project/{quote(key, safe='')}")
+        except AtlassianStatusError as error:
+            if error.status != 404:
+                raise
+        else:
+            return str(project.get("name") or key)
+        message = f"Jira at {self._client.host} has no project {key}, or the account may not see it"
+        raise SourceError(message, hint="Check the key of the project and what the account may read.")
 
     def _find_zone(self) -> str:
         return str(self._client.get(f"{self._api}/myself").get("timeZone") or "")
