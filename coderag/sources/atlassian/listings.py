@@ -13,6 +13,7 @@ MAX_RESTARTS: Final = 50
 """Largest number of restarts of a walk because items moved, before it is given up."""
 
 _MAX_STALE_PAGES: Final = 3
+_MAX_EXPIRIES: Final = 3
 _EXPIRED: Final = frozenset({400, 404, 410})
 
 Cursor = str | int
@@ -66,8 +67,9 @@ def walk_rows(search: Search, start: datetime | None, name: str) -> Iterator[Row
         try:
             page = search(walk.start, walk.next_cursor)
         except AtlassianStatusError as error:
-            if not isinstance(walk.cursor, str) or error.status not in _EXPIRED or walk.is_restarted:
+            if not isinstance(walk.cursor, str) or error.status not in _EXPIRED or walk.expiries >= _MAX_EXPIRIES:
                 raise
+            walk.expiries += 1
             walk.restart()
             continue
         rows = walk.take_fresh(page)
@@ -90,7 +92,7 @@ class _Walk:
         self.name = name
         self.start = start
         self.cursor: Cursor | None = None
-        self.is_restarted = False  # whether nothing was read since a restart
+        self.expiries = 0
         self._last: Row | None = None
         self._restarts = 0
         self._seen_rows: set[tuple[str, str]] = set()
@@ -119,7 +121,6 @@ class _Walk:
             self.cursor = (self.cursor if isinstance(self.cursor, int) else 0) + len(rows)
         if rows:
             self._last = rows[-1]
-            self.is_restarted = False
 
     def restart(self) -> None:
         """Begin again before the last row."""
@@ -132,8 +133,8 @@ class _Walk:
             self.start = max(self.start, start) if self.start else start
         self.cursor = None
         self._last = None
-        self.is_restarted = True
         self._seen_tokens.clear()
+        self._seen_rows.clear()
 
     def _check_token(self, token: str, rows: Sequence[Row]) -> None:
         fresh = {(row.id, row.revision) for row in rows} - self._seen_rows

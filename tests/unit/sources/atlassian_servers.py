@@ -35,7 +35,7 @@ class AtlassianServer(LoopbackServer):
         zone: Zone of the user's profile, as the server states it; None if it does not.
         query_zone: Zone in which times of a query are read.
         page_size: Largest page.
-        expired: Tokens of pages that are refused.
+        expired: Tokens that are refused once.
         before_page: Called before each page of a search, with its number, for changes in between.
     """
 
@@ -72,6 +72,12 @@ class AtlassianServer(LoopbackServer):
         page = rows[: min(limit, self.page_size)]
         has_next = len(rows) > len(page)
         return page, f"{page[-1][0].isoformat()} {page[-1][1]}" if has_next and page else None, has_next
+
+    def is_expired(self, token: str | None) -> bool:
+        """Return whether a token has expired; the one of a new search has not."""
+        is_expired = token in self.expired
+        self.expired.discard(token or "")
+        return is_expired
 
     def note_page(self) -> None:
         if self.before_page:
@@ -158,7 +164,7 @@ class ConfluenceServer(AtlassianServer):
         cql, expand = params["cql"], set(params.get("expand", "").split(","))
         rows = self._select(cql)
         limit = min(int(params["limit"]), 50 if "body.storage" in expand else 200 if expand else 1000)
-        if params.get("cursor") in self.expired:
+        if self.is_expired(params.get("cursor")):
             return Reply({"message": "the cursor has expired"}, 400)
         page, token, has_next = self.cut(rows, limit, params.get("cursor"), int(params.get("start", 0)))
         link = f"/rest/api/content/search?cql={quote(cql)}&cursor={quote(token or '')}"
@@ -281,7 +287,7 @@ class JiraServer(AtlassianServer):
         if unknown:
             message = f"The value '{unknown[0]}' does not exist for the field 'project'."
             return Reply({"errorMessages": [message]}, 400)
-        if body.get("nextPageToken") in self.expired:
+        if self.is_expired(body.get("nextPageToken")):
             return Reply({"errorMessages": ["The provided next page token is invalid or expired."]}, 400)
         rows = self._select(body["jql"], projects)
         page, token, has_next = self.cut(rows, body["maxResults"], body.get("nextPageToken"), body.get("startAt", 0))
