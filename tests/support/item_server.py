@@ -32,6 +32,11 @@ class _State:
     changes: int = 0
 
 
+class _QuietServer(ThreadingHTTPServer):
+    def handle_error(self, *_: object) -> None:
+        """Ignore clients that were killed."""
+
+
 class ItemServer:
     """The server: ``GET /items?after=N`` answers the next changes, ``/ids?after=ID`` ids, ``/item?id=ID`` an item.
 
@@ -49,7 +54,7 @@ class ItemServer:
         self._state = _State()
         self._failures: list[_Failure] = []
         self._loops = False
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._make_handler())
+        self._server = _QuietServer(("127.0.0.1", 0), self._make_handler())
         self.address = f"http://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> Self:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -287,23 +288,24 @@ for _ in sys.stdin:
 def test_run_killed_at_random_times_ends_equal_to_a_clean_one(tmp_path: Path) -> None:
     rng, killed = random.Random(29), 0
     with ItemServer(KEY) as server:
-        for number in range(90):
+        for number in range(270):
             server.add_item(f"Ticket {number}", f"Text {number}")
         arguments = [sys.executable, "-c", _FORKING_CHILD, str(tmp_path / "killed"), server.address, KEY]
         with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as parent:
             assert parent.stdin is not None
             assert parent.stdout is not None
             while killed < 20:
-                target = server.request_count + rng.randrange(1, 6)
+                target = server.request_count + rng.randrange(1, 4)
                 parent.stdin.write("run\n")
                 child = int(parent.stdout.readline())
                 deadline = time.monotonic() + 10
                 while server.request_count < target and time.monotonic() < deadline:
                     time.sleep(0.0002)
                 time.sleep(rng.random() * 0.003)
-                os.kill(child, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL)
                 killed += int(parent.stdout.readline()) == signal.SIGKILL
-                server.change_item(f"ITEM-{rng.randrange(90) + 1}", f"Changed after kill {killed}")
+                server.change_item(f"ITEM-{rng.randrange(270) + 1}", f"Changed after kill {killed}")
             parent.stdin.close()
         source = ItemServerSource(server.address, KEY)
         mirrors = ItemMirror(tmp_path / "killed"), ItemMirror(tmp_path / "clean")
@@ -317,4 +319,4 @@ def test_run_killed_at_random_times_ends_equal_to_a_clean_one(tmp_path: Path) ->
         for mirror in mirrors
     ]
     assert contents[0] == contents[1]
-    assert len(contents[0][0]) == len(contents[0][1]) == 90
+    assert len(contents[0][0]) == len(contents[0][1]) == 270
