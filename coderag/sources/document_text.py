@@ -82,6 +82,9 @@ def convert_html(html: str, name: str = "a field with HTML") -> str:
         soup = BeautifulSoup(html, "html.parser")
         for tag in soup(["script", "style", "template", "noscript", "title"]):
             tag.decompose()
+        for anchor in soup("a"):
+            if str(anchor.get("href", "")) in {"", "#"}:  # a mention of a person
+                anchor.unwrap()
         for image in soup("img"):
             if str(image.get("src", "")).startswith("data:"):
                 image.replace_with(str(image.get("alt", "")))

@@ -122,15 +122,19 @@ class ChangeReader:
         self._zone = before.zone if position else self._find_zone_name()
         progress = _Progress(before)
         has_yielded = False
+        seen: set[str] = set()  # a walk that restarts reads rows again
         for page in walk_rows(self._search, before.newest - OVERLAP if before.newest else None, self._name):
-            fresh = before.select_fresh(page.rows)
+            fresh = [row for row in before.select_fresh(page.rows) if _hash_row(row) not in seen]
+            seen.update(map(_hash_row, fresh))
             batch = self._convert(fresh) if fresh else Batch()
             progress.advance(page.rows)
             is_last = page.cursor is None
             if fresh or (is_last and not has_yielded):
                 has_yielded = True
                 after = progress.to_position(self._zone, is_complete=is_last)
-                yield Page(batch.items, after.to_checkpoint(), batch.deleted, batch.failures, page.total)
+                # The total of a window counts the rows of its overlap, which are not read again.
+                total = page.total if before.newest is None else None
+                yield Page(batch.items, after.to_checkpoint(), batch.deleted, batch.failures, total)
         if not has_yielded:
             yield Page((), progress.to_position(self._zone, is_complete=True).to_checkpoint())
 

@@ -101,11 +101,13 @@ class ConfluenceSource:
             self._client.describe(_SEARCH),
         )
         position: Checkpoint = {}
+        read: set[str] = set()
         for page in reader.read(checkpoint):
             position = page.checkpoint
+            read.update(item.id for item in page.items)
             yield replace(page, checkpoint={**position, "structure": structure.to_json()})
         if before is not None and before.is_due:
-            yield from self._read_moved(before, position)
+            yield from self._read_moved(before, position, read)
 
     def _list_structure(self, access: AccessResolver) -> tuple[Structure, StructureListing]:
         listing = StructureListing(access)
@@ -113,13 +115,13 @@ class ConfluenceSource:
             listing.add([row.data for row in page.rows if _is_item(row.data)])
         return listing.build(), listing
 
-    def _read_moved(self, before: Structure, position: Checkpoint) -> Iterator[Page]:
+    def _read_moved(self, before: Structure, position: Checkpoint, read: set[str]) -> Iterator[Page]:
         """Yield the contents whose readers, place or labels may have changed, and the position behind them."""
         after, listing = self._list_structure(AccessResolver(self._client, _SEARCH))
-        ids = listing.find_suspects(before, after)
+        ids = [content_id for content_id in listing.find_suspects(before, after) if content_id not in read]
         for begin in range(0, len(ids), _PAGE_ROWS):
             page = self.read_items(ids[begin : begin + _PAGE_ROWS])
-            yield replace(page, checkpoint={**position, "structure": before.to_json()})
+            yield replace(page, checkpoint={**position, "structure": before.to_json(), "compared": begin})
         yield Page((), {**position, "structure": after.to_json()})
 
     def read_items(self, ids: Sequence[str]) -> Page:
@@ -186,8 +188,7 @@ class ConfluenceSource:
             message = f"{self._client.describe(_SEARCH)}: the reply has no results"
             raise SourceError(message)
         rows = [_build_row(result) for result in results if isinstance(result, dict) and result.get("id")]
-        total = content.get("totalSize")
-        return RowPage(rows, self._find_next(content, cursor, len(rows)), total if isinstance(total, int) else None)
+        return RowPage(rows, self._find_next(content, cursor, len(rows)))  # its total counts contents that are no items
 
     def _find_next(self, content: dict[str, Any], cursor: Cursor | None, rows: int) -> Cursor | None:
         links = content.get("_links")

@@ -6,8 +6,8 @@ https://developer.atlassian.com/cloud/jira/platform/rest/v3, https://docs.atlass
 
 import base64
 import re
-from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from zoneinfo import ZoneInfo
@@ -24,7 +24,6 @@ LOGIN_PAGE = Reply(
     "<!DOCTYPE html><html><form>Login <input type=password></form></html>", headers={"Content-Type": "text/html"}
 )
 
-_BASIC = base64.b64encode(f"{EMAIL}:{SECRET}".encode()).decode()
 Rows = list[tuple[datetime, str, dict[str, Any]]]
 
 
@@ -37,6 +36,7 @@ class AtlassianServer(LoopbackServer):
         page_size: Largest page.
         expired: Tokens that are refused once.
         before_page: Called before each page of a search, with its number, for changes in between.
+        secret: The credential that is accepted, or a text that nobody has.
     """
 
     def __init__(self, *, is_cloud: bool) -> None:
@@ -48,11 +48,39 @@ class AtlassianServer(LoopbackServer):
         self.expired: set[str] = set()
         self.before_page: Callable[[int], None] | None = None
         self.searches = 0
+        self.secret = SECRET
+        self._loops = False
+        self._refuses = False
+        self._clock = datetime(2026, 1, 1, tzinfo=UTC)
+
+    @property
+    def request_count(self) -> int:
+        return len(self.requests)
+
+    def fail_next(
+        self, status: int, headers: Mapping[str, str] | None = None, body: bytes = b"", *, times: int = 1
+    ) -> None:
+        """Answer the next requests with a status."""
+        self.next(*[Reply(body, status, headers or {})] * times)
+
+    def refuse_key(self, *, refuses: bool = True) -> None:
+        """Refuse the credential, or accept it again."""
+        self._refuses = refuses
+
+    def loop_pages(self, *, loops: bool = True) -> None:
+        """Answer requests for a next page with the first one."""
+        self._loops = loops
+
+    def tick(self) -> datetime:
+        """Return the time of the next change."""
+        self._clock += timedelta(seconds=7)
+        return self._clock
 
     def respond(self, request: Request) -> Reply:
-        expected = f"Basic {_BASIC}" if self.is_cloud else f"Bearer {SECRET}"
-        if request.headers.get("authorization") != expected:
-            return Reply({"message": f"wrong credential {SECRET}"}, 401)
+        basic = base64.b64encode(f"{EMAIL}:{self.secret}".encode()).decode()
+        expected = f"Basic {basic}" if self.is_cloud else f"Bearer {self.secret}"
+        if self._refuses or request.headers.get("authorization") != expected:
+            return Reply({"message": f"wrong credential {self.secret}"}, 401)
         parts = urlsplit(request.path)
         return self.route(unquote(parts.path), dict(parse_qsl(parts.query)), request.body or {})
 
@@ -66,6 +94,9 @@ class AtlassianServer(LoopbackServer):
     def cut(self, rows: Rows, limit: int, token: str | None, start: int) -> tuple[Rows, str | None, bool]:
         """Return the rows of a page, the token of the next one, and whether there is a next one."""
         self.searches += 1
+        if self._loops and (token or start):
+            page, token, _ = self.cut(rows, limit, None, 0)
+            return page, token, True
         if token:
             rows = [row for row in rows if f"{row[0].isoformat()} {row[1]}" > token]
         rows = rows[start:]
@@ -128,6 +159,24 @@ class ConfluenceServer(AtlassianServer):
             row["_links"]["download"] = f"/download/attachments/{more['page']}/{quote(title)}?version=1"
             del row["restrictions"]
         self.contents[content_id] = row
+
+    def add_item(self, title: str, text: str) -> str:
+        content_id = str(1_000 + len(self.contents))
+        self.put(content_id, title, f"<p>{text}</p>", modified=self.tick())
+        return content_id
+
+    def change_item(self, item_id: str, text: str) -> None:
+        row = self.contents[item_id]
+        parents = [ancestor["id"] for ancestor in row["ancestors"]]
+        self.put(item_id, row["title"], f"<p>{text}</p>", modified=self.tick(), parents=parents)
+
+    def delete_item(self, item_id: str) -> None:
+        self.contents[item_id]["status"] = "trashed"
+
+    def move_item(self, item_id: str) -> None:
+        """Move a page below another one and on, which changes no version."""
+        for parent in [id_ for id_ in self.contents if id_ != item_id][:2]:
+            self.contents[item_id]["ancestors"] = [{"id": parent, "title": f"Page {parent}"}]
 
     def attach(self, content_id: str, page: str, name: str, data: bytes, **more: Any) -> None:
         """Attach a file to a page."""
@@ -239,8 +288,7 @@ class JiraServer(AtlassianServer):
         comments = [{"id": str(number), **comment} for number, comment in enumerate(more.pop("comments", ()))]
         histories = [{"id": str(number), **entry} for number, entry in enumerate(more.pop("histories", ()))]
         before = self.issues.get(key, {}).get("fields", {})
-        local = updated.astimezone(ZoneInfo(self.zone or "UTC"))
-        stamp = f"{local:%Y-%m-%dT%H:%M:%S}.{local.microsecond // 1000:03}{local:%z}"
+        stamp = self._stamp(updated)
         self.issues[key] = {
             "id": str(10_000 + len(self.issues)), "key": key, "comments": comments, "histories": histories,
             "fields": {
@@ -249,6 +297,34 @@ class JiraServer(AtlassianServer):
                 "project": {"key": key.split("-")[0], "name": self.projects.get(key.split("-")[0])}, **more,
             },
         }  # fmt: skip
+
+    def add_item(self, title: str, text: str) -> str:
+        key = f"PROJ-{len(self.issues) + 1}"
+        self.put(key, title, updated=self.tick(), description=self.write_text(text))
+        return key
+
+    def change_item(self, item_id: str, text: str) -> None:
+        title = self.issues[item_id]["fields"]["summary"]
+        self.put(item_id, title, updated=self.tick(), description=self.write_text(text))
+
+    def delete_item(self, item_id: str) -> None:
+        del self.issues[item_id]
+        self.put("GONE-1", updated=self.tick())  # a key is never used again
+
+    def move_item(self, item_id: str) -> None:
+        """Move an issue on its board and back, which changes its time only."""
+        for _ in range(2):
+            self.issues[item_id]["fields"]["updated"] = self._stamp(self.tick())
+
+    def write_text(self, text: str) -> Any:
+        """Write a rich text as the edition stores it."""
+        if not self.is_cloud:
+            return text
+        return {"type": "doc", "content": [{"type": "paragraph", "content": [{"type": "text", "text": text}]}]}
+
+    def _stamp(self, moment: datetime) -> str:
+        local = moment.astimezone(ZoneInfo(self.zone or "UTC"))
+        return f"{local:%Y-%m-%dT%H:%M:%S}.{local.microsecond // 1000:03}{local:%z}"
 
     def route(self, path: str, params: dict[str, str], body: dict[str, Any]) -> Reply:
         if path == (f"{self.api}/search/jql" if self.is_cloud else f"{self.api}/search"):

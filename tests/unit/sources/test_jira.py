@@ -22,20 +22,13 @@ def server(request: pytest.FixtureRequest) -> Iterator[JiraServer]:
         yield running
 
 
-def write_text(server: JiraServer, text: str) -> Any:
-    """Write a rich text as the edition stores it."""
-    if not server.is_cloud:
-        return text
-    return {"type": "doc", "content": [{"type": "paragraph", "content": [{"type": "text", "text": text}]}]}
-
-
 def test_issue_becomes_item_with_fields_people_links_and_text(server: JiraServer) -> None:
     server.put(
         "PROJ-2",
         "Log in by key",
         updated=START,
-        description=write_text(server, "As a user"),
-        customfield_10050=write_text(server, "It works"),
+        description=server.write_text("As a user"),
+        customfield_10050=server.write_text("It works"),
         labels=["auth"],
         security=None,
         priority={"name": "High"},
@@ -89,7 +82,7 @@ def test_comments_beyond_the_first_page_are_read(server: JiraServer) -> None:
         {
             "author": {"displayName": "Ann"},
             "created": "2026-01-01T00:00:00.000+0000",
-            "body": write_text(server, f"c{n}"),
+            "body": server.write_text(f"c{n}"),
         }
         for n in range(230)
     ]
@@ -100,8 +93,8 @@ def test_comments_beyond_the_first_page_are_read(server: JiraServer) -> None:
 
 
 def test_comment_for_a_role_only_is_left_out(server: JiraServer) -> None:
-    secret = {"body": write_text(server, "internal"), "visibility": {"type": "role", "value": "Administrators"}}
-    server.put("PROJ-1", comments=[secret, {"body": write_text(server, "public")}])
+    secret = {"body": server.write_text("internal"), "visibility": {"type": "role", "value": "Administrators"}}
+    server.put("PROJ-1", comments=[secret, {"body": server.write_text("public")}])
     assert [comment.text for comment in read_all(open_jira(server))["PROJ-1"].comments] == ["public"]
 
 

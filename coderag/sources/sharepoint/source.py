@@ -1,0 +1,289 @@
+"""SharePoint connector: changes of a site's document libraries by their change feeds, and of its pages.
+
+Sources: https://learn.microsoft.com/graph/api/driveitem-delta, https://learn.microsoft.com/graph/throttling
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+from coderag.config.server_addresses import is_same_server
+from coderag.errors import ConfigurationError, SourceAuthenticationError, SourceError, SourceUnavailableError
+from coderag.schema.items import Item, ItemFailure
+from coderag.sources.document_text import MAX_DOCUMENT_BYTES
+from coderag.sources.http_client import JSONClient, RequestPolicy
+from coderag.sources.json_values import get_objects, get_text
+from coderag.sources.protocol import Checkpoint, Page, SourceKind
+from coderag.sources.sharepoint.checkpoint import DriveState, SiteState
+from coderag.sources.sharepoint.drive_files import DriveFiles, build_file_id, build_file_path, is_file
+from coderag.sources.sharepoint.site_pages import PAGE_ID_PREFIX, SitePages
+
+GRAPH_URL: Final = "https://graph.microsoft.com/v1.0"
+_DRIVES_MAX_AGE = timedelta(hours=1)  # libraries are listed at most this often; a new one comes late by it
+_FEED_PAGE_ITEMS = 100
+_SITE_PAGES_PER_PAGE = 20
+_MAX_EMPTY_PAGES = 1_000  # in a row, of one library
+# Without it, the feed leaves out files of which only the readers changed.
+_FEED_HEADERS = {"Prefer": "deltashowsharingchanges"}
+
+
+class SharePointSource:
+    """A SharePoint site.
+
+    Args:
+        site_url: Address of the site, such as ``https://contoso.sharepoint.com/sites/team``.
+        authenticate: Provides the header with a token; see `GraphTokens.build_headers`.
+        libraries: Names of document libraries; all of the site without any.
+        includes_pages: Whether site pages are read.
+        reads_permissions: Whether each file's readers are asked for, at the cost of a request a file.
+        max_bytes: Largest file that is read.
+        graph_url: Address of Microsoft Graph; a national cloud has its own.
+        policy: Limits of requests.
+
+    Raises:
+        ConfigurationError: The address of the site is invalid.
+    """
+
+    def __init__(  # noqa: PLR0913  # the settings of a source
+        self,
+        site_url: str,
+        authenticate: Callable[[], Mapping[str, str]],
+        *,
+        libraries: Sequence[str] = (),
+        includes_pages: bool = True,
+        reads_permissions: bool = True,
+        max_bytes: int = MAX_DOCUMENT_BYTES,
+        graph_url: str = GRAPH_URL,
+        policy: RequestPolicy | None = None,
+    ) -> None:
+        parts = urlsplit(site_url)
+        if not parts.hostname:
+            message = f"'{site_url}' is not the address of a SharePoint site"
+            raise ConfigurationError(message, hint="Write it as https://contoso.sharepoint.com/sites/team.")
+        path = parts.path.strip("/")
+        self._site_path = f"sites/{parts.hostname}" + (f":/{quote(path)}" if path else "")
+        self._libraries = tuple(libraries)
+        self._includes_pages = includes_pages
+        self._client = JSONClient(graph_url, name="SharePoint", authenticate=authenticate, policy=policy)
+        self._files = DriveFiles(self._client, max_bytes=max_bytes, reads_permissions=reads_permissions)
+        self._pages = SitePages(self._client)
+        self._listing: SiteState | None = None  # set if only a list of all ids finds what is gone
+
+    @property
+    def kind(self) -> SourceKind:
+        """Kind of its items."""
+        return "documentation"
+
+    @property
+    def client(self) -> JSONClient:
+        """Client with the counts of requests."""
+        return self._client
+
+    def check(self) -> str:
+        """Check address, credential and libraries; return the site's name."""
+        site = self._client.get(self._site_path).content
+        if self._libraries:
+            self._list_drives(get_text(site, "id"))
+        return get_text(site, "displayName") or get_text(site, "name") or self._site_path
+
+    def read_changes(self, checkpoint: Checkpoint | None) -> Iterator[Page]:
+        """Yield changes of each library by its change feed, then of the site's pages.
+
+        If a feed has expired, or a library or folder is gone, `list_ids` yields all ids after the last page.
+        """
+        state = SiteState.from_checkpoint(checkpoint)
+        had_gap, state.has_gap = state.has_gap, False
+        self._listing = state if had_gap else None
+        for page in self._read_all(state):
+            yield replace(page, checkpoint={**page.checkpoint, "has_gap": had_gap or state.has_gap})
+        yield Page((), state.to_checkpoint())
+
+    def _read_all(self, state: SiteState) -> Iterator[Page]:
+        if state.listed is None or datetime.now(UTC) - state.listed >= _DRIVES_MAX_AGE:
+            self._update_drives(state)
+        for drive in list(state.drives):
+            yield from self._read_drive(state, drive)
+        if self._includes_pages:
+            yield from self._read_site_pages(state)
+        elif state.page_versions:
+            gone = [f"{PAGE_ID_PREFIX}{page_id}" for page_id in state.page_versions]
+            state.page_versions = {}
+            yield Page((), state.to_checkpoint(), deleted=gone)
+
+    def read_items(self, ids: Sequence[str]) -> Page:
+        """Read files and pages by their ids."""
+        items: list[Item] = []
+        deleted: list[str] = []
+        failures: list[ItemFailure] = []
+        site_id = ""
+        for item_id in ids:
+            result: Item | ItemFailure | None
+            if item_id.startswith(PAGE_ID_PREFIX):
+                site_id = site_id or get_text(self._client.get(self._site_path).content, "id")
+                result = self._read_site_page(site_id, item_id.removeprefix(PAGE_ID_PREFIX))
+            else:
+                result = self._read_file(item_id)
+            if result is None:
+                deleted.append(item_id)
+            elif isinstance(result, Item):
+                items.append(result)
+            else:
+                failures.append(result)
+        return Page(items, {}, deleted, failures)
+
+    def list_ids(self) -> Iterator[str] | None:
+        """Yield all ids if the last changes had a gap; otherwise None, since they report deletions."""
+        return self._iterate_ids(self._listing) if self._listing is not None else None
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def _mark_gap(self, state: SiteState) -> None:
+        state.has_gap = True
+        self._listing = state
+
+    def _update_drives(self, state: SiteState) -> None:
+        state.site_id = state.site_id or get_text(self._client.get(self._site_path).content, "id")
+        known = {drive.id: drive for drive in state.drives}
+        names = self._list_drives(state.site_id)
+        if known.keys() - names.keys():
+            self._mark_gap(state)
+        state.drives = [known.get(drive_id) or DriveState(drive_id, name) for drive_id, name in names.items()]
+        state.listed = datetime.now(UTC)
+
+    def _list_drives(self, site_id: str) -> dict[str, str]:
+        """List names of the chosen libraries by drive id."""
+        names: dict[str, str] = {}
+        for drive in self._iterate_values(f"sites/{quote(site_id, safe=',')}/drives?$select=id,name"):
+            if not self._libraries or get_text(drive, "name") in self._libraries:
+                names[get_text(drive, "id")] = get_text(drive, "name")
+        if missing := sorted(set(self._libraries) - set(names.values())):
+            message = f"SharePoint at {self._client.host}: the site has no document library '{missing[0]}'"
+            raise SourceError(message, hint="Check the names of the libraries and what the application may read.")
+        return names
+
+    def _iterate_values(self, path: str) -> Iterator[dict[str, Any]]:
+        visited: set[str] = set()
+        while path:
+            if path in visited:
+                message = f"SharePoint at {self._client.host} repeats a list without end"
+                raise SourceError(message)
+            visited.add(path)
+            content = self._client.get(path).content
+            yield from get_objects(content, "value")
+            path = get_text(content, "@odata.nextLink")
+
+    def _read_drive(self, state: SiteState, drive: DriveState) -> Iterator[Page]:
+        """Yield the pages of a library's feed that have changes, and store its last link in the state."""
+        start = f"drives/{quote(drive.id, safe='!')}/root/delta?$top={_FEED_PAGE_ITEMS}"
+        link = drive.link or start
+        has_restarted = False
+        visited: set[str] = set()
+        empty_pages = 0
+        while True:
+            if link in visited or empty_pages > _MAX_EMPTY_PAGES:
+                message = f"SharePoint at {self._client.host} repeats the change feed of '{drive.name}' without end"
+                raise SourceError(message)
+            visited.add(link)
+            reply = self._client.get(link, headers=_FEED_HEADERS, statuses=(404, 410))
+            if reply.status == 404 and drive.link:  # the library is gone
+                self._mark_gap(state)
+                state.drives.remove(drive)
+                return
+            if reply.status != 200:
+                if has_restarted:
+                    message = f"SharePoint at {self._client.host} cannot list '{drive.name}' (status {reply.status})"
+                    raise SourceError(message)
+                has_restarted = True
+                self._mark_gap(state)
+                location = reply.headers.get("location", "")
+                link = location if location and is_same_server(location, self._client.base_url) else start
+                drive.link, drive.is_listing = "", True
+                continue
+            page = self._convert_feed_page(state, drive, get_objects(reply.content, "value"))
+            next_link, delta_link = (get_text(reply.content, f"@odata.{name}Link") for name in ("next", "delta"))
+            if not (next_link or delta_link):
+                message = f"SharePoint at {self._client.host}: the change feed of '{drive.name}' has no next link"
+                raise SourceError(message)
+            drive.link = next_link or delta_link
+            drive.is_listing = drive.is_listing and not delta_link
+            is_empty = not (page.items or page.deleted or page.failures)
+            empty_pages = empty_pages + 1 if is_empty else 0
+            if not is_empty or drive.is_listing:
+                yield Page(page.items, state.to_checkpoint(), page.deleted, page.failures)
+            if delta_link:
+                return
+            link = next_link
+
+    def _convert_feed_page(self, state: SiteState, drive: DriveState, entries: Sequence[dict[str, Any]]) -> Page:
+        items: list[Item] = []
+        deleted: list[str] = []
+        failures: list[ItemFailure] = []
+        for entry_id, entry in {get_text(entry, "id"): entry for entry in entries}.items():  # the last one counts
+            item_id = build_file_id(drive.id, entry_id)
+            if "deleted" in entry:
+                deleted.append(item_id)
+                if "file" not in entry:  # a folder; the feed need not name the files in it
+                    self._mark_gap(state)
+            elif is_file(entry):
+                result = self._files.read_file(drive.id, entry)
+                if result is None:
+                    deleted.append(item_id)
+                elif isinstance(result, Item):
+                    items.append(result)
+                else:
+                    failures.append(result)
+            elif "file" in entry and not drive.is_listing:  # it may have had another name
+                deleted.append(item_id)
+        return Page(items, {}, deleted, failures)
+
+    def _read_file(self, item_id: str) -> Item | ItemFailure | None:
+        drive_id, _, entry_id = item_id.partition(":")
+        reply = self._client.get(build_file_path(drive_id, entry_id), statuses=(404, 410))
+        if reply.status != 200 or not is_file(reply.content):
+            return None
+        return self._files.read_file(drive_id, reply.content)
+
+    def _read_site_pages(self, state: SiteState) -> Iterator[Page]:
+        versions = self._pages.list_versions(state.site_id)
+        if gone := [page_id for page_id in state.page_versions if page_id not in versions]:
+            for page_id in gone:
+                del state.page_versions[page_id]
+            yield Page((), state.to_checkpoint(), deleted=[f"{PAGE_ID_PREFIX}{page_id}" for page_id in gone])
+        changed = [page_id for page_id, version in versions.items() if state.page_versions.get(page_id) != version]
+        for start in range(0, len(changed), _SITE_PAGES_PER_PAGE):
+            results = {
+                page_id: self._read_site_page(state.site_id, page_id)
+                for page_id in changed[start : start + _SITE_PAGES_PER_PAGE]
+            }
+            state.page_versions |= {
+                page_id: versions[page_id] for page_id, result in results.items() if result is not None
+            }
+            yield Page(
+                [result for result in results.values() if isinstance(result, Item)],
+                state.to_checkpoint(),
+                [f"{PAGE_ID_PREFIX}{page_id}" for page_id, result in results.items() if result is None],
+                [result for result in results.values() if isinstance(result, ItemFailure)],
+            )
+
+    def _read_site_page(self, site_id: str, page_id: str) -> Item | ItemFailure | None:
+        try:
+            return self._pages.read_page(site_id, page_id)
+        except (SourceUnavailableError, SourceAuthenticationError):
+            raise
+        except SourceError as error:
+            return ItemFailure(f"{PAGE_ID_PREFIX}{page_id}", str(error))
+
+    def _iterate_ids(self, state: SiteState) -> Iterator[str]:
+        for drive in state.drives:
+            path = f"drives/{quote(drive.id, safe='!')}/root/delta?$select=id,name,file,deleted&$top=1000"
+            entries = {get_text(entry, "id"): entry for entry in self._iterate_values(path)}
+            for entry_id, entry in entries.items():
+                if "deleted" not in entry and is_file(entry):
+                    yield build_file_id(drive.id, entry_id)
+        if self._includes_pages:
+            for page_id in self._pages.list_versions(state.site_id):
+                yield f"{PAGE_ID_PREFIX}{page_id}"
