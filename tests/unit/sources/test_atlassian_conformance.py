@@ -15,7 +15,7 @@ def is_cloud(request: pytest.FixtureRequest) -> bool:
 
 class TestConfluence(SourceConformance):
     @pytest.fixture
-    def world(self, is_cloud: bool) -> Iterator[SourceWorld]:  # noqa: FBT001  # a fixture
+    def world(self, is_cloud: bool) -> Iterator[SourceWorld]:  # a fixture
         with ConfluenceServer(is_cloud=is_cloud) as server:
             server.secret, server.page_size = SECRET, 3
             yield SourceWorld(server, lambda: open_confluence(server, SECRET))
@@ -23,7 +23,7 @@ class TestConfluence(SourceConformance):
 
 class TestJira(SourceConformance):
     @pytest.fixture
-    def world(self, is_cloud: bool) -> Iterator[SourceWorld]:  # noqa: FBT001  # a fixture
+    def world(self, is_cloud: bool) -> Iterator[SourceWorld]:  # a fixture
         with JiraServer(is_cloud=is_cloud) as server:
             server.secret, server.page_size = SECRET, 3
             # A full page of Data Center may be the last one, but its total is no proof.
