@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from coderag.errors import SourceError, SourceUnavailableError
 from coderag.schema.items import Item, ItemFailure
@@ -25,6 +25,8 @@ from coderag.sources.protocol import Checkpoint, Page, SourceKind
 
 _SEARCH: Final = "rest/api/content/search"
 _STRUCTURE_EXPANSIONS: Final = f"space,ancestors,container,metadata.labels,extensions,{RESTRICTIONS}"
+_PLAIN_EXPANSIONS: Final = "version"
+_REFUSAL: Final = "refusal"  # key of a row that stands for a content that cannot be read: the reason
 _EXPANSIONS: Final = f"body.storage,version,history,space,ancestors,container,metadata.labels,extensions,{RESTRICTIONS}"
 # Data Center sends at most 50 rows with bodies, and 200 with other expansions. Source:
 # https://support.atlassian.com/confluence/kb/searching-for-content-with-the-rest-api-and-cql-always-limits-results-to-50
@@ -126,15 +128,12 @@ class ConfluenceSource:
 
     def read_items(self, ids: Sequence[str]) -> Page:
         """Read some items again; see `Source`."""
-        access = AccessResolver(self._client, _SEARCH)
-        rows: dict[str, Row] = {}
+        rows: list[Row] = []
         for begin in range(0, len(ids), _PAGE_ROWS):
-            page = ids[begin : begin + _PAGE_ROWS]
-            cql = f"{self._scope} and id in ({','.join(map(quote_value, page))})"
-            for row in self._search(cql, _PAGE_ROWS, _EXPANSIONS, None).rows:
-                rows[row.id] = row
-        batch = self._convert(list(rows.values()), access)
-        return Page(batch.items, {}, [*batch.deleted, *(id_ for id_ in ids if id_ not in rows)], batch.failures)
+            rows += self._find_rows(ids[begin : begin + _PAGE_ROWS])
+        batch = self._convert(rows, AccessResolver(self._client, _SEARCH))
+        present = {row.id for row in rows}
+        return Page(batch.items, {}, [*batch.deleted, *(id_ for id_ in ids if id_ not in present)], batch.failures)
 
     def list_ids(self) -> Iterator[str]:
         """Yield the ids of all items; see `Source`. Order by creation, since items do not move in it."""
@@ -172,14 +171,41 @@ class ConfluenceSource:
             return ""
 
     def _query_changes(self, start: str | None, cursor: Cursor | None) -> RowPage:
+        """Request a page of changes.
+
+        On Cloud, a content whose expansions cannot be read fails the whole page with status 404, so that its contents are
+        then asked for by themselves. Source: https://jira.atlassian.com/browse/CONFCLOUD-77618
+        """
         window = f" and lastmodified >= {quote_value(start)}" if start else ""
         cql = f"{self._scope}{window} order by lastmodified asc"
-        return self._search(cql, _PAGE_ROWS, _EXPANSIONS, cursor)
+        try:
+            return self._search(cql, _PAGE_ROWS, _EXPANSIONS, cursor)
+        except AtlassianStatusError as error:
+            if error.status != 404:
+                raise
+        page = self._search(cql, _PAGE_ROWS, _PLAIN_EXPANSIONS, cursor)
+        full = {row.id: row for row in self._find_rows([row.id for row in page.rows])}
+        return replace(page, rows=[full[row.id] for row in page.rows if row.id in full])
+
+    def _find_rows(self, ids: Sequence[str]) -> list[Row]:
+        """Find contents by id; halves of a request that is refused are asked for again, down to the one that fails."""
+        if not ids:
+            return []
+        cql = f"{self._scope} and id in ({','.join(map(quote_value, ids))})"
+        try:
+            return list(self._search(cql, _PAGE_ROWS, _EXPANSIONS, None).rows)
+        except AtlassianStatusError as error:
+            if error.status not in {400, 404}:
+                raise
+            if len(ids) == 1:
+                return [Row(ids[0], data={"id": ids[0], _REFUSAL: str(error)})]
+        middle = len(ids) // 2
+        return self._find_rows(ids[:middle]) + self._find_rows(ids[middle:])
 
     def _search(self, cql: str, limit: int, expansions: str, cursor: Cursor | None) -> RowPage:
         params: dict[str, Any] = {"cql": cql, "limit": limit, "expand": expansions}
-        if isinstance(cursor, str):
-            params["cursor"] = cursor
+        if isinstance(cursor, str):  # the query of a link to the next page
+            params = dict(parse_qsl(cursor)) | params
         elif cursor is not None:
             params["start"] = cursor
         content = self._client.get(_SEARCH, params)
@@ -197,20 +223,23 @@ class ConfluenceSource:
             return None
         if not self._is_cloud:
             return (cursor if isinstance(cursor, int) else 0) + rows
-        tokens = parse_qs(urlsplit(str(link)).query).get("cursor")
-        if not tokens:
+        query = urlsplit(str(link)).query
+        if not query:
             message = f"{self._client.describe(_SEARCH)}: the link to the next page has no cursor"
             raise SourceError(message)
-        return tokens[0]
+        return query
 
     def _convert(self, rows: Sequence[Row], access: AccessResolver) -> Batch:
         items: list[Item] = []
         failures: list[ItemFailure] = []
         deleted: list[str] = []
         outages = 0
-        current = [row.data for row in rows if _is_item(row.data)]
+        current = [row.data for row in rows if _is_item(row.data) and _REFUSAL not in row.data]
         access.note(current)
         for row in rows:
+            if _REFUSAL in row.data:
+                failures.append(ItemFailure(row.id, row.data[_REFUSAL]))
+                continue
             if not content_items.is_current(row.data):
                 deleted.append(row.id)
                 continue

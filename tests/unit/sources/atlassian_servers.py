@@ -121,6 +121,7 @@ class ConfluenceServer(AtlassianServer):
     Attributes:
         contents: Rows by id, fully expanded; `files` has the bytes of attachments.
         unsearchable: Ids that no search returns, such as folders.
+        poisonous: Ids whose expansions fail the page that they are on.
     """
 
     def __init__(self, *, is_cloud: bool) -> None:
@@ -129,6 +130,7 @@ class ConfluenceServer(AtlassianServer):
         self.contents: dict[str, dict[str, Any]] = {}
         self.files: dict[str, bytes] = {}
         self.unsearchable: set[str] = set()
+        self.poisonous: set[str] = set()
         self.prefix = "/wiki" if is_cloud else ""
 
     def put(self, content_id: str, title: str = "", body: str = "", **more: Any) -> None:
@@ -216,7 +218,9 @@ class ConfluenceServer(AtlassianServer):
         if self.is_expired(params.get("cursor")):
             return Reply({"message": "the cursor has expired"}, 400)
         page, token, has_next = self.cut(rows, limit, params.get("cursor"), int(params.get("start", 0)))
-        link = f"/rest/api/content/search?cql={quote(cql)}&cursor={quote(token or '')}"
+        if "body.storage" in expand and any(content_id in self.poisonous for _, content_id, _ in page):
+            return Reply({"message": "Could not find content with id"}, 404)
+        link = f"/rest/api/content/search?next=true&cql={quote(cql)}&cursor={quote(token or '')}"
         results = [_expand(row, expand) for _, _, row in page]
         links = {"base": self.url + self.prefix} | ({"next": link} if has_next else {})
         return Reply({"results": results, "limit": limit, "size": len(page), "_links": links})

@@ -268,6 +268,20 @@ def test_change_without_a_version_is_found_once_the_structure_is_due(server: Con
     assert len(server.requests) == 1
 
 
+def test_content_that_fails_its_page_is_a_failure_and_the_rest_is_read(server: ConfluenceServer) -> None:
+    server.page_size = 5
+    for number in range(12):
+        server.put(str(number), modified=START + timedelta(hours=number))
+    server.poisonous = {"3", "8"}
+    source = open_confluence(server)
+    pages = list(source.read_changes(None))
+    ids = [item.id for page in pages for item in page.items]
+    assert ids == [str(number) for number in range(12) if number not in {3, 8}]
+    assert [failure.id for page in pages for failure in page.failures] == ["3", "8"]
+    server.poisonous = set()
+    assert [item.id for item in source.read_items(["3", "8"]).items] == ["3", "8"]
+
+
 def test_query_selects_without_its_order(server: ConfluenceServer) -> None:
     server.put("1")
     source = open_confluence(server, spaces=(), cql='space in ("DOCS") and title != " order by x" ORDER BY title')
