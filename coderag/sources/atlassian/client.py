@@ -42,6 +42,10 @@ class AtlassianStatusError(SourceError):
         self.status = status
 
 
+class AtlassianForbiddenError(SourceAuthenticationError):
+    """A request that the account may not make (status 403); others may succeed."""
+
+
 @dataclass(frozen=True, slots=True)
 class AtlassianLogin:
     """Address and credential of a Confluence or Jira.
@@ -263,13 +267,13 @@ class AtlassianClient:
     def _check_reply(self, response: "Response", path: str) -> None:
         status = response.status_code
         refusal = response.headers.get("X-Seraph-LoginReason", "")
-        if status in {401, 403} or any(reason in refusal for reason in _REFUSED_LOGINS):
+        is_refused = status == 401 or any(reason in refusal for reason in _REFUSED_LOGINS)
+        if is_refused or status == 403:
             detail = self._find_message(response) or refusal
             message = f"{self.describe(path)}: the credential is refused (status {status})"
-            hint = (
-                "Check the credential, its expiry, what it may read, and whether Jira or Confluence asks for a CAPTCHA."
-            )
-            raise SourceAuthenticationError(f"{message}: {detail}" if detail else message, hint=hint)
+            hint = "Check the credential, its expiry, what it may read, and whether the system asks for a CAPTCHA."
+            error = SourceAuthenticationError if is_refused else AtlassianForbiddenError
+            raise error(f"{message}: {detail}" if detail else message, hint=hint)
         if status in _REDIRECTS:
             target = urlsplit(response.headers.get("location", ""))
             self._raise_redirect(f"{target.hostname or self.host}{target.path}", path)

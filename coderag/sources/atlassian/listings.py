@@ -9,8 +9,8 @@ from coderag.errors import SourceError
 from coderag.sources.atlassian.client import AtlassianStatusError
 from coderag.sources.protocol import OVERLAP
 
-MAX_RESTARTS: Final = 50
-"""Largest number of restarts of a walk because items moved, before it is given up."""
+MAX_RESTARTS: Final = 20
+"""Largest number of restarts of a walk without a later row, before it is given up."""
 
 _MAX_STALE_PAGES: Final = 3
 _MAX_EXPIRIES: Final = 3
@@ -40,7 +40,8 @@ class RowPage:
     """One page of a search.
 
     Attributes:
-        cursor: Where the next page is; None behind the last one. Short and empty pages may have a next one.
+        cursor: Where the next page is, or the number of rows before it; None behind the last one. A short or empty page may
+            have a next one.
         total: Number of all rows as the server states it.
     """
 
@@ -94,6 +95,7 @@ class _Walk:
         self.cursor: Cursor | None = None
         self.expiries = 0
         self._last: Row | None = None
+        self._latest: datetime | None = None
         self._restarts = 0
         self._seen_rows: set[tuple[str, str]] = set()
         self._seen_tokens: set[str] = set()
@@ -116,11 +118,13 @@ class _Walk:
         """Go to the next page."""
         if isinstance(cursor, str):
             self._check_token(cursor, rows)
-            self.cursor = cursor
-        else:
-            self.cursor = (self.cursor if isinstance(self.cursor, int) else 0) + len(rows)
+        self.cursor = cursor
         if rows:
             self._last = rows[-1]
+        times = [row.modified for row in rows if row.modified]
+        if times and (self._latest is None or max(times) > self._latest):
+            self._latest = max(times)
+            self._restarts = self.expiries = 0
 
     def restart(self) -> None:
         """Begin again before the last row."""

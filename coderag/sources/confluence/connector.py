@@ -185,7 +185,7 @@ class ConfluenceSource:
                 raise
         page = self._search(cql, _PAGE_ROWS, _PLAIN_EXPANSIONS, cursor)
         full = {row.id: row for row in self._find_rows([row.id for row in page.rows])}
-        return replace(page, rows=[full[row.id] for row in page.rows if row.id in full])
+        return replace(page, rows=[full.get(row.id, row) for row in page.rows])
 
     def _find_rows(self, ids: Sequence[str]) -> list[Row]:
         """Find contents by id; halves of a request that is refused are asked for again, down to the one that fails."""
@@ -214,7 +214,9 @@ class ConfluenceSource:
             message = f"{self._client.describe(_SEARCH)}: the reply has no results"
             raise SourceError(message)
         rows = [_build_row(result) for result in results if isinstance(result, dict) and result.get("id")]
-        return RowPage(rows, self._find_next(content, cursor, len(rows)))  # its total counts contents that are no items
+        return RowPage(
+            rows, self._find_next(content, cursor, len(results))
+        )  # its total counts contents that are no items
 
     def _find_next(self, content: dict[str, Any], cursor: Cursor | None, rows: int) -> Cursor | None:
         links = content.get("_links")

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from coderag.errors import SourceError
 from coderag.schema.items import Item, ItemFailure
 from coderag.sources.atlassian.changes import Batch, ChangeReader
-from coderag.sources.atlassian.client import AtlassianClient, AtlassianStatusError
+from coderag.sources.atlassian.client import AtlassianClient, AtlassianForbiddenError, AtlassianStatusError
 from coderag.sources.atlassian.listings import Cursor, Row, RowPage, walk_rows
 from coderag.sources.atlassian.queries import quote_value, strip_order
 from coderag.sources.atlassian.times import parse_time
@@ -76,22 +76,23 @@ class JiraSource:
         """Read some issues again; see `Source`. Each by itself, since a query with a key that is gone fails as a whole."""
         rows: list[Row] = []
         deleted: list[str] = []
+        failures: list[ItemFailure] = []
         for key in ids:
+            path = f"{self._api}/issue/{quote(key, safe='')}"
             try:
-                issue = self._client.get(
-                    f"{self._api}/issue/{quote(key, safe='')}", {"fields": ",".join(_FIELDS), "expand": "changelog"}
-                )
-            except AtlassianStatusError as error:
-                if error.status not in {404, 410}:
-                    raise
-                deleted.append(key)
+                issue = self._client.get(path, {"fields": ",".join(_FIELDS), "expand": "changelog"})
+            except (AtlassianStatusError, AtlassianForbiddenError) as error:
+                if isinstance(error, AtlassianStatusError) and error.status in {404, 410}:
+                    deleted.append(key)
+                else:
+                    failures.append(ItemFailure(key, str(error), f"{self._client.base_url}/browse/{key}"))
                 continue
             row = _build_row(issue)
             rows.append(row)
             if row.id != key:  # moved
                 deleted.append(key)
         batch = self._convert(rows)
-        return Page(batch.items, {}, [*batch.deleted, *deleted], batch.failures)
+        return Page(batch.items, {}, [*batch.deleted, *deleted], [*batch.failures, *failures])
 
     def list_ids(self) -> Iterator[str]:
         """Yield the keys of all issues; see `Source`. Order by creation, since issues do not move in it."""
@@ -139,7 +140,7 @@ class JiraSource:
         rows = [_build_row(issue) for issue in issues if isinstance(issue, Mapping) and issue.get("key")]
         total = content.get("total")
         find_next = _find_next_token if self._is_cloud else _find_next_offset
-        return RowPage(rows, find_next(content, cursor, len(rows)), total if isinstance(total, int) else None)
+        return RowPage(rows, find_next(content, cursor, len(issues)), total if isinstance(total, int) else None)
 
     def _convert(self, rows: Sequence[Row]) -> Batch:
         items: list[Item] = []
@@ -153,7 +154,7 @@ class JiraSource:
                 item = build_issue(
                     row.data, self._custom_fields or {}, self._read_comments(row), histories, self._client.base_url
                 )
-            except AtlassianStatusError as error:
+            except (AtlassianStatusError, AtlassianForbiddenError) as error:
                 failures.append(ItemFailure(row.id, str(error), f"{self._client.base_url}/browse/{row.id}"))
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 reason = f"its fields are not as documented ({type(error).__name__})"

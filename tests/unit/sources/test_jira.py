@@ -141,6 +141,14 @@ def test_read_items_reports_gone_and_moved_issues(server: JiraServer) -> None:
     assert page.deleted == ["PROJ-2", "PROJ-4"]
 
 
+def test_forbidden_issue_is_a_failure_when_read_again(server: JiraServer) -> None:
+    server.put("PROJ-2")
+    server.next(Reply({"errorMessages": ["You may not see it"]}, 403))
+    page = open_jira(server).read_items(["PROJ-1", "PROJ-2"])
+    assert [item.id for item in page.items] == ["PROJ-2"]
+    assert [failure.id for failure in page.failures] == ["PROJ-1"]
+
+
 def test_malformed_issue_is_a_failure_and_the_rest_is_read(server: JiraServer) -> None:
     server.put("PROJ-1", issuelinks=["not an object"])
     server.put("PROJ-2")
