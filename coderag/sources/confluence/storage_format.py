@@ -10,11 +10,13 @@ import html
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, quote_plus
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
+    from markdownify import MarkdownConverter
 
 _CDATA: Final = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _PANELS: Final = {"info": "Info", "note": "Note", "warning": "Warning", "tip": "Tip", "panel": ""}
@@ -79,6 +81,11 @@ def convert_storage(storage: str, place: PagePlace) -> PageText:
 
 
 def _convert_html(soup: "BeautifulSoup") -> str:
+    return _BLANK_LINES.sub("\n\n", _build_converter().convert_soup(soup)).strip()
+
+
+@cache
+def _build_converter() -> "MarkdownConverter":
     from markdownify import ATX, BACKSLASH, MarkdownConverter  # noqa: PLC0415  # as above
 
     class Converter(MarkdownConverter):
@@ -95,20 +102,14 @@ def _convert_html(soup: "BeautifulSoup") -> str:
             return f"\n\n{fence}{el.get('data-language', '')}\n{code}\n{fence}\n\n"
 
         def convert_td(self, el: "Tag", text: str, parent_tags: set[str]) -> str:
-            return str(
-                super().convert_td(  # type: ignore[misc]  # its stubs lack it
-                    el, _escape_cell(text), parent_tags
-                )
-            )
+            cell: str = super().convert_td(el, _escape_cell(text), parent_tags)  # type: ignore[misc]  # its stubs lack it
+            return cell
 
         def convert_th(self, el: "Tag", text: str, parent_tags: set[str]) -> str:
-            return str(
-                super().convert_th(  # type: ignore[misc]  # as above
-                    el, _escape_cell(text), parent_tags
-                )
-            )
+            cell: str = super().convert_th(el, _escape_cell(text), parent_tags)  # type: ignore[misc]  # as above
+            return cell
 
-    converter = Converter(
+    return Converter(
         heading_style=ATX,
         bullets="-",
         newline_style=BACKSLASH,
@@ -116,7 +117,6 @@ def _convert_html(soup: "BeautifulSoup") -> str:
         escape_underscores=False,
         table_infer_header=True,
     )
-    return _BLANK_LINES.sub("\n\n", str(converter.convert_soup(soup))).strip()
 
 
 def _escape_cell(text: str) -> str:

@@ -3,10 +3,12 @@
 import logging
 import traceback
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from coderag.config.source_sections import SECTIONS_BY_SYSTEM
 from coderag.errors import (
     CodeRAGError,
     ConfigurationError,
@@ -15,6 +17,7 @@ from coderag.errors import (
     SourceUnavailableError,
 )
 from coderag.sources.atlassian.client import AtlassianClient, AtlassianLogin, is_cloud_address
+from coderag.sources.connector_table import open_source
 from tests.loopback import Reply
 from tests.unit.sources.atlassian_servers import (
     EMAIL,
@@ -158,6 +161,22 @@ def test_login_representation_hides_credential() -> None:
 )
 def test_address_tells_cloud_from_data_center(address: str, is_cloud: bool) -> None:  # a case's value
     assert is_cloud_address(address) is is_cloud
+
+
+@pytest.mark.parametrize("system", ["confluence", "jira"])
+def test_source_opens_from_its_settings(system: str, tmp_path: Path) -> None:
+    server = ConfluenceServer(is_cloud=False) if system == "confluence" else JiraServer(is_cloud=False)
+    scope = {"spaces": ["DOCS"]} if system == "confluence" else {"projects": ["PROJ"]}
+    with server:
+        section = SECTIONS_BY_SYSTEM[system].model_validate(
+            {"system": system, "address": server.url, "token": SECRET, **scope}
+        )
+        source = open_source("wiki", section, tmp_path, tmp_path / "own")
+        assert source.check() in {"Documentation", "Project One"}
+        source.close()
+    cloud = section.model_copy(update={"address": "https://example.atlassian.net"})
+    with pytest.raises(SourceAuthenticationError, match="e-mail address of the account"):
+        open_source("wiki", cloud, tmp_path, tmp_path / "own")
 
 
 def test_attachment_elsewhere_is_fetched_without_credential() -> None:

@@ -268,6 +268,17 @@ def test_change_without_a_version_is_found_once_the_structure_is_due(server: Con
     assert len(server.requests) == 1
 
 
+def test_contents_read_in_a_run_are_not_read_again_for_the_structure(server: ConfluenceServer) -> None:
+    server.put("1")
+    source = open_confluence(server)
+    checkpoint = read_to_end(source)
+    checkpoint["structure"]["checked"] = "2026-01-01T00:00:00+00:00"
+    for number in range(2, 30):
+        server.put(str(number), modified=START + timedelta(hours=1))
+    ids = [item.id for page in source.read_changes(checkpoint) for item in page.items]
+    assert sorted(ids, key=int) == [str(number) for number in range(2, 30)]
+
+
 def test_content_that_fails_its_page_is_a_failure_and_the_rest_is_read(server: ConfluenceServer) -> None:
     server.page_size = 5
     for number in range(12):
