@@ -30,14 +30,12 @@ class SiteState:
     Attributes:
         listed: Time when the libraries were listed last.
         page_versions: Version of each site page, by id.
-        has_gap: Whether deletions may have been missed, so that only a list of all ids finds them.
     """
 
     site_id: str = ""
     drives: list[DriveState] = field(default_factory=list)
     listed: datetime | None = None
     page_versions: dict[str, str] = field(default_factory=dict)
-    has_gap: bool = False
 
     def to_checkpoint(self) -> dict[str, Any]:
         """Convert to JSON."""
@@ -49,7 +47,6 @@ class SiteState:
             ],
             "listed": self.listed.isoformat() if self.listed else "",
             "page_versions": dict(self.page_versions),
-            "has_gap": self.has_gap,
         }
 
     @classmethod
@@ -72,5 +69,4 @@ class SiteState:
             page_versions={str(key): str(value) for key, value in versions.items()}
             if isinstance(versions, dict)
             else {},
-            has_gap=content.get("has_gap") is True,
         )

@@ -4,7 +4,6 @@ Sources: https://learn.microsoft.com/graph/api/driveitem-delta, https://learn.mi
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -23,6 +22,7 @@ from coderag.sources.sharepoint.site_pages import PAGE_ID_PREFIX, SitePages
 GRAPH_URL: Final = "https://graph.microsoft.com/v1.0"
 _DRIVES_MAX_AGE = timedelta(hours=1)  # libraries are listed at most this often; a new one comes late by it
 _FEED_PAGE_ITEMS = 100
+_LISTED_IDS = 1_000
 _SITE_PAGES_PER_PAGE = 20
 _MAX_EMPTY_PAGES = 1_000  # in a row, of one library
 # Without it, the feed leaves out files of which only the readers changed.
@@ -69,7 +69,6 @@ class SharePointSource:
         self._client = JSONClient(graph_url, name="SharePoint", authenticate=authenticate, policy=policy)
         self._files = DriveFiles(self._client, max_bytes=max_bytes, reads_permissions=reads_permissions)
         self._pages = SitePages(self._client)
-        self._listing: SiteState | None = None  # set if only a list of all ids finds what is gone
 
     @property
     def kind(self) -> SourceKind:
@@ -91,14 +90,15 @@ class SharePointSource:
     def read_changes(self, checkpoint: Checkpoint | None) -> Iterator[Page]:
         """Yield changes of each library by its change feed, then of the site's pages.
 
-        If a feed has expired, or a library or folder is gone, `list_ids` yields all ids after the last page.
+        A feed reports deletions, too, but not those of the time before it expired: `list_ids` finds them.
         """
         state = SiteState.from_checkpoint(checkpoint)
-        had_gap, state.has_gap = state.has_gap, False
-        self._listing = state if had_gap else None
+        last: Checkpoint | None = None
         for page in self._read_all(state):
-            yield replace(page, checkpoint={**page.checkpoint, "has_gap": had_gap or state.has_gap})
-        yield Page((), state.to_checkpoint())
+            last = page.checkpoint
+            yield page
+        if state.to_checkpoint() != last:
+            yield Page((), state.to_checkpoint())
 
     def _read_all(self, state: SiteState) -> Iterator[Page]:
         if state.listed is None or datetime.now(UTC) - state.listed >= _DRIVES_MAX_AGE:
@@ -133,24 +133,27 @@ class SharePointSource:
                 failures.append(result)
         return Page(items, {}, deleted, failures)
 
-    def list_ids(self) -> Iterator[str] | None:
-        """Yield all ids if the last changes had a gap; otherwise None, since they report deletions."""
-        return self._iterate_ids(self._listing) if self._listing is not None else None
+    def list_ids(self) -> Iterator[str]:
+        """Yield the ids of all files with text, and of all pages."""
+        site_id = get_text(self._client.get(self._site_path).content, "id")
+        for drive_id in self._list_drives(site_id):
+            path = f"drives/{quote(drive_id, safe='!')}/root/delta?$select=id,name,file,deleted&$top={_LISTED_IDS}"
+            entries = {get_text(entry, "id"): entry for entry in self._iterate_values(path)}
+            for entry_id, entry in entries.items():
+                if "deleted" not in entry and is_file(entry):
+                    yield build_file_id(drive_id, entry_id)
+        if self._includes_pages:
+            for page_id in self._pages.list_versions(site_id):
+                yield f"{PAGE_ID_PREFIX}{page_id}"
 
     def close(self) -> None:
         """Close the connection."""
         self._client.close()
 
-    def _mark_gap(self, state: SiteState) -> None:
-        state.has_gap = True
-        self._listing = state
-
     def _update_drives(self, state: SiteState) -> None:
         state.site_id = state.site_id or get_text(self._client.get(self._site_path).content, "id")
         known = {drive.id: drive for drive in state.drives}
         names = self._list_drives(state.site_id)
-        if known.keys() - names.keys():
-            self._mark_gap(state)
         state.drives = [known.get(drive_id) or DriveState(drive_id, name) for drive_id, name in names.items()]
         state.listed = datetime.now(UTC)
 
@@ -190,7 +193,6 @@ class SharePointSource:
             visited.add(link)
             reply = self._client.get(link, headers=_FEED_HEADERS, statuses=(404, 410))
             if reply.status == 404 and drive.link:  # the library is gone
-                self._mark_gap(state)
                 state.drives.remove(drive)
                 return
             if reply.status != 200:
@@ -198,12 +200,11 @@ class SharePointSource:
                     message = f"SharePoint at {self._client.host} cannot list '{drive.name}' (status {reply.status})"
                     raise SourceError(message)
                 has_restarted = True
-                self._mark_gap(state)
                 location = reply.headers.get("location", "")
                 link = location if location and is_same_server(location, self._client.base_url) else start
                 drive.link, drive.is_listing = "", True
                 continue
-            page = self._convert_feed_page(state, drive, get_objects(reply.content, "value"))
+            page = self._convert_feed_page(drive, get_objects(reply.content, "value"))
             next_link, delta_link = (get_text(reply.content, f"@odata.{name}Link") for name in ("next", "delta"))
             if not (next_link or delta_link):
                 message = f"SharePoint at {self._client.host}: the change feed of '{drive.name}' has no next link"
@@ -218,7 +219,7 @@ class SharePointSource:
                 return
             link = next_link
 
-    def _convert_feed_page(self, state: SiteState, drive: DriveState, entries: Sequence[dict[str, Any]]) -> Page:
+    def _convert_feed_page(self, drive: DriveState, entries: Sequence[dict[str, Any]]) -> Page:
         items: list[Item] = []
         deleted: list[str] = []
         failures: list[ItemFailure] = []
@@ -226,8 +227,6 @@ class SharePointSource:
             item_id = build_file_id(drive.id, entry_id)
             if "deleted" in entry:
                 deleted.append(item_id)
-                if "file" not in entry:  # a folder; the feed need not name the files in it
-                    self._mark_gap(state)
             elif is_file(entry):
                 result = self._files.read_file(drive.id, entry)
                 if result is None:
@@ -276,14 +275,3 @@ class SharePointSource:
             raise
         except SourceError as error:
             return ItemFailure(f"{PAGE_ID_PREFIX}{page_id}", str(error))
-
-    def _iterate_ids(self, state: SiteState) -> Iterator[str]:
-        for drive in state.drives:
-            path = f"drives/{quote(drive.id, safe='!')}/root/delta?$select=id,name,file,deleted&$top=1000"
-            entries = {get_text(entry, "id"): entry for entry in self._iterate_values(path)}
-            for entry_id, entry in entries.items():
-                if "deleted" not in entry and is_file(entry):
-                    yield build_file_id(drive.id, entry_id)
-        if self._includes_pages:
-            for page_id in self._pages.list_versions(state.site_id):
-                yield f"{PAGE_ID_PREFIX}{page_id}"

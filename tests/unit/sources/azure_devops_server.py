@@ -76,17 +76,18 @@ class AzureDevOpsServer(LoopbackServer):
         path = path.removeprefix("/contoso/")
         if path == "_apis/projects/Fabrikam Fiber":
             return Reply({"id": "p1", "name": "Fabrikam Fiber"})
-        path = path.removeprefix("Fabrikam Fiber/_apis/wit/")
-        if path == "wiql":
+        if path == "_apis/wit/wiql":
             return self._answer_query(request.body["query"], query.get("timePrecision") == "true")
-        if path == "workitemsbatch":
+        if path == "_apis/wit/workitemsbatch":
             return self._answer_batch(request.body)
-        if match := re.fullmatch(r"workItems/(\d+)/(comments|updates)", path):
+        if match := re.fullmatch(r"Fabrikam Fiber/_apis/wit/workItems/(\d+)/(comments|updates)", path):
             return self._answer_list(int(match[1]), match[2], query)
         return Reply({"message": f"TF401232: no {path}"}, 404)
 
     def _answer_query(self, wiql: str, has_time: bool) -> Reply:
-        found = list(self.items.values())
+        projects = re.search(r"\[System.TeamProject\] IN \(([^)]*)\)", wiql)
+        assert projects, wiql
+        found = [item for item in self.items.values() if f"'{item['fields']['System.TeamProject']}'" in projects[1]]
         if match := re.search(r"\[System.Id\] > (\d+)", wiql):
             found = [item for item in found if item["id"] > int(match[1])]
         if match := re.search(r"\[System.Id\] <= (\d+)", wiql):
