@@ -26,6 +26,7 @@ class AzureDevOpsServer(LoopbackServer):
 
     def __init__(self) -> None:
         super().__init__()
+        self.token = TOKEN
         self.now = datetime(2026, 3, 1, 12, tzinfo=UTC)
         self.max_results = 20_000
         self.items: dict[int, dict[str, Any]] = {}
@@ -66,7 +67,7 @@ class AzureDevOpsServer(LoopbackServer):
         self.put(number, CommentCount=len(comments))
 
     def respond(self, request: Request) -> Reply:
-        expected = f"Basic {base64.b64encode(f':{TOKEN}'.encode()).decode()}"
+        expected = f"Basic {base64.b64encode(f':{self.token}'.encode()).decode()}"
         if request.headers.get("authorization") != expected:
             return Reply({"message": "Access Denied: The Personal Access Token used has expired."}, 401)
         parts = urlsplit(request.path)

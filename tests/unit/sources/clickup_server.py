@@ -26,6 +26,7 @@ class ClickUpServer(LoopbackServer):
 
     def __init__(self) -> None:
         super().__init__()
+        self.token = TOKEN
         self.now_ms = 1_767_000_000_000
         self.page_size = 100
         self.has_last_page = True
@@ -55,7 +56,7 @@ class ClickUpServer(LoopbackServer):
         return comment_id
 
     def respond(self, request: Request) -> Reply:
-        if request.headers.get("authorization") != TOKEN:
+        if request.headers.get("authorization") != self.token:
             return Reply({"err": "Token invalid", "ECODE": "OAUTH_025"}, 401)
         parts = urlsplit(request.path)
         path, query = parts.path.removeprefix("/api/v2/"), parse_qs(parts.query)

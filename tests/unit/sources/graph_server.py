@@ -39,6 +39,7 @@ class GraphServer(LoopbackServer):
 
     def __init__(self, downloads: DownloadServer) -> None:
         super().__init__()
+        self.token = TOKEN
         self.downloads = downloads
         self.page_size = 2
         self.drives: dict[str, str] = {"b!docs": "Documents"}
@@ -98,7 +99,7 @@ class GraphServer(LoopbackServer):
         }  # fmt: skip
 
     def respond(self, request: Request) -> Reply:
-        if request.headers.get("authorization") != f"Bearer {TOKEN}":
+        if request.headers.get("authorization") != f"Bearer {self.token}":
             return _refuse(401, "InvalidAuthenticationToken", "Access token is empty.")
         parts = urlsplit(request.path)
         path, query = unquote(parts.path).removeprefix("/v1.0/"), parse_qs(parts.query)
