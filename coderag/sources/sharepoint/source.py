@@ -3,9 +3,9 @@
 Sources: https://learn.microsoft.com/graph/api/driveitem-delta, https://learn.microsoft.com/graph/throttling
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from urllib.parse import quote, urlsplit
 
 from coderag.config.server_addresses import is_same_server
@@ -29,12 +29,22 @@ _MAX_EMPTY_PAGES = 1_000  # in a row, of one library
 _FEED_HEADERS = {"Prefer": "deltashowsharingchanges"}
 
 
+class TokenProvider(Protocol):
+    """Provides tokens; `GraphTokens` is one."""
+
+    def build_headers(self) -> Mapping[str, str]:
+        """Build the header with a token that is valid now."""
+
+    def close(self) -> None:
+        """Close the connections."""
+
+
 class SharePointSource:
     """A SharePoint site.
 
     Args:
         site_url: Address of the site, such as ``https://contoso.sharepoint.com/sites/team``.
-        authenticate: Provides the header with a token; see `GraphTokens.build_headers`.
+        tokens: Provides the header with a token, and is closed with the source.
         libraries: Names of document libraries; all of the site without any.
         includes_pages: Whether site pages are read.
         reads_permissions: Whether each file's readers are asked for, at the cost of a request a file.
@@ -49,7 +59,7 @@ class SharePointSource:
     def __init__(  # noqa: PLR0913  # the settings of a source
         self,
         site_url: str,
-        authenticate: Callable[[], Mapping[str, str]],
+        tokens: TokenProvider,
         *,
         libraries: Sequence[str] = (),
         includes_pages: bool = True,
@@ -64,9 +74,10 @@ class SharePointSource:
             raise ConfigurationError(message, hint="Write it as https://contoso.sharepoint.com/sites/team.")
         path = parts.path.strip("/")
         self._site_path = f"sites/{parts.hostname}" + (f":/{quote(path)}" if path else "")
+        self._tokens = tokens
         self._libraries = tuple(libraries)
         self._includes_pages = includes_pages
-        self._client = JSONClient(graph_url, name="SharePoint", authenticate=authenticate, policy=policy)
+        self._client = JSONClient(graph_url, name="SharePoint", authenticate=tokens.build_headers, policy=policy)
         self._files = DriveFiles(self._client, max_bytes=max_bytes, reads_permissions=reads_permissions)
         self._pages = SitePages(self._client)
 
@@ -147,8 +158,9 @@ class SharePointSource:
                 yield f"{PAGE_ID_PREFIX}{page_id}"
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connections."""
         self._client.close()
+        self._tokens.close()
 
     def _update_drives(self, state: SiteState) -> None:
         state.site_id = state.site_id or get_text(self._client.get(self._site_path).content, "id")

@@ -162,5 +162,18 @@ class GraphServer(LoopbackServer):
         return Reply(page if query.get("$expand") == ["canvasLayout"] else {**page, "canvasLayout": None})
 
 
+class FixedToken:
+    """Provides a token that does not change."""
+
+    def __init__(self, token: str = TOKEN) -> None:
+        self._token = token
+
+    def build_headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self._token}"}
+
+    def close(self) -> None:
+        pass
+
+
 def _refuse(status: int, code: str, message: str) -> Reply:
     return Reply({"error": {"code": code, "message": message, "innerError": {"request-id": "1"}}}, status)

@@ -16,7 +16,7 @@ from tests.loopback import LoopbackServer, Reply, Request
 from tests.unit.sources.azure_devops_server import AzureDevOpsServer
 from tests.unit.sources.clickup_server import ClickUpServer
 from tests.unit.sources.conformance import SECRET, SourceConformance, SourceWorld
-from tests.unit.sources.graph_server import DownloadServer, GraphServer
+from tests.unit.sources.graph_server import DownloadServer, FixedToken, GraphServer
 
 pytest.importorskip("markdownify", reason="the extra sources is not installed")
 POLICY = RequestPolicy(sleep=lambda _: None)
@@ -79,7 +79,7 @@ class TestSharePoint(SourceConformance):
                 server,
                 lambda: SharePointSource(
                     "https://contoso.sharepoint.com/sites/team",
-                    lambda: {"authorization": f"Bearer {SECRET}"},
+                    FixedToken(SECRET),
                     includes_pages=False,
                     graph_url=f"{server.url}/v1.0",
                     policy=POLICY,

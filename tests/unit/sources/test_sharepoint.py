@@ -11,7 +11,7 @@ from coderag.sources.http_client import RequestPolicy
 from coderag.sources.protocol import Checkpoint, Page
 from coderag.sources.sharepoint.source import SharePointSource
 from tests.loopback import Reply
-from tests.unit.sources.graph_server import TOKEN, DownloadServer, GraphServer
+from tests.unit.sources.graph_server import TOKEN, DownloadServer, FixedToken, GraphServer
 from tests.unit.sources.office_files import build_docx
 
 pytest.importorskip("mammoth", reason="the extra sources is not installed")
@@ -33,7 +33,7 @@ class Connected:
     def __call__(self, graph: GraphServer, token: str = TOKEN, **settings: Any) -> SharePointSource:
         source = SharePointSource(
             "https://contoso.sharepoint.com/sites/team",
-            lambda: {"authorization": f"Bearer {token}"},
+            FixedToken(token),
             graph_url=f"{graph.url}/v1.0",
             policy=RequestPolicy(sleep=self.waits.append),
             **settings,
@@ -317,4 +317,4 @@ def test_outage_during_a_download_stops_without_losing_the_page(graph: GraphServ
 
 def test_address_that_is_no_site_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="'team' is not the address"):
-        SharePointSource("team", dict)
+        SharePointSource("team", FixedToken())
