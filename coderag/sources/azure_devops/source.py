@@ -16,6 +16,7 @@ from coderag.errors import SourceAuthenticationError, SourceError, SourceUnavail
 from coderag.schema.items import Item, ItemFailure
 from coderag.sources.azure_devops.queries import WorkItemQuery, WorkItemSearch
 from coderag.sources.azure_devops.work_items import build_item
+from coderag.sources.concurrent_reads import read_each
 from coderag.sources.http_client import JSONClient, RequestPolicy
 from coderag.sources.json_values import get_objects, get_text, parse_time
 from coderag.sources.protocol import OVERLAP, Checkpoint, Page, SourceKind
@@ -205,19 +206,27 @@ class AzureDevOpsSource:
         return get_objects(reply.content, "value")
 
     def _read_batch(self, ids: Sequence[int]) -> Page:
-        items: list[Item] = []
-        failures: list[ItemFailure] = []
         contents = {get_text(content, "id"): content for content in self._request_batch(_build_batch_body(ids))}
-        for item_id, content in contents.items():
-            try:
-                items.append(self._read_item(item_id, content))
-            except (SourceUnavailableError, SourceAuthenticationError):
-                raise
-            except SourceError as error:
-                failures.append(ItemFailure(item_id, str(error), f"{self._client.base_url}/_workitems/edit/{item_id}"))
-        return Page(items, {}, [str(number) for number in ids if str(number) not in contents], failures)
+        results = read_each(self._read_item, contents.values())
+        return Page(
+            [result for result in results if isinstance(result, Item)],
+            {},
+            [str(number) for number in ids if str(number) not in contents],
+            [result for result in results if isinstance(result, ItemFailure)],
+        )
 
-    def _read_item(self, item_id: str, content: dict[str, Any]) -> Item:
+    def _read_item(self, content: dict[str, Any]) -> Item | ItemFailure:
+        """Read comments and history of a work item, and convert it."""
+        try:
+            return self._convert_item(content)
+        except (SourceUnavailableError, SourceAuthenticationError):
+            raise
+        except SourceError as error:
+            item_id = get_text(content, "id")
+            return ItemFailure(item_id, str(error), f"{self._client.base_url}/_workitems/edit/{item_id}")
+
+    def _convert_item(self, content: dict[str, Any]) -> Item:
+        item_id = get_text(content, "id")
         project = quote(get_text(content, "fields", "System.TeamProject"), safe="")
         path = f"{project}/_apis/wit/workItems/{item_id}"
         comments = [] if get_text(content, "fields", "System.CommentCount") == "0" else self._read_comments(path)

@@ -17,6 +17,7 @@ from coderag.errors import SourceAuthenticationError, SourceError, SourceUnavail
 from coderag.schema.items import Item, ItemFailure
 from coderag.sources.clickup.checkpoint import ScopePosition, dump_positions, load_positions
 from coderag.sources.clickup.task_items import build_item, find_task_key
+from coderag.sources.concurrent_reads import read_each
 from coderag.sources.http_client import JSONClient, JSONReply, RequestPolicy
 from coderag.sources.json_values import get_objects, get_text
 from coderag.sources.protocol import OVERLAP, Checkpoint, Page, SourceKind
@@ -240,17 +241,20 @@ class ClickUpSource:
         return self._get(part.path, params)
 
     def _read_tasks(self, tasks: Sequence[dict[str, Any]]) -> tuple[list[Item], list[ItemFailure]]:
-        items: list[Item] = []
-        failures: list[ItemFailure] = []
-        for task in tasks:
-            try:
-                comments = self._read_comments(get_text(task, "id")) if self._reads_comments else []
-                items.append(build_item(task, comments, self._find_type_names(task)))
-            except (SourceUnavailableError, SourceAuthenticationError):
-                raise
-            except SourceError as error:
-                failures.append(ItemFailure(find_task_key(task), str(error), get_text(task, "url")))
-        return items, failures
+        results = read_each(self._read_task, tasks)
+        return (
+            [result for result in results if isinstance(result, Item)],
+            [result for result in results if isinstance(result, ItemFailure)],
+        )
+
+    def _read_task(self, task: dict[str, Any]) -> Item | ItemFailure:
+        try:
+            comments = self._read_comments(get_text(task, "id")) if self._reads_comments else []
+            return build_item(task, comments, self._find_type_names(task))
+        except (SourceUnavailableError, SourceAuthenticationError):
+            raise
+        except SourceError as error:
+            return ItemFailure(find_task_key(task), str(error), get_text(task, "url"))
 
     def _read_comments(self, task_id: str) -> list[dict[str, Any]]:
         """Read all comments of a task with their replies, oldest first."""

@@ -4,6 +4,7 @@ Sources: https://learn.microsoft.com/graph/api/driveitem-delta, https://learn.mi
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Protocol
 from urllib.parse import quote, urlsplit
@@ -11,6 +12,7 @@ from urllib.parse import quote, urlsplit
 from coderag.config.server_addresses import is_same_server
 from coderag.errors import ConfigurationError, SourceAuthenticationError, SourceError, SourceUnavailableError
 from coderag.schema.items import Item, ItemFailure
+from coderag.sources.concurrent_reads import read_each
 from coderag.sources.document_text import MAX_DOCUMENT_BYTES
 from coderag.sources.http_client import JSONClient, RequestPolicy
 from coderag.sources.json_values import get_objects, get_text
@@ -125,24 +127,16 @@ class SharePointSource:
 
     def read_items(self, ids: Sequence[str]) -> Page:
         """Read files and pages by their ids."""
-        items: list[Item] = []
-        deleted: list[str] = []
-        failures: list[ItemFailure] = []
         site_id = ""
-        for item_id in ids:
-            result: Item | ItemFailure | None
+        if any(item_id.startswith(PAGE_ID_PREFIX) for item_id in ids):
+            site_id = get_text(self._client.get(self._site_path).content, "id")
+
+        def read(item_id: str) -> Item | ItemFailure | None:
             if item_id.startswith(PAGE_ID_PREFIX):
-                site_id = site_id or get_text(self._client.get(self._site_path).content, "id")
-                result = self._read_site_page(site_id, item_id.removeprefix(PAGE_ID_PREFIX))
-            else:
-                result = self._read_file(item_id)
-            if result is None:
-                deleted.append(item_id)
-            elif isinstance(result, Item):
-                items.append(result)
-            else:
-                failures.append(result)
-        return Page(items, {}, deleted, failures)
+                return self._read_site_page(site_id, item_id.removeprefix(PAGE_ID_PREFIX))
+            return self._read_file(item_id)
+
+        return _build_page(dict(zip(ids, read_each(read, ids), strict=True)), {})
 
     def list_ids(self) -> Iterator[str]:
         """Yield the ids of all files with text, and of all pages."""
@@ -232,24 +226,20 @@ class SharePointSource:
             link = next_link
 
     def _convert_feed_page(self, drive: DriveState, entries: Sequence[dict[str, Any]]) -> Page:
-        items: list[Item] = []
-        deleted: list[str] = []
-        failures: list[ItemFailure] = []
-        for entry_id, entry in {get_text(entry, "id"): entry for entry in entries}.items():  # the last one counts
-            item_id = build_file_id(drive.id, entry_id)
-            if "deleted" in entry:
-                deleted.append(item_id)
-            elif is_file(entry):
-                result = self._files.read_file(drive.id, entry)
-                if result is None:
-                    deleted.append(item_id)
-                elif isinstance(result, Item):
-                    items.append(result)
-                else:
-                    failures.append(result)
-            elif "file" in entry and not drive.is_listing:  # it may have had another name
-                deleted.append(item_id)
-        return Page(items, {}, deleted, failures)
+        changed = {
+            get_text(entry, "id"): entry for entry in entries
+        }  # of an entry that comes twice, the last one counts
+        files = [entry for entry in changed.values() if "deleted" not in entry and is_file(entry)]
+        ids = [build_file_id(drive.id, get_text(entry, "id")) for entry in files]
+        results = read_each(lambda entry: self._files.read_file(drive.id, entry), files)
+        page = _build_page(dict(zip(ids, results, strict=True)), {})
+        # A file without text may have had another name.
+        gone = [
+            build_file_id(drive.id, entry_id)
+            for entry_id, entry in changed.items()
+            if "deleted" in entry or ("file" in entry and not is_file(entry) and not drive.is_listing)
+        ]
+        return replace(page, deleted=[*page.deleted, *gone])
 
     def _read_file(self, item_id: str) -> Item | ItemFailure | None:
         drive_id, _, entry_id = item_id.partition(":")
@@ -266,19 +256,13 @@ class SharePointSource:
             yield Page((), state.to_checkpoint(), deleted=[f"{PAGE_ID_PREFIX}{page_id}" for page_id in gone])
         changed = [page_id for page_id, version in versions.items() if state.page_versions.get(page_id) != version]
         for start in range(0, len(changed), _SITE_PAGES_PER_PAGE):
-            results = {
-                page_id: self._read_site_page(state.site_id, page_id)
-                for page_id in changed[start : start + _SITE_PAGES_PER_PAGE]
-            }
+            ids = changed[start : start + _SITE_PAGES_PER_PAGE]
+            results = read_each(lambda page_id: self._read_site_page(state.site_id, page_id), ids)
             state.page_versions |= {
-                page_id: versions[page_id] for page_id, result in results.items() if result is not None
+                page_id: versions[page_id] for page_id, result in zip(ids, results, strict=True) if result is not None
             }
-            yield Page(
-                [result for result in results.values() if isinstance(result, Item)],
-                state.to_checkpoint(),
-                [f"{PAGE_ID_PREFIX}{page_id}" for page_id, result in results.items() if result is None],
-                [result for result in results.values() if isinstance(result, ItemFailure)],
-            )
+            keys = [f"{PAGE_ID_PREFIX}{page_id}" for page_id in ids]
+            yield _build_page(dict(zip(keys, results, strict=True)), state.to_checkpoint())
 
     def _read_site_page(self, site_id: str, page_id: str) -> Item | ItemFailure | None:
         try:
@@ -287,3 +271,13 @@ class SharePointSource:
             raise
         except SourceError as error:
             return ItemFailure(f"{PAGE_ID_PREFIX}{page_id}", str(error))
+
+
+def _build_page(results: Mapping[str, Item | ItemFailure | None], checkpoint: Checkpoint) -> Page:
+    """Build a page from what was read by id; None is an item that is gone."""
+    return Page(
+        [result for result in results.values() if isinstance(result, Item)],
+        checkpoint,
+        [item_id for item_id, result in results.items() if result is None],
+        [result for result in results.values() if isinstance(result, ItemFailure)],
+    )
