@@ -203,7 +203,7 @@ class JSONClient:
         for secret in sorted(frozenset(self._secrets), key=len, reverse=True):
             if len(secret) >= _MIN_SECRET_CHARS:
                 text = text.replace(secret, "***").replace(quote(secret, safe=""), "***")
-        line = "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
+        line = "".join(letter for letter in " ".join(text.split()) if letter.isprintable()).rstrip(".")
         return line if len(line) <= _MAX_DETAIL_CHARS else f"{line[:_MAX_DETAIL_CHARS]}…"
 
     def close(self) -> None:
@@ -310,7 +310,8 @@ class JSONClient:
             wait_s = find_wait_s(reply.status, reply.headers)
             if reply.status in {408, 429} or reply.status >= 500:
                 detail = self.redact(find_message(reply.body))
-                reason = f"status {reply.status}" + (f", {detail}" if detail else "")
+                state = "overloaded" if reply.status in {429, 503} else "out of order"
+                reason = f"the server is {state} (status {reply.status})" + (f": {detail}" if detail else "")
                 raise _TransientFault(reason + (f"; it asks to wait {wait_s:.0f} s" if wait_s else ""), wait_s)
             if wait_s:
                 self._earliest = time.monotonic() + min(wait_s, self._policy.max_wait_s)

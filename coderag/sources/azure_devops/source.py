@@ -150,8 +150,8 @@ class AzureDevOpsSource:
             window = self._search.read_window(query, position.after_id)
             is_last = window.is_last
             position.next_since = position.next_since or window.server_time or datetime.now(UTC)
-            total = len(window.ids) if is_last and position.after_id == 0 else None
             pending = self._skip_known(window.ids, position)
+            total = len(pending) if is_last and position.after_id == 0 else None
             for start in range(0, len(pending), MAX_BATCH_ITEMS):
                 ids = pending[start : start + MAX_BATCH_ITEMS]
                 page = self._read_batch(ids)

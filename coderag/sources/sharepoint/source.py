@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Protocol
 from urllib.parse import quote, urlsplit
 
-from coderag.config.server_addresses import is_same_server
 from coderag.errors import ConfigurationError, SourceAuthenticationError, SourceError, SourceUnavailableError
 from coderag.schema.items import Item, ItemFailure
 from coderag.sources.concurrent_reads import read_each
@@ -193,42 +192,36 @@ class SharePointSource:
         visited: set[str] = set()
         empty_pages = 0
         while True:
-            if link in visited or empty_pages > _MAX_EMPTY_PAGES:
-                message = f"SharePoint at {self._client.host} repeats the change feed of '{drive.name}' without end"
-                raise SourceError(message)
             visited.add(link)
             reply = self._client.get(link, headers=_FEED_HEADERS, statuses=(404, 410))
             if reply.status == 404 and drive.link:  # the library is gone
                 state.drives.remove(drive)
                 return
-            if reply.status != 200:
-                if has_restarted:
+            if reply.status != 200:  # 410: the link has expired
+                if has_restarted or link == start:
                     message = f"SharePoint at {self._client.host} cannot list '{drive.name}' (status {reply.status})"
                     raise SourceError(message)
-                has_restarted = True
-                location = reply.headers.get("location", "")
-                link = location if location and is_same_server(location, self._client.base_url) else start
+                has_restarted, link = True, start
                 drive.link, drive.is_listing = "", True
                 continue
-            page = self._convert_feed_page(drive, get_objects(reply.content, "value"))
             next_link, delta_link = (get_text(reply.content, f"@odata.{name}Link") for name in ("next", "delta"))
-            if not (next_link or delta_link):
-                message = f"SharePoint at {self._client.host}: the change feed of '{drive.name}' has no next link"
+            if next_link in visited or not (next_link or delta_link) or empty_pages > _MAX_EMPTY_PAGES:
+                fault = "repeats without end" if next_link or delta_link else "has no next link"
+                message = f"SharePoint at {self._client.host}: the change feed of '{drive.name}' {fault}"
                 raise SourceError(message)
+            page = self._convert_feed_page(drive, get_objects(reply.content, "value"))
             drive.link = next_link or delta_link
             drive.is_listing = drive.is_listing and not delta_link
             is_empty = not (page.items or page.deleted or page.failures)
             empty_pages = empty_pages + 1 if is_empty else 0
             if not is_empty or drive.is_listing:
                 yield Page(page.items, state.to_checkpoint(), page.deleted, page.failures)
-            if delta_link:
+            if not next_link:
                 return
             link = next_link
 
     def _convert_feed_page(self, drive: DriveState, entries: Sequence[dict[str, Any]]) -> Page:
-        changed = {
-            get_text(entry, "id"): entry for entry in entries
-        }  # of an entry that comes twice, the last one counts
+        changed = {get_text(entry, "id"): entry for entry in entries}  # the last one of each counts
         files = [entry for entry in changed.values() if "deleted" not in entry and is_file(entry)]
         ids = [build_file_id(drive.id, get_text(entry, "id")) for entry in files]
         results = read_each(lambda entry: self._files.read_file(drive.id, entry), files)

@@ -182,11 +182,14 @@ def test_unchanged_project_costs_one_request(server: AzureDevOpsServer, connect:
 def test_overlapping_window_skips_what_was_read_and_finds_what_came_late(
     server: AzureDevOpsServer, connect: Any
 ) -> None:
-    server.put(1, "x")
+    for number in (1, 3, 4):
+        server.put(number, "x")
     connector = connect()
     _, checkpoint = read(connector)
     server.put(2, "late")  # with a time before the end of the first run
     server.comment(1, "new revision within the window")
+    first, _ = connector.read_changes(checkpoint)
+    assert first.total == 2
     items, checkpoint = read(connector, checkpoint)
     assert sorted(items) == ["1", "2"]
     assert read(connector, checkpoint)[0] == {}
