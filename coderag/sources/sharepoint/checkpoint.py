@@ -15,12 +15,14 @@ class DriveState:
     Attributes:
         link: Address with the token; empty before the first page.
         is_listing: Whether the library is being listed from its beginning, so that nothing of it is known to be gone.
+        is_within: Whether the link is within a round of changes, which ends with the state at its beginning.
     """
 
     id: str
     name: str
     link: str = ""
     is_listing: bool = True
+    is_within: bool = False
 
 
 @dataclass(slots=True)
@@ -42,7 +44,13 @@ class SiteState:
         return {
             "site_id": self.site_id,
             "drives": [
-                {"id": drive.id, "name": drive.name, "link": drive.link, "is_listing": drive.is_listing}
+                {
+                    "id": drive.id,
+                    "name": drive.name,
+                    "link": drive.link,
+                    "is_listing": drive.is_listing,
+                    "is_within": drive.is_within,
+                }
                 for drive in self.drives
             ],
             "listed": self.listed.isoformat() if self.listed else "",
@@ -62,6 +70,7 @@ class SiteState:
                     get_text(drive, "name"),
                     get_text(drive, "link"),
                     get_value(drive, "is_listing") is not False,
+                    get_value(drive, "is_within") is True,
                 )
                 for drive in get_objects(content, "drives")
             ],

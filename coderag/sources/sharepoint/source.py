@@ -188,7 +188,7 @@ class SharePointSource:
         """Yield the pages of a library's feed that have changes, and store its last link in the state."""
         start = f"drives/{quote(drive.id, safe='!')}/root/delta?$top={_FEED_PAGE_ITEMS}"
         link = drive.link or start
-        has_restarted = False
+        has_restarted, is_resumed = False, drive.is_within
         visited: set[str] = set()
         empty_pages = 0
         while True:
@@ -211,14 +211,15 @@ class SharePointSource:
                 raise SourceError(message)
             page = self._convert_feed_page(drive, get_objects(reply.content, "value"))
             drive.link = next_link or delta_link
-            drive.is_listing = drive.is_listing and not delta_link
+            drive.is_listing, drive.is_within = drive.is_listing and not delta_link, bool(next_link)
             is_empty = not (page.items or page.deleted or page.failures)
             empty_pages = empty_pages + 1 if is_empty else 0
             if not is_empty or drive.is_listing:
                 yield Page(page.items, state.to_checkpoint(), page.deleted, page.failures)
-            if not next_link:
+            if not (next_link or is_resumed):
                 return
-            link = next_link
+            # The round of a run that was killed does not have what changed since that run: one more follows.
+            is_resumed, link = is_resumed and bool(next_link), next_link or delta_link
 
     def _convert_feed_page(self, drive: DriveState, entries: Sequence[dict[str, Any]]) -> Page:
         changed = {get_text(entry, "id"): entry for entry in entries}  # the last one of each counts
