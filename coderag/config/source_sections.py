@@ -49,6 +49,11 @@ class RemoteSourceSection(SourceSection):
     credential_file: str = Field("", description="File that holds the token and that only you may read.")
     timeout_s: float = Field(60.0, gt=0, le=3_600, description="Seconds to wait for one reply.")
 
+    @property
+    def has_own_credential(self) -> bool:
+        """A credential of another kind, read by the connector: no token is needed."""
+        return False
+
     @field_validator("address")
     @classmethod
     def _check_address(cls, address: str) -> str:
@@ -103,6 +108,17 @@ class SharePointSection(RemoteSourceSection):
         min_length=1, description="Address of the site, such as https://example.sharepoint.com/sites/team."
     )
     drives: tuple[str, ...] = Field((), description="Names of document libraries; empty takes all of the site.")
+    pages: bool = Field(True, description="Whether site pages are mirrored, too.")
+    permissions: bool = Field(True, description="Whether each file's readers are read; without it, files are private.")
+    certificate_file: str = Field(
+        "",
+        description="PEM file with the app's certificate and private key, instead of a secret; only you may read it.",
+    )
+
+    @property
+    def has_own_credential(self) -> bool:
+        """A certificate instead of a token."""
+        return bool(self.certificate_file)
 
     @field_validator("login_address")
     @classmethod
@@ -118,6 +134,11 @@ class AzureDevOpsSection(RemoteSourceSection):
     organization: str = Field(min_length=1, description="Organization, or collection of an own server.")
     projects: tuple[str, ...] = Field(min_length=1, description="Names of projects.")
     area_paths: tuple[str, ...] = Field((), description="Area paths, with all below them; empty takes all.")
+    types: tuple[str, ...] = Field((), description="Types of work items, such as Bug; empty takes all.")
+    history: bool = Field(True, description="Whether state changes are read, with a request for each work item.")
+    api_version: str = Field(
+        "7.1", pattern=r"^\d+\.\d+$", description="Version of the API; older servers have 6.0 or 7.0."
+    )
 
 
 class ClickUpSection(RemoteSourceSection):
@@ -129,6 +150,8 @@ class ClickUpSection(RemoteSourceSection):
     spaces: tuple[str, ...] = Field((), description="Ids of spaces; empty takes all.")
     folders: tuple[str, ...] = Field((), description="Ids of folders; empty takes all.")
     lists: tuple[str, ...] = Field((), description="Ids of lists; empty takes all.")
+    archived: bool = Field(False, description="Whether archived tasks are mirrored, too, with a request for each list.")
+    comments: bool = Field(True, description="Whether comments are read, with a request for each task.")
 
 
 class FilesSection(SourceSection):
@@ -138,8 +161,8 @@ class FilesSection(SourceSection):
     path: str = Field("", description="Folder, relative to the repository or absolute.")
     git: str = Field("", description="Address or folder of a git repository, instead of a folder.")
     branch: str = Field("", description="Branch or tag of the git repository; empty takes its default branch.")
-    include: tuple[str, ...] = Field((), description="Patterns in gitignore syntax; empty takes all documents.")
-    exclude: tuple[str, ...] = Field((), description="Patterns of documents to leave out, in gitignore syntax.")
+    include: tuple[str, ...] = Field((), description="Patterns of documents, such as docs/**; empty takes all.")
+    exclude: tuple[str, ...] = Field((), description="Patterns of documents to leave out, such as archive/**.")
     url: str = Field("", description="Address of the documents for people; the path of each is appended to it.")
     deletions_hours: float = Field(0.0, ge=0, le=8_760, description="Hours after which all files are listed again.")
 

@@ -37,7 +37,7 @@ CONNECTORS: Final = {
     "sharepoint": "coderag.sources.sharepoint.opening:open_sharepoint",
     "azure_devops": "coderag.sources.azure_devops.opening:open_azure_devops",
     "clickup": "coderag.sources.clickup.opening:open_clickup",
-    "files": "coderag.sources.files.opening:open_files",
+    "files": "coderag.sources.files.connector:open_files",
     "reader": "coderag.sources.reader:open_reader",
 }
 """Function ``(section, context) -> Source`` of each system."""
@@ -56,7 +56,9 @@ def open_source(name: str, section: SourceSection, root: Path, folder: Path) -> 
         ConfigurationError: A setting cannot be used, or an extra is not installed.
         SourceAuthenticationError: There is no credential.
     """
-    credential = read_credential(name, section) if isinstance(section, RemoteSourceSection) else ""
+    credential = ""
+    if isinstance(section, RemoteSourceSection) and not section.has_own_credential:
+        credential = read_credential(name, section)
     module, _, function = CONNECTORS[section.system].partition(":")
     try:
         opener = cast("OpenConnector", getattr(import_module(module), function))

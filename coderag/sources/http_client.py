@@ -105,7 +105,7 @@ class _RawReply:
 
 
 class JSONClient:
-    """A client of one JSON API.
+    """A client of one JSON API, for several threads.
 
     Args:
         base_url: Address of the API; paths are relative to it. It must be https, or on this machine.
@@ -200,10 +200,10 @@ class JSONClient:
 
     def redact(self, text: str) -> str:
         """Return a text of the server as one short line, without the client's secrets."""
-        for secret in sorted(self._secrets, key=len, reverse=True):
+        for secret in sorted(frozenset(self._secrets), key=len, reverse=True):
             if len(secret) >= _MIN_SECRET_CHARS:
                 text = text.replace(secret, "***").replace(quote(secret, safe=""), "***")
-        line = "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
+        line = "".join(letter for letter in " ".join(text.split()) if letter.isprintable()).rstrip(".")
         return line if len(line) <= _MAX_DETAIL_CHARS else f"{line[:_MAX_DETAIL_CHARS]}…"
 
     def close(self) -> None:
@@ -287,10 +287,12 @@ class JSONClient:
         return max(backoff_s, getattr(fault, "wait_s", None) or 0.0)
 
     def _count_retry(self, _state: "RetryCallState") -> None:
-        self.counts.retries += 1
+        with self._lock:
+            self.counts.retries += 1
 
     def _wait(self, seconds: float) -> None:
-        self.counts.waited_s += seconds
+        with self._lock:
+            self.counts.waited_s += seconds
         self._policy.sleep(seconds)
 
     def _send(self, request: _Request) -> _RawReply:
@@ -302,12 +304,14 @@ class JSONClient:
                 self._wait(pause_s)
             if self._before_request is not None:
                 self._before_request()
-            self.counts.requests += 1
+            with self._lock:
+                self.counts.requests += 1
             reply = self._exchange(request, url, params)
             wait_s = find_wait_s(reply.status, reply.headers)
             if reply.status in {408, 429} or reply.status >= 500:
                 detail = self.redact(find_message(reply.body))
-                reason = f"status {reply.status}" + (f", {detail}" if detail else "")
+                state = "overloaded" if reply.status in {429, 503} else "out of order"
+                reason = f"the server is {state} (status {reply.status})" + (f": {detail}" if detail else "")
                 raise _TransientFault(reason + (f"; it asks to wait {wait_s:.0f} s" if wait_s else ""), wait_s)
             if wait_s:
                 self._earliest = time.monotonic() + min(wait_s, self._policy.max_wait_s)

@@ -19,21 +19,23 @@ _TOO_MANY_RESULTS = "VS402337"
 
 @dataclass(frozen=True, slots=True)
 class WorkItemQuery:
-    """Scope of a query within a project.
+    """Scope of a query.
 
     Attributes:
-        area_paths: Area paths with all below them; the whole project without any.
+        projects: Names of projects.
+        area_paths: Area paths with all below them; the whole projects without any.
         types: Types of work items; all without any.
         since: Time of the earliest change.
     """
 
+    projects: tuple[str, ...]
     area_paths: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     since: datetime | None = None
 
     def to_wiql(self, after_id: int, last_id: int | None) -> str:
         """Format the query for ids above one, and up to another, in their order."""
-        conditions = ["[System.TeamProject] = @project", f"[System.Id] > {after_id}"]
+        conditions = [f"[System.TeamProject] IN ({', '.join(map(_quote, self.projects))})", f"[System.Id] > {after_id}"]
         if last_id is not None:
             conditions.append(f"[System.Id] <= {last_id}")
         if self.area_paths:
@@ -68,13 +70,11 @@ class WorkItemSearch:
 
     Args:
         client: Client of the organisation.
-        project_path: Path of the project's work item tracking.
         api_version: Version of the API.
     """
 
-    def __init__(self, client: JSONClient, project_path: str, api_version: str) -> None:
+    def __init__(self, client: JSONClient, api_version: str) -> None:
         self._client = client
-        self._path = f"{project_path}/wiql"
         # Without time precision, a time in a query is an error, and its day begins in the zone of the account.
         self._params = {"timePrecision": "true", "api-version": api_version}
         self._width = MIN_ID_WINDOW
@@ -101,7 +101,7 @@ class WorkItemSearch:
     def _run(self, query: WorkItemQuery, after_id: int, last_id: int | None) -> IdWindow | None:
         """Run a query; None if it has too many results."""
         body = {"query": query.to_wiql(after_id, last_id)}
-        reply = self._client.post(self._path, body, self._params, statuses=(400,))
+        reply = self._client.post("_apis/wit/wiql", body, self._params, statuses=(400,))
         if reply.status == 400:
             text = get_text(reply.content, "message")
             if _TOO_MANY_RESULTS in text:

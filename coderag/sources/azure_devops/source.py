@@ -1,4 +1,4 @@
-"""Azure DevOps connector: changes of a project's work items by queries for ids and batches of 200.
+"""Azure DevOps connector: changes of projects' work items by queries for ids and batches of 200.
 
 Sources: https://learn.microsoft.com/rest/api/azure/devops/wit/wiql/query-by-wiql,
 https://learn.microsoft.com/rest/api/azure/devops/wit/work-items/get-work-items-batch,
@@ -7,7 +7,7 @@ https://learn.microsoft.com/azure/devops/integrate/concepts/rate-limits
 
 import base64
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import quote
@@ -16,6 +16,7 @@ from coderag.errors import SourceAuthenticationError, SourceError, SourceUnavail
 from coderag.schema.items import Item, ItemFailure
 from coderag.sources.azure_devops.queries import WorkItemQuery, WorkItemSearch
 from coderag.sources.azure_devops.work_items import build_item
+from coderag.sources.concurrent_reads import read_each
 from coderag.sources.http_client import JSONClient, RequestPolicy
 from coderag.sources.json_values import get_objects, get_text, parse_time
 from coderag.sources.protocol import OVERLAP, Checkpoint, Page, SourceKind
@@ -81,16 +82,16 @@ class _Position:
 
 
 class AzureDevOpsSource:
-    """Work items of a project.
+    """Work items of projects of one organisation.
 
     Deletions are found by `list_ids`: a query of ids, at most 20,000 a request.
 
     Args:
         organization_url: Address of the organisation, such as ``https://dev.azure.com/contoso``, or of a collection of
             Azure DevOps Server.
-        project: Name or id of the project.
+        projects: Names of the projects.
         token: Personal access token that may read work items.
-        area_paths: Area paths with all below them; the whole project without any.
+        area_paths: Area paths with all below them; the whole projects without any.
         types: Types of work items; all without any.
         reads_history: Whether state changes are read, at the cost of a request a work item.
         api_version: Version of the API; older servers need 6.0 or 7.0.
@@ -103,7 +104,7 @@ class AzureDevOpsSource:
     def __init__(  # noqa: PLR0913  # the settings of a source
         self,
         organization_url: str,
-        project: str,
+        projects: Sequence[str],
         token: str,
         *,
         area_paths: Sequence[str] = (),
@@ -114,12 +115,10 @@ class AzureDevOpsSource:
     ) -> None:
         header = {"authorization": f"Basic {base64.b64encode(f':{token}'.encode()).decode()}"}
         self._client = JSONClient(organization_url, name="Azure DevOps", authenticate=lambda: header, policy=policy)
-        self._project = quote(project, safe="")
-        self._path = f"{self._project}/_apis/wit"
-        self._scope = WorkItemQuery(tuple(area_paths), tuple(types))
+        self._scope = WorkItemQuery(tuple(projects), tuple(area_paths), tuple(types))
         self._reads_history = reads_history
         self._api_version = api_version
-        self._search = WorkItemSearch(self._client, self._path, api_version)
+        self._search = WorkItemSearch(self._client, api_version)
 
     @property
     def kind(self) -> SourceKind:
@@ -132,9 +131,10 @@ class AzureDevOpsSource:
         return self._client
 
     def check(self) -> str:
-        """Check address, credential and project; return the project's name."""
-        project = self._client.get(f"_apis/projects/{self._project}", {"api-version": self._api_version}).content
-        return get_text(project, "name") or self._project
+        """Check address, credential and projects, with a request each; return their names."""
+        params = {"api-version": self._api_version}
+        replies = [self._client.get(f"_apis/projects/{quote(name, safe='')}", params) for name in self._scope.projects]
+        return ", ".join(get_text(reply.content, "name") for reply in replies)
 
     def read_changes(self, checkpoint: Checkpoint | None) -> Iterator[Page]:
         """Yield work items that changed since a checkpoint, by id, in batches of 200.
@@ -144,14 +144,14 @@ class AzureDevOpsSource:
         """
         position = _Position.from_checkpoint(checkpoint)
         since = position.since - OVERLAP if position.since else None
-        query = WorkItemQuery(self._scope.area_paths, self._scope.types, since)
+        query = replace(self._scope, since=since)
         is_last = False
         while not is_last:
             window = self._search.read_window(query, position.after_id)
             is_last = window.is_last
             position.next_since = position.next_since or window.server_time or datetime.now(UTC)
-            total = len(window.ids) if is_last and position.after_id == 0 else None
             pending = self._skip_known(window.ids, position)
+            total = len(pending) if is_last and position.after_id == 0 else None
             for start in range(0, len(pending), MAX_BATCH_ITEMS):
                 ids = pending[start : start + MAX_BATCH_ITEMS]
                 page = self._read_batch(ids)
@@ -202,24 +202,33 @@ class AzureDevOpsSource:
     def _request_batch(self, body: dict[str, Any]) -> list[dict[str, Any]]:
         """Request a batch; work items that are gone or hidden are left out."""
         params = {"api-version": self._api_version}
-        reply = self._client.post(f"{self._path}/workitemsbatch", {**body, "errorPolicy": "Omit"}, params)
+        reply = self._client.post("_apis/wit/workitemsbatch", {**body, "errorPolicy": "Omit"}, params)
         return get_objects(reply.content, "value")
 
     def _read_batch(self, ids: Sequence[int]) -> Page:
-        items: list[Item] = []
-        failures: list[ItemFailure] = []
         contents = {get_text(content, "id"): content for content in self._request_batch(_build_batch_body(ids))}
-        for item_id, content in contents.items():
-            try:
-                items.append(self._read_item(item_id, content))
-            except (SourceUnavailableError, SourceAuthenticationError):
-                raise
-            except SourceError as error:
-                failures.append(ItemFailure(item_id, str(error), f"{self._client.base_url}/_workitems/edit/{item_id}"))
-        return Page(items, {}, [str(number) for number in ids if str(number) not in contents], failures)
+        results = read_each(self._read_item, contents.values())
+        return Page(
+            [result for result in results if isinstance(result, Item)],
+            {},
+            [str(number) for number in ids if str(number) not in contents],
+            [result for result in results if isinstance(result, ItemFailure)],
+        )
 
-    def _read_item(self, item_id: str, content: dict[str, Any]) -> Item:
-        path = f"{self._path}/workItems/{item_id}"
+    def _read_item(self, content: dict[str, Any]) -> Item | ItemFailure:
+        """Read comments and history of a work item, and convert it."""
+        try:
+            return self._convert_item(content)
+        except (SourceUnavailableError, SourceAuthenticationError):
+            raise
+        except SourceError as error:
+            item_id = get_text(content, "id")
+            return ItemFailure(item_id, str(error), f"{self._client.base_url}/_workitems/edit/{item_id}")
+
+    def _convert_item(self, content: dict[str, Any]) -> Item:
+        item_id = get_text(content, "id")
+        project = quote(get_text(content, "fields", "System.TeamProject"), safe="")
+        path = f"{project}/_apis/wit/workItems/{item_id}"
         comments = [] if get_text(content, "fields", "System.CommentCount") == "0" else self._read_comments(path)
         has_history = self._reads_history and get_text(content, "rev") != "1"
         return build_item(content, self._client.base_url, comments, self._read_updates(path) if has_history else [])

@@ -15,12 +15,14 @@ class DriveState:
     Attributes:
         link: Address with the token; empty before the first page.
         is_listing: Whether the library is being listed from its beginning, so that nothing of it is known to be gone.
+        is_within: Whether the link is within a round of changes, which ends with the state at its beginning.
     """
 
     id: str
     name: str
     link: str = ""
     is_listing: bool = True
+    is_within: bool = False
 
 
 @dataclass(slots=True)
@@ -30,26 +32,29 @@ class SiteState:
     Attributes:
         listed: Time when the libraries were listed last.
         page_versions: Version of each site page, by id.
-        has_gap: Whether deletions may have been missed, so that only a list of all ids finds them.
     """
 
     site_id: str = ""
     drives: list[DriveState] = field(default_factory=list)
     listed: datetime | None = None
     page_versions: dict[str, str] = field(default_factory=dict)
-    has_gap: bool = False
 
     def to_checkpoint(self) -> dict[str, Any]:
         """Convert to JSON."""
         return {
             "site_id": self.site_id,
             "drives": [
-                {"id": drive.id, "name": drive.name, "link": drive.link, "is_listing": drive.is_listing}
+                {
+                    "id": drive.id,
+                    "name": drive.name,
+                    "link": drive.link,
+                    "is_listing": drive.is_listing,
+                    "is_within": drive.is_within,
+                }
                 for drive in self.drives
             ],
             "listed": self.listed.isoformat() if self.listed else "",
             "page_versions": dict(self.page_versions),
-            "has_gap": self.has_gap,
         }
 
     @classmethod
@@ -65,6 +70,7 @@ class SiteState:
                     get_text(drive, "name"),
                     get_text(drive, "link"),
                     get_value(drive, "is_listing") is not False,
+                    get_value(drive, "is_within") is True,
                 )
                 for drive in get_objects(content, "drives")
             ],
@@ -72,5 +78,4 @@ class SiteState:
             page_versions={str(key): str(value) for key, value in versions.items()}
             if isinstance(versions, dict)
             else {},
-            has_gap=content.get("has_gap") is True,
         )

@@ -3,15 +3,15 @@
 Sources: https://learn.microsoft.com/graph/api/driveitem-delta, https://learn.microsoft.com/graph/throttling
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from urllib.parse import quote, urlsplit
 
-from coderag.config.server_addresses import is_same_server
 from coderag.errors import ConfigurationError, SourceAuthenticationError, SourceError, SourceUnavailableError
 from coderag.schema.items import Item, ItemFailure
+from coderag.sources.concurrent_reads import read_each
 from coderag.sources.document_text import MAX_DOCUMENT_BYTES
 from coderag.sources.http_client import JSONClient, RequestPolicy
 from coderag.sources.json_values import get_objects, get_text
@@ -23,10 +23,21 @@ from coderag.sources.sharepoint.site_pages import PAGE_ID_PREFIX, SitePages
 GRAPH_URL: Final = "https://graph.microsoft.com/v1.0"
 _DRIVES_MAX_AGE = timedelta(hours=1)  # libraries are listed at most this often; a new one comes late by it
 _FEED_PAGE_ITEMS = 100
+_LISTED_IDS = 1_000
 _SITE_PAGES_PER_PAGE = 20
 _MAX_EMPTY_PAGES = 1_000  # in a row, of one library
 # Without it, the feed leaves out files of which only the readers changed.
 _FEED_HEADERS = {"Prefer": "deltashowsharingchanges"}
+
+
+class TokenProvider(Protocol):
+    """Provides tokens; `GraphTokens` is one."""
+
+    def build_headers(self) -> Mapping[str, str]:
+        """Build the header with a token that is valid now."""
+
+    def close(self) -> None:
+        """Close the connections."""
 
 
 class SharePointSource:
@@ -34,7 +45,7 @@ class SharePointSource:
 
     Args:
         site_url: Address of the site, such as ``https://contoso.sharepoint.com/sites/team``.
-        authenticate: Provides the header with a token; see `GraphTokens.build_headers`.
+        tokens: Provides the header with a token, and is closed with the source.
         libraries: Names of document libraries; all of the site without any.
         includes_pages: Whether site pages are read.
         reads_permissions: Whether each file's readers are asked for, at the cost of a request a file.
@@ -49,7 +60,7 @@ class SharePointSource:
     def __init__(  # noqa: PLR0913  # the settings of a source
         self,
         site_url: str,
-        authenticate: Callable[[], Mapping[str, str]],
+        tokens: TokenProvider,
         *,
         libraries: Sequence[str] = (),
         includes_pages: bool = True,
@@ -64,12 +75,12 @@ class SharePointSource:
             raise ConfigurationError(message, hint="Write it as https://contoso.sharepoint.com/sites/team.")
         path = parts.path.strip("/")
         self._site_path = f"sites/{parts.hostname}" + (f":/{quote(path)}" if path else "")
+        self._tokens = tokens
         self._libraries = tuple(libraries)
         self._includes_pages = includes_pages
-        self._client = JSONClient(graph_url, name="SharePoint", authenticate=authenticate, policy=policy)
+        self._client = JSONClient(graph_url, name="SharePoint", authenticate=tokens.build_headers, policy=policy)
         self._files = DriveFiles(self._client, max_bytes=max_bytes, reads_permissions=reads_permissions)
         self._pages = SitePages(self._client)
-        self._listing: SiteState | None = None  # set if only a list of all ids finds what is gone
 
     @property
     def kind(self) -> SourceKind:
@@ -91,14 +102,15 @@ class SharePointSource:
     def read_changes(self, checkpoint: Checkpoint | None) -> Iterator[Page]:
         """Yield changes of each library by its change feed, then of the site's pages.
 
-        If a feed has expired, or a library or folder is gone, `list_ids` yields all ids after the last page.
+        A feed reports deletions, too, but not those of the time before it expired: `list_ids` finds them.
         """
         state = SiteState.from_checkpoint(checkpoint)
-        had_gap, state.has_gap = state.has_gap, False
-        self._listing = state if had_gap else None
+        last: Checkpoint | None = None
         for page in self._read_all(state):
-            yield replace(page, checkpoint={**page.checkpoint, "has_gap": had_gap or state.has_gap})
-        yield Page((), state.to_checkpoint())
+            last = page.checkpoint
+            yield page
+        if state.to_checkpoint() != last:
+            yield Page((), state.to_checkpoint())
 
     def _read_all(self, state: SiteState) -> Iterator[Page]:
         if state.listed is None or datetime.now(UTC) - state.listed >= _DRIVES_MAX_AGE:
@@ -114,43 +126,39 @@ class SharePointSource:
 
     def read_items(self, ids: Sequence[str]) -> Page:
         """Read files and pages by their ids."""
-        items: list[Item] = []
-        deleted: list[str] = []
-        failures: list[ItemFailure] = []
         site_id = ""
-        for item_id in ids:
-            result: Item | ItemFailure | None
-            if item_id.startswith(PAGE_ID_PREFIX):
-                site_id = site_id or get_text(self._client.get(self._site_path).content, "id")
-                result = self._read_site_page(site_id, item_id.removeprefix(PAGE_ID_PREFIX))
-            else:
-                result = self._read_file(item_id)
-            if result is None:
-                deleted.append(item_id)
-            elif isinstance(result, Item):
-                items.append(result)
-            else:
-                failures.append(result)
-        return Page(items, {}, deleted, failures)
+        if any(item_id.startswith(PAGE_ID_PREFIX) for item_id in ids):
+            site_id = get_text(self._client.get(self._site_path).content, "id")
 
-    def list_ids(self) -> Iterator[str] | None:
-        """Yield all ids if the last changes had a gap; otherwise None, since they report deletions."""
-        return self._iterate_ids(self._listing) if self._listing is not None else None
+        def read(item_id: str) -> Item | ItemFailure | None:
+            if item_id.startswith(PAGE_ID_PREFIX):
+                return self._read_site_page(site_id, item_id.removeprefix(PAGE_ID_PREFIX))
+            return self._read_file(item_id)
+
+        return _build_page(dict(zip(ids, read_each(read, ids), strict=True)), {})
+
+    def list_ids(self) -> Iterator[str]:
+        """Yield the ids of all files with text, and of all pages."""
+        site_id = get_text(self._client.get(self._site_path).content, "id")
+        for drive_id in self._list_drives(site_id):
+            path = f"drives/{quote(drive_id, safe='!')}/root/delta?$select=id,name,file,deleted&$top={_LISTED_IDS}"
+            entries = {get_text(entry, "id"): entry for entry in self._iterate_values(path)}
+            for entry_id, entry in entries.items():
+                if "deleted" not in entry and is_file(entry):
+                    yield build_file_id(drive_id, entry_id)
+        if self._includes_pages:
+            for page_id in self._pages.list_versions(site_id):
+                yield f"{PAGE_ID_PREFIX}{page_id}"
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connections."""
         self._client.close()
-
-    def _mark_gap(self, state: SiteState) -> None:
-        state.has_gap = True
-        self._listing = state
+        self._tokens.close()
 
     def _update_drives(self, state: SiteState) -> None:
         state.site_id = state.site_id or get_text(self._client.get(self._site_path).content, "id")
         known = {drive.id: drive for drive in state.drives}
         names = self._list_drives(state.site_id)
-        if known.keys() - names.keys():
-            self._mark_gap(state)
         state.drives = [known.get(drive_id) or DriveState(drive_id, name) for drive_id, name in names.items()]
         state.listed = datetime.now(UTC)
 
@@ -180,65 +188,52 @@ class SharePointSource:
         """Yield the pages of a library's feed that have changes, and store its last link in the state."""
         start = f"drives/{quote(drive.id, safe='!')}/root/delta?$top={_FEED_PAGE_ITEMS}"
         link = drive.link or start
-        has_restarted = False
+        has_restarted, is_resumed = False, drive.is_within
         visited: set[str] = set()
         empty_pages = 0
         while True:
-            if link in visited or empty_pages > _MAX_EMPTY_PAGES:
-                message = f"SharePoint at {self._client.host} repeats the change feed of '{drive.name}' without end"
-                raise SourceError(message)
             visited.add(link)
             reply = self._client.get(link, headers=_FEED_HEADERS, statuses=(404, 410))
             if reply.status == 404 and drive.link:  # the library is gone
-                self._mark_gap(state)
                 state.drives.remove(drive)
                 return
-            if reply.status != 200:
-                if has_restarted:
+            if reply.status != 200:  # 410: the link has expired
+                if has_restarted or link == start:
                     message = f"SharePoint at {self._client.host} cannot list '{drive.name}' (status {reply.status})"
                     raise SourceError(message)
-                has_restarted = True
-                self._mark_gap(state)
-                location = reply.headers.get("location", "")
-                link = location if location and is_same_server(location, self._client.base_url) else start
+                has_restarted, link = True, start
                 drive.link, drive.is_listing = "", True
                 continue
-            page = self._convert_feed_page(state, drive, get_objects(reply.content, "value"))
             next_link, delta_link = (get_text(reply.content, f"@odata.{name}Link") for name in ("next", "delta"))
-            if not (next_link or delta_link):
-                message = f"SharePoint at {self._client.host}: the change feed of '{drive.name}' has no next link"
+            if next_link in visited or not (next_link or delta_link) or empty_pages > _MAX_EMPTY_PAGES:
+                fault = "repeats without end" if next_link or delta_link else "has no next link"
+                message = f"SharePoint at {self._client.host}: the change feed of '{drive.name}' {fault}"
                 raise SourceError(message)
+            page = self._convert_feed_page(drive, get_objects(reply.content, "value"))
             drive.link = next_link or delta_link
-            drive.is_listing = drive.is_listing and not delta_link
+            drive.is_listing, drive.is_within = drive.is_listing and not delta_link, bool(next_link)
             is_empty = not (page.items or page.deleted or page.failures)
             empty_pages = empty_pages + 1 if is_empty else 0
             if not is_empty or drive.is_listing:
                 yield Page(page.items, state.to_checkpoint(), page.deleted, page.failures)
-            if delta_link:
+            if not (next_link or is_resumed):
                 return
-            link = next_link
+            # The round of a run that was killed does not have what changed since that run: one more follows.
+            is_resumed, link = is_resumed and bool(next_link), next_link or delta_link
 
-    def _convert_feed_page(self, state: SiteState, drive: DriveState, entries: Sequence[dict[str, Any]]) -> Page:
-        items: list[Item] = []
-        deleted: list[str] = []
-        failures: list[ItemFailure] = []
-        for entry_id, entry in {get_text(entry, "id"): entry for entry in entries}.items():  # the last one counts
-            item_id = build_file_id(drive.id, entry_id)
-            if "deleted" in entry:
-                deleted.append(item_id)
-                if "file" not in entry:  # a folder; the feed need not name the files in it
-                    self._mark_gap(state)
-            elif is_file(entry):
-                result = self._files.read_file(drive.id, entry)
-                if result is None:
-                    deleted.append(item_id)
-                elif isinstance(result, Item):
-                    items.append(result)
-                else:
-                    failures.append(result)
-            elif "file" in entry and not drive.is_listing:  # it may have had another name
-                deleted.append(item_id)
-        return Page(items, {}, deleted, failures)
+    def _convert_feed_page(self, drive: DriveState, entries: Sequence[dict[str, Any]]) -> Page:
+        changed = {get_text(entry, "id"): entry for entry in entries}  # the last one of each counts
+        files = [entry for entry in changed.values() if "deleted" not in entry and is_file(entry)]
+        ids = [build_file_id(drive.id, get_text(entry, "id")) for entry in files]
+        results = read_each(lambda entry: self._files.read_file(drive.id, entry), files)
+        page = _build_page(dict(zip(ids, results, strict=True)), {})
+        # A file without text may have had another name.
+        gone = [
+            build_file_id(drive.id, entry_id)
+            for entry_id, entry in changed.items()
+            if "deleted" in entry or ("file" in entry and not is_file(entry) and not drive.is_listing)
+        ]
+        return replace(page, deleted=[*page.deleted, *gone])
 
     def _read_file(self, item_id: str) -> Item | ItemFailure | None:
         drive_id, _, entry_id = item_id.partition(":")
@@ -255,19 +250,13 @@ class SharePointSource:
             yield Page((), state.to_checkpoint(), deleted=[f"{PAGE_ID_PREFIX}{page_id}" for page_id in gone])
         changed = [page_id for page_id, version in versions.items() if state.page_versions.get(page_id) != version]
         for start in range(0, len(changed), _SITE_PAGES_PER_PAGE):
-            results = {
-                page_id: self._read_site_page(state.site_id, page_id)
-                for page_id in changed[start : start + _SITE_PAGES_PER_PAGE]
-            }
+            ids = changed[start : start + _SITE_PAGES_PER_PAGE]
+            results = read_each(lambda page_id: self._read_site_page(state.site_id, page_id), ids)
             state.page_versions |= {
-                page_id: versions[page_id] for page_id, result in results.items() if result is not None
+                page_id: versions[page_id] for page_id, result in zip(ids, results, strict=True) if result is not None
             }
-            yield Page(
-                [result for result in results.values() if isinstance(result, Item)],
-                state.to_checkpoint(),
-                [f"{PAGE_ID_PREFIX}{page_id}" for page_id, result in results.items() if result is None],
-                [result for result in results.values() if isinstance(result, ItemFailure)],
-            )
+            keys = [f"{PAGE_ID_PREFIX}{page_id}" for page_id in ids]
+            yield _build_page(dict(zip(keys, results, strict=True)), state.to_checkpoint())
 
     def _read_site_page(self, site_id: str, page_id: str) -> Item | ItemFailure | None:
         try:
@@ -277,13 +266,12 @@ class SharePointSource:
         except SourceError as error:
             return ItemFailure(f"{PAGE_ID_PREFIX}{page_id}", str(error))
 
-    def _iterate_ids(self, state: SiteState) -> Iterator[str]:
-        for drive in state.drives:
-            path = f"drives/{quote(drive.id, safe='!')}/root/delta?$select=id,name,file,deleted&$top=1000"
-            entries = {get_text(entry, "id"): entry for entry in self._iterate_values(path)}
-            for entry_id, entry in entries.items():
-                if "deleted" not in entry and is_file(entry):
-                    yield build_file_id(drive.id, entry_id)
-        if self._includes_pages:
-            for page_id in self._pages.list_versions(state.site_id):
-                yield f"{PAGE_ID_PREFIX}{page_id}"
+
+def _build_page(results: Mapping[str, Item | ItemFailure | None], checkpoint: Checkpoint) -> Page:
+    """Build a page from what was read by id; None is an item that is gone."""
+    return Page(
+        [result for result in results.values() if isinstance(result, Item)],
+        checkpoint,
+        [item_id for item_id, result in results.items() if result is None],
+        [result for result in results.values() if isinstance(result, ItemFailure)],
+    )

@@ -26,6 +26,7 @@ class AzureDevOpsServer(LoopbackServer):
 
     def __init__(self) -> None:
         super().__init__()
+        self.token = TOKEN
         self.now = datetime(2026, 3, 1, 12, tzinfo=UTC)
         self.max_results = 20_000
         self.items: dict[int, dict[str, Any]] = {}
@@ -66,7 +67,7 @@ class AzureDevOpsServer(LoopbackServer):
         self.put(number, CommentCount=len(comments))
 
     def respond(self, request: Request) -> Reply:
-        expected = f"Basic {base64.b64encode(f':{TOKEN}'.encode()).decode()}"
+        expected = f"Basic {base64.b64encode(f':{self.token}'.encode()).decode()}"
         if request.headers.get("authorization") != expected:
             return Reply({"message": "Access Denied: The Personal Access Token used has expired."}, 401)
         parts = urlsplit(request.path)
@@ -76,17 +77,18 @@ class AzureDevOpsServer(LoopbackServer):
         path = path.removeprefix("/contoso/")
         if path == "_apis/projects/Fabrikam Fiber":
             return Reply({"id": "p1", "name": "Fabrikam Fiber"})
-        path = path.removeprefix("Fabrikam Fiber/_apis/wit/")
-        if path == "wiql":
+        if path == "_apis/wit/wiql":
             return self._answer_query(request.body["query"], query.get("timePrecision") == "true")
-        if path == "workitemsbatch":
+        if path == "_apis/wit/workitemsbatch":
             return self._answer_batch(request.body)
-        if match := re.fullmatch(r"workItems/(\d+)/(comments|updates)", path):
+        if match := re.fullmatch(r"Fabrikam Fiber/_apis/wit/workItems/(\d+)/(comments|updates)", path):
             return self._answer_list(int(match[1]), match[2], query)
         return Reply({"message": f"TF401232: no {path}"}, 404)
 
     def _answer_query(self, wiql: str, has_time: bool) -> Reply:
-        found = list(self.items.values())
+        projects = re.search(r"\[System.TeamProject\] IN \(([^)]*)\)", wiql)
+        assert projects, wiql
+        found = [item for item in self.items.values() if f"'{item['fields']['System.TeamProject']}'" in projects[1]]
         if match := re.search(r"\[System.Id\] > (\d+)", wiql):
             found = [item for item in found if item["id"] > int(match[1])]
         if match := re.search(r"\[System.Id\] <= (\d+)", wiql):

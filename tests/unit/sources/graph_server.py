@@ -39,6 +39,7 @@ class GraphServer(LoopbackServer):
 
     def __init__(self, downloads: DownloadServer) -> None:
         super().__init__()
+        self.token = TOKEN
         self.downloads = downloads
         self.page_size = 2
         self.drives: dict[str, str] = {"b!docs": "Documents"}
@@ -98,7 +99,7 @@ class GraphServer(LoopbackServer):
         }  # fmt: skip
 
     def respond(self, request: Request) -> Reply:
-        if request.headers.get("authorization") != f"Bearer {TOKEN}":
+        if request.headers.get("authorization") != f"Bearer {self.token}":
             return _refuse(401, "InvalidAuthenticationToken", "Access token is empty.")
         parts = urlsplit(request.path)
         path, query = unquote(parts.path).removeprefix("/v1.0/"), parse_qs(parts.query)
@@ -159,6 +160,19 @@ class GraphServer(LoopbackServer):
         if page is None:
             return _refuse(404, "itemNotFound", "Item not found")
         return Reply(page if query.get("$expand") == ["canvasLayout"] else {**page, "canvasLayout": None})
+
+
+class FixedToken:
+    """Provides a token that does not change."""
+
+    def __init__(self, token: str = TOKEN) -> None:
+        self._token = token
+
+    def build_headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self._token}"}
+
+    def close(self) -> None:
+        pass
 
 
 def _refuse(status: int, code: str, message: str) -> Reply:

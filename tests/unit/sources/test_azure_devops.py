@@ -30,7 +30,7 @@ def connect(server: AzureDevOpsServer) -> Iterator[Any]:
 
     def build(token: str = TOKEN, **settings: Any) -> AzureDevOpsSource:
         policy = RequestPolicy(sleep=lambda _: None)
-        opened.append(AzureDevOpsSource(f"{server.url}/contoso", "Fabrikam Fiber", token, policy=policy, **settings))
+        opened.append(AzureDevOpsSource(f"{server.url}/contoso", ["Fabrikam Fiber"], token, policy=policy, **settings))
         return opened[-1]
 
     yield build
@@ -182,11 +182,14 @@ def test_unchanged_project_costs_one_request(server: AzureDevOpsServer, connect:
 def test_overlapping_window_skips_what_was_read_and_finds_what_came_late(
     server: AzureDevOpsServer, connect: Any
 ) -> None:
-    server.put(1, "x")
+    for number in (1, 3, 4):
+        server.put(number, "x")
     connector = connect()
     _, checkpoint = read(connector)
     server.put(2, "late")  # with a time before the end of the first run
     server.comment(1, "new revision within the window")
+    first, _ = connector.read_changes(checkpoint)
+    assert first.total == 2
     items, checkpoint = read(connector, checkpoint)
     assert sorted(items) == ["1", "2"]
     assert read(connector, checkpoint)[0] == {}
@@ -221,6 +224,7 @@ def test_interrupted_synchronisation_continues_and_keeps_its_window(
 def test_scope_is_quoted_in_queries(server: AzureDevOpsServer, connect: Any) -> None:
     server.put(1, "in", AreaPath="Fabrikam Fiber\\Ann's")
     server.put(2, "out")
+    server.put(3, "other project", AreaPath="Fabrikam Fiber\\Ann's", TeamProject="Contoso")
     connector = connect(area_paths=["Fabrikam Fiber\\Ann's"], types=["Bug"])
     assert list(read(connector)[0]) == ["1"]
     assert "[System.WorkItemType] IN ('Bug')" in server.bodies[0]["query"]
@@ -297,4 +301,4 @@ def test_server_without_a_clock_uses_this_one(server: AzureDevOpsServer, connect
 
 def test_address_without_encryption_is_refused() -> None:
     with pytest.raises(ConfigurationError):
-        AzureDevOpsSource("http://tfs.example/tfs/Collection", "P", TOKEN)
+        AzureDevOpsSource("http://tfs.example/tfs/Collection", ["P"], TOKEN)

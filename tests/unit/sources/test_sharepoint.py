@@ -11,7 +11,7 @@ from coderag.sources.http_client import RequestPolicy
 from coderag.sources.protocol import Checkpoint, Page
 from coderag.sources.sharepoint.source import SharePointSource
 from tests.loopback import Reply
-from tests.unit.sources.graph_server import TOKEN, DownloadServer, GraphServer
+from tests.unit.sources.graph_server import TOKEN, DownloadServer, FixedToken, GraphServer
 from tests.unit.sources.office_files import build_docx
 
 pytest.importorskip("mammoth", reason="the extra sources is not installed")
@@ -33,7 +33,7 @@ class Connected:
     def __call__(self, graph: GraphServer, token: str = TOKEN, **settings: Any) -> SharePointSource:
         source = SharePointSource(
             "https://contoso.sharepoint.com/sites/team",
-            lambda: {"authorization": f"Bearer {token}"},
+            FixedToken(token),
             graph_url=f"{graph.url}/v1.0",
             policy=RequestPolicy(sleep=self.waits.append),
             **settings,
@@ -102,7 +102,6 @@ def test_changes_renames_moves_and_deletions_are_reported(graph: GraphServer, co
     assert items["better.md"].id == f"b!docs:{renamed}"
     assert items["better.md"].fields == {"folder": "Archive/2026"}
     assert sorted(deleted) == sorted([f"b!docs:{gone}", f"b!docs:{hidden}"])
-    assert source.list_ids() is None
 
 
 def test_interrupted_synchronisation_continues_at_its_page(graph: GraphServer, connect: Connected) -> None:
@@ -116,42 +115,36 @@ def test_interrupted_synchronisation_continues_at_its_page(graph: GraphServer, c
 
 
 @pytest.mark.parametrize("in_the_middle", [True, False])
-def test_expired_feed_starts_over_and_lists_ids_to_find_deletions(
+def test_expired_feed_starts_over_and_ids_show_what_is_gone(
     graph: GraphServer, connect: Connected, in_the_middle: bool
 ) -> None:
     kept, gone = graph.put("kept.md", b"x"), graph.put("gone.md", b"x")
     graph.put("also.md", b"x")
+    graph.put("photo.png", b"x")
+    graph.put_page("p1", "Home", "<p>Hi</p>")
     source = connect(graph)
     pages = list(source.read_changes(None))
     checkpoint = (pages[0] if in_the_middle else pages[-1]).checkpoint
     graph.delete(gone)
     graph.expire_tokens()
     items, _, last = read(source, checkpoint)
-    assert sorted(items) == ["also.md", "kept.md"]
-    ids = source.list_ids()
-    assert ids is not None
-    assert f"b!docs:{kept}" in (listed := list(ids))
+    assert {"also.md", "kept.md"} <= items.keys()
+    listed = list(source.list_ids())
+    assert f"b!docs:{kept}" in listed
     assert f"b!docs:{gone}" not in listed
-    # A run that was killed before it listed the ids does so the next time, once.
-    again = connect(graph)
-    *_, last = read(again, last.checkpoint)
-    assert again.list_ids() is not None
-    read(again, last.checkpoint)
-    assert again.list_ids() is None
+    assert (len(listed), listed[-1]) == (3, "page:p1")
+    assert read(source, last.checkpoint)[0] == {}
 
 
-def test_deleted_folder_lists_ids(graph: GraphServer, connect: Connected) -> None:
-    graph.put("folder", b"")
-    folder = graph.put("folder", b"", folder={})
-    del graph.entries["b!docs"][folder]["file"]
+def test_feed_that_expires_at_once_again_is_an_error(graph: GraphServer, connect: Connected) -> None:
     source = connect(graph)
     *_, last = read(source)
-    graph.delete(folder)
-    read(source, last.checkpoint)
-    assert source.list_ids() is not None
+    graph.next(*[Reply({"error": {"code": "resyncRequired"}}, 410)] * 2)
+    with pytest.raises(SourceError, match=r"cannot list 'Documents' \(status 410\)"):
+        read(source, last.checkpoint)
 
 
-def test_library_that_is_gone_lists_ids(graph: GraphServer, connect: Connected) -> None:
+def test_library_that_is_gone_leaves_the_others(graph: GraphServer, connect: Connected) -> None:
     graph.drives["b!more"] = "More"
     graph.put("a.md", b"a")
     graph.put("b.md", b"b", drive="b!more")
@@ -159,10 +152,10 @@ def test_library_that_is_gone_lists_ids(graph: GraphServer, connect: Connected) 
     items, _, last = read(source)
     assert sorted(items) == ["a.md", "b.md"]
     del graph.drives["b!more"]
-    read(source, last.checkpoint)
-    ids = source.list_ids()
-    assert ids is not None
-    assert all(item_id.startswith("b!docs:") for item_id in ids)
+    graph.put("c.md", b"c")
+    items, *_ = read(source, last.checkpoint)
+    assert sorted(items) == ["c.md"]
+    assert all(item_id.startswith("b!docs:") for item_id in source.list_ids())
 
 
 def test_throttled_request_is_repeated_after_the_wait(graph: GraphServer, connect: Connected) -> None:
@@ -303,7 +296,7 @@ def test_feed_that_repeats_its_page_is_an_error(graph: GraphServer, connect: Con
     *_, last = read(source)
     link = last.checkpoint["drives"][0]["link"]
     graph.next(Reply({"value": [], "@odata.nextLink": f"{link}x"}), Reply({"value": [], "@odata.nextLink": link}))
-    with pytest.raises(SourceError, match="repeats the change feed of 'Documents'"):
+    with pytest.raises(SourceError, match="the change feed of 'Documents' repeats without end"):
         read(source, last.checkpoint)
 
 
@@ -324,4 +317,4 @@ def test_outage_during_a_download_stops_without_losing_the_page(graph: GraphServ
 
 def test_address_that_is_no_site_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="'team' is not the address"):
-        SharePointSource("team", dict)
+        SharePointSource("team", FixedToken())
