@@ -86,6 +86,10 @@ class ItemServer:
     def delete_item(self, item_id: str) -> None:
         self._state.items[item_id]["gone"] = True
 
+    def list_ids(self) -> list[str]:
+        """List the ids of all items."""
+        return [item["id"] for item in self._list_items()]
+
     def fail_next(
         self, status: int, headers: Mapping[str, str] | None = None, body: bytes = b"", *, times: int = 1
     ) -> None:

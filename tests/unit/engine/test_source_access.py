@@ -68,4 +68,7 @@ def test_people_are_masked_as_the_settings_say(tmp_path: Path) -> None:
     rag.sources.add_reader("notes", NoteReader())
     rag.sources.sync()
 
-    assert rag.sources.mirror.get("notes", "milk") is not None
+    item = rag.sources.mirror.get("notes", "milk")
+    assert item is not None
+    assert "Ada" not in f"{item} {rag.sources.mirror.read_text(item)}"
+    assert list(item.people) == ["author"]

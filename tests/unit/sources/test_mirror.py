@@ -346,6 +346,11 @@ def test_body_headings_stand_below_the_title_and_fences_are_closed() -> None:
     assert lines.count("```") == 3
 
 
+def test_heading_that_repeats_the_title_is_dropped() -> None:
+    assert "\n# " not in render_item("wiki", make_page(1, "# Page 1 #\n\nText.\n\n## More"))
+    assert "\n## Page 1b\n" in render_item("wiki", make_page(1, "# Page 1b\n\nText."))
+
+
 def test_body_cannot_become_front_matter_or_add_fields() -> None:
     item = replace(make_page(1, "---\nrun: me\n---\n"), title="A\n---\n# B", status="x\n- URL: https://evil.example")
 
