@@ -88,8 +88,10 @@ def test_unchanged_item_is_not_written_again(mirror: ItemMirror) -> None:
     assert mirror.apply_page("wiki", Page([make_page(1)], {})) == PageChanges(added=1)
     (file,) = mirror.files_folder.rglob("*.md")
     before = file.stat()
+    record = mirror.get("wiki", "1")
 
     assert mirror.apply_page("wiki", Page([make_page(1)], {})) == PageChanges(unchanged=1)
+    assert mirror.get("wiki", "1") == record
     assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
