@@ -239,8 +239,9 @@ class ConfluenceSource:
         current = [row.data for row in rows if _is_item(row.data) and _REFUSAL not in row.data]
         access.note(current)
         for row in rows:
+            url = content_items.find_url(row.data, self._client.base_url)
             if _REFUSAL in row.data:
-                failures.append(ItemFailure(row.id, row.data[_REFUSAL]))
+                failures.append(ItemFailure(row.id, row.data[_REFUSAL], url))
                 continue
             if not content_items.is_current(row.data):
                 deleted.append(row.id)
@@ -250,7 +251,7 @@ class ConfluenceSource:
             try:
                 item = self._convert_row(row.data, access)
             except SourceUnavailableError as error:
-                failures.append(ItemFailure(row.id, str(error)))
+                failures.append(ItemFailure(row.id, str(error), url))
                 outages += 1
                 if outages > 1:  # not this attachment, but the system
                     raise
@@ -258,7 +259,7 @@ class ConfluenceSource:
             except (SourceError, KeyError, TypeError, ValueError, AttributeError) as error:
                 is_ours = isinstance(error, SourceError)
                 reason = str(error) if is_ours else f"it is not as documented ({type(error).__name__})"
-                failures.append(ItemFailure(row.id, reason))
+                failures.append(ItemFailure(row.id, reason, url))
                 continue
             if item is None:
                 deleted.append(row.id)

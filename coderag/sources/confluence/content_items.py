@@ -75,6 +75,12 @@ def find_revision(row: Mapping[str, Any]) -> str:
     return str(_get(row, "version", "number") or "")
 
 
+def find_url(row: Mapping[str, Any], base_url: str) -> str:
+    """Return the address of content for people; empty if the row does not say."""
+    path = str(_get(row, "_links", "webui") or "")
+    return f"{base_url}/{path.lstrip('/')}" if path else ""
+
+
 def find_download_path(row: Mapping[str, Any], *, is_cloud: bool) -> str:
     """Return the path of an attachment's contents, relative to the address of the Confluence.
 
@@ -88,12 +94,11 @@ def find_download_path(row: Mapping[str, Any], *, is_cloud: bool) -> str:
 def _build_common(
     row: Mapping[str, Any], base_url: str, access: ItemAccess, fields: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    path = str(_get(row, "_links", "webui") or "")
     names = {"author": _get(row, "history", "createdBy"), "editor": _get(row, "version", "by")}
     ancestors = [str(ancestor.get("title", "")) for ancestor in row.get("ancestors") or ()]
     texts = {"space": str(_get(row, "space", "name") or _get(row, "space", "key") or ""), **(fields or {})}
     return {
-        "url": f"{base_url}/{path.lstrip('/')}" if path else "",
+        "url": find_url(row, base_url),
         "revision": find_revision(row),
         "created": parse_time(_get(row, "history", "createdDate")),
         "modified": find_modified(row),

@@ -277,7 +277,9 @@ class _Rewriter:
         time.replace_with(str(time.get("datetime", "")) or time.get_text())
 
     def _note_link(self, link: "Tag") -> None:
-        if str(link.get("href", "")).startswith(("http://", "https://")):
+        if re.match(r"\s*(?:javascript|vbscript|data):", str(link.get("href", "")), re.IGNORECASE):
+            del link["href"]
+        elif str(link.get("href", "")).startswith(("http://", "https://")):
             self.links.append(str(link["href"]))
 
     def _create(self, name: str, text: str = "") -> "Tag":

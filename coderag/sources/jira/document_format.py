@@ -106,7 +106,10 @@ def _mark(text: str, marks: object) -> str:
             stripped = f"{sign}{stripped}{sign}"
     if "link" in by_type:
         href = str(_get_attributes(by_type["link"]).get("href", ""))
-        stripped = f"<{href}>" if stripped == href else f"[{stripped}]({href})"
+        if stripped == href:
+            stripped = f"<{href}>"
+        elif not re.match(r"\s*(?:javascript|vbscript|data):", href, re.IGNORECASE):
+            stripped = f"[{stripped}]({href})"
     return before + stripped + after
 
 

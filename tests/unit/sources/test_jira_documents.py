@@ -32,6 +32,7 @@ def paragraph(*content: Any) -> dict[str, Any]:
         ),
         (paragraph(text("x`y", "code")), "``x`y``"),
         (paragraph(text("docs", href="https://e.org")), "[docs](https://e.org)"),
+        (paragraph(text("click", href="javascript:alert(1)")), "click"),
         (paragraph(text("https://e.org", href="https://e.org")), "<https://e.org>"),
         (paragraph(text("a"), node("hardBreak"), text("b")), "a\\\nb"),
         (paragraph(node("mention", id="1", text="@Ann"), text(" "), node("mention", id="557:b")), "@Ann @557:b"),

@@ -77,6 +77,7 @@ def plain(body: str) -> str:
         ),
         ("<ac:layout><ac:layout-section><ac:layout-cell><p>cell</p></ac:layout-cell></ac:layout-section></ac:layout>", "cell"),
         ('<p><ac:placeholder>Type here</ac:placeholder>x <ac:emoticon ac:name="tick" ac:emoji-fallback="✓"/></p>', "x ✓"),
+        ('<p><a href=" JavaScript:alert(1)">click</a></p>', "click"),
         ("<p>unclosed <b>bold", "unclosed **bold**"),
     ],
 )  # fmt: skip
