@@ -121,6 +121,7 @@ class ConfluenceServer(AtlassianServer):
     Attributes:
         contents: Rows by id, fully expanded; `files` has the bytes of attachments.
         unsearchable: Ids that no search returns, such as folders.
+        broken_files: Ids and names of attachments whose download always fails.
         poisonous: Ids whose expansions fail the page that they are on.
     """
 
@@ -131,6 +132,7 @@ class ConfluenceServer(AtlassianServer):
         self.files: dict[str, bytes] = {}
         self.unsearchable: set[str] = set()
         self.poisonous: set[str] = set()
+        self.broken_files: set[str] = set()
         self.prefix = "/wiki" if is_cloud else ""
 
     def put(self, content_id: str, title: str = "", body: str = "", **more: Any) -> None:
@@ -207,6 +209,8 @@ class ConfluenceServer(AtlassianServer):
         )
         if match := re.fullmatch(pattern, path):
             name = match[1]
+            if name in self.broken_files:
+                return Reply({"message": "cannot read the file"}, 500)
             ids = [id_ for id_, row in self.contents.items() if name in {id_, row["title"]} and id_ in self.files]
             return Reply(self.files[ids[0]], headers={"Content-Type": "text/plain"}) if ids else Reply({}, 404)
         return Reply({"message": f"no resource {path}"}, 404)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from coderag.errors import SourceError
+from coderag.errors import SourceError, SourceUnavailableError
 from coderag.schema.items import PRIVATE, PUBLIC, Item, ItemAccess, ItemLink
 from coderag.sources.confluence.connector import ConfluenceSource
 from coderag.sources.protocol import Checkpoint, Page
@@ -216,6 +216,21 @@ def test_unreadable_attachment_is_a_failure_and_the_rest_is_read(server: Conflue
     server.files["att1"] = b""
     server.attach("att1", "1", "broken.txt", b"fine now", modified=START)
     assert [item.text for item in source.read_items(["att1"]).items] == ["fine now"]
+
+
+def test_downloads_that_always_fail_hold_up_nothing_unless_the_system_is_down(server: ConfluenceServer) -> None:
+    server.put("1")
+    server.broken_files = {"att1", "a.md", "att2", "b.md"}
+    server.attach("att1", "1", "a.md", b"a", modified=START)
+    server.attach("att2", "1", "b.md", b"b", modified=START)
+    source = open_confluence(server)
+    pages = list(source.read_changes(None))
+    assert [item.id for page in pages for item in page.items] == ["1"]
+    assert [failure.id for page in pages for failure in page.failures] == ["att1", "att2"]
+    server.next(Reply({"results": [server.contents["att1"]]}), Reply({"results": [server.contents["1"]]}))
+    server.next(*[Reply({}, 503)] * 10)
+    with pytest.raises(SourceUnavailableError):
+        source.read_items(["att1"])
 
 
 def test_trashed_pages_are_reported_when_read_again_and_not_listed(server: ConfluenceServer) -> None:
