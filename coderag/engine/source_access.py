@@ -62,11 +62,10 @@ class RepositorySources:
     @property
     def mirror(self) -> "ItemMirror":
         """The mirror of all sources; nothing is created before the first synchronisation."""
-        from coderag.sources.mirror import MIRROR_FOLDER, ItemMirror  # noqa: PLC0415  # only sources need it
+        from coderag.sources.mirror import open_mirror  # noqa: PLC0415  # only sources need it
 
         if self._mirror is None:
-            mask_people = self._settings.privacy.mask_people
-            self._mirror = ItemMirror(self._index_folder / MIRROR_FOLDER, mask_people=mask_people)
+            self._mirror = open_mirror(self._index_folder, self._settings.privacy)
         return self._mirror
 
     @property
