@@ -104,7 +104,10 @@ def _convert_docx(data: bytes, name: str) -> str:
         import mammoth  # noqa: PLC0415  # of the extra `sources`
 
         result = mammoth.convert_to_html(
-            BytesIO(data), convert_image=mammoth.images.img_element(lambda _: {"src": ""}), external_file_access=False
+            BytesIO(data),
+            convert_image=mammoth.images.img_element(lambda _: {"src": ""}),
+            style_map="comment-reference => sup",  # comments are left out without it
+            external_file_access=False,
         )
         return convert_html(result.value, name)
 

@@ -1,9 +1,16 @@
-"""PowerPoint files as Markdown: a heading for each slide, its texts, tables and notes."""
+"""PowerPoint files as Markdown: a heading for each slide, its texts, tables, diagrams and notes."""
 
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
 from pptx import Presentation
+from pptx.oxml import parse_xml
+
+_CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+_DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"
+_DIAGRAM_DATA = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}dm"
+_PARAGRAPH = "{http://schemas.openxmlformats.org/drawingml/2006/main}p"
+_TEXT = "{http://schemas.openxmlformats.org/drawingml/2006/main}t"
 
 
 def convert_slides(file: IO[bytes]) -> str:
@@ -28,10 +35,33 @@ def _convert_shape(shape: Any) -> Iterator[str]:  # noqa: ANN401  # the library 
             yield from _convert_shape(member)
     elif getattr(shape, "has_table", False):
         yield _convert_table(shape.table.rows)
-    elif getattr(shape, "has_chart", False) and shape.chart.has_title:
-        yield f"Chart: {shape.chart.chart_title.text_frame.text.strip()}"
+    elif getattr(shape, "has_chart", False):
+        if text := _convert_chart(shape.chart):
+            yield text
+    elif diagrams := list(shape.element.iter(_DIAGRAM)):
+        yield "\n".join(line for diagram in diagrams for line in _convert_diagram(shape, diagram))
     elif shape.has_text_frame and shape.text_frame.text.strip():
         yield "\n".join(_convert_paragraphs(shape.text_frame.paragraphs))
+
+
+def _convert_chart(chart: Any) -> str:  # noqa: ANN401  # as above
+    """Return a chart's titles and the names of its series and categories, of any type of chart."""
+    data = parse_xml(chart.part.blob)
+    names = {
+        "Chart": ["".join(run.text or "" for run in paragraph.iter(_TEXT)) for paragraph in data.iter(_PARAGRAPH)],
+        "Series": [value.text for title in data.iter(f"{_CHART}tx") for value in title.iter(f"{_CHART}v")],
+        "Categories": [value.text for labels in data.iter(f"{_CHART}cat") for value in labels.iter(f"{_CHART}v")],
+    }
+    texts = {name: ", ".join(dict.fromkeys(filter(None, values))) for name, values in names.items()}
+    return "\n".join(f"- {name}: {text}" for name, text in texts.items() if text)
+
+
+def _convert_diagram(shape: Any, diagram: Any) -> Iterator[str]:  # noqa: ANN401  # as above
+    """Yield the texts of a SmartArt diagram, which are in a part of their own."""
+    data = parse_xml(shape.part.related_part(diagram.get(_DIAGRAM_DATA)).blob)
+    for paragraph in data.iter(_PARAGRAPH):
+        if text := "".join(run.text or "" for run in paragraph.iter(_TEXT)).strip():
+            yield f"- {text}"
 
 
 def _convert_paragraphs(paragraphs: Iterable[Any]) -> Iterator[str]:

@@ -143,23 +143,13 @@ class AzureDevOpsSource:
         the revisions of recent changes, which the next run finds again because its window overlaps.
         """
         position = _Position.from_checkpoint(checkpoint)
-        since = position.since - OVERLAP if position.since else None
-        query = replace(self._scope, since=since)
-        is_last = False
-        while not is_last:
-            window = self._search.read_window(query, position.after_id)
-            is_last = window.is_last
-            position.next_since = position.next_since or window.server_time or datetime.now(UTC)
-            pending = self._skip_known(window.ids, position)
-            total = len(pending) if is_last and position.after_id == 0 else None
-            for start in range(0, len(pending), MAX_BATCH_ITEMS):
-                ids = pending[start : start + MAX_BATCH_ITEMS]
-                page = self._read_batch(ids)
-                position.add_recent(page.items)
-                position.after_id = ids[-1]
-                yield Page(page.items, position.to_checkpoint(), page.deleted, page.failures, total)
-            position.after_id = max(position.after_id, window.last_id)
-        yield Page((), position.finish().to_checkpoint())
+        is_resumed = position.next_since is not None
+        yield from self._read_window(position)
+        position = position.finish()
+        if is_resumed:  # the window of a run that was killed does not have what changed since that run
+            yield from self._read_window(position)
+            position = position.finish()
+        yield Page((), position.to_checkpoint())
 
     def read_items(self, ids: Sequence[str]) -> Page:
         """Read work items by their ids."""
@@ -185,6 +175,25 @@ class AzureDevOpsSource:
     def close(self) -> None:
         """Close the connection."""
         self._client.close()
+
+    def _read_window(self, position: _Position) -> Iterator[Page]:
+        """Yield the work items that changed since `position`, and move it behind each page."""
+        since = position.since - OVERLAP if position.since else None
+        query = replace(self._scope, since=since)
+        is_last = False
+        while not is_last:
+            window = self._search.read_window(query, position.after_id)
+            is_last = window.is_last
+            position.next_since = position.next_since or window.server_time or datetime.now(UTC)
+            pending = self._skip_known(window.ids, position)
+            total = len(pending) if is_last and position.after_id == 0 else None
+            for start in range(0, len(pending), MAX_BATCH_ITEMS):
+                ids = pending[start : start + MAX_BATCH_ITEMS]
+                page = self._read_batch(ids)
+                position.add_recent(page.items)
+                position.after_id = ids[-1]
+                yield Page(page.items, position.to_checkpoint(), page.deleted, page.failures, total)
+            position.after_id = max(position.after_id, window.last_id)
 
     def _skip_known(self, ids: Sequence[int], position: _Position) -> list[int]:
         """Return the ids without those whose revision the last run has read."""

@@ -19,10 +19,18 @@ def test_word_file_keeps_headings_and_identifiers() -> None:
     assert text == "# Retry policy\n\nCall retry_after_s twice.\n\nThen *stop*."
 
 
-def test_slides_have_headings_bullets_notes_and_tables() -> None:
+def test_word_comments_follow_the_text() -> None:
+    text = convert_document(build_docx("Policy", comment="Why so long?"), "Policy.docx")
+    assert text.startswith("# Policy")
+    assert "Comment [AB1]" in text
+    assert "Why so long?" in text
+
+
+def test_slides_have_headings_bullets_notes_tables_charts_and_diagrams() -> None:
     assert convert_document(build_pptx(), "deck.pptx") == (
         "## Slide 1: Retry policy\n\n- Back off\n  - Double the wait\n\n### Notes\n\nAgreed in March.\n\n"
-        "## Slide 2\n\n| Status | Wait |\n| --- | --- |\n| 429 | a\\|b |"
+        "## Slide 2\n\n| Status | Wait |\n| --- | --- |\n| 429 | a\\|b |\n\n"
+        "- Series: Requests\n- Categories: May, June\n\n- Plan\n- Build"
     )
 
 

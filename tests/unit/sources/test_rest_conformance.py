@@ -15,7 +15,7 @@ from coderag.sources.sharepoint.source import SharePointSource
 from tests.loopback import LoopbackServer, Reply, Request
 from tests.unit.sources.azure_devops_server import AzureDevOpsServer
 from tests.unit.sources.clickup_server import ClickUpServer
-from tests.unit.sources.conformance import SECRET, SourceConformance, SourceWorld
+from tests.unit.sources.conformance import SECRET, RemoteSourceConformance, SourceWorld
 from tests.unit.sources.graph_server import DownloadServer, FixedToken, GraphServer
 
 pytest.importorskip("markdownify", reason="the extra sources is not installed")
@@ -71,7 +71,7 @@ class SharePointServer(Faults, GraphServer):
         return super()._answer_delta(drive, {} if self.loops else query)
 
 
-class TestSharePoint(SourceConformance):
+class TestSharePoint(RemoteSourceConformance):
     @pytest.fixture
     def world(self) -> Iterator[SourceWorld]:
         with DownloadServer() as downloads, SharePointServer(downloads) as server:
@@ -112,7 +112,7 @@ class BoardsServer(Faults, AzureDevOpsServer):
         )
 
 
-class TestAzureDevOps(SourceConformance):
+class TestAzureDevOps(RemoteSourceConformance):
     @pytest.fixture
     def world(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[SourceWorld]:
         monkeypatch.setattr(azure_devops, "MAX_BATCH_ITEMS", 3)
@@ -153,7 +153,7 @@ class TasksServer(Faults, ClickUpServer):
         return Reply({**first.body, "last_page": False})
 
 
-class TestClickUp(SourceConformance):
+class TestClickUp(RemoteSourceConformance):
     @pytest.fixture
     def world(self) -> Iterator[SourceWorld]:
         with TasksServer() as server:
