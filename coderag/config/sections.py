@@ -291,6 +291,9 @@ class PrivacySettings(Section):
     redact_secrets: bool = Field(
         True, description="Replace keys, tokens and passwords in all that is sent to a model's server."
     )
+    mask_people: bool = Field(
+        False, description="Replace names of people by pseudonyms in what is indexed of tickets, pages and commits."
+    )
     key: SecretStr = Field(
         SecretStr(""),
         description="Key of the hashes; empty takes privacy.key in the index's folder, made on first use.",
