@@ -128,7 +128,7 @@ class ItemIndex:
         from coderag.ingestion.indexer import Indexer  # noqa: PLC0415
         from coderag.ingestion.workers.worker_pool import build_helpers  # noqa: PLC0415
 
-        builder = CodeGraphBuilder((), build_helpers(self._settings.ingestion.workers))
+        builder = CodeGraphBuilder(None, build_helpers(self._settings.ingestion.workers))
         model = self._dense_model()
         report = Indexer(self._root, self._settings, self._store, model, progress, graph_builder=builder).run()
         atomic_write(self._directory / _STAMP_FILE, [stamp.encode()])

@@ -42,7 +42,6 @@ _MAX_OFFSET: Final = 10_000_000
 _MAX_REFERENCES: Final = 100
 _MAX_LISTED: Final = 20
 _MAX_SUGGESTIONS: Final = 5
-_UNMIRRORED_STAMP: Final = ""
 
 
 class ItemSearch:
@@ -56,6 +55,10 @@ class ItemSearch:
         settings: Settings of the repository.
         dense_model: Returns its embedding model.
         open_corpus: Opens the repository's own index, to find what items name in it.
+        source_kinds: Kind of each configured source, by its name.
+
+    Attributes:
+        source_kinds: As given.
     """
 
     def __init__(
@@ -65,8 +68,9 @@ class ItemSearch:
         settings: Settings,
         dense_model: Callable[[], DenseModel],
         open_corpus: "Callable[[], Corpus]",
+        source_kinds: Mapping[str, SourceKind],
     ) -> None:
-        self._settings = settings
+        self.source_kinds = source_kinds
         self._open_corpus = open_corpus
         self._mirror = ItemMirror(directory / MIRROR_FOLDER, mask_people=settings.privacy.mask_people)
         self._places = ItemPlaces(root, self._mirror.files_folder)
@@ -74,11 +78,6 @@ class ItemSearch:
         self._lock = threading.Lock()
         self._records: tuple[str, ItemRecords] | None = None
         self._runner: ItemQueryRunner | None = None
-
-    @property
-    def source_kinds(self) -> Mapping[str, SourceKind]:
-        """Kind of each configured source, by its name."""
-        return {name: source.source_kind for name, source in self._settings.sources.items()}
 
     def has_sources(self, scope: ItemScope | None = None) -> bool:
         """Return whether a source of a kind is configured, without opening anything."""

@@ -32,7 +32,7 @@ def describe_missing(
     if not wanted:
         noun = f"{scope} source" if scope else "source"
         return [f"No {noun} is configured, so no items of one are searched."]
-    counts = mirror.counts()
+    counts = mirror.count_items()
     notes: list[str] = []
     for name in wanted:
         notes += _describe_runs(name, mirror.list_runs(name, limit=20))
