@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 from coderag.config.sections import MAX_TOKENS, MIN_TOKENS, SearchSettings
 from coderag.config.settings import Settings
 from coderag.engine.browsing.browser import BrowserAccess
+from coderag.engine.items.item_finder import LazyItemFinder
+from coderag.engine.items.item_queries import ItemQueries
 from coderag.engine.mention_queries import MentionQueries
 from coderag.engine.open_index import OpenIndex
 from coderag.engine.query_input import build_query_input, check_range, resolve_filters
@@ -32,7 +34,7 @@ from coderag.retrieval.context.shown_lines import merge_keys
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.hits import build_hits
 from coderag.retrieval.query_context import QueryContext
-from coderag.retrieval.search_notes import describe_reading
+from coderag.retrieval.search_notes import describe_notes
 from coderag.retrieval.source_paths import source_paths
 from coderag.schema.answers import Answer, AnswerEvent
 from coderag.schema.context import AssembledContext
@@ -71,7 +73,7 @@ from coderag.engine.graph_loader import load_chat_graph, load_query_graph
 Progress = Callable[[IndexProgress], None]
 
 
-class CodeRAG(MentionQueries, ViewQueries, BrowserAccess):
+class CodeRAG(MentionQueries, ViewQueries, BrowserAccess, ItemQueries):
     """A repository: index it, search it, ask it.
 
     Args:
@@ -119,9 +121,8 @@ class CodeRAG(MentionQueries, ViewQueries, BrowserAccess):
         counts = SearchCounts(
             self._store.directory, is_enabled=has_language_model and self.settings.summaries.count_results
         )
-        self._open_index = OpenIndex(
-            self.root, self.settings, self._store, self._load_dense_model, self._language_models, on_edited
-        )
+        models, load, items = self._language_models, self._load_dense_model, LazyItemFinder(lambda: self.items)
+        self._open_index = OpenIndex(self.root, self.settings, self._store, load, models, on_edited, items)
         self._runs = QueryRunner(load_query_graph, build_tracer(self.settings.telemetry), counts, self._open_index)
 
     def index(self, *, full: bool = False, progress: Progress | None = None) -> IndexReport:
@@ -334,8 +335,7 @@ class CodeRAG(MentionQueries, ViewQueries, BrowserAccess):
         query_input["format"] = format
         query_input["shown"] = [*shown, *(self._sessions.read(session) if session else ())]
         _, output = self._runs.run(self._open(), query_input)
-        verdict, reading = verdict_fields(output), describe_reading(output["analysis"])
-        context = to_context({**output["context"], **verdict, "notes": reading})
+        context = to_context({**output["context"], **verdict_fields(output), "notes": describe_notes(output)})
         if session:
             self._sessions.update(session, lambda earlier: merge_keys(earlier, context.shown))
         return context

@@ -303,7 +303,8 @@ class Corpus:
 
     def sum_by_file(self, counts: "sp.csr_matrix") -> "sp.csr_matrix":
         """Sum term counts of chunks by file: (n_files, n_terms)."""
-        return (self._chunks_by_file @ counts).tocsr()
+        summed: sp.csr_matrix = (self._chunks_by_file @ counts).tocsr()
+        return summed
 
     @cached_property
     def _chunks_by_file(self) -> "sp.csr_matrix":

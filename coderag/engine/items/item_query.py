@@ -89,11 +89,14 @@ class ItemQueryRunner:
             start, end = int(corpus.start_lines[entry.row]), int(corpus.end_lines[entry.row])
             lines = text.removesuffix("\n").split("\n")
             shown = find_snippet(lines, weigh_lines("\n".join(lines), term_idf), _MAX_SNIPPET_LINES)
-            headings = corpus.get_value("qualified_name", entry.row).split(_HEADING_SEPARATOR)
+            item = by_path[corpus.paths[entry.file]]
+            headings = corpus.get_value("qualified_name", entry.row).split(_HEADING_SEPARATOR)[1:]
+            if headings[:1] == [item.title]:  # the text begins with its title once more
+                headings = headings[1:]
             hits.append(
                 ItemHit(
-                    item=self._places.summarize(by_path[corpus.paths[entry.file]]),
-                    heading=_HEADING_SEPARATOR.join(headings[1:]),
+                    item=self._places.summarize(item),
+                    heading=_HEADING_SEPARATOR.join(headings),
                     start_line=start,
                     end_line=end,
                     text="\n".join(lines),

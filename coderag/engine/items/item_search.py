@@ -238,7 +238,7 @@ class ItemSearch:
         exact = [item for item in found if item.id == item_id]  # ids of a source may differ in their case alone
         if len(exact) == 1:
             return exact[0]
-        name = item_id.strip()[:_MAX_LISTED * 5]
+        name = item_id.strip()[: _MAX_LISTED * 5]
         if found:
             sources = ", ".join(sorted({item.source for item in found}))
             raise InvalidQueryError(f"several items have the id {name!r}", hint=f"Name the source: {sources}.")

@@ -26,9 +26,7 @@ def describe_missing(
     Raises:
         StoreError: The mirror cannot be read.
     """
-    wanted = [
-        name for name, kind in kinds.items() if scope in (None, kind) and (not names or name.casefold() in names)
-    ]
+    wanted = [name for name, kind in kinds.items() if scope in (None, kind) and (not names or name.casefold() in names)]
     if not wanted:
         noun = f"{scope} source" if scope else "source"
         return [f"No {noun} is configured, so no items of one are searched."]

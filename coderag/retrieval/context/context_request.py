@@ -57,6 +57,7 @@ def pack_context(
         token_budget=token_budget,
         shown_keys=state.get("shown") or (),
         format=state.get("format") or "markdown",
+        items=state.get("items"),
     )
     return assemble_context(request, _count_tokens)
 

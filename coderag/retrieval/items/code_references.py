@@ -59,9 +59,7 @@ def _find_declarations(name: str, item_line: int, corpus: Corpus) -> Iterator[It
     if len(name) < _MIN_NAME_CHARS or "/" in name:
         return
     matches = [
-        match
-        for match in corpus.symbols.find(name)
-        if match.quality == _EXACT_QUALITY and match.kind != "section"
+        match for match in corpus.symbols.find(name) if match.quality == _EXACT_QUALITY and match.kind != "section"
     ]
     if len(matches) <= _MAX_DECLARATIONS:
         for match in matches:

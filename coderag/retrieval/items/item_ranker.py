@@ -42,9 +42,7 @@ class ItemRanker:
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
 
-    def rank(
-        self, analysis: Analysis, vector: FloatArray, allowed: NDArray[np.bool_], limit: int
-    ) -> list[RankedItem]:
+    def rank(self, analysis: Analysis, vector: FloatArray, allowed: NDArray[np.bool_], limit: int) -> list[RankedItem]:
         """Rank items, best first, without those that nothing of the question is in.
 
         Args:
