@@ -1,18 +1,13 @@
 """Paths of mirrored items: safe on every file system, whatever a title or an id says."""
 
 import hashlib
-import re
 import unicodedata
 from typing import Final
 
+from coderag.config.source_sections import SOURCE_NAME_HINT, is_source_name
 from coderag.errors import ConfigurationError
 from coderag.schema.items import Item
 
-_SOURCE_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?")
-_RESERVED_NAMES: Final = frozenset(
-    {"con", "prn", "aux", "nul", *(f"{device}{number}" for device in ("com", "lpt") for number in range(10))}
-)
-"""Names of devices on Windows, which are no files there whatever their extension."""
 _MAX_STEM_BYTES: Final = 80  # with hash and extension far below 143 bytes, the limit of encrypted Linux folders
 _HASH_DIGITS: Final = 12
 
@@ -23,11 +18,8 @@ def check_source_name(name: str) -> str:
     Raises:
         ConfigurationError: It has other characters than lower-case letters, digits, ``-`` and ``_``, or is reserved.
     """
-    if not _SOURCE_NAME.fullmatch(name) or name in _RESERVED_NAMES:
-        raise ConfigurationError(
-            f"{name!r} is not a name of a source",
-            hint="Use up to 40 lower-case letters, digits, '-' and '_', such as 'team-wiki'.",
-        )
+    if not is_source_name(name):
+        raise ConfigurationError(f"{name!r} is not a name of a source", hint=SOURCE_NAME_HINT)
     return name
 
 
