@@ -18,7 +18,7 @@ def analyze(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     """Analyze the question; a language model may add terms, if configured."""
     with NodeTimer("analyze") as step:
         analysis = read_question(state["query"], runtime.context)
-        if analysis["intent"] in _OPEN_INTENTS and _names_ticket(state["query"], runtime.context):
+        if analysis["intent"] in _OPEN_INTENTS and _has_mirrored_ticket(state["query"], runtime.context):
             reading = QuestionReading({**analysis["reading"], "kind": "backlog"})
             analysis = Analysis({**analysis, "intent": "backlog", "reading": reading})
         step.add_detail(
@@ -43,7 +43,7 @@ def read_question(query: str, context: QueryContext) -> Analysis:
     return corrected(corpus, analysis)
 
 
-def _names_ticket(query: str, context: QueryContext) -> bool:
+def _has_mirrored_ticket(query: str, context: QueryContext) -> bool:
     """Return whether a question has the key of a mirrored ticket; nothing is opened for one without such a form."""
     keys = find_ticket_keys(query)
     return bool(keys) and context.items is not None and any(map(context.items.has_ticket, keys))

@@ -17,16 +17,16 @@ def find_items(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     with NodeTimer("find_items") as step:
         if scope is None or items is None:
             return {"trace": step.trace_entries}
-        found = items.find(state["query"], scope)
-        step.add_detail(items=len(found["hits"]), evidence=found["verdict"])
+        results = items.find(state["query"], scope)
+        step.add_detail(items=len(results["hits"]), evidence=results["verdict"])
     judgement = state["judgement"]
-    found["repository_verdict"] = judgement["verdict"]
-    update: QueryUpdate = {"items": found, "trace": step.trace_entries}
-    if _STRENGTH[found["verdict"]] > _STRENGTH[judgement["verdict"]]:
-        update["evidence"] = found["verdict"]
+    results["repository_verdict"] = judgement["verdict"]
+    update: QueryUpdate = {"items": results, "trace": step.trace_entries}
+    if _STRENGTH[results["verdict"]] > _STRENGTH[judgement["verdict"]]:
+        update["evidence"] = results["verdict"]
         update["judgement"] = {
             **judgement,
-            "verdict": found["verdict"],
-            "confidence": max(found["confidence"], judgement["confidence"]),
+            "verdict": results["verdict"],
+            "confidence": max(results["confidence"], judgement["confidence"]),
         }
     return update

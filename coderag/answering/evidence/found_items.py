@@ -12,17 +12,17 @@ _MIN_SCORE_SHARE: Final = 0.75  # of the best item's score: 43 of 44 right items
 
 def get_found_items(state: QueryState) -> Sequence[FoundItem]:
     """Return the items of a state, best first."""
-    found = state.get("items")
-    return found["hits"] if found else ()
+    results = state.get("items")
+    return results["hits"] if results else ()
 
 
 def list_relevant_items(state: QueryState, limit: int) -> list[FoundItem]:
     """List the items that are nearly as good as the best one, unless none answers."""
-    found = state.get("items")
-    if not found or found["verdict"] not in ("found", "weak"):
+    results = state.get("items")
+    if not results or results["verdict"] not in ("found", "weak"):
         return []
-    best = max((hit["score"] for hit in found["hits"]), default=0.0)
-    return [hit for hit in found["hits"] if hit["score"] >= _MIN_SCORE_SHARE * best][:limit]
+    best = max((hit["score"] for hit in results["hits"]), default=0.0)
+    return [hit for hit in results["hits"] if hit["score"] >= _MIN_SCORE_SHARE * best][:limit]
 
 
 def to_item_lines(item: FoundItem) -> CitedLines:

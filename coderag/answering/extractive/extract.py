@@ -116,8 +116,7 @@ def _place_items(answer_input: AnswerInput, sections: Sequence[DraftSection]) ->
     has_claims = any(statement.is_claim for statement in items.statements)
     if not has_claims:
         return [*sections, replace(items, title=_MIRROR_TITLE)]
-    found = answer_input.state["items"]
-    if found.get("repository_verdict") != "found" or sections[0].kind in _ABSENT_KINDS:
+    if answer_input.state["items"].get("repository_verdict") != "found" or sections[0].kind in _ABSENT_KINDS:
         return [items]
     return [items, replace(sections[0], title=_REPOSITORY_TITLE), *sections[1:]]
 

@@ -141,19 +141,19 @@ def _contains_lines(item: ItemRecord, lines: CitedLines) -> bool:
 
 def _build_item_entry(items: Mapping[str, FoundItem], lines: CitedLines) -> EvidenceEntry | None:
     """Build an item of the context from lines of a mirrored page or ticket; None if they are of no such file."""
-    found = items.get(lines.path)
-    if found is None:
+    page = items.get(lines.path)
+    if page is None:
         return None
     item = {
         "path": lines.path,
         "start_line": lines.start_line,
         "end_line": lines.end_line,
-        "title": f"{format_item_title(found)} {found['url']}".strip(),
+        "title": f"{format_item_title(page)} {page['url']}".strip(),
         "text": lines.text,
         "detail": "full",
         "language": "markdown",
     }
-    return EvidenceEntry(item, to_item_snippet(found, lines))
+    return EvidenceEntry(item, to_item_snippet(page, lines))
 
 
 def _build_entry(corpus: Corpus, lines: CitedLines) -> EvidenceEntry | None:

@@ -1,4 +1,4 @@
-"""A question about items: read with the words of the mirror, ranked, judged, and shown by the best section of each item."""
+"""A question about items: read with the words of the mirror, ranked, judged, and line_range by the best section of each item."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -88,7 +88,7 @@ class ItemQueryRunner:
         for entry, text in zip(ranked, texts, strict=True):
             start, end = int(corpus.start_lines[entry.row]), int(corpus.end_lines[entry.row])
             lines = text.removesuffix("\n").split("\n")
-            shown = find_snippet(lines, weigh_lines("\n".join(lines), term_idf), _MAX_SNIPPET_LINES)
+            line_range = find_snippet(lines, weigh_lines("\n".join(lines), term_idf), _MAX_SNIPPET_LINES)
             item = by_path[corpus.paths[entry.file]]
             headings = corpus.get_value("qualified_name", entry.row).split(_HEADING_SEPARATOR)[1:]
             if headings[:1] == [item.title]:  # the text begins with its title once more
@@ -100,8 +100,8 @@ class ItemQueryRunner:
                     start_line=start,
                     end_line=end,
                     text="\n".join(lines),
-                    snippet=_cut("\n".join(lines[shown.start : shown.stop])),
-                    snippet_line=start + shown.start,
+                    snippet=_cut("\n".join(lines[line_range.start : line_range.stop])),
+                    snippet_line=start + line_range.start,
                     score=round(entry.score, 4),
                 )
             )

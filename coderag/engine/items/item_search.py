@@ -232,15 +232,15 @@ class ItemSearch:
 
     def _find_item(self, item_id: str, source: str, can_read: AccessCheck) -> MirroredItem:
         _, records = self._load_records()
-        found = [item for item in records.find(item_id) if can_read(item) and source in ("", item.source)]
-        if len(found) == 1:
-            return found[0]
-        exact = [item for item in found if item.id == item_id]  # ids of a source may differ in their case alone
+        matches = [item for item in records.find(item_id) if can_read(item) and source in ("", item.source)]
+        if len(matches) == 1:
+            return matches[0]
+        exact = [item for item in matches if item.id == item_id]  # ids of a source may differ in their case alone
         if len(exact) == 1:
             return exact[0]
         name = item_id.strip()[: _MAX_LISTED * 5]
-        if found:
-            sources = ", ".join(sorted({item.source for item in found}))
+        if matches:
+            sources = ", ".join(sorted({item.source for item in matches}))
             raise InvalidQueryError(f"several items have the id {name!r}", hint=f"Name the source: {sources}.")
         ids = [item.id for item in records.items if can_read(item)]
         close = get_close_matches(name, ids, _MAX_SUGGESTIONS)

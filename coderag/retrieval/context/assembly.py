@@ -135,8 +135,10 @@ def assemble_context(request: ContextRequest, count_tokens: TokenCounter) -> Ass
 
 
 def _build_items(request: ContextRequest, count_tokens: ItemTokenCounter) -> list[ContextSection]:
-    found = request.items
-    return build_item_section(found["hits"], found["verdict"], request.token_budget, count_tokens) if found else []
+    results = request.items
+    if results is None:
+        return []
+    return build_item_section(results["hits"], results["verdict"], request.token_budget, count_tokens)
 
 
 @dataclass(frozen=True, slots=True)

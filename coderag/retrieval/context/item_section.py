@@ -29,7 +29,7 @@ def build_item_section(
     for hit in hits:
         if hit["score"] < min_score:
             break
-        for item in (_build_whole(hit), _build_snippet(hit)):
+        for item in (_build_section_item(hit), _build_snippet_item(hit)):
             tokens = count_tokens(item)
             if tokens <= remaining:
                 items.append(replace(item, tokens=tokens))
@@ -50,7 +50,7 @@ def _format_revision(revision: str) -> str:
     return f"revision {revision}" if revision else ""
 
 
-def _build_whole(hit: FoundItem) -> ContextItem:
+def _build_section_item(hit: FoundItem) -> ContextItem:
     return ContextItem(
         chunk_id="",
         path=hit["path"],
@@ -68,7 +68,7 @@ def _build_whole(hit: FoundItem) -> ContextItem:
     )
 
 
-def _build_snippet(hit: FoundItem) -> ContextItem:
+def _build_snippet_item(hit: FoundItem) -> ContextItem:
     end_line = hit["snippet_line"] + hit["snippet"].count("\n")
-    whole = _build_whole(hit)
-    return replace(whole, start_line=hit["snippet_line"], end_line=end_line, text=hit["snippet"], detail="elided")
+    section = _build_section_item(hit)
+    return replace(section, start_line=hit["snippet_line"], end_line=end_line, text=hit["snippet"], detail="elided")

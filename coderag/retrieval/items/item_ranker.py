@@ -60,8 +60,8 @@ class ItemRanker:
         for channel in channels:
             if channel.level == "chunk":
                 sections += normalize_scores(np.where(chunk_mask, channel.values, np.float32(0)))
-        whole = normalize_scores(np.where(allowed, self._score_whole_items(analysis), np.float32(0)))
-        totals = (corpus.compute_file_max(sections) + whole) / np.float32(_N_PARTS)
+        item_scores = normalize_scores(np.where(allowed, self._score_whole_items(analysis), np.float32(0)))
+        totals = (corpus.compute_file_max(sections) + item_scores) / np.float32(_N_PARTS)
         best_rows = corpus.find_best_rows(sections)
         order = np.argsort(-totals, kind="stable")[:limit]
         return [

@@ -17,13 +17,13 @@ _MAX_TITLE_CHARS: Final = 160
 def build_items(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the list of the items that answer, and what was not synchronised; None if there is nothing of either."""
     del sections
-    found = answer_input.state.get("items")
-    if found is None:
+    results = answer_input.state.get("items")
+    if results is None:
         return None
     items = list_relevant_items(answer_input.state, _MAX_ITEMS)
     statements = [_build_statement(item, position) for position, item in enumerate(items)]
-    statements += [DraftStatement([format_prose(note)], is_claim=False) for note in found["notes"]]
-    return DraftSection("items", statements, missing=found["notes"]) if statements else None
+    statements += [DraftStatement([format_prose(note)], is_claim=False) for note in results["notes"]]
+    return DraftSection("items", statements, missing=results["notes"]) if statements else None
 
 
 def _build_statement(item: FoundItem, position: int) -> DraftStatement:
@@ -41,6 +41,6 @@ def _build_statement(item: FoundItem, position: int) -> DraftStatement:
     parts: list[Part] = [f"{key}**{title}**{f' ({described})' if described else ''}{section} — ", lines]
     excerpt = None
     if position < _MAX_EXCERPTS:
-        shown = range(item["snippet_line"], item["snippet_line"] + item["snippet"].count("\n") + 1)
-        excerpt = Excerpt(lines, [shown], "markdown")
+        line_range = range(item["snippet_line"], item["snippet_line"] + item["snippet"].count("\n") + 1)
+        excerpt = Excerpt(lines, [line_range], "markdown")
     return DraftStatement(parts, "documents", excerpt)
