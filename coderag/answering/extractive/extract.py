@@ -116,7 +116,8 @@ def _place_items(answer_input: AnswerInput, sections: Sequence[DraftSection]) ->
     has_claims = any(statement.is_claim for statement in items.statements)
     if not has_claims:
         return [*sections, replace(items, title=_MIRROR_TITLE)]
-    if answer_input.state["items"].get("repository_verdict") != "found" or sections[0].kind in _ABSENT_KINDS:
+    is_answered = answer_input.state["items"].get("repository_verdict") == "found"
+    if not is_answered or not sections or sections[0].kind in _ABSENT_KINDS:
         return [items]
     return [items, replace(sections[0], title=_REPOSITORY_TITLE), *sections[1:]]
 

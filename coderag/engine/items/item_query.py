@@ -1,4 +1,4 @@
-"""A question about items: read with the words of the mirror, ranked, judged, and line_range by the best section of each item."""
+"""A question about items: read with the words of the mirror, ranked and judged, with the best section of each item."""
 
 import re
 from collections.abc import Mapping, Sequence
