@@ -72,7 +72,7 @@ def reject_redirected_credentials(
             server.has_implicit_credentials or _has_credential(values) or _has_environment_value(files, server)
         ):
             continue
-        if _came_with_repository(file):
+        if _is_from_repository(file):
             raise _format_redirect_error(file, keys)
     for place, section in _iterate_source_addresses(settings):
         file = next((file for file in reversed(files) if place in file.lines), None)
@@ -80,7 +80,7 @@ def reject_redirected_credentials(
             continue
         address = getattr(section, place[-1])
         written = str(file.values[place[0]][place[1]][place[2]]).strip().rstrip("/")
-        if address and address == written and not _is_own_host(address, section) and _came_with_repository(file):
+        if address and address == written and not _is_own_host(address, section) and _is_from_repository(file):
             raise _format_redirect_error(file, place)
 
 
@@ -99,7 +99,7 @@ def _is_own_host(address: str, section: RemoteSourceSection) -> bool:
     return (is_own and parts.scheme == "https") or is_this_machine(address)
 
 
-def _came_with_repository(file: SettingsFile) -> bool:
+def _is_from_repository(file: SettingsFile) -> bool:
     return file.path.name == COMMITTED_FILE or is_tracked(file.path.parent, [file.path.name])
 
 

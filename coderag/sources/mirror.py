@@ -8,7 +8,6 @@ import json
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -24,12 +23,14 @@ from coderag.sources.people_mask import PeopleMask
 from coderag.sources.prepared_items import PreparedItem, find_id_problem, find_kind_problem, prepare_item
 from coderag.sources.protocol import Page
 from coderag.sources.record_rows import (
+    RUN_COLUMNS,
     dump_checkpoint,
-    dump_json,
     fetch_items,
     format_stored_time,
     parse_failure_row,
     parse_run_row,
+    parse_stored_time,
+    to_run_row,
 )
 
 MIRROR_FOLDER: Final = "sources"
@@ -158,13 +159,15 @@ class ItemMirror:
             value = json.loads(row[0]) if row else None
             return value if isinstance(value, dict) else None
 
+    def read_listing_time(self, source: str) -> datetime | None:
+        """Return when all ids of a source were last listed; None if never. Raises as `get`."""
+        return parse_stored_time(self._read_property(f"listed {source}"))
+
     def list_runs(self, source: str, limit: int = 1) -> list[SourceRun]:
         """List the last runs of a source, newest first. Raises as `get`."""
         with self._database.read() as connection:
-            query = (
-                "SELECT source, started, ended, outcome, message, notes, pages, changes FROM runs WHERE source = ?"
-                " ORDER BY number DESC LIMIT ?"
-            )
+            columns = ", ".join(RUN_COLUMNS)
+            query = f"SELECT {columns} FROM runs WHERE source = ? ORDER BY number DESC LIMIT ?"  # noqa: S608  # names
             rows = connection.execute(query, (source, limit)) if connection else ()
             return [parse_run_row(row) for row in rows]
 
@@ -223,6 +226,7 @@ class ItemMirror:
             connection.executemany("DELETE FROM texts WHERE path = ?", [(path,) for path in paths])
             for table in ("items", "failures", "checkpoints", "runs"):
                 connection.execute(f"DELETE FROM {table} WHERE source = ?", (source,))  # noqa: S608
+            connection.execute("DELETE FROM properties WHERE name = ?", (f"listed {source}",))
         self._files.remove(paths)
         self._files.remove_source(source)
         return len(paths)
@@ -236,34 +240,30 @@ class ItemMirror:
     def record_run(self, run: SourceRun) -> "Iterator[list[SourceRun]]":
         """Store a run at its start and, as last appended to the yielded list, at its end.
 
-        A run that is killed stays without an end. Raises as `apply_page`.
+        A run that is killed stays as it was at its start. Raises as `apply_page`.
         """
         with self._database.write() as connection:
-            number = connection.execute(
-                "INSERT INTO runs (source, started, outcome, message, notes, pages, changes) VALUES (?, ?, ?, '', '[]', 0, ?)",
-                (run.source, format_stored_time(run.started), run.outcome, dump_json(asdict(run.changes))),
-            ).lastrowid
-            connection.execute(
-                "DELETE FROM runs WHERE source = ? AND number <="
-                " (SELECT number FROM runs WHERE source = ? ORDER BY number DESC LIMIT 1 OFFSET ?)",
-                (run.source, run.source, _MAX_RUNS),
-            )
+            marks = ", ".join("?" * len(RUN_COLUMNS))
+            statement = f"INSERT INTO runs ({', '.join(RUN_COLUMNS)}) VALUES ({marks})"  # noqa: S608  # names and marks
+            number = connection.execute(statement, to_run_row(run)).lastrowid
+            old = "SELECT number FROM runs WHERE source = ? ORDER BY number DESC LIMIT 1 OFFSET ?"
+            statement = f"DELETE FROM runs WHERE source = ? AND number <= ({old})"  # noqa: S608  # as above
+            connection.execute(statement, (run.source, run.source, _MAX_RUNS))
         states = [run]
-        yield states
-        final = states[-1]
+        try:
+            yield states
+        finally:
+            if len(states) > 1:
+                with self._database.write() as connection:
+                    values = ", ".join(f"{column} = ?" for column in RUN_COLUMNS)
+                    statement = f"UPDATE runs SET {values} WHERE number = ?"  # noqa: S608  # as above
+                    connection.execute(statement, (*to_run_row(states[-1]), number))
+
+    def record_listing(self, source: str) -> None:
+        """Store that all ids of a source were listed now. Raises as `apply_page`."""
+        row = (f"listed {source}", format_stored_time(datetime.now(UTC)))
         with self._database.write() as connection:
-            connection.execute(
-                "UPDATE runs SET ended = ?, outcome = ?, message = ?, notes = ?, pages = ?, changes = ? WHERE number = ?",
-                (
-                    format_stored_time(final.ended),
-                    final.outcome,
-                    final.message,
-                    dump_json(final.notes),
-                    final.pages,
-                    dump_json(asdict(final.changes)),
-                    number,
-                ),
-            )
+            connection.execute("INSERT OR REPLACE INTO properties VALUES (?, ?)", row)
 
     def sweep(self) -> SweepReport:
         """Make the files equal to the database: remove files of no item, write missing or altered ones again.

@@ -14,6 +14,7 @@ ITEM_COLUMNS: Final = (
     "source", "id", "kind", "path", "content_hash", "title", "url", "revision", "type", "status", "labels", "people",
     "fields", "links", "access", "created", "modified", "mirrored",
 )  # fmt: skip
+RUN_COLUMNS: Final = ("source", "started", "ended", "outcome", "message", "notes", "pages", "changes")
 
 
 def to_item_row(item: MirroredItem) -> tuple[object, ...]:
@@ -57,8 +58,15 @@ def parse_failure_row(row: Sequence[Any]) -> FailedItem:
     return FailedItem(source, item_id, reason, url, attempts, _parse_time(first), _parse_time(last))
 
 
+def to_run_row(run: SourceRun) -> tuple[object, ...]:
+    """Return the values of `RUN_COLUMNS`."""
+    times = format_stored_time(run.started), format_stored_time(run.ended)
+    changes = dump_json(asdict(run.changes))
+    return (run.source, *times, run.outcome, run.message, dump_json(run.notes), run.pages, changes)
+
+
 def parse_run_row(row: Sequence[Any]) -> SourceRun:
-    """Parse source, both times, outcome, message, notes, pages and changes of a run."""
+    """Parse the values of `RUN_COLUMNS`."""
     source, started, ended, outcome, message, notes, pages, changes = row
     return SourceRun(
         source,
