@@ -71,7 +71,7 @@ def _build_item(tree: DocumentTree, path: str, files: dict[str, str]) -> Item:
 
 def _parse_metadata(text: str) -> dict[str, object]:
     try:
-        parsed = yaml.safe_load(text) if text else None
+        parsed = yaml.load(text, Loader=yaml.BaseLoader) if text else None  # noqa: S506  # texts only; some dates are invalid
     except yaml.YAMLError:
         return {}
     return parsed if isinstance(parsed, dict) else {}

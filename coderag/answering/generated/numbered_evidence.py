@@ -87,7 +87,7 @@ def gather_evidence(corpus: Corpus, state: QueryState, planned: Sequence[CitedLi
 def pair_items(state: QueryState, snippets: Iterable[Snippet]) -> Sequence[EvidenceEntry]:
     """Pair the items of the packed context with their snippets; the map of relations is no evidence."""
     by_lines = {(snippet.path, snippet.start_line, snippet.end_line): snippet for snippet in snippets}
-    sections = (section for section in state["context"]["sections"] if section["name"] != "items")
+    sections = (section for section in state["context"]["sections"] if section.get("name") != "items")
     items = (item for section in sections for item in section["items"] if item["path"])
     return [EvidenceEntry(item, by_lines[item["path"], item["start_line"], item["end_line"]]) for item in items]
 

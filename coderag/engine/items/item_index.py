@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from coderag.config.sections import IngestionSettings, LLMSettings, RerankerSettings, SearchSettings
 from coderag.config.settings import Settings
 from coderag.engine.open_index import OpenIndex
-from coderag.errors import IndexLockedError
+from coderag.errors import IndexLockedError, StoreError
 from coderag.models.dense import DenseModel
 from coderag.models.llms.language_models import LanguageModels
 from coderag.schema.indexing import IndexProgress, IndexReport
@@ -117,7 +117,12 @@ class ItemIndex:
         self._open_index.close()
 
     def _is_current(self, stamp: str) -> bool:
-        if self._store.read_pointer() is None:
+        try:
+            is_indexed = self._store.read_pointer() is not None
+        except StoreError as error:  # a run repairs it, or tells why it cannot
+            _logger.warning("The index of the mirrored items is built again: %s", error)
+            is_indexed = False
+        if not is_indexed:
             return False
         if self._stamp != stamp:  # another process may have indexed it
             self._stamp = self._read_stamp()

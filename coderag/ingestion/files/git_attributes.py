@@ -87,7 +87,7 @@ class GitAttributes:
     def __init__(self, root: Path) -> None:
         repository = _find_own_repository(root)
         self._top = repository.top if repository else root
-        self._prefix = root.relative_to(self._top).as_posix().removeprefix(".")
+        self._prefix = "" if root == self._top else root.relative_to(self._top).as_posix()
         self._lines_by_folder: dict[str, Sequence[_AttributeLine]] = {}
         self._last_lines = _read_lines(repository.common_dir / "info" / "attributes") if repository else ()
 
