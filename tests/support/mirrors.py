@@ -14,7 +14,12 @@ from tests.support.corpora import write_files
 
 SOURCES: dict[str, dict[str, Any]] = {
     "wiki": {"system": "files", "path": "wiki"},
-    "tracker": {"system": "jira", "address": "https://example.atlassian.net", "user": "a@b.example", "projects": ["SHOP"]},
+    "tracker": {
+        "system": "jira",
+        "address": "https://example.atlassian.net",
+        "user": "a@b.example",
+        "projects": ["SHOP"],
+    },
 }
 
 CODE = {
@@ -32,7 +37,8 @@ PAGES = (
         title="Deployment handbook",
         text=(
             "How we ship.\n\n## Rolling back a release\n\nUndo a broken deployment with the previous container image, "
-            "then tell the people on call.\n\n## Certificates\n\nThe certificates of the gateway are renewed by a robot each month.\n"
+            "then tell the people on call.\n\n## Certificates\n\nThe certificates of the gateway are renewed by a robot "
+            "each month.\n"
         ),
         url="https://wiki.example/101",
         revision="7",
@@ -88,7 +94,7 @@ def open_mirror(root: Path) -> ItemMirror:
     return mirror
 
 
-def mirror_items(  # noqa: PLR0913  # one parameter a part of a run
+def mirror_items(  # one parameter a part of a run
     root: Path,
     source: str,
     items: Sequence[Item] = (),

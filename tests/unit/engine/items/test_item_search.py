@@ -253,9 +253,24 @@ def test_neighbouring_configuration_and_hostile_items_change_nothing(tmp_path):
 
 
 def test_folders_that_no_scan_enters_are_no_names_of_sources():
-    words = "node_modules __pycache__ .venv venv .tox .mypy_cache .eggs .gradle .next .cache .git .hg .svn .coderag".split()
-    assert all(is_never_scanned(name) for name in words)
-    assert not any(is_source_name(name) for name in words)
+    words = [
+        "node_modules",
+        "__pycache__",
+        ".venv",
+        "venv",
+        ".tox",
+        ".mypy_cache",
+        ".eggs",
+        ".gradle",
+        ".next",
+        ".cache",
+        ".git",
+        ".hg",
+        ".svn",
+        ".coderag",
+    ]
+    assert all(is_never_scanned(name) for name in names)
+    assert not any(is_source_name(name) for name in names)
 
 
 # What was not synchronised
@@ -264,7 +279,10 @@ def test_folders_that_no_scan_enters_are_no_names_of_sources():
 @pytest.mark.parametrize(
     ("record", "expected"),
     [
-        ({"outcome": "failed", "message": "HTTP 503"}, "The last synchronisation of tracker failed on 2026-05-01 at 09:00 UTC"),
+        (
+            {"outcome": "failed", "message": "HTTP 503"},
+            "The last synchronisation of tracker failed on 2026-05-01 at 09:00 UTC",
+        ),
         ({"outcome": "incomplete", "message": "3 comments"}, "with gaps: 3 comments"),
         ({"failures": [ItemFailure("SHOP-9", "HTTP 500")]}, "1 item of tracker could not be read."),
     ],
