@@ -31,6 +31,7 @@ def analyze(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
         "candidates": [],
         "relations": [],
         "widened": False,
+        "items": None,
         "related": [],
         "trace": step.trace_entries,
     }

@@ -288,7 +288,7 @@ class QueryOutput(TypedDict):
         relations: Relations that the question asks for, with their neighbours in the code graph that the filters let
             through, see `coderag.schema.graph.RelationQuery`.
         notes: What a question in another language was read as, what the filters match, which files have more results.
-        items: Mirrored pages or tickets; absent unless the question asks for documentation or the backlog.
+        items: Mirrored pages or tickets; None unless the question asks for documentation or the backlog.
     """
 
     analysis: Analysis
@@ -298,7 +298,7 @@ class QueryOutput(TypedDict):
     evidence: Evidence
     judgement: Judgement
     notes: list[str]
-    items: NotRequired[FoundItems]
+    items: FoundItems | None
     context: dict[str, Any]
     answer: dict[str, Any]
     trace: Annotated[list[TraceEntry], operator.add]
@@ -328,7 +328,7 @@ class QueryUpdate(TypedDict, total=False):
     evidence: Evidence
     judgement: Judgement
     notes: list[str]
-    items: FoundItems
+    items: FoundItems | None
     context: dict[str, Any]
     answer: dict[str, Any]
     trace: list[TraceEntry]

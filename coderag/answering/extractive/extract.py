@@ -110,13 +110,14 @@ def _build_sections(answer_input: AnswerInput, topic: AnswerTopic) -> list[Draft
 
 def _place_items(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> list[DraftSection]:
     """Put mirrored items first if they answer: then what the repository lacks is not the answer; else below."""
+    results = answer_input.state.get("items")
     items = build_items(answer_input, sections)
-    if items is None:
+    if results is None or items is None:
         return list(sections)
     has_claims = any(statement.is_claim for statement in items.statements)
     if not has_claims:
         return [*sections, replace(items, title=_MIRROR_TITLE)]
-    is_answered = answer_input.state["items"].get("repository_verdict") == "found"
+    is_answered = results.get("repository_verdict") == "found"
     if not is_answered or not sections or sections[0].kind in _ABSENT_KINDS:
         return [items]
     return [items, replace(sections[0], title=_REPOSITORY_TITLE), *sections[1:]]

@@ -108,7 +108,7 @@ def assemble_context(request: ContextRequest, count_tokens: TokenCounter) -> Ass
     selection.fill(budget - overhead_tokens - listed_tokens)
     while True:
         listing = replace(listing, omitted=_build_omissions(selection.list_hidden(), count_tokens))
-        context_parts = replace(listing.add_to_parts(frame), sections=(*items, *selection.build_sections()))
+        context_parts = replace(listing.add_to_parts(frame), sections=[*items, *selection.build_sections()])
         tokens = count_parts(context_parts)
         if tokens <= budget:
             break

@@ -253,22 +253,19 @@ def test_neighbouring_configuration_and_hostile_items_change_nothing(tmp_path):
 
 
 def test_folders_that_no_scan_enters_are_no_names_of_sources():
-    words = [
+    names = (
         "node_modules",
         "__pycache__",
         ".venv",
         "venv",
         ".tox",
-        ".mypy_cache",
         ".eggs",
-        ".gradle",
         ".next",
         ".cache",
         ".git",
         ".hg",
-        ".svn",
         ".coderag",
-    ]
+    )
     assert all(is_never_scanned(name) for name in names)
     assert not any(is_source_name(name) for name in names)
 
