@@ -20,6 +20,7 @@ from coderag.engine.mention_queries import MentionQueries
 from coderag.engine.open_index import OpenIndex
 from coderag.engine.query_input import build_query_input, check_range, resolve_filters
 from coderag.engine.query_runs import MAX_RUNS, QueryRunner, build_answer, verdict_fields
+from coderag.engine.source_access import SourceAccess
 from coderag.engine.telemetry import build_tracer
 from coderag.engine.view_queries import ViewQueries
 from coderag.errors import ConfigurationError
@@ -73,7 +74,7 @@ from coderag.engine.graph_loader import load_chat_graph, load_query_graph
 Progress = Callable[[IndexProgress], None]
 
 
-class CodeRAG(MentionQueries, ViewQueries, BrowserAccess, ItemQueries):
+class CodeRAG(MentionQueries, ViewQueries, SourceAccess, BrowserAccess, ItemQueries):
     """A repository: index it, search it, ask it.
 
     Args:
@@ -118,9 +119,8 @@ class CodeRAG(MentionQueries, ViewQueries, BrowserAccess, ItemQueries):
         self._loaded_dense_model: DenseModel | None = None
         self._language_models = LanguageModels(self.settings, language_model)
         has_language_model = self.settings.llm.provider != "none" or language_model is not None
-        counts = SearchCounts(
-            self._store.directory, is_enabled=has_language_model and self.settings.summaries.count_results
-        )
+        is_counting = has_language_model and self.settings.summaries.count_results
+        counts = SearchCounts(self._store.directory, is_enabled=is_counting)
         models, load, items = self._language_models, self._load_dense_model, LazyItemFinder(lambda: self.items)
         self._open_index = OpenIndex(self.root, self.settings, self._store, load, models, on_edited, items)
         self._runs = QueryRunner(load_query_graph, build_tracer(self.settings.telemetry), counts, self._open_index)
@@ -266,9 +266,8 @@ class CodeRAG(MentionQueries, ViewQueries, BrowserAccess, ItemQueries):
         from coderag.retrieval.explanation import explain_output  # noqa: PLC0415  # only this method needs it
 
         result_count = top_k or self.settings.search.top_k
-        top_k_override = (
-            result_count if result_count > self.settings.search.top_k else None
-        )  # a context has its own number of candidates
+        # A context has its own number of candidates.
+        top_k_override = result_count if result_count > self.settings.search.top_k else None
         query_input = self._make_input(
             query, "context", top_k=top_k_override, token_budget=token_budget, filters=filters
         )
@@ -499,6 +498,7 @@ class CodeRAG(MentionQueries, ViewQueries, BrowserAccess, ItemQueries):
 
     def close(self) -> None:
         """End `follow` and release the overlay of edited files. Queries still work."""
+        self.sources.close()
         self._open_index.close()
 
     def __enter__(self) -> Self:

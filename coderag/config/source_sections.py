@@ -141,8 +141,8 @@ class FilesSection(SourceSection):
     path: str = Field("", description="Folder, relative to the repository or absolute.")
     git: str = Field("", description="Address or folder of a git repository, instead of a folder.")
     branch: str = Field("", description="Branch or tag of the git repository; empty takes its default branch.")
-    include: tuple[str, ...] = Field((), description="Patterns in gitignore syntax; empty takes all documents.")
-    exclude: tuple[str, ...] = Field((), description="Patterns of documents to leave out, in gitignore syntax.")
+    include: tuple[str, ...] = Field((), description="Patterns of documents, such as docs/**; empty takes all.")
+    exclude: tuple[str, ...] = Field((), description="Patterns of documents to leave out, such as archive/**.")
     url: str = Field("", description="Address of the documents for people; the path of each is appended to it.")
     deletions_hours: float = Field(0.0, ge=0, le=8_760, description="Hours after which all files are listed again.")
 

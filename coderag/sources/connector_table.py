@@ -37,7 +37,7 @@ CONNECTORS: Final = {
     "sharepoint": "coderag.sources.sharepoint.opening:open_sharepoint",
     "azure_devops": "coderag.sources.azure_devops.opening:open_azure_devops",
     "clickup": "coderag.sources.clickup.opening:open_clickup",
-    "files": "coderag.sources.files.opening:open_files",
+    "files": "coderag.sources.files.connector:open_files",
     "reader": "coderag.sources.reader:open_reader",
 }
 """Function ``(section, context) -> Source`` of each system."""

@@ -132,6 +132,12 @@ class ItemMirror:
             rows = connection.execute("SELECT id FROM items WHERE source = ?", (source,)) if connection else ()
             return [row[0] for row in rows]
 
+    def list_sources(self) -> list[str]:
+        """List the sources that were ever synchronised and not removed, sorted. Raises as `get`."""
+        with self._database.read() as connection:
+            query = "SELECT source FROM runs UNION SELECT source FROM items ORDER BY 1"
+            return [row[0] for row in connection.execute(query)] if connection else []
+
     def count_items(self) -> dict[str, SourceCounts]:
         """Count items by source and kind, and failures. Raises as `get`."""
         counts: dict[str, SourceCounts] = {}

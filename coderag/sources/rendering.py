@@ -22,7 +22,7 @@ def render_item(source: str, item: Item) -> str:
     """Render an item as Markdown without control characters; its body's headings stand below the title."""
     title = flatten_line(item.title) or flatten_line(item.id)
     parts = [f"# {title}", "\n".join(f"- {name}: {value}" for name, value in _list_fields(source, item))]
-    if body := lower_headings(clean_text(item.text)).strip("\n"):
+    if body := lower_headings(_drop_title(clean_text(item.text), title)).strip("\n"):
         parts.append(body)
     if item.comments:
         parts.append("## Comments")
@@ -39,6 +39,12 @@ def render_item(source: str, item: Item) -> str:
             lines.append(f"- {time}{before or '(none)'} to {after or '(none)'}{f', by {author}' if author else ''}")
         parts += ["## Status history", "\n".join(lines)]
     return "\n\n".join(parts) + "\n"
+
+
+def _drop_title(text: str, title: str) -> str:
+    """Drop a first heading that repeats the title."""
+    first, _, rest = text.lstrip("\n").partition("\n")
+    return rest if re.fullmatch(rf" {{0,3}}#{{1,6}}[ \t]+{re.escape(title)}[ \t#]*", first) else text
 
 
 def clean_text(text: str) -> str:

@@ -86,6 +86,19 @@ def synchronize(name: str, source: Source, mirror: ItemMirror, options: SyncOpti
     return _Synchronization(name, source, mirror, options or SyncOptions()).run()
 
 
+def record_failure(name: str, mirror: ItemMirror, error: CodeRAGError) -> SourceRun:
+    """Record that a source could not even be opened; return the record.
+
+    Raises:
+        IndexLockedError: Another process synchronises.
+        StoreError: The mirror cannot be written.
+    """
+    now = datetime.now(UTC)
+    run = SourceRun(name, now, now, "failed", _format_error(error))
+    with lock_mirror(mirror.folder), mirror.record_run(run):
+        return run
+
+
 class _Synchronization:
     def __init__(self, name: str, source: Source, mirror: ItemMirror, options: SyncOptions) -> None:
         self._name = name

@@ -1,8 +1,8 @@
 """Scenarios that every connector must pass, against a fake of its server.
 
-A test module of a connector subclasses `SourceConformance` and provides the fixture `world`::
+A test module of a connector to a server subclasses `RemoteSourceConformance` and provides the fixture `world`::
 
-    class TestJira(SourceConformance):
+    class TestJira(RemoteSourceConformance):
         @pytest.fixture
         def world(self) -> Iterator[SourceWorld]:
             with JiraServer() as server:
@@ -66,15 +66,11 @@ class SourceWorld:
     Attributes:
         server: The fake server, empty, with at most 3 items a page.
         connect: Opens a connector that waits for no time at all, with the key `SECRET` if it has one.
-        is_remote: Whether it has requests and a key; otherwise those scenarios are skipped.
-        has_pages: Whether the server can loop its pages.
         idle_requests: Requests of a synchronisation of nothing changed, at most.
     """
 
     server: FakeServer
     connect: Callable[[], Source]
-    is_remote: bool = True
-    has_pages: bool = True
     idle_requests: int = 1
     items: dict[str, str] = field(default_factory=dict)
 
@@ -132,7 +128,7 @@ class _KillableSource:
 
 
 class SourceConformance:
-    """Base class of the tests of a connector."""
+    """Base class of the tests of any connector."""
 
     @pytest.fixture
     def mirror(self, tmp_path: Path) -> Iterator[ItemMirror]:
@@ -237,9 +233,12 @@ class SourceConformance:
         assert _list_contents(mirror) == _list_contents(clean)
         clean.close()
 
+
+class RemoteSourceConformance(SourceConformance):
+    """Base class of the tests of a connector to a server: keys, throttling, wrong replies, loops of pages."""
+
     @pytest.mark.parametrize("status", [429, 503])
     def test_throttled_source_loses_nothing(self, world: SourceWorld, mirror: ItemMirror, status: int) -> None:
-        self.require_remote(world)
         world.add(8)
         world.server.fail_next(status, {"Retry-After": "0"})
         runs = [self.sync(world, mirror) for _ in range(2)]
@@ -251,7 +250,6 @@ class SourceConformance:
     def test_server_that_stays_overloaded_is_an_outcome_and_keeps_the_mirror(
         self, world: SourceWorld, mirror: ItemMirror
     ) -> None:
-        self.require_remote(world)
         world.add(4)
         self.sync(world, mirror)
         world.server.fail_next(503, {"Retry-After": "0"}, times=1_000)
@@ -261,7 +259,6 @@ class SourceConformance:
         self.check_equal(world, mirror)
 
     def test_refused_key_is_an_outcome_without_the_key(self, world: SourceWorld, mirror: ItemMirror) -> None:
-        self.require_remote(world)
         world.add(4)
         self.sync(world, mirror)
         world.server.refuse_key()
@@ -275,7 +272,6 @@ class SourceConformance:
         self.check_equal(world, mirror)
 
     def test_html_reply_is_an_outcome_and_deletes_nothing(self, world: SourceWorld, mirror: ItemMirror) -> None:
-        self.require_remote(world)
         world.add(4)
         self.sync(world, mirror)
         page = b"<!DOCTYPE html><html><body>Sign in</body></html>"
@@ -286,8 +282,6 @@ class SourceConformance:
         self.check_equal(world, mirror)
 
     def test_pages_in_a_loop_end_with_a_message(self, world: SourceWorld, mirror: ItemMirror) -> None:
-        if not world.has_pages:
-            pytest.skip("it has no pages")
         world.add(8)
         world.server.loop_pages()
         run = self.sync(world, mirror)
@@ -297,11 +291,6 @@ class SourceConformance:
         world.server.loop_pages(loops=False)
         assert self.sync(world, mirror).outcome == "complete"
         self.check_equal(world, mirror)
-
-    def require_remote(self, world: SourceWorld) -> None:
-        """Skip a scenario of servers."""
-        if not world.is_remote:
-            pytest.skip("it has no server")
 
     def check_failure(self, run: SourceRun) -> None:
         """Check that a run failed with one clear line, which does not hold the key."""

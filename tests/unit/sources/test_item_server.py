@@ -3,10 +3,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.item_server import ItemServer, ItemServerSource
-from tests.unit.sources.conformance import SECRET, SourceConformance, SourceWorld
+from tests.unit.sources.conformance import SECRET, RemoteSourceConformance, SourceWorld
 
 
-class TestItemServer(SourceConformance):
+class TestItemServer(RemoteSourceConformance):
     @pytest.fixture
     def world(self) -> Iterator[SourceWorld]:
         with ItemServer(SECRET) as server:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from coderag.retrieval.path_globs import PathGlobs
+from coderag.text.path_globs import PathGlobs
 
 PATTERN = st.lists(st.sampled_from(["a", "b", "ab", "/", "*", "**", "**/", "?", ".", "\n"]), max_size=8).map("".join)
 PATH = st.text("aab/.\n", max_size=12)
