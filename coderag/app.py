@@ -20,7 +20,6 @@ from coderag.engine.mention_queries import MentionQueries
 from coderag.engine.open_index import OpenIndex
 from coderag.engine.query_input import build_query_input, check_range, resolve_filters
 from coderag.engine.query_runs import MAX_RUNS, QueryRunner, build_answer, verdict_fields
-from coderag.engine.source_access import SourceAccess
 from coderag.engine.telemetry import build_tracer
 from coderag.engine.view_queries import ViewQueries
 from coderag.errors import ConfigurationError
@@ -74,7 +73,7 @@ from coderag.engine.graph_loader import load_chat_graph, load_query_graph
 Progress = Callable[[IndexProgress], None]
 
 
-class CodeRAG(MentionQueries, ViewQueries, SourceAccess, BrowserAccess, ItemQueries):
+class CodeRAG(MentionQueries, ViewQueries, BrowserAccess, ItemQueries):
     """A repository: index it, search it, ask it.
 
     Args:

@@ -2,33 +2,27 @@
 
 from collections.abc import Callable
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coderag.config.settings import Settings
 from coderag.engine.open_index import OpenIndex
+from coderag.engine.source_access import SourceAccess
 from coderag.models.dense import DenseModel
-from coderag.stores.index_store import IndexStore
 
 if TYPE_CHECKING:
     from coderag.engine.items.item_search import ItemSearch
     from coderag.stores.corpus import Corpus
 
 
-class ItemQueries:
-    """Base class of the facade: search in the items of documentation and backlog systems."""
+class ItemQueries(SourceAccess):
+    """Base class of the facade: documentation and backlog systems, and search in their items."""
 
-    root: Path
-    settings: Settings
-    _store: IndexStore
     _open_index: OpenIndex
     _load_dense_model: Callable[[], DenseModel]
 
     @cached_property
     def items(self) -> "ItemSearch":
         """Mirrored pages and tickets: search, text, list. Nothing is opened before they are asked for."""
-        from coderag.engine.items.configured_sources import read_source_kinds  # noqa: PLC0415  # few queries need it
-        from coderag.engine.items.item_search import ItemSearch  # noqa: PLC0415
+        from coderag.engine.items.item_search import ItemSearch  # noqa: PLC0415  # few queries need it
 
         return ItemSearch(
             self.root,
@@ -36,7 +30,7 @@ class ItemQueries:
             self.settings,
             self._load_dense_model,
             self._open_code_corpus,
-            read_source_kinds(self.settings),
+            lambda: self.sources.kinds,
         )
 
     def _open_code_corpus(self) -> "Corpus":

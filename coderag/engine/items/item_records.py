@@ -62,11 +62,14 @@ class ItemRecords:
     Args:
         items: All of them, last modified first.
         backlog_sources: Names of the sources whose items are tickets with their attachments.
+
+    Attributes:
+        items, backlog_sources: As given.
     """
 
     def __init__(self, items: Iterable[MirroredItem], backlog_sources: Collection[str]) -> None:
         self.items = tuple(items)
-        self._backlog_sources = frozenset(backlog_sources)
+        self.backlog_sources = frozenset(backlog_sources)
 
     @cached_property
     def by_path(self) -> Mapping[str, MirroredItem]:
@@ -86,7 +89,7 @@ class ItemRecords:
 
     def get_scope(self, item: MirroredItem) -> ItemScope:
         """Return whether an item is documentation or backlog."""
-        return "backlog" if item.kind == "ticket" or item.source in self._backlog_sources else "documentation"
+        return "backlog" if item.kind == "ticket" or item.source in self.backlog_sources else "documentation"
 
     def select(self, filters: ItemFilters, can_read: AccessCheck) -> list[MirroredItem]:
         """Select the items that pass filters and that a reader may see, last modified first."""

@@ -55,10 +55,7 @@ class ItemSearch:
         settings: Settings of the repository.
         dense_model: Returns its embedding model.
         open_corpus: Opens the repository's own index, to find what items name in it.
-        source_kinds: Kind of each configured source, by its name.
-
-    Attributes:
-        source_kinds: As given.
+        read_source_kinds: Returns the kind of each configured source, by its name.
     """
 
     def __init__(
@@ -68,9 +65,9 @@ class ItemSearch:
         settings: Settings,
         dense_model: Callable[[], DenseModel],
         open_corpus: "Callable[[], Corpus]",
-        source_kinds: Mapping[str, SourceKind],
+        read_source_kinds: Callable[[], Mapping[str, SourceKind]],
     ) -> None:
-        self.source_kinds = source_kinds
+        self._read_source_kinds = read_source_kinds
         self._open_corpus = open_corpus
         self._mirror = ItemMirror(directory / MIRROR_FOLDER, mask_people=settings.privacy.mask_people)
         self._places = ItemPlaces(root, self._mirror.files_folder)
@@ -81,7 +78,7 @@ class ItemSearch:
 
     def has_sources(self, scope: ItemScope | None = None) -> bool:
         """Return whether a source of a kind is configured, without opening anything."""
-        return any(scope in (None, kind) for kind in self.source_kinds.values())
+        return any(scope in (None, kind) for kind in self._read_source_kinds().values())
 
     def search(
         self,
@@ -205,11 +202,10 @@ class ItemSearch:
     def _load_records(self) -> tuple[str, ItemRecords]:
         """Return the stamp of the mirror, and its records."""
         stamp = self._mirror.read_stamp()
+        backlog = frozenset(name for name, kind in self._read_source_kinds().items() if kind == "backlog")
         with self._lock:
-            if self._records is None or self._records[0] != stamp:
-                backlog = [name for name, kind in self.source_kinds.items() if kind == "backlog"]
-                items = self._mirror.list_items() if stamp else ()
-                self._records = stamp, ItemRecords(items, backlog)
+            if self._records is None or self._records[0] != stamp or self._records[1].backlog_sources != backlog:
+                self._records = stamp, ItemRecords(self._mirror.list_items() if stamp else (), backlog)
             return self._records
 
     def _get_runner(self) -> "ItemQueryRunner":
@@ -224,7 +220,7 @@ class ItemSearch:
         selected = records.select(filters, can_read)
         if not selected:
             readable = [item for item in records.items if can_read(item)]
-            _check_values("source", filters.sources, [*self.source_kinds, *(item.source for item in readable)])
+            _check_values("source", filters.sources, [*self._read_source_kinds(), *(item.source for item in readable)])
             _check_values("type", filters.types, [item.type for item in readable])
             _check_values("status", filters.states, [item.status for item in readable])
             _check_values("tag", filters.tags, [label for item in readable for label in item.labels])
@@ -249,7 +245,7 @@ class ItemSearch:
 
     def _describe_missing(self, filters: ItemFilters) -> list[str]:
         names = {name.casefold() for name in filters.sources}
-        return describe_missing(self._mirror, self.source_kinds, filters.scope, names)
+        return describe_missing(self._mirror, self._read_source_kinds(), filters.scope, names)
 
     def _find_references(self, text: str) -> list[ItemReference]:
         from coderag.retrieval.items.code_references import find_references  # noqa: PLC0415  # only `get` needs it

@@ -14,7 +14,7 @@ SETTINGS = "sources:\n  tracker:\n    system: {system}\n    address: https://exa
 @pytest.fixture(scope="module")
 def items_shop(tmp_path_factory):
     with build_shop(tmp_path_factory.mktemp("mcp") / "shop") as rag:
-        yield FakeRepository(rag)
+        yield FakeRepository(rag, "shop")
 
 
 async def call(repository, name, **arguments):
@@ -74,7 +74,7 @@ async def test_hidden_characters_of_a_ticket_are_shown(tmp_path):
 
     with build_shop(tmp_path / "shop") as rag:
         mirror_items(rag.root, "tracker", [replace(TICKETS[1], text="Pay by invoice\u202e now\U000e0041.\n")])
-        result = await call(FakeRepository(rag), "coderag_backlog", id="SHOP-46")
+        result = await call(FakeRepository(rag, "shop"), "coderag_backlog", id="SHOP-46")
     assert "\u202e" not in text_of(result)
     assert "\U000e0041" not in text_of(result)
 
@@ -89,6 +89,7 @@ async def test_hidden_characters_of_a_ticket_are_shown(tmp_path):
 async def test_tools_are_listed_by_the_sources_of_a_trusted_folder(tmp_path, monkeypatch, system, scope, expected):
     (tmp_path / "a.py").write_text("x = 1\n")
     (tmp_path / ".coderag.yaml").write_text(SETTINGS.format(system=system, scope=scope))
+    monkeypatch.setattr("coderag.config.trust.is_trusted", lambda _: False)
     assert not {"coderag_backlog", "coderag_docs"} & await list_names(tmp_path)
     monkeypatch.setattr("coderag.config.trust.is_trusted", lambda _: True)
     assert {"coderag_backlog", "coderag_docs"} & await list_names(tmp_path) == expected
