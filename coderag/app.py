@@ -349,7 +349,7 @@ class CodeRAG(MentionQueries, ViewQueries, BrowserAccess, ItemQueries):
         token_budget: int | None = None,
         format: ContextFormat = "markdown",  # noqa: A002  # as in `context`
     ) -> AssembledContext:
-        """Return lines of indexed files, such as the omissions of a context.
+        """Return lines of indexed files or mirrored items, such as the omissions of a context.
 
         Args:
             places: Each as ``path``, ``path:10`` or ``path:10-42``, relative to the repository's root.
@@ -364,7 +364,8 @@ class CodeRAG(MentionQueries, ViewQueries, BrowserAccess, ItemQueries):
         budget = check_range("token_budget", token_budget, MIN_TOKENS, MAX_TOKENS) if token_budget is not None else None
         paths = parse_location_paths(places)
         context = self._open_index.include_files(self._open(), paths)
-        return pack_locations(context.corpus, places, budget or self.settings.search.token_budget, format)
+        budget = budget or self.settings.search.token_budget
+        return pack_locations(context.corpus, places, budget, format, context.items)
 
     def ask(self, query: str, *, token_budget: int | None = None, filters: Filters | None = None) -> Answer:
         """Answer a question with citations checked against the files on disk. Raises as `search`, and `ModelError`."""

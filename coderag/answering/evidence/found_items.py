@@ -5,7 +5,6 @@ from typing import Final
 
 from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.schema.query import FoundItem, QueryState
-from coderag.stores.snippets import Snippet
 
 _MIN_SCORE_SHARE: Final = 0.75  # of the best item's score: 43 of 44 right items of the golden set have as much
 
@@ -28,21 +27,3 @@ def list_relevant_items(state: QueryState, limit: int) -> list[FoundItem]:
 def to_item_lines(item: FoundItem) -> CitedLines:
     """Return the cited lines of an item's section."""
     return CitedLines(item["path"], item["start_line"], item["end_line"], item["text"])
-
-
-def to_item_snippet(item: FoundItem, lines: CitedLines) -> Snippet:
-    """Return lines of an item as a snippet."""
-    return Snippet(
-        chunk_id="",
-        path=lines.path,
-        start_line=lines.start_line,
-        end_line=lines.end_line,
-        name=item["title"],
-        kind=item["kind"],
-        language="markdown",
-        signature="",
-        docstring="",
-        summary="",
-        text=lines.text,
-        score=item["score"],
-    )

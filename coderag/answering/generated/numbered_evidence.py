@@ -6,11 +6,12 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from coderag.answering.evidence.cited_lines import CitedLines, to_cited_lines
-from coderag.answering.evidence.found_items import get_found_items, to_item_snippet
+from coderag.answering.evidence.found_items import get_found_items
 from coderag.answering.injection import fence_data, inspect_text
 from coderag.errors import InvalidQueryError
 from coderag.retrieval.context.context_snippets import gather_snippets
 from coderag.retrieval.context.item_section import format_item_title
+from coderag.retrieval.items.item_snippets import to_item_snippet
 from coderag.schema.chunks import get_module_name
 from coderag.schema.query import FoundItem, QueryState
 from coderag.schema.vocabulary import FILE_NAMED_KINDS
@@ -153,7 +154,7 @@ def _build_item_entry(items: Mapping[str, FoundItem], lines: CitedLines) -> Evid
         "detail": "full",
         "language": "markdown",
     }
-    return EvidenceEntry(item, to_item_snippet(page, lines))
+    return EvidenceEntry(item, to_item_snippet(page, lines.start_line, lines.end_line, lines.text))
 
 
 def _build_entry(corpus: Corpus, lines: CitedLines) -> EvidenceEntry | None:

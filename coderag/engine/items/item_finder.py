@@ -43,6 +43,14 @@ class LazyItemFinder:
             notes=[] if is_silent else list(results.notes),
         )
 
+    def read(self, path: str, start_line: int, end_line: int) -> FoundItem | None:
+        """Read lines of the mirrored file of an item; None if the path is of no item, or the mirror cannot be read."""
+        try:
+            hit = self._open_items().read_lines(path, start_line, end_line)
+        except CodeRAGError:
+            return None
+        return None if hit is None else _to_found_item(hit)
+
     def has_ticket(self, key: str) -> bool:
         """Return whether an item with a key is mirrored; False if the mirror cannot be read."""
         try:

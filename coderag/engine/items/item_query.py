@@ -88,7 +88,7 @@ class ItemQueryRunner:
         for entry, text in zip(ranked, texts, strict=True):
             start, end = int(corpus.start_lines[entry.row]), int(corpus.end_lines[entry.row])
             lines = text.removesuffix("\n").split("\n")
-            line_range = find_snippet(lines, weigh_lines("\n".join(lines), term_idf), _MAX_SNIPPET_LINES)
+            line_range = _choose_snippet(lines, term_idf, is_beginning=start == 1)
             item = by_path[corpus.paths[entry.file]]
             headings = corpus.get_value("qualified_name", entry.row).split(_HEADING_SEPARATOR)[1:]
             if headings[:1] == [item.title]:  # the text begins with its title once more
@@ -106,6 +106,22 @@ class ItemQueryRunner:
                 )
             )
         return hits
+
+
+def _choose_snippet(lines: Sequence[str], term_idf: Mapping[str, float], *, is_beginning: bool) -> range:
+    """Choose the lines nearest to the question; of a beginning, those below title and fields, which a result names."""
+    first = _count_header_lines(lines) if is_beginning else 0
+    body = lines[first:]
+    line_range = find_snippet(body, weigh_lines("\n".join(body), term_idf), _MAX_SNIPPET_LINES)
+    if not line_range:
+        return find_snippet(lines, weigh_lines("\n".join(lines), term_idf), _MAX_SNIPPET_LINES)
+    return range(line_range.start + first, line_range.stop + first)
+
+
+def _count_header_lines(lines: Sequence[str]) -> int:
+    """Count the lines of title and fields, as `coderag.sources.rendering` writes them: a block each."""
+    blank = [number for number, line in enumerate(lines) if not line.strip()]
+    return blank[1] + 1 if len(blank) > 1 and lines[blank[0] + 1].startswith("- ") else 0
 
 
 def find_named_items(query: str, records: ItemRecords) -> list[MirroredItem]:

@@ -36,6 +36,13 @@ class ItemPlaces:
         path = self.files_folder / item.path
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.as_posix()
 
+    def parse_path(self, path: str) -> str:
+        """Return the path in the mirror of a file that `format_path` has formatted; empty for another file."""
+        absolute = self.root / path
+        if ".." in absolute.parts or not absolute.is_relative_to(self.files_folder):
+            return ""
+        return absolute.relative_to(self.files_folder).as_posix()
+
     def summarize(self, item: MirroredItem) -> ItemSummary:
         """Return what results say about an item."""
         return ItemSummary(

@@ -22,6 +22,7 @@ from coderag.schema.item_search import (
     MAX_ITEMS,
     NO_ITEM_FILTERS,
     ItemFilters,
+    ItemHit,
     ItemListing,
     ItemReference,
     ItemResults,
@@ -161,6 +162,25 @@ class ItemSearch:
             links=item.links,
             references=self._find_references(text),
         )
+
+    def read_lines(self, path: str, start_line: int, end_line: int) -> ItemHit | None:
+        """Read lines of the mirrored file of an item, as many as there are; None if the path is of no item.
+
+        Args:
+            path: As in `ItemSummary.path`.
+            start_line, end_line: Lines from 1, inclusive.
+
+        Raises:
+            StoreError: The mirror cannot be read.
+        """
+        mirrored_path = self._places.parse_path(path)
+        item = self._mirror.get_by_path(mirrored_path) if mirrored_path else None
+        lines = self._mirror.read_text(item).removesuffix("\n").split("\n") if item else []
+        if item is None or start_line > len(lines):
+            return None
+        end = min(end_line, len(lines))
+        text = "\n".join(lines[start_line - 1 : end])
+        return ItemHit(self._places.summarize(item), "", start_line, end, text, text, start_line, 0.0)
 
     def list_items(
         self,

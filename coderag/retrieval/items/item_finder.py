@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from coderag.schema.item_search import ItemScope
-from coderag.schema.query import FoundItems
+from coderag.schema.query import FoundItem, FoundItems
 from coderag.schema.vocabulary import Intent
 
 ITEM_SCOPES: Final[Mapping[Intent, ItemScope]] = MappingProxyType(
@@ -19,6 +19,10 @@ class ItemFinder(Protocol):
 
     def find(self, query: str, scope: ItemScope) -> FoundItems:
         """Find the items for a question; an error of the mirror is a note."""
+        ...
+
+    def read(self, path: str, start_line: int, end_line: int) -> FoundItem | None:
+        """Read lines of the mirrored file of an item, as many as there are; None if the path is of no item."""
         ...
 
     def has_ticket(self, key: str) -> bool:

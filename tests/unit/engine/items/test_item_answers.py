@@ -10,6 +10,7 @@ import pytest
 from coderag import CodeRAG
 from coderag.answering.evidence.found_items import get_found_items, to_item_lines
 from coderag.answering.generated.numbered_evidence import gather_evidence, number_evidence
+from coderag.errors import InvalidQueryError
 from coderag.models.llms.scripted import ScriptedModel
 from coderag.schema.items import Item
 from coderag.schema.query import QueryInput
@@ -199,3 +200,27 @@ def test_secret_in_an_item_is_in_no_answer_and_no_context(tmp_path):
         question = "which ticket has the token for the invoice robot"
         assert secret not in rag.ask(question).text
         assert secret not in rag.context(question).text
+
+
+def test_cited_lines_of_an_item_are_shown_in_a_chat_and_read_by_place(shop):
+    chat = shop.chat()
+    cited = chat.ask(BACKLOG).citations[0]
+    answer = chat.ask("show 1")
+    assert "Business customers want to pay by invoice" in answer.text
+    assert (answer.citations[0].item, answer.citations[0].verified) == ("SHOP-46", True)
+    assert "# Pay by invoice" in shop.read([f"{cited.path}:1-3"]).text
+    assert [item.path for item in shop.read([cited.path]).sections[0].items] == [cited.path]
+
+
+@pytest.mark.parametrize(
+    "path", [".coderag/sources/items.sqlite", ".coderag/sources/files/../../owner", ".coderag/owner"]
+)
+def test_no_other_file_of_the_index_is_read_by_place(shop, path):
+    with pytest.raises(InvalidQueryError, match="is not in the index"):
+        shop.read([path])
+
+
+def test_excerpt_of_a_short_ticket_is_its_text_rather_than_its_fields(shop):
+    statement = shop.ask(BACKLOG).sections[0].statements[0]
+    assert statement.code.startswith("…")
+    assert "Business customers want to pay by invoice" in statement.code
