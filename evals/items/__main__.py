@@ -13,7 +13,7 @@ from coderag.errors import CodeRAGError
 from evals.graph.ground_truth import EvaluationError
 from evals.statistics import estimate
 
-from .documents import read_items
+from .documents import export_tree
 from .measurement import ItemOutcome, ask, build_repository
 from .questions import DocumentTree, ItemQuestion, Split, load_questions, load_trees
 
@@ -37,14 +37,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _measure(
     folder: Path, options: argparse.Namespace, questions: Sequence[ItemQuestion], trees: Sequence[DocumentTree]
 ) -> dict[str, Any]:
-    items = {tree.name: read_items(tree, _find_repository(options.repositories, tree)) for tree in trees}
-    with build_repository(folder / "documents", items) as rag:
+    folders = {tree.name: folder / "trees" / tree.name for tree in trees}
+    for tree in trees:
+        export_tree(tree, _find_repository(options.repositories, tree), folders[tree.name])
+    with build_repository(folder / "documents", trees, folders) as rag:
+        n_items = rag.items.list_items(limit=1).total
         rag.items.search("warm up")  # opens the index before time is measured
         alone = [ask(rag.items, question, trees, is_alone=True) for question in questions]
         together = [ask(rag.items, question, trees, is_alone=False) for question in questions]
         rag.items.close()
     report = {
-        "items": sum(map(len, items.values())),
+        "items": n_items,
         "own tree": _summarize(alone),
         "all trees of the kind": _summarize(together),
     }

@@ -3,22 +3,16 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from coderag import CodeRAG
 from coderag.engine.items.item_search import ItemSearch
 from coderag.schema.item_search import ItemFilters
-from coderag.schema.items import Item
-from coderag.schema.mirrored_items import SourceRun
-from coderag.sources.mirror import MIRROR_FOLDER, ItemMirror
-from coderag.sources.protocol import Page
-from coderag.stores.index_locations import find_index_folder
+from evals.graph.ground_truth import EvaluationError
 from evals.items.questions import DocumentTree, ItemQuestion
 
 TOP_K: Final = 10
-_PAGE_ITEMS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +37,33 @@ class ItemOutcome:
         return 0 < self.rank <= limit
 
 
-def build_repository(folder: Path, items: Mapping[str, Sequence[Item]]) -> CodeRAG:
-    """Mirror items beside the index of an empty repository, and index both."""
+def build_repository(folder: Path, trees: Sequence[DocumentTree], folders: Mapping[str, Path]) -> CodeRAG:
+    """Mirror trees of documents beside the index of an empty repository, each as a source of files, and index both.
+
+    Args:
+        folder: Folder of the repository.
+        trees: The trees.
+        folders: Folder of each tree's documents, by its name.
+
+    Raises:
+        EvaluationError: A tree is not synchronised completely.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "README.md").write_text("# Documents of public projects\n", encoding="utf-8")
-    rag = CodeRAG(folder)
+    sources = {
+        tree.name: {
+            "system": "files",
+            "path": str(folders[tree.name]),
+            "include": [f"/{pattern}" for pattern in tree.include],
+            "url": f"https://github.com/{tree.repository}/blob/{tree.revision}",
+        }
+        for tree in trees
+    }
+    rag = CodeRAG(folder, sources=sources)
     rag.index()
-    mirror = ItemMirror(find_index_folder(rag.root, rag.settings.storage) / MIRROR_FOLDER)
-    mirror.prepare()
-    for name, entries in items.items():
-        run = SourceRun(name, datetime.now(UTC), None, "complete")
-        with mirror.record_run(run) as runs:
-            for start in range(0, len(entries), _PAGE_ITEMS):
-                mirror.apply_page(name, Page(entries[start : start + _PAGE_ITEMS], {"next": start + _PAGE_ITEMS}))
-            runs.append(SourceRun(name, run.started, datetime.now(UTC), "complete"))
-    mirror.close()
+    for run in rag.sources.sync():
+        if run.outcome != "complete":
+            raise EvaluationError(f"{run.source}: {run.outcome}: {run.message} {'; '.join(run.notes)}".strip())
     rag.items.update()
     return rag
 
