@@ -80,7 +80,7 @@ def reject_redirected_credentials(
             continue
         address = getattr(section, place[-1])
         written = str(file.values[place[0]][place[1]][place[2]]).strip().rstrip("/")
-        if address and address == written and not _is_own_host(address, section) and _is_from_repository(file):
+        if address and address == written and not is_own_host(address, section) and _is_from_repository(file):
             raise _format_redirect_error(file, place)
 
 
@@ -91,7 +91,7 @@ def _iterate_source_addresses(settings: BaseModel) -> Iterator[tuple[tuple[str, 
             yield from ((("sources", name, field), section) for field in ADDRESS_FIELDS if hasattr(section, field))
 
 
-def _is_own_host(address: str, section: RemoteSourceSection) -> bool:
+def is_own_host(address: str, section: RemoteSourceSection) -> bool:
     """Return whether an address is this machine's, or one of the system's operator."""
     parts = urlsplit(address)
     host = (parts.hostname or "").lower()

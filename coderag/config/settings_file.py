@@ -206,6 +206,21 @@ def _build_value(node: yaml.Node, path: Path, *, fill_in: bool) -> Any:  # noqa:
     return _fill_in(value, path, node.start_mark.line + 1, take=fill_in) if isinstance(value, str) else value
 
 
+def fill_in_variables(text: str) -> str:
+    """Replace ``${NAME}`` in a value that is not from a file by the environment's value.
+
+    Raises:
+        ConfigurationError: The variable is not set.
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        if (value := os.environ.get(match["name"])) is None:
+            raise ConfigurationError(f"the environment variable {match['name']} is not set", hint="Set it first.")
+        return value
+
+    return _PLACEHOLDER.sub(replace, text)
+
+
 def _fill_in(text: str, path: Path, line: int, *, take: bool) -> str:
     """Replace ``${NAME}`` by the environment's value if `take` is set; a backslash keeps it literal."""
 

@@ -12,12 +12,12 @@ from coderag.config.settings import Settings
 from coderag.config.source_sections import RemoteSourceSection, SourceSection
 from coderag.errors import ConfigurationError, InvalidQueryError, SourceError
 from coderag.schema.mirrored_items import FailedItem, SourceCounts, SourceRun
-from coderag.stores.index_store import IndexStore
 
 if TYPE_CHECKING:
     from coderag.sources.mirror import ItemMirror
     from coderag.sources.protocol import Source, SourceKind
     from coderag.sources.synchronization import SyncOptions, SyncProgress
+    from coderag.stores.index_store import IndexStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ class SourceAccess:
 
     root: Path
     settings: Settings
-    _store: IndexStore
+    _store: "IndexStore"
     _sources: RepositorySources | None = None
 
     @property

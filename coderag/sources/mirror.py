@@ -6,8 +6,9 @@ written, so that a killed run loses nothing and continues behind its last page.
 
 import json
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -324,7 +325,9 @@ class ItemMirror:
             signatures = {item.record.path: self._files.write(item.record.path, item.text) for item in new_items}
         with self._database.write() as connection:
             paths = delete_items(connection, source, deleted)
-            paths += store_items(connection, items, stored, signatures)
+            paths += store_items(
+                connection, [item for item in items if _is_different(stored, item)], stored, signatures
+            )
             store_failures(connection, source, failures, [*prepared, *gone])
             if checkpoint is not None:
                 now = format_stored_time(datetime.now(UTC))
@@ -355,6 +358,12 @@ class ItemMirror:
             items = self._fetch(f"WHERE source = ? AND id IN ({', '.join('?' * len(batch))})", (source, *batch))
             stored |= {item.id: item for item in items}
         return stored
+
+
+def _is_different(stored: Mapping[str, MirroredItem], item: PreparedItem) -> bool:
+    """Return whether a record differs from the stored one in more than its time."""
+    old = stored.get(item.record.id)
+    return old is None or replace(item.record, mirrored=old.mirrored) != old
 
 
 def _has_new_file(old: MirroredItem | None, new: MirroredItem) -> bool:

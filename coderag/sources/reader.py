@@ -18,6 +18,7 @@ _RANDOM_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9
 _PLACE_KEYS: Final = ("url", "source", "file_path", "path", "page_label", "page_number")
 """Metadata by which readers say where a document is from; together they identify it."""
 _TITLE_KEYS: Final = ("title", "page_title", "file_name", "name")
+_PEOPLE_KEYS: Final = ("author", "assignee", "owner", "creator", "reporter")
 _MAX_FIELD_CHARS: Final = 300
 
 
@@ -112,7 +113,8 @@ class ReaderSource:
             text=text,
             url=fields.get("url", ""),
             revision=digest,
-            fields={key: value for key, value in fields.items() if key != "url" and len(value) <= _MAX_FIELD_CHARS},
+            people={key: (fields[key],) for key in _PEOPLE_KEYS if key in fields},
+            fields={key: value for key, value in fields.items() if _is_field(key, value)},
         )
 
 
@@ -142,6 +144,10 @@ def _has_lazy_loading(reader: Any) -> bool:  # noqa: ANN401  # a reader of Llama
     """Return whether a reader loads lazily itself; LlamaIndex's base class has methods that only raise."""
     method = getattr(type(reader), "lazy_load_data", None)
     return method is not None and not getattr(method, "__module__", "").startswith("llama_index.core.readers.base")
+
+
+def _is_field(key: str, value: str) -> bool:
+    return key not in ("url", *_PEOPLE_KEYS) and len(value) <= _MAX_FIELD_CHARS
 
 
 def _find_id(document: Any, fields: Mapping[str, str]) -> str:  # noqa: ANN401  # a document of LlamaIndex

@@ -44,7 +44,8 @@ def render_item(source: str, item: Item) -> str:
 def _drop_title(text: str, title: str) -> str:
     """Drop a first heading that repeats the title."""
     first, _, rest = text.lstrip("\n").partition("\n")
-    return rest if re.fullmatch(rf" {{0,3}}#{{1,6}}[ \t]+{re.escape(title)}[ \t#]*", first) else text
+    heading = _HEADING.match(first)
+    return rest if heading and flatten_line(first[heading.end() :].rstrip(" \t#")) == title.rstrip(" \t#") else text
 
 
 def clean_text(text: str) -> str:

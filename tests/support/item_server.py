@@ -11,8 +11,10 @@ from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import parse_qs, urlsplit
 
+from coderag.config.source_sections import JiraSection
 from coderag.errors import SourceAuthenticationError, SourceError, SourceUnavailableError
 from coderag.schema.items import PUBLIC, Item, ItemFailure
+from coderag.sources.connector_table import ConnectorContext
 from coderag.sources.protocol import Checkpoint, Page, SourceKind
 
 _ATTEMPTS: Final = 3
@@ -83,6 +85,10 @@ class ItemServer:
 
     def delete_item(self, item_id: str) -> None:
         self._state.items[item_id]["gone"] = True
+
+    def list_ids(self) -> list[str]:
+        """List the ids of all items."""
+        return [item["id"] for item in self._list_items()]
 
     def fail_next(
         self, status: int, headers: Mapping[str, str] | None = None, body: bytes = b"", *, times: int = 1
@@ -219,3 +225,8 @@ class ItemServerSource:
             except ValueError as error:
                 raise SourceError(f"{self._address} answered {path} with something other than JSON") from error
         raise SourceUnavailableError(f"{self._address} is overloaded")
+
+
+def open_item_server(section: JiraSection, context: ConnectorContext) -> ItemServerSource:
+    """Open the connector by the settings of a Jira, for tests of what is common to all systems."""
+    return ItemServerSource(section.address, context.credential)

@@ -28,6 +28,7 @@ from coderag.interfaces.cli.commands.chat import chat_command
 from coderag.interfaces.cli.commands.eval.eval_command import eval_
 from coderag.interfaces.cli.commands.graph import graph_command
 from coderag.interfaces.cli.commands.prompts import prompts
+from coderag.interfaces.cli.commands.sources.sources_command import sources
 from coderag.interfaces.cli.options import DebugOption
 from coderag.interfaces.cli.output.error_report import InterruptedByUserError, is_interrupt, report_error
 from coderag.interfaces.cli.output.streams import flush_stdout, set_encodings
@@ -87,6 +88,7 @@ for command in (
     app.command(cls=LightCommand)(command)
 app.add_typer(graph_command.graph)
 app.add_typer(eval_)
+app.add_typer(sources)
 app.add_typer(prompts)
 
 

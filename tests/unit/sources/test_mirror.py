@@ -88,8 +88,10 @@ def test_unchanged_item_is_not_written_again(mirror: ItemMirror) -> None:
     assert mirror.apply_page("wiki", Page([make_page(1)], {})) == PageChanges(added=1)
     (file,) = mirror.files_folder.rglob("*.md")
     before = file.stat()
+    record = mirror.get("wiki", "1")
 
     assert mirror.apply_page("wiki", Page([make_page(1)], {})) == PageChanges(unchanged=1)
+    assert mirror.get("wiki", "1") == record
     assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
@@ -344,6 +346,11 @@ def test_body_headings_stand_below_the_title_and_fences_are_closed() -> None:
         "# Page 1", "## Intro", "## Top", "# code", "### Comments", "## Comments", "### A", "#### Loud",
     ]  # fmt: skip
     assert lines.count("```") == 3
+
+
+def test_heading_that_repeats_the_title_is_dropped() -> None:
+    assert "\n# " not in render_item("wiki", make_page(1, "# Page 1 #\n\nText.\n\n## More"))
+    assert "\n## Page 1b\n" in render_item("wiki", make_page(1, "# Page 1b\n\nText."))
 
 
 def test_body_cannot_become_front_matter_or_add_fields() -> None:
