@@ -23,7 +23,8 @@ SOURCES = {"coderag": "coderag"} | {name: f"coderag/{name}" for name in MAPPED i
 """Folder of the checkout and where the wheel puts it."""
 
 NOT_SHIPPED = tuple(
-    ROOT / "evals" / name for name in ("agents", "efficiency", "figures", "graph", "reports", "service", "structural")
+    ROOT / "evals" / name
+    for name in ("agents", "efficiency", "figures", "graph", "items", "reports", "service", "structural")
 )
 """Evaluations and figures of the project itself, which run from a checkout only."""
 

@@ -153,9 +153,8 @@ class Repositories:
         return await self.run(partial(may_have_source, root, "documentation"))
 
     async def may_have_backlog(self) -> bool:
-        """Return whether the default repository has a source of tickets; True if the calls name their repositories."""
-        root = self._default_root
-        return root is None or not root.is_dir() or await self.run(partial(may_have_source, root, "backlog"))
+        """Return whether the default repository has a source of tickets; without a default, whether a known one has."""
+        return await self.run(partial(_has_backlog, self._default_root))
 
     async def list_resources(self) -> list[Resource]:
         """List the status and map resources of all known repositories."""
@@ -191,3 +190,10 @@ class Repositories:
             "this session has no repository of its own, and the call names none",
             hint=f"Give `repository`, a name or a folder. Known: {names}.",
         )
+
+
+def _has_backlog(root: Path | None) -> bool:
+    from coderag.workspace.registry import Registry  # noqa: PLC0415  # only this list needs it
+
+    roots = [Path(entry.root) for entry in Registry().read_entries()[:_MAX_LISTED]] if root is None else [root]
+    return any(may_have_source(known, "backlog") for known in roots)
