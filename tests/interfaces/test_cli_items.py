@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from coderag.config import trust
 from coderag.errors import UnknownNameError
-from coderag.interfaces.cli.commands.source_items import add_item_commands
+from coderag.interfaces.cli.commands.sources.items import add_item_commands
 from tests.support.mirrors import build_shop
 
 SETTINGS = (
@@ -65,3 +65,12 @@ def test_show_prints_text_and_names(sources):
 
 def test_unknown_id_is_an_error(sources):
     assert isinstance(sources("show", "SHOP-99").exception, UnknownNameError)
+
+
+def test_sync_indexes_the_items_only_if_some_have_changed(coderag, tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/a.md").write_text("# Kettle\n\nDescale it.\n")
+    assert coderag("sources", "add", "handbook", "files", "path=docs").exit_code == 0
+    for _ in range(2):
+        assert coderag("sources", "sync").exit_code == 0
+        assert coderag.calls == [("index items", None)]
