@@ -155,6 +155,22 @@ class ItemReference:
 
 
 @dataclass(frozen=True, slots=True)
+class ItemMention:
+    """A line of an item that has a name of the code. It rests on the text alone.
+
+    Attributes:
+        name: The name that was asked for.
+        line: Line of the mirrored file.
+        text: That line.
+    """
+
+    item: ItemSummary
+    name: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ItemText:
     """A page of an item's Markdown.
 

@@ -4,8 +4,11 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from coderag.config.settings import Settings
 from coderag.engine.items.item_index import ItemIndex
@@ -24,6 +27,7 @@ from coderag.schema.item_search import (
     ItemFilters,
     ItemHit,
     ItemListing,
+    ItemMention,
     ItemReference,
     ItemResults,
     ItemScope,
@@ -181,6 +185,40 @@ class ItemSearch:
         end = min(end_line, len(lines))
         text = "\n".join(lines[start_line - 1 : end])
         return ItemHit(self._places.summarize(item), "", start_line, end, text, text, start_line, 0.0)
+
+    def find_mentions(
+        self,
+        names: Sequence[str],
+        *,
+        filters: ItemFilters = NO_ITEM_FILTERS,
+        limit: int = MAX_ITEMS,
+        can_read: AccessCheck = allow_all,
+    ) -> list[ItemMention]:
+        """Find the items whose text has names of the code exactly, such as tickets about a function.
+
+        Args:
+            names: Plain or qualified names, the most specific first.
+            filters: Filters of items.
+            limit: Maximum number of mentions; an item has at most one a name.
+            can_read: Returns whether the reader may see an item.
+
+        Raises as `search`.
+        """
+        from coderag.retrieval.items.name_mentions import find_name_mentions  # noqa: PLC0415  # only this method needs it
+
+        check_range("limit", limit, 1, MAX_ITEMS)
+        stamp, records = self._load_records()
+        by_path = {item.path: item for item in self._select(records, filters, can_read)}
+        if not by_path:
+            return []
+        corpus = self._index.open(stamp).corpus
+        allowed = np.fromiter((path in by_path for path in corpus.paths), bool, corpus.n_files)
+        mentions = (
+            ItemMention(self._places.summarize(by_path[corpus.paths[entry.file]]), name, entry.line, entry.text.strip())
+            for name in dict.fromkeys(names)
+            for entry in find_name_mentions(corpus, name, allowed)
+        )
+        return list(islice(mentions, limit))
 
     def list_items(
         self,

@@ -175,6 +175,22 @@ def test_pages_joined_are_the_text_and_begin_at_their_lines(text, max_tokens):
     assert all(page.text.split("\n")[0] == lines[page.start_line - 1] for page in pages)
 
 
+def test_items_that_have_a_name_of_the_code_are_found_with_their_line(shop):
+    mentions = shop.items.find_mentions(["Cart.total", "round_up", "Cart"])
+    assert {(entry.item.id, entry.name) for entry in mentions} == {
+        ("SHOP-45", "Cart.total"),
+        ("SHOP-45", "round_up"),
+        ("SHOP-45", "Cart"),
+    }
+    lines = (shop.root / mentions[0].item.path).read_text(encoding="utf-8").split("\n")
+    assert lines[mentions[0].line - 1] == mentions[0].text
+
+
+@pytest.mark.parametrize("name", ["customers", "Customers", "by", "complain", "Cart.tot"])
+def test_word_of_the_prose_is_no_name_of_the_code(shop, name):
+    assert shop.items.find_mentions([name]) == []
+
+
 # Freshness and damage
 
 
