@@ -31,6 +31,7 @@ class SourceStatus:
         is_configured: Whether it is synchronised; otherwise its mirror stays until it is removed.
         counts: Numbers of mirrored items.
         last_run: Its last synchronisation; None before the first.
+        is_running: Whether that run goes on; one without an end that does not was killed.
         failures: Items that could not be read; the next synchronisation tries them again.
     """
 
@@ -40,6 +41,7 @@ class SourceStatus:
     is_configured: bool
     counts: SourceCounts
     last_run: SourceRun | None
+    is_running: bool
     failures: list[FailedItem]
 
 
@@ -62,11 +64,10 @@ class RepositorySources:
     @property
     def mirror(self) -> "ItemMirror":
         """The mirror of all sources; nothing is created before the first synchronisation."""
-        from coderag.sources.mirror import MIRROR_FOLDER, ItemMirror  # noqa: PLC0415  # only sources need it
+        from coderag.sources.mirror import open_mirror  # noqa: PLC0415  # only sources need it
 
         if self._mirror is None:
-            mask_people = self._settings.privacy.mask_people
-            self._mirror = ItemMirror(self._index_folder / MIRROR_FOLDER, mask_people=mask_people)
+            self._mirror = open_mirror(self._index_folder, self._settings.privacy)
         return self._mirror
 
     @property
@@ -152,6 +153,9 @@ class RepositorySources:
         Raises:
             StoreError: The mirror cannot be read.
         """
+        from coderag.sources.sync_lock import is_mirror_locked  # noqa: PLC0415  # only sources need it
+
+        is_locked = is_mirror_locked(self.mirror.folder)
         counts = self.mirror.count_items()
         failures = self.mirror.list_failures()
         statuses = []
@@ -164,7 +168,8 @@ class RepositorySources:
                     describe_place(section) if section is not None else "",
                     name in self.names,
                     counts.get(name, SourceCounts()),
-                    next(iter(self.mirror.list_runs(name)), None),
+                    last_run := next(iter(self.mirror.list_runs(name)), None),
+                    is_locked and last_run is not None and last_run.ended is None,
                     [failure for failure in failures if failure.source == name],
                 )
             )

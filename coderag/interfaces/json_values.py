@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from datetime import date
+from datetime import datetime
 from pathlib import PurePath
 from typing import Any
 
@@ -20,7 +20,7 @@ def to_plain(value: object) -> object:
     """Convert a value that JSON encoders do not support, not recursively."""
     if isinstance(value, PurePath):
         return value.as_posix()
-    if isinstance(value, date):
+    if isinstance(value, datetime):
         return value.isoformat()
     if hasattr(value, "item") and not is_dataclass(value):  # a NumPy scalar
         return value.item()

@@ -3,6 +3,7 @@
 from urllib.parse import urlsplit
 
 from coderag.config.key_files import check_key, read_key_file
+from coderag.config.settings_file import find_unset_variable
 from coderag.config.source_sections import RemoteSourceSection
 from coderag.errors import SourceAuthenticationError
 
@@ -18,7 +19,11 @@ def read_credential(name: str, section: RemoteSourceSection) -> str:
         ConfigurationError: The key file cannot be used or is readable by others, or the key has invalid characters.
         SourceAuthenticationError: There is none.
     """
-    if token := section.token.get_secret_value().strip():
+    token = section.token.get_secret_value().strip()
+    if variable := find_unset_variable(token):
+        message = f"the environment variable {variable} of sources.{name}.token is not set"
+        raise SourceAuthenticationError(message, hint="Set it, or name a file in credential_file.")
+    if token:
         return check_key(token, f"sources.{name}.token")
     if file := section.credential_file.strip():
         return read_key_file(file, f"sources.{name}.credential_file")

@@ -5,22 +5,23 @@ written, so that a killed run loses nothing and continues behind its last page.
 """
 
 import json
-import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from coderag.config.sections import PrivacySettings
 from coderag.schema.items import ItemFailure
 from coderag.schema.mirrored_items import FailedItem, MirroredItem, PageChanges, SourceCounts, SourceRun
 from coderag.sources.item_database import DamagedMirrorError, ItemDatabase
 from coderag.sources.item_paths import check_source_name
+from coderag.sources.item_people import ItemPeopleMask
 from coderag.sources.item_query import ItemQuery
 from coderag.sources.mirror_files import MirrorFiles, SweepReport
 from coderag.sources.page_writes import delete_items, store_failures, store_items
-from coderag.sources.people_mask import PeopleMask
 from coderag.sources.prepared_items import PreparedItem, find_id_problem, find_kind_problem, prepare_item
 from coderag.sources.protocol import Page
 from coderag.sources.record_rows import (
@@ -33,6 +34,7 @@ from coderag.sources.record_rows import (
     parse_stored_time,
     to_run_row,
 )
+from coderag.stores.path_key import load_privacy_key
 
 MIRROR_FOLDER: Final = "sources"
 """Folder of the mirror in the folder of the index."""
@@ -49,19 +51,19 @@ class ItemMirror:
 
     Args:
         folder: The mirror's folder, `MIRROR_FOLDER` in the folder of the index; created by the first write.
-        mask_people: Whether names of people are replaced by pseudonyms.
+        load_people_key: Loads the key of pseudonyms that replace names of people; None keeps the names.
 
     Attributes:
         files_folder: Folder of the Markdown files ``<source>/<kind>/<name>--<hash>.md``, to be indexed.
     """
 
-    def __init__(self, folder: Path, *, mask_people: bool = False) -> None:
+    def __init__(self, folder: Path, *, load_people_key: Callable[[], bytes] | None = None) -> None:
         self.folder = folder
         self.files_folder = folder / "files"
-        self._mask_people = mask_people
+        self._load_people_key = load_people_key
         self._database = ItemDatabase(folder)
         self._files = MirrorFiles(self.files_folder)
-        self._mask: PeopleMask | None = None
+        self._mask: ItemPeopleMask | None = None
 
     # Reading
 
@@ -193,7 +195,7 @@ class ItemMirror:
             self._read_property("rendering")
         except DamagedMirrorError as error:
             notes.append(f"{error}; everything is mirrored again, and the old file is {self._database.quarantine()}")
-        rendering = f"{_FORMAT} {'masked' if self._mask_people else 'plain'}"
+        rendering = f"{_FORMAT} {'masked' if self._load_people_key is not None else 'plain'}"
         stored = self._read_property("rendering")
         if stored != rendering:
             with self._database.write() as connection:
@@ -304,13 +306,9 @@ class ItemMirror:
             row = connection.execute(query, (name,)).fetchone() if connection else None
             return row[0] if row else ""
 
-    def _load_mask(self) -> PeopleMask | None:
-        if self._mask_people and self._mask is None:
-            with self._database.write() as connection:
-                connection.execute(
-                    "INSERT OR IGNORE INTO properties VALUES ('people_key', ?)", (secrets.token_hex(32),)
-                )
-            self._mask = PeopleMask(bytes.fromhex(self._read_property("people_key")))
+    def _load_mask(self) -> ItemPeopleMask | None:
+        if self._load_people_key is not None and self._mask is None:
+            self._mask = ItemPeopleMask(self._load_people_key())
         return self._mask
 
     def _apply(self, source: str, page: Page, checkpoint: str | None) -> PageChanges:
@@ -358,6 +356,17 @@ class ItemMirror:
             items = self._fetch(f"WHERE source = ? AND id IN ({', '.join('?' * len(batch))})", (source, *batch))
             stored |= {item.id: item for item in items}
         return stored
+
+
+def open_mirror(index_folder: Path, privacy: PrivacySettings) -> ItemMirror:
+    """Open the mirror in the folder of an index; nothing is created before the first write.
+
+    Args:
+        index_folder: Folder of the index.
+        privacy: Section ``privacy``; people are masked as it says, with the key of all masks.
+    """
+    load_key = partial(load_privacy_key, privacy, index_folder) if privacy.mask_people else None
+    return ItemMirror(index_folder / MIRROR_FOLDER, load_people_key=load_key)
 
 
 def _is_different(stored: Mapping[str, MirroredItem], item: PreparedItem) -> bool:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, get_args
 from coderag.schema.items import Item, ItemKind, ItemLink
 from coderag.schema.mirrored_items import MirroredItem
 from coderag.sources.item_paths import build_item_path
-from coderag.sources.people_mask import PeopleMask
+from coderag.sources.item_people import ItemPeopleMask
 from coderag.sources.rendering import clean_text, flatten_line, render_item
 
 _MAX_ID_CHARS: Final = 1_000
@@ -40,7 +40,7 @@ def find_kind_problem(kind: object) -> str:
     )
 
 
-def prepare_item(source: str, item: Item, mask: PeopleMask | None) -> PreparedItem:
+def prepare_item(source: str, item: Item, mask: ItemPeopleMask | None) -> PreparedItem:
     """Prepare an item.
 
     Args:

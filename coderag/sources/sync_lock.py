@@ -8,6 +8,7 @@ from coderag.errors import IndexLockedError
 from coderag.stores.disk import create_index_directory, map_storage_errors
 
 _LOCK_FILE = "sync.lock"
+_TIMEOUT_S = 0.5  # a look at the state of the lock holds it for a moment
 
 
 @contextmanager
@@ -25,7 +26,7 @@ def lock_mirror(folder: Path) -> Iterator[None]:
 
     with map_storage_errors(f"lock {folder}"):
         create_index_directory(folder)
-    lock = filelock.FileLock(folder / _LOCK_FILE, timeout=0, thread_local=False, is_singleton=False)
+    lock = filelock.FileLock(folder / _LOCK_FILE, timeout=_TIMEOUT_S, thread_local=False, is_singleton=False)
     try:
         with map_storage_errors(f"lock {folder}"):
             try:
@@ -36,3 +37,18 @@ def lock_mirror(folder: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def is_mirror_locked(folder: Path) -> bool:
+    """Return whether a synchronisation is running."""
+    import filelock  # noqa: PLC0415  # as above
+
+    if not (folder / _LOCK_FILE).exists():
+        return False
+    try:
+        with filelock.FileLock(folder / _LOCK_FILE, timeout=0, thread_local=False, is_singleton=False):
+            return False
+    except filelock.Timeout:
+        return True
+    except OSError:  # a folder that cannot be written has no writer of this user
+        return False

@@ -74,7 +74,7 @@ class ItemSearch:
     ) -> None:
         self._read_source_kinds = read_source_kinds
         self._open_corpus = open_corpus
-        self._mirror = ItemMirror(directory / MIRROR_FOLDER, mask_people=settings.privacy.mask_people)
+        self._mirror = ItemMirror(directory / MIRROR_FOLDER)  # for reading alone, which needs no key of pseudonyms
         self._places = ItemPlaces(root, self._mirror.files_folder)
         self._index = ItemIndex(self._mirror.files_folder, settings, dense_model)
         self._lock = threading.Lock()

@@ -6,7 +6,8 @@ import pytest
 from coderag.config.setting_texts import format_value
 from coderag.config.settings import Settings
 from coderag.config.source_sections import ConfluenceSection
-from coderag.errors import ConfigurationError
+from coderag.errors import ConfigurationError, SourceAuthenticationError
+from coderag.sources.credentials import read_credential
 
 WIKI = "sources:\n  wiki:\n    system: confluence\n    spaces: [DOCS]\n"
 
@@ -31,6 +32,15 @@ def test_token_comes_from_the_environment_and_is_never_shown(tmp_path: Path, mon
     assert section.token.get_secret_value() == "s3cret-value"
     assert section.address == "https://acme.atlassian.net/wiki"
     assert "s3cret-value" not in f"{settings!r} {format_value(settings.sources)}"
+
+
+def test_missing_variable_of_a_token_concerns_only_the_synchronisation(tmp_path: Path) -> None:
+    write(tmp_path, WIKI + "    address: https://acme.atlassian.net\n    token: ${NONE_SUCH}\n")
+
+    section = load(tmp_path).sources["wiki"]
+    assert isinstance(section, ConfluenceSection)
+    with pytest.raises(SourceAuthenticationError, match=r"variable NONE_SUCH of sources.wiki.token is not set"):
+        read_credential("wiki", section)
 
 
 def test_token_written_into_the_committed_file_is_refused(tmp_path: Path) -> None:

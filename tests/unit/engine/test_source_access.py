@@ -1,3 +1,4 @@
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -5,6 +6,8 @@ import pytest
 
 from coderag import CodeRAG
 from coderag.errors import ConfigurationError, InvalidQueryError
+from coderag.schema.mirrored_items import SourceRun
+from coderag.sources.sync_lock import lock_mirror
 from coderag.sources.synchronization import SyncProgress
 
 
@@ -45,6 +48,15 @@ def test_nothing_is_created_before_the_first_synchronisation(rag: CodeRAG) -> No
     assert [status.last_run for status in rag.sources.status()] == [None]
     assert rag.sources.remove("handbook") == 0
     assert not (rag.root / ".coderag").exists()
+
+
+def test_running_and_killed_runs_are_told_apart(rag: CodeRAG) -> None:
+    rag.sources.sync()
+    started = SourceRun("handbook", datetime.now(UTC), None, "incomplete", "the run was killed")
+    with lock_mirror(rag.sources.mirror.folder), rag.sources.mirror.record_run(started):
+        assert rag.sources.status()[0].is_running
+    status = rag.sources.status()[0]
+    assert (status.is_running, status.last_run) == (False, started)
 
 
 def test_unknown_and_doubtful_names_are_refused(rag: CodeRAG) -> None:

@@ -167,7 +167,7 @@ def test_secrets_are_redacted_in_file_record_and_database(mirror: ItemMirror) ->
 
 
 def test_people_are_masked_by_equal_pseudonyms_but_access_stays(tmp_path: Path) -> None:
-    mirror = ItemMirror(tmp_path / "sources", mask_people=True)
+    mirror = ItemMirror(tmp_path / "sources", load_people_key=lambda: b"key" * 8)
     item = replace(TICKET, text="Ask ada lovelace or ada@example.org.")
     mirror.apply_page("tracker", Page([item], {}))
 
@@ -178,7 +178,7 @@ def test_people_are_masked_by_equal_pseudonyms_but_access_stays(tmp_path: Path) 
     (pseudonym,) = record.people["assignee"]
     assert text.count(pseudonym) == 3  # field, body, comment
     assert record.access == TICKET.access
-    assert ItemMirror(tmp_path / "sources", mask_people=True).get("tracker", "PROJ-45") == record
+    assert ItemMirror(tmp_path / "sources", load_people_key=lambda: b"key" * 8).get("tracker", "PROJ-45") == record
 
 
 def test_masking_switched_on_later_reads_everything_again(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_masking_switched_on_later_reads_everything_again(tmp_path: Path) -> Non
     assert plain.prepare() == []
     assert plain.read_checkpoint("tracker") == {"since": 1}
 
-    masked = ItemMirror(tmp_path / "sources", mask_people=True)
+    masked = ItemMirror(tmp_path / "sources", load_people_key=lambda: b"key" * 8)
     (note,) = masked.prepare()
     assert "masking" in note
     assert masked.read_checkpoint("tracker") is None

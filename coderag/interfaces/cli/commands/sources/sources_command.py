@@ -104,6 +104,8 @@ def _make_rows(status: "SourceStatus") -> "list[ReportRow]":
     run = status.last_run
     if run is None:
         return [*rows, ReportRow("last run", f"none: run `coderag sources sync {status.name}`", "yellow")]
+    if status.is_running:
+        return [*rows, ReportRow("last run", f"running since {run.started.astimezone():%Y-%m-%d %H:%M}", "yellow")]
     time = (run.ended or run.started).astimezone()
     style = {"complete": "green", "failed": "red"}.get(run.outcome, "yellow")
     rows.append(ReportRow("last run", f"{time:%Y-%m-%d %H:%M}, {format_run(run).partition(': ')[2]}", style))

@@ -1,6 +1,6 @@
 """Kill a synchronisation of many items at random, and compare the mirror with a clean one.
 
-python -m evals.sources [--items 10000] [--kills 20] [--page 100]
+python -m evals.synchronization [--items 10000] [--kills 20] [--page 100]
 """
 
 import argparse

@@ -8,13 +8,13 @@ from typing import Final
 
 from coderag.schema.items import Item
 
-_DIGITS: Final = 12
+_DIGITS: Final = 8  # as in the history of the code, so that a person has one pseudonym
 _MIN_NAME_CHARS: Final = 3  # shorter names are words of the text, too often
 _EMAIL: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PSEUDONYM: Final = re.compile(rf"person-[0-9a-f]{{{_DIGITS}}}")
 
 
-class PeopleMask:
+class ItemPeopleMask:
     """Replaces names of people by pseudonyms.
 
     Args:
