@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Final
 
 from fastapi import Path, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from coderag.engine.items.item_search import MAX_PAGE_TOKENS, MIN_PAGE_TOKENS
 from coderag.interfaces.rest.bodies import MAX_NAME_CHARS, MAX_PATH_CHARS, NO_NUL_PATTERN
@@ -15,6 +15,20 @@ _MAX_QUERY_CHARS: Final = 10_000
 _MAX_VALUES: Final = 50
 _MAX_OFFSET: Final = 10_000_000
 
+_MAX_TIME_CHARS: Final = 40
+
+
+def _check_time_length(value: object) -> object:
+    if isinstance(value, str) and len(value) > _MAX_TIME_CHARS:
+        raise ValueError(f"a time has at most {_MAX_TIME_CHARS} characters")
+    return value
+
+
+_Time = Annotated[
+    datetime,
+    BeforeValidator(_check_time_length),
+    WithJsonSchema({"type": "string", "format": "date-time", "maxLength": _MAX_TIME_CHARS}),
+]
 _Word = Annotated[str, Field(max_length=MAX_NAME_CHARS, pattern=NO_NUL_PATTERN)]
 
 
@@ -42,8 +56,8 @@ class ItemsQuery(BaseModel):
     states: list[_Word] = Field([], max_length=_MAX_VALUES, description="Statuses, such as `Done`.")
     tags: list[_Word] = Field([], max_length=_MAX_VALUES, description="Labels.")
     people: list[_Word] = Field([], max_length=_MAX_VALUES, description="Names of people, in any role.")
-    since: datetime | None = Field(None, description="Only items modified at this time or later.")
-    until: datetime | None = Field(None, description="Only items modified before this time.")
+    since: _Time | None = Field(None, description="Only items modified at this time or later.")
+    until: _Time | None = Field(None, description="Only items modified before this time.")
     limit: int = Field(DEFAULT_ITEMS, ge=1, le=MAX_ITEMS, description="Maximum number of items.")
     offset: int = Field(0, ge=0, le=_MAX_OFFSET, description="Items of a list to skip: `next_offset`.")
 
