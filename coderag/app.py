@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Self
 from coderag.config.sections import MAX_TOKENS, MIN_TOKENS, SearchSettings
 from coderag.config.settings import Settings
 from coderag.engine.browsing.browser import BrowserAccess
+from coderag.engine.items.item_finder import LazyItemFinder
+from coderag.engine.items.item_queries import ItemQueries
 from coderag.engine.mention_queries import MentionQueries
 from coderag.engine.open_index import OpenIndex
 from coderag.engine.query_input import build_query_input, check_range, resolve_filters
 from coderag.engine.query_runs import MAX_RUNS, QueryRunner, build_answer, verdict_fields
-from coderag.engine.source_access import SourceAccess
 from coderag.engine.telemetry import build_tracer
 from coderag.engine.view_queries import ViewQueries
 from coderag.errors import ConfigurationError
@@ -33,7 +34,7 @@ from coderag.retrieval.context.shown_lines import merge_keys
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.hits import build_hits
 from coderag.retrieval.query_context import QueryContext
-from coderag.retrieval.search_notes import describe_reading
+from coderag.retrieval.search_notes import describe_notes
 from coderag.retrieval.source_paths import source_paths
 from coderag.schema.answers import Answer, AnswerEvent
 from coderag.schema.context import AssembledContext
@@ -72,7 +73,7 @@ from coderag.engine.graph_loader import load_chat_graph, load_query_graph
 Progress = Callable[[IndexProgress], None]
 
 
-class CodeRAG(MentionQueries, ViewQueries, SourceAccess, BrowserAccess):
+class CodeRAG(MentionQueries, ViewQueries, BrowserAccess, ItemQueries):
     """A repository: index it, search it, ask it.
 
     Args:
@@ -119,9 +120,8 @@ class CodeRAG(MentionQueries, ViewQueries, SourceAccess, BrowserAccess):
         has_language_model = self.settings.llm.provider != "none" or language_model is not None
         is_counting = has_language_model and self.settings.summaries.count_results
         counts = SearchCounts(self._store.directory, is_enabled=is_counting)
-        self._open_index = OpenIndex(
-            self.root, self.settings, self._store, self._load_dense_model, self._language_models, on_edited
-        )
+        models, load, items = self._language_models, self._load_dense_model, LazyItemFinder(lambda: self.items)
+        self._open_index = OpenIndex(self.root, self.settings, self._store, load, models, on_edited, items)
         self._runs = QueryRunner(load_query_graph, build_tracer(self.settings.telemetry), counts, self._open_index)
 
     def index(self, *, full: bool = False, progress: Progress | None = None) -> IndexReport:
@@ -333,8 +333,7 @@ class CodeRAG(MentionQueries, ViewQueries, SourceAccess, BrowserAccess):
         query_input["format"] = format
         query_input["shown"] = [*shown, *(self._sessions.read(session) if session else ())]
         _, output = self._runs.run(self._open(), query_input)
-        verdict, reading = verdict_fields(output), describe_reading(output["analysis"])
-        context = to_context({**output["context"], **verdict, "notes": reading})
+        context = to_context({**output["context"], **verdict_fields(output), "notes": describe_notes(output)})
         if session:
             self._sessions.update(session, lambda earlier: merge_keys(earlier, context.shown))
         return context
@@ -350,7 +349,7 @@ class CodeRAG(MentionQueries, ViewQueries, SourceAccess, BrowserAccess):
         token_budget: int | None = None,
         format: ContextFormat = "markdown",  # noqa: A002  # as in `context`
     ) -> AssembledContext:
-        """Return lines of indexed files, such as the omissions of a context.
+        """Return lines of indexed files or mirrored items, such as the omissions of a context.
 
         Args:
             places: Each as ``path``, ``path:10`` or ``path:10-42``, relative to the repository's root.
@@ -365,7 +364,8 @@ class CodeRAG(MentionQueries, ViewQueries, SourceAccess, BrowserAccess):
         budget = check_range("token_budget", token_budget, MIN_TOKENS, MAX_TOKENS) if token_budget is not None else None
         paths = parse_location_paths(places)
         context = self._open_index.include_files(self._open(), paths)
-        return pack_locations(context.corpus, places, budget or self.settings.search.token_budget, format)
+        budget = budget or self.settings.search.token_budget
+        return pack_locations(context.corpus, places, budget, format, context.items)
 
     def ask(self, query: str, *, token_budget: int | None = None, filters: Filters | None = None) -> Answer:
         """Answer a question with citations checked against the files on disk. Raises as `search`, and `ModelError`."""

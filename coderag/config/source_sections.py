@@ -17,10 +17,13 @@ _RESERVED_NAMES: Final = frozenset(
 )
 """Names of devices on Windows, which are no files there whatever their extension."""
 
+_UNSCANNED_NAMES: Final = frozenset({"node_modules", "venv"})
+"""Names of folders that no scan for the index enters."""
+
 
 def is_source_name(name: str) -> bool:
     """Return whether a name may be that of a source, which is a folder's name, too."""
-    return _SOURCE_NAME.fullmatch(name) is not None and name not in _RESERVED_NAMES
+    return _SOURCE_NAME.fullmatch(name) is not None and name not in _RESERVED_NAMES | _UNSCANNED_NAMES
 
 
 def _check_name(name: str) -> str:

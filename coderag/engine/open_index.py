@@ -18,6 +18,7 @@ from coderag.errors import CodeRAGError, IndexNotFoundError, InvalidQueryError, 
 from coderag.ingestion.live.live_index import LiveIndex, OnEdited, Sweep
 from coderag.models.dense import DenseModel
 from coderag.models.llms.language_models import LanguageModels
+from coderag.retrieval.items.item_finder import ItemFinder
 from coderag.retrieval.query_context import QueryContext
 from coderag.stores.index_store import IndexStore
 from coderag.stores.path_key import load_path_mask
@@ -95,6 +96,7 @@ class OpenIndex:
         dense_model: Returns the configured embedding model.
         language_models: Provides the model that writes answers, if any.
         on_edited: Called with the paths of files that differ from the index.
+        items: Finder of mirrored items for queries, if there may be any.
 
     Attributes:
         live: Tracker of the files edited since indexing.
@@ -108,7 +110,9 @@ class OpenIndex:
         dense_model: Callable[[], DenseModel],
         language_models: LanguageModels,
         on_edited: OnEdited | None = None,
+        items: ItemFinder | None = None,
     ) -> None:
+        self._items = items
         self._root = root
         self._settings = settings
         self._store = store
@@ -366,9 +370,10 @@ class OpenIndex:
         if open_part is None or not open_part.pointer.has_same_graph(stored.pointer):
             open_part = self._open_graph_part = _OpenPart(stored.pointer, _build_graph(stored))
         language_model = self._language_models.model
-        return build_query_context(
+        context = build_query_context(
             self._root, self._settings, stored, open_part.part, model, language_model, lambda: self.path_mask
         )
+        return replace(context, items=self._items)
 
     def _build_text_search(self, snapshot: "IndexSnapshot") -> "TextSearch":
         from coderag.retrieval.text_search.search import TextSearch  # noqa: PLC0415  # only `search_text` needs it

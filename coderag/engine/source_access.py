@@ -75,6 +75,14 @@ class RepositorySources:
         """Names of the configured and added sources, sorted."""
         return sorted({*self._settings.sources, *self._readers})
 
+    @property
+    def kinds(self) -> "dict[str, SourceKind]":
+        """Kind of each configured and added source, by its name."""
+        from coderag.engine.items.configured_sources import read_source_kinds  # noqa: PLC0415  # only sources need it
+
+        readers = {name: reader.kind for name, reader in self._readers.items()}
+        return {**read_source_kinds(self._settings), **readers}
+
     def add_reader(self, name: str, reader: Any, kind: "SourceKind" = "documentation") -> None:  # noqa: ANN401  # any reader
         """Add a reader of LlamaIndex as a source of this object; settings are not changed.
 

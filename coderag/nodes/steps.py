@@ -9,10 +9,12 @@ from coderag.nodes.analyze import analyze
 from coderag.nodes.answer import answer
 from coderag.nodes.budget import budget
 from coderag.nodes.expand import expand
+from coderag.nodes.find_items import find_items
 from coderag.nodes.lookup import lookup
 from coderag.nodes.rerank import rerank
 from coderag.nodes.retrieve import retrieve
 from coderag.nodes.widen import widen
+from coderag.retrieval.items.item_finder import ITEM_SCOPES
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import QueryInput, QueryOutput, QueryState
 
@@ -28,11 +30,13 @@ def route_intent(state: QueryState) -> Literal["lookup", "retrieve"]:
     return "lookup" if state["analysis"]["intent"] in LOOKUP_INTENTS else "retrieve"
 
 
-def route_evidence(state: QueryState) -> Literal["widen", "expand", "__end__"]:
-    """Route a weak verdict to one wider search; a search then ends, other goals go on."""
+def route_evidence(state: QueryState) -> Literal["widen", "find_items", "expand", "__end__"]:
+    """Route a weak verdict to one wider search; a search then ends, other goals go on, some of them over the items."""
     if state["evidence"] != "found" and not state["widened"]:
         return "widen"
-    return "__end__" if state.get("goal", "search") == "search" else "expand"
+    if state.get("goal", "search") == "search":
+        return "__end__"
+    return "find_items" if state["analysis"]["intent"] in ITEM_SCOPES else "expand"
 
 
 def route_goal(state: QueryState) -> Literal["answer", "__end__"]:
@@ -41,7 +45,7 @@ def route_goal(state: QueryState) -> Literal["answer", "__end__"]:
 
 
 NODES: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
-    {node.__name__: node for node in (analyze, lookup, retrieve, rerank, widen, expand, budget, answer)}
+    {node.__name__: node for node in (analyze, lookup, retrieve, rerank, widen, find_items, expand, budget, answer)}
 )
 NEXT_NODE: Final[Mapping[str, str | Callable[[QueryState], str]]] = MappingProxyType(
     {
@@ -50,6 +54,7 @@ NEXT_NODE: Final[Mapping[str, str | Callable[[QueryState], str]]] = MappingProxy
         "retrieve": "rerank",
         "rerank": route_evidence,
         "widen": "retrieve",
+        "find_items": "expand",
         "expand": "budget",
         "budget": route_goal,
         "answer": END_NODE,

@@ -9,6 +9,7 @@ from coderag.codegraph.graph import CodeGraph
 from coderag.config.sections import SearchSettings
 from coderag.models.protocols import LanguageModel, QueryEmbedder, Reranker
 from coderag.prompting import PACKAGED, Prompts
+from coderag.retrieval.items.item_finder import ItemFinder
 from coderag.stores.corpus import Corpus
 from coderag.text.path_masking import MaskedPaths
 
@@ -26,6 +27,7 @@ class QueryContext:
         language_model: Model that writes answers; None answers from the evidence alone.
         prompts: Prompts of all models.
         masked_paths: Masked paths for models on servers; None does not mask.
+        items: Finder of mirrored pages and tickets, which opens them when it is first asked; None has none.
     """
 
     corpus: Corpus
@@ -39,6 +41,7 @@ class QueryContext:
     masked_paths: MaskedPaths | None = None
     reranker: Reranker | None = None
     prompts: Prompts = PACKAGED
+    items: ItemFinder | None = None
 
 
 class QueryRuntime(Protocol):

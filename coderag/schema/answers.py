@@ -29,6 +29,8 @@ class Citation:
         verified: Whether the lines on disk are unchanged.
         reason: Reason for a failed check; empty if verified.
         moved_from: Indexed start line, if the lines have moved within the file.
+        item: Id of the mirrored page or ticket that the file is of; empty for files of the repository.
+        url, revision: Address and version of its original.
     """
 
     path: str
@@ -38,6 +40,9 @@ class Citation:
     verified: bool
     reason: str = ""
     moved_from: int | None = None
+    item: str = ""
+    url: str = ""
+    revision: str = ""
 
     @property
     def location(self) -> str:

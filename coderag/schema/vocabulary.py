@@ -137,7 +137,7 @@ AnswerSectionKind = Literal[
     "tests", "mentions",
     "flow", "steps", "setting", "readers", "documentation", "failure", "handling", "comparison", "difference", "common",
     "overview", "layout", "central", "documents", "unused", "candidates", "absent", "nearest", "unindexed", "detail",
-    "lines", "remark",
+    "lines", "items", "remark",
 ]  # fmt: skip
 """Kinds of sections; the first one states what is asked for, below a ``remark`` on why a configured model has not answered."""
 

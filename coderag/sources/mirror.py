@@ -123,6 +123,12 @@ class ItemMirror:
             statement = f"SELECT count(*) FROM items {condition}"  # noqa: S608  # marks only
             return int(connection.execute(statement, parameters).fetchone()[0]) if connection else 0
 
+    def read_stamp(self) -> str:
+        """Return a text that changes with every change of the items; empty if none is mirrored. Raises as `get`."""
+        with self._database.read() as connection:
+            row = connection.execute("SELECT count(*), max(mirrored) FROM items").fetchone() if connection else (0, "")
+        return f"{row[0]} {row[1]}" if row[0] else ""
+
     def list_ids(self, source: str) -> list[str]:
         """List the ids of a source. Raises as `get`."""
         with self._database.read() as connection:

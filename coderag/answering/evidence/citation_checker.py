@@ -1,13 +1,16 @@
 """Checks of citations against the bytes on disk."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 
 from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.schema.answers import Citation
 from coderag.schema.chunks import FileRecord
+from coderag.schema.query import FoundItem
 from coderag.text.indexed_text import decode_indexed_text
 
 _MIN_DISTINCTIVE_CHARS = 12
@@ -20,15 +23,30 @@ class CitationChecker:
     Args:
         root: Folder of the repository.
         records: Records of the indexed files.
+        items: Mirrored items by the path of their file, which is relative to the root or absolute.
     """
 
-    def __init__(self, root: Path, records: Sequence[FileRecord]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        records: Sequence[FileRecord],
+        items: Mapping[str, FoundItem] = MappingProxyType({}),
+    ) -> None:
         self._root = root
-        self._records = {record.path: record for record in records}
+        self._items = items
+        mirrored = (_build_item_record(item) for item in items.values())
+        self._records = {record.path: record for record in (*records, *mirrored)}
         self._files: dict[str, _DiskFile] = {}
 
     def check(self, lines: CitedLines) -> Citation:
         """Check cited lines; lines that moved within their file are cited at their new location."""
+        citation = self._check_lines(lines)
+        item = self._items.get(lines.path)
+        if item is None:
+            return citation
+        return replace(citation, item=item["id"], url=item["url"], revision=item["revision"])
+
+    def _check_lines(self, lines: CitedLines) -> Citation:
         record = self._records.get(lines.path)
         if record is None:
             return _build_citation(lines, "the file is not in the index")
@@ -48,6 +66,10 @@ class CitationChecker:
         end = moved_to + lines.end_line - lines.start_line
         digest = _hash_text(lines.text)
         return Citation(lines.path, moved_to, end, digest, verified=True, moved_from=lines.start_line)
+
+
+def _build_item_record(item: FoundItem) -> FileRecord:
+    return FileRecord(item["path"], "indexed", hash=item["content_hash"], language="markdown", encoding="utf-8")
 
 
 class _DiskFile:

@@ -31,6 +31,7 @@ _DEFAULT_TOP_K = 20
 _BATCH_TOP_K = 10  # a query, of several
 _MAX_QUERY_CHARS = 10_000
 _MAX_NAME_CHARS = 500
+_MAX_WORDS = 20
 
 
 def _wrap_in_list(value: Any) -> Any:  # noqa: ANN401  # models send one value, or a list as JSON, and None instead of []
@@ -167,6 +168,25 @@ class DocsArguments(ToolArguments):
 
     query: Query = Field(description="Question or words.")
     top_k: int = Field(5, ge=1, le=20, description="Sections.")
+    max_tokens: MaxTokens = DEFAULT_REPLY_TOKENS
+    repository: RepositoryName = ""
+
+
+_Word = Annotated[str, Field(min_length=1, max_length=_MAX_NAME_CHARS)]
+_WordList = Annotated[list[_Word], BeforeValidator(_wrap_in_list), Field(max_length=_MAX_WORDS)]
+
+
+class BacklogArguments(ToolArguments):
+    """Arguments of ``coderag_backlog``."""
+
+    query: Annotated[str, Field(max_length=_MAX_QUERY_CHARS)] = Field("", description="Question or words.")
+    id: Annotated[str, Field(max_length=_MAX_NAME_CHARS)] = Field("", description="As PROJ-45: read this ticket.")
+    types: _WordList = Field([], description="As Bug or Story.")
+    states: _WordList = Field([], description="As Done.")
+    tags: _WordList = Field([], description="Labels.")
+    limit: int = Field(10, ge=1, le=_MAX_TOP_K, description="Tickets.")
+    offset: int = Field(0, ge=0, le=1_000_000, description="Tickets of a list to skip.")
+    page: int = Field(1, ge=1, le=100_000, description="Page of a long ticket.")
     max_tokens: MaxTokens = DEFAULT_REPLY_TOKENS
     repository: RepositoryName = ""
 

@@ -20,6 +20,7 @@ from coderag.interfaces.mcp.prompts import add_prompts
 from coderag.interfaces.mcp.repositories import Repositories
 from coderag.interfaces.mcp.resources import add_resources
 from coderag.interfaces.mcp.tool import make_tool
+from coderag.interfaces.mcp.tools.backlog import BACKLOG
 from coderag.interfaces.mcp.tools.context import CONTEXT
 from coderag.interfaces.mcp.tools.docs import DOCS
 from coderag.interfaces.mcp.tools.explain import EXPLAIN
@@ -36,7 +37,7 @@ Profile = Literal["all", "single"]
 """What agents get: all tools, or the one tool ``run_search_codebase``."""
 
 _TOOLS: Final = {
-    "all": (SEARCH, CONTEXT, EXPLAIN, SYMBOL, DOCS, STATUS, INDEX),
+    "all": (SEARCH, CONTEXT, EXPLAIN, SYMBOL, DOCS, BACKLOG, STATUS, INDEX),
     "single": (SINGLE,),
 }
 
@@ -80,9 +81,12 @@ class CodeRAGServer(MCPServer[None]):
     async def list_tools(self) -> list[Tool]:
         """List the tools that can do something in the session's repository."""
         tools = await super().list_tools()
-        if await self._repositories.may_have_documents():
-            return tools
-        return [tool for tool in tools if tool.name != DOCS.name]
+        hidden = set[str]()
+        if not await self._repositories.may_have_documents():
+            hidden.add(DOCS.name)
+        if not await self._repositories.may_have_backlog():
+            hidden.add(BACKLOG.name)
+        return [tool for tool in tools if tool.name not in hidden]
 
     async def list_resources(self) -> list[Resource]:
         """List the resources that need no name: status and map of each repository."""

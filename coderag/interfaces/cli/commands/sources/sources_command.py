@@ -6,6 +6,7 @@ import typer
 
 from coderag.errors import InvalidQueryError
 from coderag.interfaces.cli.commands.sources.add import add
+from coderag.interfaces.cli.commands.sources.items import add_item_commands
 from coderag.interfaces.cli.commands.sources.opening import open_sources
 from coderag.interfaces.cli.commands.sources.remove import remove
 from coderag.interfaces.cli.commands.sources.sync import format_run, sync
@@ -38,6 +39,7 @@ def group(ctx: typer.Context) -> None:
 sources.command(cls=LightCommand)(add)
 sources.command(cls=LightCommand)(sync)
 sources.command(cls=LightCommand)(remove)
+add_item_commands(sources)
 
 
 @sources.command(name="list", cls=LightCommand)

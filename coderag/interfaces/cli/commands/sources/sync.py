@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coderag.errors import SourceError
+from coderag.errors import IndexLockedError, SourceError
 from coderag.interfaces.cli.commands.sources.opening import open_sources
 from coderag.interfaces.cli.options import DebugOption, JsonOption, RepoOption
 from coderag.interfaces.cli.output.report import format_counts
@@ -58,6 +58,8 @@ def sync(
             runs += sources.sync(source, full=full, delete=delete, on_progress=progress)
         if not as_json:
             _print_run(runs[-1], output)
+    if any(run.changes.added or run.changes.changed or run.changes.deleted for run in runs):
+        _index_items(repo, output)
     if as_json:
         output.write_json({"runs": runs})
     elif any(run.changes.failed for run in runs):
@@ -66,6 +68,18 @@ def sync(
         raise typer.Exit(find_error_row(SourceError("")).exit_code)
     if any(run.outcome != "complete" for run in runs):
         raise typer.Exit(PARTIAL_INDEX)
+
+
+def _index_items(repo: RepoOption, output: Output) -> None:
+    """Index what has changed in the mirror, so that the next search need not; another process may do it, too."""
+    from coderag.interfaces.cli.indexed_engine import open_local_engine
+
+    items = open_local_engine(repo, output).items
+    try:
+        with output.show_status("indexing the items"):
+            items.update()
+    except IndexLockedError as error:
+        output.note(f"{error}; the next search indexes the items")
 
 
 def _print_run(run: "SourceRun", output: Output) -> None:
