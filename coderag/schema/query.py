@@ -12,6 +12,7 @@ from coderag.schema.vocabulary import (
     AskedRelation,
     ContextFormat,
     Evidence,
+    HistoryAspect,
     HumanLanguage,
     Intent,
     QuestionKind,
@@ -79,6 +80,22 @@ class ReportQuery(TypedDict):
     messages: list[str]
 
 
+class HistoryReading(TypedDict):
+    """What a question asks of the history of code.
+
+    Attributes:
+        since, until: Its period as it puts it: revisions, versions or dates; empty where it does not say.
+        tickets: Keys and numbers of tickets and pull requests that it names.
+        commits: Words that may be commit ids.
+    """
+
+    aspect: HistoryAspect
+    since: str
+    until: str
+    tickets: list[str]
+    commits: list[str]
+
+
 class QuestionReading(TypedDict):
     """Reading of a question's wording, the only one, which all nodes share.
 
@@ -91,6 +108,7 @@ class QuestionReading(TypedDict):
         coordinated: Several subjects that are asked about alike, as in "who calls A and B"; absent or empty otherwise.
         is_of_whole: Whether it asks for an overview of the whole repository.
         aspect: Part of the subjects that it asks for, such as their signature; absent or empty for all of them.
+        history: What it asks of the history of code; absent if nothing.
         topic_probabilities: Probabilities of the topics that evidence can decide; absent if syntax decides what is asked.
     """
 
@@ -103,6 +121,7 @@ class QuestionReading(TypedDict):
     is_of_whole: bool
     aspect: NotRequired[AskedAspect]
     coordinated: NotRequired[list[str]]
+    history: NotRequired[HistoryReading]
     topic_probabilities: NotRequired[dict[str, float]]
 
 

@@ -36,7 +36,7 @@ Outcome = Literal["indexed", "skipped", "failed"]
 
 Intent = Literal[
     "find_definition", "find_usage", "hierarchy", "understand_module", "find_similar", "find_tests", "documentation",
-    "backlog", "general",
+    "backlog", "history", "general",
 ]  # fmt: skip
 
 
@@ -70,6 +70,15 @@ AnswerForm = Literal[
 
 AskedAspect = Literal["", "signature", "parameters", "returns", "raises", "members", "code"]
 """Part of a declaration that a question asks for; empty for the whole of it."""
+
+
+HistoryAspect = Literal[
+    "changes", "why", "when", "author", "people", "introduced", "together", "ticket", "tickets",
+]  # fmt: skip
+"""What a question asks of the history of code.
+
+``changes``: the commits themselves, ``author``: who made a change, ``people``: who knows the code, ``introduced``: the first
+commit, ``together``: what else changes, ``ticket``: the code of a ticket that it names, ``tickets``: the tickets of code."""
 
 
 Relation = Literal[

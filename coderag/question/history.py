@@ -1,0 +1,116 @@
+"""Questions about the history of code: what they ask of it, for which period, and the tickets that they name."""
+
+import re
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from coderag.question.cues import Cue, load_cues
+from coderag.question.wording import Token
+from coderag.schema.query import HistoryReading
+from coderag.schema.vocabulary import HistoryAspect, QuestionKind
+from coderag.text.references import find_commit_ids, find_tickets
+
+_MAX_PERIOD_WORDS: Final = 4
+_MASKS_IN_PERIODS: Final = frozenset({"<number>", "<name>", "<ticket>", "<quote>"})
+_EXPLAINED_KINDS: Final = frozenset({"understand", "setting", "general", "find_definition"})
+"""Kinds of questions whose "why" the history of the lines answers as well."""
+
+_CODE_CONCEPTS: Final = frozenset(
+    {"code", "implement", "change", "commit", "function", "class", "module", "file", "place", "where"}
+)
+"""Concepts of questions that ask for the code of a ticket, not for the ticket."""
+
+_QUOTES: Final = "`'\"“”"
+_YEAR_OR_DATE: Final = re.compile(r"\d{4}(?:-\d{1,2}){0,2}|v?\d+(?:\.\d+)+\S*|[0-9a-f]{7,40}|v\d+")
+"""What a period may begin with on its own: a date, a version or a commit. "After 3 retries" is no period."""
+
+
+def read_history(
+    query: str, tokens: Sequence[Token], kind: QuestionKind, concepts: Collection[str]
+) -> HistoryReading | None:
+    """Return what a question asks of the history of code; None if it asks nothing of it.
+
+    Args:
+        query: The question as asked.
+        tokens: Its tokens.
+        kind: Kind that it is classified as.
+        concepts: Concepts of its cues.
+    """
+    tickets = find_tickets(query)
+    is_why = "why" in concepts and kind in _EXPLAINED_KINDS
+    if kind != "history" and not tickets and not is_why and kind != "backlog":
+        return None
+    own = [cue for cue in load_cues("history").read(tokens) if cue.concepts]
+    since, until = _find_period(tokens, own) if kind == "history" else ("", "")
+    return HistoryReading(
+        aspect=_choose_aspect(kind, concepts, frozenset[str]().union(*(cue.concepts for cue in own)), tickets, since),
+        since=since,
+        until=until,
+        tickets=tickets,
+        commits=find_commit_ids(query),
+    )
+
+
+def asks_history(kind: QuestionKind, history: HistoryReading, concepts: Collection[str], *, has_subject: bool) -> bool:
+    """Return whether the history of code answers a question, whatever the confidence in its kind.
+
+    Args:
+        kind: Kind that the question is classified as.
+        history: What it asks of the history.
+        concepts: Concepts of its cues.
+        has_subject: Whether it names code.
+    """
+    if history["aspect"] == "ticket":
+        return not _CODE_CONCEPTS.isdisjoint(concepts)
+    if history["aspect"] == "tickets":
+        return has_subject
+    return kind == "history" and history["aspect"] in ("together", "people")
+
+
+def _choose_aspect(
+    kind: QuestionKind, concepts: Collection[str], own: Collection[str], tickets: Sequence[str], since: str
+) -> HistoryAspect:
+    """Return the aspect of a question; the most specific word decides, whatever the order."""
+    names_changes_together = "together" in own or {"else", "change"} <= set(concepts)
+    rules: Sequence[tuple[bool, HistoryAspect]] = (
+        (bool(tickets) and kind != "history", "ticket"),
+        (names_changes_together and "why" not in concepts and "who" not in concepts, "together"),
+        ("why" in concepts, "why"),
+        ("ticket" in concepts, "tickets"),
+        ("knows" in own and ("who" in concepts or "blame" in concepts), "people"),
+        ("who" in concepts or "blame" in concepts, "author"),
+        ("first" in own or "introduced" in concepts, "introduced"),
+        (("when" in concepts or "last" in concepts) and not since, "when"),
+        (bool(tickets), "ticket"),
+    )
+    return next((aspect for holds, aspect in rules if holds), "changes")
+
+
+def _find_period(tokens: Sequence[Token], cues: Sequence[Cue]) -> tuple[str, str]:
+    """Return from when to when a question asks, as it puts it: revisions, versions or dates; empty where it does not say."""
+    since = until = ""
+    for cue in cues:
+        if "between" in cue.concepts:
+            join = next((other for other in cues if other.first > cue.last and "join" in other.concepts), None)
+            if join is not None:
+                since, until = _read_end(tokens, cue.last + 1, join.first), _read_end(tokens, join.last + 1)
+        elif "since" in cue.concepts:
+            since = since or _read_end(tokens, cue.last + 1)
+        elif "until" in cue.concepts:
+            until = until or _read_end(tokens, cue.last + 1)
+    return since, until
+
+
+def _read_end(tokens: Sequence[Token], first: int, end: int | None = None) -> str:
+    """Return the words of one end of a period: a version, a commit or a date, or words such as "last week"."""
+    words: list[str] = []
+    for token in tokens[first : min(end or len(tokens), first + _MAX_PERIOD_WORDS)]:
+        if token.text in ("?", ",", ":", "!"):
+            break
+        if token.is_mask and token.text not in _MASKS_IN_PERIODS:
+            break
+        word = token.source.strip(_QUOTES)
+        words.append(word)
+        if _YEAR_OR_DATE.fullmatch(word):
+            break
+    return " ".join(words)
