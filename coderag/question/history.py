@@ -7,7 +7,7 @@ from typing import Final
 from coderag.question.cues import Cue, load_cues
 from coderag.question.wording import Token
 from coderag.schema.query import HistoryReading
-from coderag.schema.vocabulary import HistoryAspect, QuestionKind
+from coderag.schema.vocabulary import HistoryAspect, HistoryEvent, QuestionKind
 from coderag.text.references import find_commit_ids, find_tickets
 
 _MAX_PERIOD_WORDS: Final = 4
@@ -41,9 +41,11 @@ def read_history(
     if kind != "history" and not tickets and not is_why and kind != "backlog":
         return None
     own = [cue for cue in load_cues("history").read(tokens) if cue.concepts]
+    own_concepts = frozenset[str]().union(*(cue.concepts for cue in own))
     since, until = _find_period(tokens, own) if kind == "history" else ("", "")
     return HistoryReading(
-        aspect=_choose_aspect(kind, concepts, frozenset[str]().union(*(cue.concepts for cue in own)), tickets, since),
+        aspect=_choose_aspect(kind, concepts, own_concepts, tickets, since),
+        event=_choose_event(concepts, own_concepts, since),
         since=since,
         until=until,
         tickets=tickets,
@@ -79,11 +81,18 @@ def _choose_aspect(
         ("ticket" in concepts, "tickets"),
         ("knows" in own and ("who" in concepts or "blame" in concepts), "people"),
         ("who" in concepts or "blame" in concepts, "author"),
-        ("first" in own or "introduced" in concepts, "introduced"),
-        (("when" in concepts or "last" in concepts) and not since, "when"),
+        ("when" in concepts and not since, "when"),
         (bool(tickets), "ticket"),
     )
     return next((aspect for holds, aspect in rules if holds), "changes")
+
+
+def _choose_event(concepts: Collection[str], own: Collection[str], since: str) -> HistoryEvent:
+    if "first" in own or "introduced" in concepts:
+        return "introduced"
+    if "remove" in concepts:
+        return "removed"
+    return "last" if "last" in concepts and not since else ""
 
 
 def _find_period(tokens: Sequence[Token], cues: Sequence[Cue]) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from coderag.schema.vocabulary import (
     ContextFormat,
     Evidence,
     HistoryAspect,
+    HistoryEvent,
     HumanLanguage,
     Intent,
     QuestionKind,
@@ -90,6 +91,7 @@ class HistoryReading(TypedDict):
     """
 
     aspect: HistoryAspect
+    event: HistoryEvent
     since: str
     until: str
     tickets: list[str]

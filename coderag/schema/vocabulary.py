@@ -72,13 +72,15 @@ AskedAspect = Literal["", "signature", "parameters", "returns", "raises", "membe
 """Part of a declaration that a question asks for; empty for the whole of it."""
 
 
-HistoryAspect = Literal[
-    "changes", "why", "when", "author", "people", "introduced", "together", "ticket", "tickets",
-]  # fmt: skip
+HistoryAspect = Literal["changes", "why", "when", "author", "people", "together", "ticket", "tickets"]
 """What a question asks of the history of code.
 
-``changes``: the commits themselves, ``author``: who made a change, ``people``: who knows the code, ``introduced``: the first
-commit, ``together``: what else changes, ``ticket``: the code of a ticket that it names, ``tickets``: the tickets of code."""
+``changes``: the commits themselves, ``author``: who made a change, ``people``: who knows the code, ``together``: what else
+changes, ``ticket``: the code of a ticket that it names, ``tickets``: the tickets of code."""
+
+
+HistoryEvent = Literal["", "introduced", "removed", "last"]
+"""Which change a question is about; empty for any."""
 
 
 Relation = Literal[
