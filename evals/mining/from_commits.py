@@ -13,7 +13,7 @@ from coderag.ingestion.files.roles import classify_role
 from coderag.ingestion.files.skip_reasons import find_skip_reason
 
 from ..golden import Question, Target  # noqa: TID252  # installed, it has another name
-from .history import MinedCommit, History, MinedHunk
+from .history import History, MinedCommit, MinedHunk
 from .mined import DEFAULT_LIMIT, NAMES_ANSWER, MiningResult, Progress
 from .outline import FileDeclaration, extract_declarations, find_innermost, select_specific
 from .wording import extract_question, find_message_fault, has_answer_name
