@@ -79,16 +79,20 @@ class GitHistory:
         """
         if find_git(root) is None:
             raise HistoryError("git is not installed", hint="Install git to read the history.", state="no_git")
-        arguments = ["rev-parse", "--show-prefix", "--git-common-dir", "--is-shallow-repository", "--show-object-format"]
+        arguments = [
+            "rev-parse",
+            "--show-prefix",
+            "--git-common-dir",
+            "--is-shallow-repository",
+            "--show-object-format",
+        ]
         result = _run(root, arguments) if find_repository(root) is not None else None
         if result is None or result.returncode != 0:
             reason = os.fsdecode(result.stderr).strip().removeprefix("fatal: ") if result is not None else ""
             message = f"{root} is not in a git repository" + (f" that git can read: {reason}" if reason else "")
             raise HistoryError(message, hint="Run the command inside a git working tree.", state="no_repository")
         prefix, common_dir, shallow, algorithm = os.fsdecode(result.stdout).split("\n")[:4]
-        return cls(
-            root, prefix, (root / common_dir).resolve(), shallow == "true", 32 if algorithm == "sha256" else 20
-        )
+        return cls(root, prefix, (root / common_dir).resolve(), shallow == "true", 32 if algorithm == "sha256" else 20)
 
     def run(self, *arguments: str, stdin: bytes | None = None, timeout_s: float = _TIMEOUT_S) -> bytes:
         """Run a command and return its output.
