@@ -359,14 +359,14 @@ class _Analyzer:
 
     def _about_unused(self, reading: QuestionReading) -> Literal["", "name", "list"]:
         """Return whether the question is whether something is unused, or what is; empty if it is neither."""
-        plain = [word for word in self._list_plain_words() if not (self._names and self._names.has_folder(word))]
-        if reading["form"] == "unused" and not reading["subjects"] and plain:
-            return ""  # about something else that is unused
         asks = reading["form"] == "unused" or (
             reading["form"] == "yes_no" and reading["kind"] in ("impact", "find_usage")
         )
         if not asks or reading["kind"] not in ("find_usage", "impact") or reading["direction"] == "out":
             return ""
+        plain = [word for word in self._list_plain_words() if not (self._names and self._names.has_folder(word))]
+        if reading["form"] == "unused" and not reading["subjects"] and plain:
+            return ""  # about something else that is unused
         if reading["subjects"]:
             return "name"
         return "list" if reading["form"] == "unused" else ""
