@@ -9,6 +9,7 @@ from coderag.nodes.analyze import analyze
 from coderag.nodes.answer import answer
 from coderag.nodes.budget import budget
 from coderag.nodes.expand import expand
+from coderag.nodes.lineage import lineage
 from coderag.nodes.lookup import lookup
 from coderag.nodes.rerank import rerank
 from coderag.nodes.retrieve import retrieve
@@ -28,11 +29,20 @@ def route_intent(state: QueryState) -> Literal["lookup", "retrieve"]:
     return "lookup" if state["analysis"]["intent"] in LOOKUP_INTENTS else "retrieve"
 
 
-def route_evidence(state: QueryState) -> Literal["widen", "expand", "__end__"]:
-    """Route a weak verdict to one wider search; a search then ends, other goals go on."""
+def route_evidence(state: QueryState) -> Literal["widen", "lineage", "expand", "__end__"]:
+    """Route a weak verdict to one wider search; a search then ends, other goals go on, those about history by its commits."""
     if state["evidence"] != "found" and not state["widened"]:
         return "widen"
-    return "__end__" if state.get("goal", "search") == "search" else "expand"
+    if state.get("goal", "search") == "search":
+        return "__end__"
+    return "lineage" if _asks_history(state) else "expand"
+
+
+def _asks_history(state: QueryState) -> bool:
+    """Whether commits answer, or say why code is as it is; the latter is read for answers only, not for a context."""
+    analysis = state["analysis"]
+    is_answer = state.get("goal") == "answer"
+    return analysis["intent"] == "history" or (is_answer and "history" in analysis["reading"])
 
 
 def route_goal(state: QueryState) -> Literal["answer", "__end__"]:
@@ -41,7 +51,7 @@ def route_goal(state: QueryState) -> Literal["answer", "__end__"]:
 
 
 NODES: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
-    {node.__name__: node for node in (analyze, lookup, retrieve, rerank, widen, expand, budget, answer)}
+    {node.__name__: node for node in (analyze, lookup, retrieve, rerank, widen, lineage, expand, budget, answer)}
 )
 NEXT_NODE: Final[Mapping[str, str | Callable[[QueryState], str]]] = MappingProxyType(
     {
@@ -50,6 +60,7 @@ NEXT_NODE: Final[Mapping[str, str | Callable[[QueryState], str]]] = MappingProxy
         "retrieve": "rerank",
         "rerank": route_evidence,
         "widen": "retrieve",
+        "lineage": "expand",
         "expand": "budget",
         "budget": route_goal,
         "answer": END_NODE,

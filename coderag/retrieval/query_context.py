@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from coderag.codegraph.chunk_neighbours import ChunkNeighbours
 from coderag.codegraph.graph import CodeGraph
@@ -11,6 +11,9 @@ from coderag.models.protocols import LanguageModel, QueryEmbedder, Reranker
 from coderag.prompting import PACKAGED, Prompts
 from coderag.stores.corpus import Corpus
 from coderag.text.path_masking import MaskedPaths
+
+if TYPE_CHECKING:
+    from coderag.lineage.code_history import CodeHistory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +27,7 @@ class QueryContext:
         root: Folder of the repository, to check citations against the bytes on disk.
         project: Name of the repository.
         language_model: Model that writes answers; None answers from the evidence alone.
+        history: History of the code; None without one.
         prompts: Prompts of all models.
         masked_paths: Masked paths for models on servers; None does not mask.
     """
@@ -38,6 +42,7 @@ class QueryContext:
     language_model: LanguageModel | None = None
     masked_paths: MaskedPaths | None = None
     reranker: Reranker | None = None
+    history: "CodeHistory | None" = None
     prompts: Prompts = PACKAGED
 
 

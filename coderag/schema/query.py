@@ -263,6 +263,8 @@ class QueryOutput(TypedDict):
     Attributes:
         relations: Relations that the question asks for, with their neighbours in the code graph that the filters let
             through, see `coderag.schema.graph.RelationQuery`.
+        lineage: What the history of code has for the question, see `coderag.schema.history_evidence.HistoryEvidence`; absent
+            if it is not asked for.
         notes: What a question in another language was read as, what the filters match, which files have more results.
     """
 
@@ -270,6 +272,7 @@ class QueryOutput(TypedDict):
     results: list[Candidate]
     related: list[RelatedChunk]
     relations: list[dict[str, Any]]
+    lineage: NotRequired[dict[str, Any]]
     evidence: Evidence
     judgement: Judgement
     notes: list[str]
@@ -299,6 +302,7 @@ class QueryUpdate(TypedDict, total=False):
     results: list[Candidate]
     related: list[RelatedChunk]
     relations: list[dict[str, Any]]
+    lineage: dict[str, Any]
     evidence: Evidence
     judgement: Judgement
     notes: list[str]

@@ -139,7 +139,7 @@ AnswerShape = Literal["explanation", "definition", "usages", "flow", "comparison
 
 AnswerTopic = Literal[
     "overview", "unused", "absent", "report", "message", "comparison", "flow", "definition", "relation", "setting",
-    "failure", "similar", "detail", "place",
+    "failure", "similar", "detail", "history", "place",
 ]  # fmt: skip
 """What an answer is about: it chooses the plan of its sections."""
 
@@ -148,7 +148,7 @@ AnswerSectionKind = Literal[
     "tests", "mentions",
     "flow", "steps", "setting", "readers", "documentation", "failure", "handling", "comparison", "difference", "common",
     "overview", "layout", "central", "documents", "unused", "candidates", "absent", "nearest", "unindexed", "detail",
-    "lines", "remark",
+    "lines", "history", "commits", "origin", "remark",
 ]  # fmt: skip
 """Kinds of sections; the first one states what is asked for, below a ``remark`` on why a configured model has not answered."""
 
