@@ -22,9 +22,9 @@ _REFERENCE: Final = re.compile(
 )
 _UPPER_KEY: Final = re.compile(r"[A-Z][A-Z0-9]+-\d+")
 _STANDARDS: Final = frozenset(
-    "AES ANSI ASCII BS CAPEC CP CVE CWE DIN DSA ECMA EN FIPS GPT HTTP IEC IEEE IPV ISO JSR MD PEP PKCS RC RFC SHA SSL TIS TLS UCS UTC "
-    "UTF WCAG WINDOWS".split()
-)
+    ("AES", "ANSI", "ASCII", "BS", "CAPEC", "CP", "CVE", "CWE", "DIN", "DSA", "ECMA", "EN", "FIPS", "GPT", "HTTP", "IEC", "IEEE",
+     "IPV", "ISO", "JSR", "MD", "PEP", "PKCS", "RC", "RFC", "SHA", "SSL", "TIS", "TLS", "UCS", "UTC", "UTF", "WCAG", "WINDOWS")
+)  # fmt: skip
 """Prefixes of standards, algorithms and encodings that look like keys of tickets: ``UTF-8``, ``SHA-256``."""
 
 _ISSUE_URL: Final = re.compile(
@@ -39,8 +39,9 @@ _TRAILER: Final = re.compile(r"^(?P<key>[A-Za-z][A-Za-z0-9-]{1,39}):[ \t]+(?P<va
 _PULL_KINDS: Final = ("pull", "pulls", "pull-requests", "pullrequest", "merge_requests")
 _SQUASHED: Final = re.compile(r"\(#(\d+)\)\s*$")
 _MERGED_PULL: Final = re.compile(r"^Merge(?:d)? (?:pull request|PR|branch .* \(pull request) [#!](\d+)", re.IGNORECASE)
-_CO_AUTHOR: Final = re.compile(r"^co-authored-by:[ \t]*(?P<name>[^<\n]*?)[ \t]*(?:<[^>\n]*>)?[ \t]*$", re.IGNORECASE | re.MULTILINE)
-_BETWEEN_SUBJECT_AND_BODY: Final = "\n"
+_CO_AUTHOR: Final = re.compile(
+    r"^co-authored-by:[ \t]*(?P<name>[^<\n]*?)[ \t]*(?:<[^>\n]*>)?[ \t]*$", re.IGNORECASE | re.MULTILINE
+)
 
 
 class _Line(NamedTuple):
@@ -67,7 +68,11 @@ def find_references(subject: str, body: str) -> tuple[CommitReference, ...]:
             before = line.text[: match.start()]
             word = _RELATION_BEFORE.search(before)
             relation = _read_relation(match) or (" ".join(word["word"].lower().split()) if word else "")
-            if not relation and previous_end >= 0 and _LIST_BEFORE.fullmatch(line.text[previous_end : match.start()].strip()):
+            if (
+                not relation
+                and previous_end >= 0
+                and _LIST_BEFORE.fullmatch(line.text[previous_end : match.start()].strip())
+            ):
                 relation = previous_relation
             relation = relation or line.relation
             references.setdefault((kind, text), CommitReference(kind, text, line.place, relation))
@@ -98,7 +103,9 @@ def _list_lines(subject: str, body: str) -> list[_Line]:
         return lines
     rows = body.rstrip().split("\n")
     first = len(rows)  # trailers are the last paragraph, if all of its lines are trailers or continue them
-    while first > 0 and (_TRAILER.match(rows[first - 1]) or (rows[first - 1][:1] in (" ", "\t") and rows[first - 1].strip())):
+    while first > 0 and (
+        _TRAILER.match(rows[first - 1]) or (rows[first - 1][:1] in (" ", "\t") and rows[first - 1].strip())
+    ):
         first -= 1
     has_trailers = first < len(rows) and (first == 0 or not rows[first - 1].strip())
     for number, row in enumerate(rows):
