@@ -7,7 +7,7 @@ ignored. Commands that compare the working tree would run its filters, so only c
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,10 +15,13 @@ from pathlib import Path
 from typing import Final
 
 from coderag.errors import HistoryError
+from coderag.ingestion.files.encodings import decode
 from coderag.ingestion.files.git_repository import find_repository
+from coderag.ingestion.files.regular_files import read_regular_file
 from coderag.system.git import GitProcess, find_git, open_git_process, run_git_command
 
 _TIMEOUT_S: Final = 60
+_MAX_TEXT_BYTES: Final = 16_000_000
 _OPTIONS: Final = (
     "--no-pager",
     "--no-replace-objects",
@@ -152,10 +155,19 @@ class GitHistory:
         except (OSError, ValueError):
             return frozenset()
 
-    def list_worktree_paths(self, paths: Sequence[str]) -> Iterator[str]:
-        """Yield those paths that are in the commit ``HEAD``."""
-        output = self.try_run("ls-tree", "-z", "--name-only", "HEAD", "--", *paths) or b""
-        yield from (os.fsdecode(path) for path in output.split(b"\0") if path)
+    def find_blob(self, path: str) -> bool:
+        """Return whether the commit ``HEAD`` has a file of that path, relative to the folder."""
+        output = self.try_run("cat-file", "-t", f"HEAD:./{path}")
+        return output is not None and output.strip() == b"blob"
+
+    def read_working_text(self, path: str) -> str:
+        """Return the text of a file on disk; empty if it cannot be read."""
+        try:
+            content, _ = read_regular_file(self.root / path, _MAX_TEXT_BYTES)
+        except OSError:
+            return ""
+        decoded = decode(content)
+        return decoded.text if decoded is not None else ""
 
 
 def _run(

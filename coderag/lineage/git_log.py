@@ -23,6 +23,7 @@ _PATCH_ARGUMENTS: Final = ("--patch", "--unified=0", "--inter-hunk-context=0", "
 _CHANGES: Final[dict[str, PathChange]] = {
     "A": "added", "M": "modified", "D": "deleted", "R": "renamed", "C": "copied", "T": "type",
 }  # fmt: skip
+_PATCH_START: Final = b"diff --git "
 _SUBMODULE_MODE: Final = b"160000"
 _NO_BLOB: Final = frozenset(b"0")
 _HUNK: Final = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
@@ -117,7 +118,7 @@ def read_log(
 
 
 class _Parser:
-    """Parser of one output."""
+    """Parser of one output: tokens that end with NUL, and patches in lines. A patch ends at a NUL or at the end."""
 
     def __init__(self, source: IO[bytes], boundary: Iterable[str], *, has_patches: bool) -> None:
         self._source = source
@@ -133,16 +134,15 @@ class _Parser:
                 token = self._read_token()
                 continue
             entry = self._parse_header(token)
-            token = self._read_token()
-            while token is not None:
-                if token.startswith((b":", b"\n:")):
-                    self._parse_change(token, entry)
-                elif self._has_patches and token.startswith(b"diff --git "):
-                    self._position -= len(token) + 1
+            while True:
+                if self._has_patches and self._peek(len(_PATCH_START)) == _PATCH_START:
                     self._parse_patch(entry)
+                    continue
+                token = self._read_token()
+                if token is not None and token.startswith((b":", b"\n:")):
+                    self._parse_change(token, entry)
                 elif token not in (b"", b"\n"):
                     break
-                token = self._read_token()
             if entry.id in self._boundary:
                 entry.are_changes_known, entry.changes, entry.hunks = False, [], []
             yield entry
@@ -190,16 +190,16 @@ class _Parser:
         """Parse the patch of a commit, whose files have the order of the changes; a change of type has two parts."""
         parts: list[tuple[Hunk, ...] | None] = []
         hunks: list[Hunk] = []
-        is_binary = False
+        is_open = is_binary = False
         while True:
             start = self._peek(1)
             if start in (b"", b"\0"):
                 break
             line = self._read_line()
-            if line.startswith(b"diff --git "):
-                if hunks or is_binary or parts or self._has_open_part:
+            if line.startswith(_PATCH_START):
+                if is_open:
                     parts.append(None if is_binary else tuple(hunks))
-                self._has_open_part, hunks, is_binary = True, [], False
+                is_open, hunks, is_binary = True, [], False
             elif match := _HUNK.match(line):
                 hunk = Hunk(*(1 if value is None else int(value) for value in match.groups()))
                 hunks.append(hunk)
@@ -208,10 +208,7 @@ class _Parser:
             elif line.startswith((b"Binary files ", b"GIT binary patch")):
                 is_binary = True
         parts.append(None if is_binary else tuple(hunks))
-        self._has_open_part = False
         entry.hunks = _match_parts(entry.changes, parts)
-
-    _has_open_part = False
 
     def _fill(self) -> bool:
         block = self._source.read(_BLOCK_BYTES)

@@ -22,9 +22,9 @@ _REFERENCE: Final = re.compile(
 )
 _UPPER_KEY: Final = re.compile(r"[A-Z][A-Z0-9]+-\d+")
 _STANDARDS: Final = frozenset(
-    "AES ANSI ASCII BS CAPEC CP CVE CWE DIN DSA ECMA EN FIPS GPT HTTP IEC IEEE IPV ISO JSR MD PEP PKCS RC RFC SHA SSL TIS TLS UCS UTC "
-    "UTF WCAG WINDOWS".split()
-)
+    ("AES", "ANSI", "ASCII", "BS", "CAPEC", "CP", "CVE", "CWE", "DIN", "DSA", "ECMA", "EN", "FIPS", "GPT", "HTTP", "IEC", "IEEE",
+     "IPV", "ISO", "JSR", "MD", "PEP", "PKCS", "RC", "RFC", "SHA", "SSL", "TIS", "TLS", "UCS", "UTC", "UTF", "WCAG", "WINDOWS")
+)  # fmt: skip
 """Prefixes of standards, algorithms and encodings that look like keys of tickets: ``UTF-8``, ``SHA-256``."""
 
 _ISSUE_URL: Final = re.compile(
@@ -42,7 +42,6 @@ _MERGED_PULL: Final = re.compile(r"^Merge(?:d)? (?:pull request|PR|branch .* \(p
 _CO_AUTHOR: Final = re.compile(
     r"^co-authored-by:[ \t]*(?P<name>[^<\n]*?)[ \t]*(?:<[^>\n]*>)?[ \t]*$", re.IGNORECASE | re.MULTILINE
 )
-_BETWEEN_SUBJECT_AND_BODY: Final = "\n"
 
 
 class _Line(NamedTuple):

@@ -29,7 +29,9 @@ class HistorySubject:
     @property
     def display_name(self) -> str:
         """Name for readers."""
-        return self.qualified_name or (f"{self.path}:{self.start_line}-{self.end_line}" if self.start_line else self.path)
+        return self.qualified_name or (
+            f"{self.path}:{self.start_line}-{self.end_line}" if self.start_line else self.path
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,13 +81,17 @@ class CommitScores:
             if entry.commit is None:
                 continue
             scored = self._get(entry.commit)
-            line_weights = [self._weigh_line(texts.get(line, "")) for line in range(entry.start_line, entry.end_line + 1)]
+            line_weights = [
+                self._weigh_line(texts.get(line, "")) for line in range(entry.start_line, entry.end_line + 1)
+            ]
             shares[entry.commit.id] += sum(line_weights)
             best = max(range(len(line_weights)), key=line_weights.__getitem__)
             count = entry.end_line - entry.start_line + 1
             hunk = Hunk(entry.original_line, 0, entry.original_line, count)
             if scored.change is None or line_weights[best] > _PLAIN_LINE_WEIGHT:
-                scored.change = CommittedChange(entry.commit, entry.path, (hunk,), entry.original_line, entry.original_line + count - 1)
+                scored.change = CommittedChange(
+                    entry.commit, entry.path, (hunk,), entry.original_line, entry.original_line + count - 1
+                )
         total = sum(shares.values())
         for commit, share in shares.items():
             scored = self._scored[commit]
@@ -115,7 +119,9 @@ class CommitScores:
 
     def _read_lines(self, subject: HistorySubject) -> Mapping[int, str]:
         corpus = self.context.corpus
-        rows = corpus.find_file_rows(subject.path)
+        if subject.path not in corpus.paths:
+            return {}
+        rows = corpus.get_chunk_rows(corpus.paths.index(subject.path))
         lines: dict[int, str] = {}
         for row, text in zip(rows, corpus.read_texts(rows), strict=True):
             first = int(corpus.start_lines[row])

@@ -65,7 +65,9 @@ def _build_changes(answer_input: AnswerInput, evidence: HistoryEvidence, asked: 
     period = _describe_period(asked)
     count = f"{format_count(evidence.total, 'commit')} changed {_name(evidence.subject)}{period}. The latest: "
     described = _describe_change(answer_input, evidence, asked)
-    return build_lead("history", DraftStatement([count, *described.parts], "quotes", described.excerpt), missing=evidence.notes)
+    return build_lead(
+        "history", DraftStatement([count, *described.parts], "quotes", described.excerpt), missing=evidence.notes
+    )
 
 
 def _build_people(answer_input: AnswerInput, evidence: HistoryEvidence, asked: HistoryReading) -> DraftSection | None:
@@ -202,7 +204,9 @@ def _describe_co_change(other: CoChange) -> str:
 
 
 def _count_together(other: CoChange) -> str:
-    return f"in {other.together} of {format_count(other.subject_commits, 'commit')}, and {other.other_commits} of its own"
+    return (
+        f"in {other.together} of {format_count(other.subject_commits, 'commit')}, and {other.other_commits} of its own"
+    )
 
 
 def _format_commit(commit: Commit) -> str:
@@ -216,17 +220,17 @@ def _name(subject: HistorySubject | None) -> str:
 _EVENTS: Final = MappingProxyType(
     {"introduced": "was introduced", "removed": "was removed", "last": "was last changed"}
 )
-_LEADS: Final[
-    Mapping[HistoryAspect, Callable[[AnswerInput, HistoryEvidence, HistoryReading], DraftSection | None]]
-] = MappingProxyType(
-    {
-        "changes": _build_changes,
-        "why": _build_change,
-        "when": _build_change,
-        "author": _build_change,
-        "people": _build_people,
-        "together": _build_together,
-        "ticket": _build_ticket,
-        "tickets": _build_tickets,
-    }
+_LEADS: Final[Mapping[HistoryAspect, Callable[[AnswerInput, HistoryEvidence, HistoryReading], DraftSection | None]]] = (
+    MappingProxyType(
+        {
+            "changes": _build_changes,
+            "why": _build_change,
+            "when": _build_change,
+            "author": _build_change,
+            "people": _build_people,
+            "together": _build_together,
+            "ticket": _build_ticket,
+            "tickets": _build_tickets,
+        }
+    )
 )
