@@ -197,6 +197,12 @@ class CodeHistory:
         positions = sorted(scores.nonzero()[0].tolist(), key=lambda number: (-scores[number], -number))
         return [(opened.table.get_id(position), float(scores[position])) for position in positions]
 
+    def list_paths(self, commit_id: str) -> list[str]:
+        """List the files of the indexed folder that a commit changed against its first parent; empty for an unknown one."""
+        opened = self._opener.open()
+        position = opened.table.find_position(commit_id)
+        return [change.path for change in opened.table.get_changes(position)] if position is not None else []
+
     # Lines and declarations
 
     def get_declaration_history(

@@ -8,7 +8,10 @@ from typing import Final
 from coderag.errors import UnknownRevisionError
 from coderag.lineage.git_history import GitHistory
 
-_AGO: Final = re.compile(r"(\d{1,4})\s*(day|week|month|year)s?(?:\s+ago)?", re.IGNORECASE)
+_AGO: Final = re.compile(
+    r"(?:the\s+)?(?:last|past)?\s*(\d{1,4})?\s*(day|week|month|year)s?(?:\s+ago)?|(?P<yesterday>yesterday)",
+    re.IGNORECASE,
+)
 _DAYS: Final = {"day": 1, "week": 7, "month": 30.44, "year": 365.25}
 _PARTIAL_DATE: Final = re.compile(r"(\d{4})(?:-(\d{1,2}))?")
 
@@ -27,7 +30,7 @@ class Limit:
 
 
 def parse_limit(history: GitHistory, text: str) -> Limit | None:
-    """Parse a date (``2024-05-01``, ``2024-05``, ``3 months ago``) or a revision; None for an empty text.
+    """Parse a date (``2024-05-01``, ``2024-05``, ``3 months ago``, ``last week``) or a revision; None for an empty text.
 
     Raises:
         UnknownRevisionError: It is neither.
@@ -50,7 +53,8 @@ def parse_limit(history: GitHistory, text: str) -> Limit | None:
 def parse_time(text: str) -> datetime | None:
     """Parse a date or a time, in UTC unless it says otherwise; None if it is neither."""
     if match := _AGO.fullmatch(text):
-        return datetime.now(UTC) - timedelta(days=int(match[1]) * _DAYS[match[2].lower()])
+        days = 1.0 if match["yesterday"] else int(match[1] or 1) * _DAYS[match[2].lower()]
+        return datetime.now(UTC) - timedelta(days=days)
     if match := _PARTIAL_DATE.fullmatch(text):
         try:
             return datetime(int(match[1]), int(match[2] or 1), 1, tzinfo=UTC)

@@ -134,7 +134,7 @@ class _Analyzer:
         is_place = any(entity["kind"] in ("location", "snippet") for entity in entities)
         literal = "" if is_place else parse_literal_query(query)
         reading, confidence = self._read()
-        if (history := self._read_history(reading)) is not None:
+        if (history := self._read_history(reading, translation.text if translation else query)) is not None:
             reading["history"] = history
         intent = self._choose_intent(reading, confidence)
         is_comparison = reading["form"] == "comparison" and bool(reading["ends"])
@@ -223,8 +223,8 @@ class _Analyzer:
             },
         ), classified.confidence
 
-    def _read_history(self, reading: QuestionReading) -> HistoryReading | None:
-        return read_history(self._query, self._tokens, reading["kind"], self._list_concepts())
+    def _read_history(self, reading: QuestionReading, english: str) -> HistoryReading | None:
+        return read_history(self._query, self._tokens, reading, self._list_concepts(), english)
 
     def _list_concepts(self) -> frozenset[str]:
         return frozenset[str]().union(*(cue.concepts for cue in self._cues))
@@ -313,7 +313,7 @@ class _Analyzer:
         intent = _INTENTS[reading["kind"]]
         history = reading.get("history")
         if history is not None:
-            has_subject = bool(reading["subjects"]) or self._has_place()
+            has_subject = bool(reading["subjects"]) or self._has_place() or any(map(_is_name_mask, self._tokens))
             if asks_history(reading["kind"], history, self._list_concepts(), has_subject=has_subject):
                 return "history"
         if reading["form"] == "comparison" and reading["ends"]:
@@ -400,6 +400,10 @@ class _Analyzer:
                 for token in self._tokens[cue.first : cue.last + 1]:
                     question = re.sub(rf"(?<!\w){re.escape(token.source)}(?!\w)", " ", question)
         return question
+
+
+def _is_name_mask(token: Token) -> bool:
+    return token.text in ("<name>", "<option>", "<quote>")
 
 
 def _make_reading(kind: QuestionKind, form: AnswerForm, subjects: list[str]) -> QuestionReading:

@@ -27,7 +27,7 @@ class QueryContext:
         root: Folder of the repository, to check citations against the bytes on disk.
         project: Name of the repository.
         language_model: Model that writes answers; None answers from the evidence alone.
-        history: History of the code; None without one.
+        open_history: Opens the history of the code; None where none is to be read.
         prompts: Prompts of all models.
         masked_paths: Masked paths for models on servers; None does not mask.
     """
@@ -42,7 +42,7 @@ class QueryContext:
     language_model: LanguageModel | None = None
     masked_paths: MaskedPaths | None = None
     reranker: Reranker | None = None
-    history: "CodeHistory | None" = None
+    open_history: "Callable[[], CodeHistory] | None" = None
     prompts: Prompts = PACKAGED
 
 

@@ -50,6 +50,7 @@ class HistoryEvidence:
         subject: The code that is asked about; None if none is known.
         changes: Changes that answer, best first.
         is_deciding: Whether the first change answers; otherwise it is only the nearest.
+        is_described: Whether the changes were found by the words of the question alone, so that the first is only likely.
         total: Number of changes of the subject in the period that is asked for.
         authors: Who knows the subject, most lines first.
         co_changes: What changes together with it, most often first.
@@ -60,6 +61,7 @@ class HistoryEvidence:
     subject: HistorySubject | None = None
     changes: tuple[CommittedChange, ...] = ()
     is_deciding: bool = False
+    is_described: bool = False
     total: int = 0
     authors: tuple[AuthorShare, ...] = ()
     co_changes: tuple[CoChange, ...] = ()

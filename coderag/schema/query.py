@@ -85,6 +85,7 @@ class HistoryReading(TypedDict):
     """What a question asks of the history of code.
 
     Attributes:
+        topic: Words of the question in English that say what is asked about, without those that only ask.
         since, until: Its period as it puts it: revisions, versions or dates; empty where it does not say.
         tickets: Keys and numbers of tickets and pull requests that it names.
         commits: Words that may be commit ids.
@@ -92,6 +93,7 @@ class HistoryReading(TypedDict):
 
     aspect: HistoryAspect
     event: HistoryEvent
+    topic: str
     since: str
     until: str
     tickets: list[str]
@@ -263,8 +265,6 @@ class QueryOutput(TypedDict):
     Attributes:
         relations: Relations that the question asks for, with their neighbours in the code graph that the filters let
             through, see `coderag.schema.graph.RelationQuery`.
-        lineage: What the history of code has for the question, see `coderag.schema.history_evidence.HistoryEvidence`; absent
-            if it is not asked for.
         notes: What a question in another language was read as, what the filters match, which files have more results.
     """
 
@@ -272,7 +272,6 @@ class QueryOutput(TypedDict):
     results: list[Candidate]
     related: list[RelatedChunk]
     relations: list[dict[str, Any]]
-    lineage: NotRequired[dict[str, Any]]
     evidence: Evidence
     judgement: Judgement
     notes: list[str]
@@ -287,11 +286,14 @@ class QueryState(QueryInput, QueryOutput):
     Attributes:
         to_read: Candidates for the context, best first, with more of one file than the results.
         flow: Calls between the ends of a flow that the question asks for, in their order, one line each.
+        lineage: What the history of code has for the question, see `coderag.schema.history_evidence.HistoryEvidence`; absent
+            if it is not asked for.
     """
 
     candidates: list[Candidate]
     to_read: list[Candidate]
     flow: list[str]
+    lineage: dict[str, Any]
     widened: bool
 
 

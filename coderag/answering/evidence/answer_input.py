@@ -5,7 +5,6 @@ from functools import cached_property
 from pathlib import Path
 
 from coderag.answering.evidence.call_flow import Flow, find_flow
-from coderag.answering.evidence.commit_lines import CommitLineReader
 from coderag.answering.evidence.compared_sides import ComparedSides, find_sides
 from coderag.answering.evidence.declared import CALLABLE, Declared
 from coderag.answering.evidence.flow_relevance import FlowRelevance
@@ -15,6 +14,7 @@ from coderag.answering.evidence.question_ends import Ends, get_ends
 from coderag.answering.evidence.relation_groups import RelatedDeclarations, find_related
 from coderag.answering.evidence.setting_search import Setting, SettingSearch
 from coderag.answering.evidence.unknown_words import UnknownWords, find_unknown_words
+from coderag.lineage.commit_lines import CommitLineReader
 from coderag.question.failure_words import describe_failure
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.history_evidence import HistoryEvidence, from_history_record

@@ -1,23 +1,31 @@
 """Changes that answer a question about history: of the code that it names, or those that its words describe."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from coderag.errors import UnknownNameError, UnknownRevisionError
 from coderag.lineage.code_history import CodeHistory
-from coderag.retrieval.history.selection import CommitScores, ScoredCommit
+from coderag.lineage.commit_lines import CommitLineReader
+from coderag.retrieval.history.selection import CommitScores, ScoredCommit, get_change
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.history_evidence import HistoryEvidence, HistorySubject
 from coderag.schema.lineage import CommittedChange, SubjectHistory
 from coderag.schema.query import HistoryReading, QueryState
+from coderag.text.tokenizer import tokenize_text
 
 _MAX_CHANGES: Final = 20
 _MAX_SUBJECT_CHANGES: Final = 60
 _SUBJECT_WEIGHTS: Final = (1.0, 0.5, 0.3)
 """Weights of the first results, where the question names none."""
 
-_MIN_SCORE: Final = 0.35
-_TEXT_KINDS: Final = frozenset({"quoted", "literal"})
+_MIN_COVERAGE: Final = 0.5
+"""Share of the topic's words, by IDF, that the message and the lines of a commit have if it answers."""
+
+_MIN_MATCH, _MIN_AGREEMENT = 0.85, 0.3
+_NEARLY: Final = 0.9
+_MAX_READ_CHANGES: Final = 40
 
 
 class ChangeFinder:
@@ -46,56 +54,79 @@ class ChangeFinder:
         """
         if named := self._find_named_commits():
             return self._build(subjects[0] if subjects else None, named, is_deciding=True)
-        scores = CommitScores(
-            self._context,
-            self._history,
-            self._analysis["question"],
-            self._analysis["terms"],
-            self._since,
-            self._until,
-        )
-        scores.add_messages()
+        scores = CommitScores(self._context, self._history, self._asked["topic"])
+        scores.add_messages(self._since, self._until)
         subject = subjects[0] if subjects else None
-        if subject is None or not subject.is_named:
-            return self._find_described(scores, subjects)
-        own = self._read_changes(subject)
-        if own is None:
+        own = self._read_changes(subject) if subject is not None and subject.is_named else None
+        if subject is None or own is None:
             return self._find_described(scores, subjects)
         self._notes += own.notes
-        scores.add_changes(own.changes)
-        return self._find_of_subject(scores, subject, own.changes)
+        return self._find_of_subject(subject, own.changes)
 
-    def _find_of_subject(
-        self, scores: CommitScores, subject: HistorySubject, changes: Sequence[CommittedChange]
-    ) -> HistoryEvidence:
+    def _find_of_subject(self, subject: HistorySubject, changes: Sequence[CommittedChange]) -> HistoryEvidence:
         """Choose among the changes of the code that the question names."""
-        event, aspect = self._asked["event"], self._asked["aspect"]
         if not changes:
             return self._build(subject, [], is_deciding=False)
-        newest_first = list(changes)
-        if event == "introduced":
-            best = newest_first[-1]
-        elif event == "last" or aspect == "changes":
-            best = newest_first[0]
-        else:
-            if aspect == "why" and subject.start_line:
+        scores = CommitScores(self._context, self._history, self._remove_names(subject))
+        chosen, is_deciding = self._choose(subject, scores, changes)
+        ordered = [chosen, *(change for change in changes if change.commit.id != chosen.commit.id)]
+        return self._build(subject, ordered, is_deciding=is_deciding)
+
+    def _choose(
+        self, subject: HistorySubject, scores: CommitScores, changes: Sequence[CommittedChange]
+    ) -> tuple[CommittedChange, bool]:
+        """Choose the change that answers, and return whether it does.
+
+        What the question says beside the name decides; without more words, the event that it asks for.
+        """
+        event, aspect = self._asked["event"], self._asked["aspect"]
+        by_event = changes[-1] if event == "introduced" else changes[0]
+        if not scores.has_topic:
+            if aspect == "why" and event != "last" and subject.start_line:
+                scores.add_changes(changes)
                 scores.add_lines(subject, 1.0)
-            best = scores.get_change(scores.rank(newest_first)[0])
-        ordered = [best, *(change for change in newest_first if change.commit.id != best.commit.id)]
-        return self._build(subject, ordered, is_deciding=True)
+                return get_change(scores.rank(changes)[0]), True
+            return by_event, True
+        if event == "last" or (aspect == "changes" and not event):
+            return by_event, True
+        self._score_changes(scores, changes)
+        if aspect == "why" and subject.start_line:
+            scores.add_lines(subject, 1.0)
+        ranked = scores.rank(changes)
+        best = ranked[0]
+        if event == "introduced":  # the first that brought nearly as much
+            best = min(
+                (entry for entry in ranked if entry.coverage >= _NEARLY * max(other.coverage for other in ranked)),
+                key=lambda entry: entry.commit.commit_time,
+            )
+        if best.coverage >= _MIN_COVERAGE:
+            return get_change(best), True
+        return by_event, event == "introduced"
+
+    def _score_changes(self, scores: CommitScores, changes: Sequence[CommittedChange]) -> None:
+        """Score changes by the words of their messages and of their lines."""
+        scores.add_changes(changes)
+        reader = CommitLineReader(Path(self._context.root))
+        for change in changes[:_MAX_READ_CHANGES]:
+            scores.add_sides(change.commit, *reader.read_sides(change))
+
+    def _remove_names(self, subject: HistorySubject) -> str:
+        """Return the topic without the words of the subject's name and path."""
+        own = set(tokenize_text(f"{subject.qualified_name} {subject.path}"))
+        return " ".join(word for word in self._asked["topic"].split() if not own.issuperset(tokenize_text(word)))
 
     def _find_described(self, scores: CommitScores, subjects: Sequence[HistorySubject]) -> HistoryEvidence:
         """Choose the commits that the words describe: by their messages, and by the lines of the best results."""
-        for subject, weight in zip(subjects, _SUBJECT_WEIGHTS, strict=False):
-            if not subject.is_named and subject.start_line:
-                scores.add_lines(subject, weight)
+        for result, weight in zip(subjects, _SUBJECT_WEIGHTS, strict=False):
+            if not result.is_named and result.start_line:
+                scores.add_lines(result, weight)
+        paths = [result.path for result in subjects if not result.is_named]
+        scores.add_files(dict(zip(reversed(paths), reversed(_SUBJECT_WEIGHTS[: len(paths)]), strict=True)))
         ranked = scores.rank()[:_MAX_CHANGES]
-        is_deciding = bool(ranked) and self._is_deciding(ranked[0])
+        is_deciding = bool(ranked) and _is_deciding(ranked[0])
         subject = subjects[0] if subjects and ranked and ranked[0].lines else None
-        return self._build(subject, [scores.get_change(entry) for entry in ranked], is_deciding=is_deciding)
-
-    def _is_deciding(self, best: ScoredCommit) -> bool:
-        return best.score >= _MIN_SCORE
+        evidence = self._build(subject, [get_change(entry) for entry in ranked], is_deciding=is_deciding)
+        return replace(evidence, is_described=True)
 
     def _find_named_commits(self) -> list[CommittedChange]:
         """Return the commits that the question names by id."""
@@ -147,3 +178,10 @@ class ChangeFinder:
             total=len(changes),
             notes=tuple(dict.fromkeys(self._notes)),
         )
+
+
+def _is_deciding(best: ScoredCommit) -> bool:
+    """Return whether a commit that is only described answers: by its words, or by its message and what it changed."""
+    return best.coverage >= _MIN_COVERAGE or (
+        best.match >= _MIN_MATCH and max(best.files, best.lines) >= _MIN_AGREEMENT
+    )

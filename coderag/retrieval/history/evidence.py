@@ -26,10 +26,11 @@ def find_history_evidence(context: QueryContext, state: QueryState) -> HistoryEv
     Returns:
         The evidence; where the history is missing or cannot be read, only notes that say why.
     """
-    history, asked = context.history, state["analysis"]["reading"].get("history")
-    if history is None or asked is None:
+    asked = state["analysis"]["reading"].get("history")
+    if context.open_history is None or asked is None:
         return HistoryEvidence(notes=("The history of the code is not read.",))
     try:
+        history = context.open_history()
         coverage = history.refresh()
         if coverage.state != "ready":
             return HistoryEvidence(notes=tuple(coverage.notes))

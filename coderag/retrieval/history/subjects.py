@@ -9,6 +9,9 @@ from coderag.schema.history_evidence import HistorySubject
 from coderag.schema.query import QueryState
 
 _MAX_SUBJECTS: Final = 3
+_MIN_QUALITY: Final = 0.7
+"""Quality of a name's spelling, below which another declaration is meant."""
+
 _LOCATION: Final = re.compile(r"(?P<path>.+?):(?P<start>\d+)(?:-(?P<end>\d+))?")
 
 
@@ -40,7 +43,7 @@ def _find_declarations(context: QueryContext, name: str) -> Iterator[HistorySubj
     """Yield the declarations of a name that fit equally well, those outside tests first."""
     corpus = context.corpus
     matches = corpus.symbols.find(name)
-    best = [match for match in matches if match.quality == matches[0].quality]
+    best = [match for match in matches if match.quality == matches[0].quality >= _MIN_QUALITY]
     paths = {match.row: corpus.paths[corpus.chunk_files[match.row]] for match in best}
     for match in sorted(best, key=lambda match: corpus.get_value("role", match.row) == "test"):
         yield HistorySubject(paths[match.row], match.qualified_name, match.start_line, match.end_line)

@@ -5,8 +5,10 @@ from types import MappingProxyType
 from typing import Final
 
 from coderag.answering.evidence.answer_input import AnswerInput
+from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.answering.extractive.sections import DraftSection, DraftStatement, Excerpt, Part, build_lead
 from coderag.answering.extractive.wording import format_code, format_count, format_prose, join_words
+from coderag.ingestion.parsing.languages import detect_language
 from coderag.schema.history_evidence import HistoryEvidence, HistorySubject
 from coderag.schema.lineage import AuthorShare, CoChange, Commit, CommittedChange
 from coderag.schema.query import HistoryReading
@@ -16,6 +18,7 @@ _MAX_FURTHER: Final = 8
 _MAX_PEOPLE: Final = 5
 _MAX_CO_CHANGES: Final = 8
 _MAX_BODY_CHARS: Final = 480
+_MAX_CITED_LINES: Final = 12
 _UNKNOWN_PERSON: Final = "someone"
 _TEXT_NOTE: Final = "This rests on the text of commit messages."
 _COUNT_NOTE: Final = "This counts commits; it is not a dependency."
@@ -117,8 +120,11 @@ def _build_ticket(answer_input: AnswerInput, evidence: HistoryEvidence, asked: H
 
 
 def _build_tickets(answer_input: AnswerInput, evidence: HistoryEvidence, asked: HistoryReading) -> DraftSection | None:
-    named = [(change, reference) for change in evidence.changes for reference in change.commit.references]
-    if not named or evidence.subject is None:
+    oldest_first = (
+        sorted(evidence.changes, key=lambda change: change.commit.commit_time) if evidence.subject else evidence.changes
+    )
+    named = [(change, reference) for change in oldest_first for reference in change.commit.references]
+    if not named:
         return None
     change, reference = named[0]
     described = _describe_change(answer_input, evidence, asked, change)
@@ -155,17 +161,16 @@ def _describe_change(
         text = f"{subject}: {name} {event} for this on {when} in {_format_commit(commit)} by {who}"
     else:
         text = f"{name} {event} on **{when}** in {_format_commit(commit)} by {who}: {subject}"
-    parts: list[Part] = [text.rstrip(".") + "."]
+    hedge = "Most likely, by the words of its message: " if evidence.is_described else ""
+    parts: list[Part] = [f"{hedge}{text.rstrip('.')}."]
     if body:
         parts.append(f" {body}")
     if references := _describe_references(commit):
         parts.append(f" {references}")
-    lines = answer_input.commit_lines.read_change(change)
+    lines = _cite_change(answer_input, change)
     if lines is None:
         return DraftStatement(parts, is_claim=False)
-    excerpt = Excerpt(
-        lines, [range(lines.start_line, lines.end_line + 1)], answer_input.reader.get_language(lines.path)
-    )
+    excerpt = Excerpt(lines, [range(lines.start_line, lines.end_line + 1)], detect_language(lines.path))
     return DraftStatement(parts, "quotes", excerpt)
 
 
@@ -173,8 +178,17 @@ def _list_change(answer_input: AnswerInput, change: CommittedChange) -> DraftSta
     commit = change.commit
     who = f", {format_prose(commit.author)}" if commit.author else ""
     text = f"{_format_commit(commit)} {commit.time:%Y-%m-%d}{who}: {format_prose(commit.subject)}"
-    lines = answer_input.commit_lines.read_change(change)
+    lines = _cite_change(answer_input, change)
     return DraftStatement([text, " — ", lines], "quotes") if lines else DraftStatement([text], is_claim=False)
+
+
+def _cite_change(answer_input: AnswerInput, change: CommittedChange) -> CitedLines | None:
+    """Cite the lines that prove what a commit changed; None if they are not known."""
+    read = answer_input.commit_lines.read_widest(change, _MAX_CITED_LINES)
+    if read is None:
+        return None
+    commit, path, start, lines = read
+    return CitedLines(path, start, start + len(lines) - 1, "\n".join(lines), kind="commit", revision=commit)
 
 
 def _describe_references(commit: Commit) -> str:
