@@ -22,8 +22,9 @@ _REFERENCE: Final = re.compile(
 )
 _UPPER_KEY: Final = re.compile(r"[A-Z][A-Z0-9]+-\d+")
 _STANDARDS: Final = frozenset(
-    ("AES", "ANSI", "ASCII", "BS", "CAPEC", "CP", "CVE", "CWE", "DIN", "DSA", "ECMA", "EN", "FIPS", "GPT", "HTTP", "IEC", "IEEE",
-     "IPV", "ISO", "JSR", "MD", "PEP", "PKCS", "RC", "RFC", "SHA", "SSL", "TIS", "TLS", "UCS", "UTC", "UTF", "WCAG", "WINDOWS")
+    ("AES", "ANSI", "ASCII", "BS", "CAPEC", "CP", "CVE", "CWE", "DIN", "DSA", "ECMA", "EN", "FIPS", "GPT", "HTTP", "IEC",
+     "IEEE", "IPV", "ISO", "JSR", "MD", "PEP", "PKCS", "RC", "RFC", "SHA", "SSL", "TIS", "TLS", "UCS", "UTC", "UTF",
+     "WCAG", "WINDOWS")
 )  # fmt: skip
 """Prefixes of standards, algorithms and encodings that look like keys of tickets: ``UTF-8``, ``SHA-256``."""
 
