@@ -125,7 +125,7 @@ class CodeHistory:
 
     def has_path(self, path: str) -> bool:
         """Return whether any commit changed a file or folder of that path, which may be gone."""
-        return self._opener.open().paths.is_known(path)
+        return _is_known(self._opener.open(), path)
 
     def list_commits(
         self, path: str = "", *, since: str = "", until: str = "", limit: int = DEFAULT_LIMIT
@@ -292,7 +292,7 @@ class CodeHistory:
             changes = self.list_commits(path, limit=100_000).changes
         lines: list[tuple[Commit, int]] = []
         notes = list(opened.notes)
-        if opened.git.find_blob(path):
+        if opened.git.find_kind(path) == "blob":
             try:
                 blame = self.blame(path, start_line or 1, end_line)
                 lines = [(entry.commit, entry.end_line - entry.start_line + 1) for entry in blame.lines if entry.commit]
@@ -437,7 +437,7 @@ class CodeHistory:
 
     def _check_path(self, opened: OpenHistory, path: str) -> None:
         """Raise an error unless a commit changed a path."""
-        if opened.paths.is_known(path):
+        if _is_known(opened, path):
             return
         if (opened.git.root / path).exists():
             message = f"{path} was never committed"
@@ -446,6 +446,11 @@ class CodeHistory:
             message, hint = f"no file and no commit of this repository has the path {path!r}", "Check the spelling."
         notes = " ".join(opened.notes)
         raise UnknownNameError(message, hint=f"{hint} {notes}".strip())
+
+
+def _is_known(opened: OpenHistory, path: str) -> bool:
+    """Return whether a commit has a path; those that a shallow clone lacks may have changed it."""
+    return opened.paths.is_known(path) or opened.git.find_kind(path) in ("blob", "tree")
 
 
 def _mark_binary(change: FileChange, hunks: tuple[Hunk, ...] | None) -> FileChange:

@@ -29,12 +29,14 @@ _STANDARDS: Final = frozenset(
 """Prefixes of standards, algorithms and encodings that look like keys of tickets: ``UTF-8``, ``SHA-256``."""
 
 _ISSUE_URL: Final = re.compile(
-    r"""https?://(?P<host>[^/\s]+)/(?P<path>[\w.~/%+-]*?)(?:/-)?/
+    r"""https?://[^/\s]+(?:/[\w.~%+-]+)*?(?:/-)?/
     (?P<kind>issues?|pull|pulls|pull-requests|pullrequest|merge_requests|commit|commits|browse|_workitems/edit|t)
     /(?P<id>[\w-]+)""",
     re.VERBOSE,
 )
-_RELATION_BEFORE: Final = re.compile(rf"\b(?P<word>{_RELATIONS})\b\s*:?\s*(?:\w+[ ])?[(\[]?$", re.IGNORECASE)
+_RELATION_BEFORE: Final = re.compile(
+    rf"\b(?P<word>{_RELATIONS})\b\s*:?\s*(?:(?:issues?|tickets?|bugs?)\s+)?[(\[]?$", re.IGNORECASE
+)
 _LIST_BEFORE: Final = re.compile(r"(?:,|\band\b|&)\s*$")
 _TRAILER: Final = re.compile(r"^(?P<key>[A-Za-z][A-Za-z0-9-]{1,39}):[ \t]+(?P<value>\S.*)$")
 _PULL_KINDS: Final = ("pull", "pulls", "pull-requests", "pullrequest", "merge_requests")
