@@ -1,4 +1,4 @@
-"""Existence of documents in a repository, by its files alone: a list of tools must not wait for the engine."""
+"""Existence of documents and of a history in a repository, by its files alone: a list of tools must not wait for the engine."""
 
 import os
 from pathlib import Path
@@ -22,3 +22,8 @@ def may_have_documents(root: Path) -> bool:
         if n_files > _MAX_FILES:
             return True
     return False
+
+
+def may_have_history(root: Path) -> bool:
+    """Return whether a folder is in a git working tree."""
+    return any((folder / ".git").exists() for folder in (root, *root.absolute().parents))

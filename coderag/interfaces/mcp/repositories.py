@@ -15,7 +15,7 @@ from mcp_types import Resource
 from coderag.config.repository_root import find_root
 from coderag.errors import CodeRAGError, InvalidQueryError
 from coderag.interfaces.mcp.cleaner import Cleaner
-from coderag.interfaces.mcp.documents import may_have_documents
+from coderag.interfaces.mcp.documents import may_have_documents, may_have_history
 from coderag.interfaces.mcp.notifications import NotificationBus, build_repository_uri
 from coderag.interfaces.mcp.progress import follow
 
@@ -149,6 +149,11 @@ class Repositories:
         """Return whether the default repository has documents; True if the calls name their repositories."""
         root = self._default_root
         return root is None or not root.is_dir() or await self.run(partial(may_have_documents, root))
+
+    async def may_have_history(self) -> bool:
+        """Return whether the default repository has a history; True if the calls name their repositories."""
+        root = self._default_root
+        return root is None or not root.is_dir() or await self.run(partial(may_have_history, root))
 
     async def list_resources(self) -> list[Resource]:
         """List the status and map resources of all known repositories."""

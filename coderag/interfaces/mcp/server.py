@@ -23,6 +23,7 @@ from coderag.interfaces.mcp.tool import make_tool
 from coderag.interfaces.mcp.tools.context import CONTEXT
 from coderag.interfaces.mcp.tools.docs import DOCS
 from coderag.interfaces.mcp.tools.explain import EXPLAIN
+from coderag.interfaces.mcp.tools.history import HISTORY
 from coderag.interfaces.mcp.tools.index import INDEX
 from coderag.interfaces.mcp.tools.search import SEARCH
 from coderag.interfaces.mcp.tools.single import SINGLE
@@ -36,7 +37,7 @@ Profile = Literal["all", "single"]
 """What agents get: all tools, or the one tool ``run_search_codebase``."""
 
 _TOOLS: Final = {
-    "all": (SEARCH, CONTEXT, EXPLAIN, SYMBOL, DOCS, STATUS, INDEX),
+    "all": (SEARCH, CONTEXT, EXPLAIN, SYMBOL, DOCS, HISTORY, STATUS, INDEX),
     "single": (SINGLE,),
 }
 
@@ -80,9 +81,11 @@ class CodeRAGServer(MCPServer[None]):
     async def list_tools(self) -> list[Tool]:
         """List the tools that can do something in the session's repository."""
         tools = await super().list_tools()
-        if await self._repositories.may_have_documents():
-            return tools
-        return [tool for tool in tools if tool.name != DOCS.name]
+        is_useful = {
+            DOCS.name: await self._repositories.may_have_documents(),
+            HISTORY.name: await self._repositories.may_have_history(),
+        }
+        return [tool for tool in tools if is_useful.get(tool.name, True)]
 
     async def list_resources(self) -> list[Resource]:
         """List the resources that need no name: status and map of each repository."""
