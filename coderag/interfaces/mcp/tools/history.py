@@ -16,6 +16,7 @@ from coderag.text.references import find_commit_ids, find_tickets
 if TYPE_CHECKING:
     from coderag.schema.lineage import Commit, CommitDetails
 
+_MAX_BODIES: Final = 3
 _MAX_BODY_CHARS: Final = 400
 _MAX_NAMES: Final = 12
 _TEXT_NOTE: Final = "A ticket's commits are those whose messages name it."
@@ -103,7 +104,7 @@ class _HistoryReply:
                     if change.start_line
                     else change.path
                 )
-                yield self._format_commit(change.commit, place, has_body=number == 0)
+                yield self._format_commit(change.commit, place, has_body=number < _MAX_BODIES)
         else:
             listed = history.list_commits(subject.path, **limits)
             self._notes += listed.notes
