@@ -381,6 +381,19 @@ class CodeHistory:
                 )
         return TextIntroductions(introductions, notes)
 
+    def find_last_text_change(self, text: str) -> CommittedChange | None:
+        """Find the latest commit that removed a text from the indexed folder; None if the latest change of it added it.
+
+        Args:
+            text: The text as it was in files.
+        """
+        opened = self._opener.open()
+        changes = find_text_changes(opened.git, ["."], text, limit=1)
+        removing = [change for change in changes if change.after < change.before]
+        if not removing or opened.table.find_position(removing[0].commit) is None:
+            return None
+        return CommittedChange(opened.get_commit(removing[0].commit), removing[0].path)
+
     # Tickets
 
     def find_declarations_by_ticket(self, ticket: str) -> list[CommitDetails]:

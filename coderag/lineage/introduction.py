@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from coderag.lineage.git_history import GitHistory
 
 _TIMEOUT_S: Final = 30
-_MAX_COMMITS: Final = 50
+MAX_COMMITS: Final = 50
 
 
 class Introduction(NamedTuple):
@@ -22,20 +22,23 @@ class Introduction(NamedTuple):
     after: int
 
 
-def find_text_changes(history: GitHistory, paths: Sequence[str], text: str) -> list[Introduction]:
-    """Find the commits that changed how often files contain a text, newest first, at most 50.
+def find_text_changes(
+    history: GitHistory, paths: Sequence[str], text: str, limit: int = MAX_COMMITS
+) -> list[Introduction]:
+    """Find the commits that changed how often files contain a text, newest first.
 
     Args:
         history: The repository.
         paths: Names that the file has had.
         text: The text, as it is in the file.
+        limit: Maximum number of commits.
 
     Raises:
         HistoryError: git failed, or took longer than 30 s.
     """
     output = history.run(
         "log", f"-S{text}", "-z", "--format=%x00%H", "--name-only", "--no-renames", "--relative", "--no-textconv",
-        "--no-ext-diff", "--no-show-signature", f"--max-count={_MAX_COMMITS}", "HEAD", "--", *paths, timeout_s=_TIMEOUT_S,
+        "--no-ext-diff", "--no-show-signature", f"--max-count={limit}", "HEAD", "--", *paths, timeout_s=_TIMEOUT_S,
     )  # fmt: skip
     needle = text.encode("utf-8", "surrogateescape")
     introductions = []

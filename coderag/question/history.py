@@ -104,13 +104,15 @@ def _choose_aspect(
     return next((aspect for holds, aspect in rules if holds), "changes")
 
 
-def _choose_event(tokens: Sequence[Token], concepts: Collection[str], own: Collection[str], since: str) -> HistoryEvent:
+def _choose_event(tokens: Sequence[Token], concepts: frozenset[str], own: Collection[str], since: str) -> HistoryEvent:
     if "first" in own or "introduced" in concepts:
         return "introduced"
     if "remove" in concepts:
         return "removed"
     if "last" in concepts and not since:
         return "last"
+    if not concepts.isdisjoint({"who", "blame"}) and "change" not in concepts:  # "who wrote it"
+        return "introduced"
     return "introduced" if not since and any(token.source.lower() in _ONE_COMMIT for token in tokens) else ""
 
 
@@ -140,7 +142,11 @@ def _find_topic(english: str, since: str, until: str) -> str:
         for position in range(cue.first, cue.last + 1)
     }
     period = {*since.split(), *until.split()}
-    words = (token.source for position, token in enumerate(tokens) if position not in asking)
+    words = (
+        token.source
+        for position, token in enumerate(tokens)
+        if position not in asking and token.source.lower().rstrip("s") not in _ONE_COMMIT
+    )
     return " ".join(word for word in words if any(map(str.isalnum, word)) and word not in period)
 
 

@@ -1,5 +1,6 @@
 """Changes that answer a question about history: of the code that it names, or those that its words describe."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,10 @@ _MIN_COVERAGE: Final = 0.5
 """Share of the topic's words, by IDF, that the message and the lines of a commit have if it answers."""
 
 _MIN_MATCH, _MIN_AGREEMENT = 0.85, 0.3
+_CLEAR_COVERAGE, _CLEAR_RATIO = 0.3, 1.5
+"""Coverage that is enough where no other change of the subject has nearly as much."""
+
+_MIN_NAME_CHARS: Final = 4
 _NEARLY: Final = 0.9
 _MAX_READ_CHANGES: Final = 40
 
@@ -54,6 +59,8 @@ class ChangeFinder:
         """
         if named := self._find_named_commits():
             return self._build(subjects[0] if subjects else None, named, is_deciding=True)
+        if self._asked["event"] == "removed" and (removal := self._find_removal()) is not None:
+            return self._build(None, [removal], is_deciding=True)
         scores = CommitScores(self._context, self._history, self._asked["topic"])
         scores.add_messages(self._since, self._until)
         subject = subjects[0] if subjects else None
@@ -67,7 +74,9 @@ class ChangeFinder:
         """Choose among the changes of the code that the question names."""
         if not changes:
             return self._build(subject, [], is_deciding=False)
-        scores = CommitScores(self._context, self._history, self._remove_names(subject))
+        scores = CommitScores(
+            self._context, self._history, self._remove_names(subject), only_known=bool(self._asked["event"])
+        )
         chosen, is_deciding = self._choose(subject, scores, changes)
         ordered = [chosen, *(change for change in changes if change.commit.id != chosen.commit.id)]
         return self._build(subject, ordered, is_deciding=is_deciding)
@@ -80,7 +89,7 @@ class ChangeFinder:
         What the question says beside the name decides; without more words, the event that it asks for.
         """
         event, aspect = self._asked["event"], self._asked["aspect"]
-        by_event = changes[-1] if event == "introduced" else changes[0]
+        by_event = self._find_introduction(subject, changes) if event == "introduced" else changes[0]
         if not scores.has_topic:
             if aspect == "why" and event != "last" and subject.start_line:
                 scores.add_changes(changes)
@@ -99,9 +108,29 @@ class ChangeFinder:
                 (entry for entry in ranked if entry.coverage >= _NEARLY * max(other.coverage for other in ranked)),
                 key=lambda entry: entry.commit.commit_time,
             )
-        if best.coverage >= _MIN_COVERAGE:
+        second = max((entry.coverage for entry in ranked if entry is not best), default=0.0)
+        if best.coverage >= _MIN_COVERAGE or best.coverage >= max(_CLEAR_COVERAGE, _CLEAR_RATIO * second):
             return get_change(best), True
         return by_event, event == "introduced"
+
+    def _find_removal(self) -> CommittedChange | None:
+        """Return the commit that removed what the question names, if the index no longer declares it."""
+        for entity in self._analysis["entities"]:
+            name = re.split(r"[.:#>]+", entity["text"])[-1]
+            is_name = entity["kind"] in ("identifier", "qualified_name", "quoted") and len(name) >= _MIN_NAME_CHARS
+            if is_name and name not in self._context.corpus.symbols:
+                return self._history.find_last_text_change(name)
+        return None
+
+    def _find_introduction(self, subject: HistorySubject, changes: Sequence[CommittedChange]) -> CommittedChange:
+        """Return the change that added a declaration, or the oldest: lines are traced into what they were copied from."""
+        name = re.split(r"\W+", subject.qualified_name)[-1]
+        for change in changes if name else ():
+            declarations = self._history.get_commit(change.commit.id).declarations or ()
+            kinds = {entry.change for entry in declarations if re.split(r"\W+", entry.qualified_name)[-1] == name}
+            if "added" in kinds and "removed" not in kinds:  # both: it was moved or renamed
+                return change
+        return changes[-1]
 
     def _score_changes(self, scores: CommitScores, changes: Sequence[CommittedChange]) -> None:
         """Score changes by the words of their messages and of their lines."""

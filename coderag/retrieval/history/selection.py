@@ -56,13 +56,15 @@ class CommitScores:
         context: Query context.
         history: The history.
         topic: Words that say what is asked about.
+        only_known: Whether words that the repository lacks do not count: beside a name they are verbs of the question.
     """
 
-    def __init__(self, context: QueryContext, history: CodeHistory, topic: str) -> None:
+    def __init__(self, context: QueryContext, history: CodeHistory, topic: str, *, only_known: bool = False) -> None:
         self._corpus = context.corpus
         self._history = history
         self._topic = topic
-        self._idf = {term: self._corpus.idf(term) for term in tokenize_query(topic)}
+        terms = [term for term in tokenize_query(topic) if not (only_known and term not in self._corpus.term_ids)]
+        self._idf = {term: self._corpus.idf(term) for term in terms}
         self._scored: dict[str, ScoredCommit] = {}
 
     @property

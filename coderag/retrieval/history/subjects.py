@@ -45,7 +45,9 @@ def _find_declarations(context: QueryContext, name: str) -> Iterator[HistorySubj
     matches = corpus.symbols.find(name)
     best = [match for match in matches if match.quality == matches[0].quality >= _MIN_QUALITY]
     paths = {match.row: corpus.paths[corpus.chunk_files[match.row]] for match in best}
-    for match in sorted(best, key=lambda match: corpus.get_value("role", match.row) == "test"):
+    # The widest of several is the implementation: overloads and prototypes have few lines.
+    best.sort(key=lambda match: (corpus.get_value("role", match.row) == "test", match.start_line - match.end_line))
+    for match in best:
         yield HistorySubject(paths[match.row], match.qualified_name, match.start_line, match.end_line)
 
 
