@@ -19,13 +19,14 @@ PLANS: Final[Mapping[AnswerTopic, AnswerPlan]] = MappingProxyType(
         "message": (("message", "place"), ("writers", "code"), ("next",)),
         "comparison": (("comparison", "place"), ("difference", "code"), ("common",)),
         "flow": (("flow", "place"), ("steps", "code"), ("next",)),
-        "definition": (("definition", "absent"), ("members",), ("users",), ("nearest",)),
+        "definition": (("definition", "absent"), ("members",), ("users",), ("origin",), ("nearest",)),
         "detail": (("detail", "definition", "place"), ("lines",), ("next",)),
         "relation": (("relation", "place"), ("related", "mentions"), ("further",), ("tests",), ("mentions",)),
-        "setting": (("setting", "place"), ("readers", "code"), ("documentation", "next")),
+        "setting": (("setting", "place"), ("readers", "code"), ("origin",), ("documentation", "next")),
         "failure": (("message", "failure", "place"), ("writers", "handling", "code"), ("next",)),
+        "history": (("history", "place"), ("code",), ("commits",), ("next",)),
         "similar": (("place",), ("code",), ("next",)),
-        "place": (("message", "place"), ("code",), ("next",)),
+        "place": (("message", "place"), ("code",), ("origin",), ("next",)),
     }
 )
 
@@ -40,7 +41,7 @@ SHAPES: Final[Mapping[AnswerSectionKind, AnswerShape]] = MappingProxyType(
 _TOPICS_OF_INTENTS: Final[Mapping[Intent, AnswerTopic]] = MappingProxyType(
     {
         "find_usage": "relation", "hierarchy": "relation", "find_tests": "relation", "find_definition": "definition",
-        "find_similar": "similar",
+        "find_similar": "similar", "history": "history",
     }
 )  # fmt: skip
 _TOPICS_OF_KINDS: Final[Mapping[QuestionKind, AnswerTopic]] = MappingProxyType(
@@ -63,6 +64,7 @@ def choose_topic(state: QueryState) -> AnswerTopic:
     rules: Sequence[tuple[bool, AnswerTopic]] = (
         (reading["is_of_whole"], "overview"),
         (bool(analysis.get("about_unused")), "unused"),
+        (_is_answered_by_history(state), "history"),
         (reading["form"] == "overview" and _has_named_part(analysis), "overview"),
         (state["evidence"] == "not_found" or not state["results"], "absent"),
         (analysis["report"] is not None, "report"),
@@ -75,6 +77,16 @@ def choose_topic(state: QueryState) -> AnswerTopic:
         (analysis["is_statement"], "message"),
     )
     return next((topic for holds, topic in rules if holds), "place")
+
+
+def _is_answered_by_history(state: QueryState) -> bool:
+    """Return whether commits answer: if the history is asked for, or if one of them says why code is as it is."""
+    lineage = state.get("lineage")
+    if lineage is None:
+        return False
+    history = state["analysis"]["reading"].get("history")
+    is_reason = history is not None and history["aspect"] == "why" and bool(lineage["is_deciding"])
+    return state["analysis"]["intent"] == "history" or is_reason
 
 
 def _has_named_part(analysis: Analysis) -> bool:

@@ -31,6 +31,7 @@ from coderag.text.path_masking import PathMask
 
 if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph
+    from coderag.lineage.code_history import CodeHistory
     from coderag.retrieval.text_search.search import TextSearch
     from coderag.stores.overlay import OverlaySnapshot
     from coderag.stores.protocols import GraphBuilder, IndexSnapshot
@@ -119,6 +120,8 @@ class OpenIndex:
         self._dense_model = dense_model
         self._language_models = language_models
         self._lock = threading.Lock()
+        self._history_lock = threading.Lock()
+        self._history: CodeHistory | None = None
         self._open_context_part: _OpenPart[QueryContext] | None = None
         self._open_graph_part: _OpenPart[CodeGraph] | None = None
         self._open_text_search_part: _OpenPart[TextSearch] | None = None
@@ -126,6 +129,16 @@ class OpenIndex:
         self._open_snapshot_part: _OpenPart[Snapshot] | None = None
         self._overlay_parts: _OverlayParts | None = None
         self.live = LiveIndex(root, settings, store.directory, dense_model, self._build_graph_builder, on_edited)
+
+    def open_history(self) -> "CodeHistory":
+        """Open the history of the code; it needs git, but no index."""
+        with self._history_lock:
+            if self._history is None:
+                from coderag.lineage.code_history import CodeHistory  # noqa: PLC0415  # few queries need it
+
+                settings = self._settings
+                self._history = CodeHistory(self._root, settings.lineage, settings.privacy, self._store.directory)
+            return self._history
 
     def open_context(
         self,
@@ -157,8 +170,9 @@ class OpenIndex:
         )
         if overlay is None:
             self._overlay_parts = None  # release an old generation
-            return replace(base, settings=search)
-        return replace(self._get_overlay_parts(overlay).build_context(base), settings=search)
+            return replace(base, settings=search, open_history=self.open_history)
+        context = self._get_overlay_parts(overlay).build_context(base)
+        return replace(context, settings=search, open_history=self.open_history)
 
     def refresh_context(
         self, context: QueryContext, paths: Iterable[str], *, sweep: bool = False, hide: bool = False

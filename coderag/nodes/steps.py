@@ -10,6 +10,7 @@ from coderag.nodes.answer import answer
 from coderag.nodes.budget import budget
 from coderag.nodes.expand import expand
 from coderag.nodes.find_items import find_items
+from coderag.nodes.lineage import lineage
 from coderag.nodes.lookup import lookup
 from coderag.nodes.rerank import rerank
 from coderag.nodes.retrieve import retrieve
@@ -30,13 +31,22 @@ def route_intent(state: QueryState) -> Literal["lookup", "retrieve"]:
     return "lookup" if state["analysis"]["intent"] in LOOKUP_INTENTS else "retrieve"
 
 
-def route_evidence(state: QueryState) -> Literal["widen", "find_items", "expand", "__end__"]:
-    """Route a weak verdict to one wider search; a search then ends, other goals go on, some of them over the items."""
+def route_evidence(state: QueryState) -> Literal["widen", "find_items", "lineage", "expand", "__end__"]:
+    """Route a weak verdict to one wider search; a search then ends, other goals go on, some of them over items or commits."""
     if state["evidence"] != "found" and not state["widened"]:
         return "widen"
     if state.get("goal", "search") == "search":
         return "__end__"
-    return "find_items" if state["analysis"]["intent"] in ITEM_SCOPES else "expand"
+    if state["analysis"]["intent"] in ITEM_SCOPES:
+        return "find_items"
+    return "lineage" if _asks_history(state) else "expand"
+
+
+def _asks_history(state: QueryState) -> bool:
+    """Whether commits answer, or say why code is as it is; the latter is read for answers only, not for a context."""
+    analysis = state["analysis"]
+    is_answer = state.get("goal") == "answer"
+    return analysis["intent"] == "history" or (is_answer and "history" in analysis["reading"])
 
 
 def route_goal(state: QueryState) -> Literal["answer", "__end__"]:
@@ -45,7 +55,10 @@ def route_goal(state: QueryState) -> Literal["answer", "__end__"]:
 
 
 NODES: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
-    {node.__name__: node for node in (analyze, lookup, retrieve, rerank, widen, find_items, expand, budget, answer)}
+    {
+        node.__name__: node
+        for node in (analyze, lookup, retrieve, rerank, widen, find_items, lineage, expand, budget, answer)
+    }
 )
 NEXT_NODE: Final[Mapping[str, str | Callable[[QueryState], str]]] = MappingProxyType(
     {
@@ -55,6 +68,7 @@ NEXT_NODE: Final[Mapping[str, str | Callable[[QueryState], str]]] = MappingProxy
         "rerank": route_evidence,
         "widen": "retrieve",
         "find_items": "expand",
+        "lineage": "expand",
         "expand": "budget",
         "budget": route_goal,
         "answer": END_NODE,

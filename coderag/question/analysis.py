@@ -13,6 +13,7 @@ from coderag.question.cues import QUESTION_CONCEPTS, Cue, load_cues, read_asking
 from coderag.question.ends import find_ends
 from coderag.question.entities import find_entities, names_in
 from coderag.question.hints import find_languages, find_roles
+from coderag.question.history import asks_history, read_history
 from coderag.question.human_language import detect_language
 from coderag.question.literals import find_literals, parse_literal_query
 from coderag.question.messages import find_messages, is_statement
@@ -22,7 +23,7 @@ from coderag.question.reports import Part, PartKind, Report, is_report, take_apa
 from coderag.question.subjects import SubjectFinder, SubjectIndex
 from coderag.question.translation import IsIndexed, Translation, translate_question
 from coderag.question.wording import Token, read_tokens
-from coderag.schema.query import Analysis, Entity, QuestionReading
+from coderag.schema.query import Analysis, Entity, HistoryReading, QuestionReading
 from coderag.schema.vocabulary import AnswerForm, HumanLanguage, Intent, QuestionKind
 from coderag.text.tokenizer import STOP_WORDS, split_raw_tokens, tokenize_query
 
@@ -47,7 +48,7 @@ _INTENTS: Final[Mapping[QuestionKind, Intent]] = MappingProxyType(
         "hierarchy": "hierarchy", "find_tests": "find_tests", "find_similar": "find_similar",
         "understand": "understand_module", "flow": "understand_module", "failure": "understand_module",
         "documentation": "documentation", "backlog": "backlog",
-        "setting": "general", "history": "general", "general": "general",
+        "setting": "general", "history": "history", "general": "general",
     }
 )  # fmt: skip
 _NAMING_KINDS: Final = frozenset(
@@ -133,6 +134,8 @@ class _Analyzer:
         is_place = any(entity["kind"] in ("location", "snippet") for entity in entities)
         literal = "" if is_place else parse_literal_query(query)
         reading, confidence = self._read()
+        if (history := self._read_history(reading, translation.text if translation else query)) is not None:
+            reading["history"] = history
         intent = self._choose_intent(reading, confidence)
         is_comparison = reading["form"] == "comparison" and bool(reading["ends"])
         if intent == "find_tests" and not self._names_target(reading, confidence):
@@ -220,9 +223,15 @@ class _Analyzer:
             },
         ), classified.confidence
 
+    def _read_history(self, reading: QuestionReading, english: str) -> HistoryReading | None:
+        return read_history(self._query, self._tokens, reading, self._list_concepts(), english)
+
+    def _list_concepts(self) -> frozenset[str]:
+        return frozenset[str]().union(*(cue.concepts for cue in self._cues))
+
     def _read_aspect(self, classified: Reading) -> QuestionReading | None:
         """Return the reading of a question for an aspect of what it names; None if it says more than that."""
-        concepts = frozenset[str]().union(*(cue.concepts for cue in self._cues))
+        concepts = self._list_concepts()
         asking = read_asking(load_cues("aspects").read(self._tokens))
         aspect = find_aspect(asking, concepts, classified.kind)
         if not aspect or self._asks_for_subject(asking) or not (subjects := self._finder.find()):
@@ -302,6 +311,11 @@ class _Analyzer:
         """Return the intent of a reading: a search by words where it is not sure that a name is to be looked up."""
         by_words: Intent = "understand_module" if reading["form"] == "explanation" else "general"
         intent = _INTENTS[reading["kind"]]
+        history = reading.get("history")
+        if history is not None:
+            has_subject = bool(reading["subjects"]) or self._has_place() or any(map(_is_name_mask, self._tokens))
+            if asks_history(reading["kind"], history, self._list_concepts(), has_subject=has_subject):
+                return "history"
         if reading["form"] == "comparison" and reading["ends"]:
             return "understand_module"
         if intent in ("general", "understand_module"):
@@ -345,14 +359,14 @@ class _Analyzer:
 
     def _about_unused(self, reading: QuestionReading) -> Literal["", "name", "list"]:
         """Return whether the question is whether something is unused, or what is; empty if it is neither."""
-        plain = [word for word in self._list_plain_words() if not (self._names and self._names.has_folder(word))]
-        if reading["form"] == "unused" and not reading["subjects"] and plain:
-            return ""  # about something else that is unused
         asks = reading["form"] == "unused" or (
             reading["form"] == "yes_no" and reading["kind"] in ("impact", "find_usage")
         )
         if not asks or reading["kind"] not in ("find_usage", "impact") or reading["direction"] == "out":
             return ""
+        plain = [word for word in self._list_plain_words() if not (self._names and self._names.has_folder(word))]
+        if reading["form"] == "unused" and not reading["subjects"] and plain:
+            return ""  # about something else that is unused
         if reading["subjects"]:
             return "name"
         return "list" if reading["form"] == "unused" else ""
@@ -386,6 +400,10 @@ class _Analyzer:
                 for token in self._tokens[cue.first : cue.last + 1]:
                     question = re.sub(rf"(?<!\w){re.escape(token.source)}(?!\w)", " ", question)
         return question
+
+
+def _is_name_mask(token: Token) -> bool:
+    return token.text in ("<name>", "<option>", "<quote>")
 
 
 def _make_reading(kind: QuestionKind, form: AnswerForm, subjects: list[str]) -> QuestionReading:

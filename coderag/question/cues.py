@@ -161,7 +161,7 @@ class CueTable:
 
 
 @cache
-def load_cues(name: Literal["cues", "aspects", "conversation"] = "cues") -> CueTable:
+def load_cues(name: Literal["cues", "aspects", "conversation", "history"] = "cues") -> CueTable:
     """Load a packaged table of cues, once per process."""
     return CueTable(_read_lines(f"{name}.txt"))
 

@@ -105,7 +105,7 @@ class CorpusSubjects:
 
     def __init__(self, corpus: Corpus) -> None:
         self._symbols = corpus.symbols
-        self._paths = corpus.paths
+        self._corpus = corpus
         self._term_ids = corpus.term_ids
 
     def resolve(self, words: Sequence[str]) -> Resolved | None:
@@ -126,8 +126,7 @@ class CorpusSubjects:
 
     def has_folder(self, name: str) -> bool:
         """Return whether a folder of the repository is called so."""
-        folder = f"{name.strip('/')}/"
-        return any(path.startswith(folder) or f"/{folder}" in path for path in self._paths)
+        return bool(name) and name.strip("/") in self._corpus.path_index.folder_names
 
 
 class SubjectCandidate(NamedTuple):

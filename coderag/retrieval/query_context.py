@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from coderag.codegraph.chunk_neighbours import ChunkNeighbours
 from coderag.codegraph.graph import CodeGraph
@@ -12,6 +12,9 @@ from coderag.prompting import PACKAGED, Prompts
 from coderag.retrieval.items.item_finder import ItemFinder
 from coderag.stores.corpus import Corpus
 from coderag.text.path_masking import MaskedPaths
+
+if TYPE_CHECKING:
+    from coderag.lineage.code_history import CodeHistory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +28,7 @@ class QueryContext:
         root: Folder of the repository, to check citations against the bytes on disk.
         project: Name of the repository.
         language_model: Model that writes answers; None answers from the evidence alone.
+        open_history: Opens the history of the code; None where none is to be read.
         prompts: Prompts of all models.
         masked_paths: Masked paths for models on servers; None does not mask.
         items: Finder of mirrored pages and tickets, which opens them when it is first asked; None has none.
@@ -40,6 +44,7 @@ class QueryContext:
     language_model: LanguageModel | None = None
     masked_paths: MaskedPaths | None = None
     reranker: Reranker | None = None
+    open_history: "Callable[[], CodeHistory] | None" = None
     prompts: Prompts = PACKAGED
     items: ItemFinder | None = None
 

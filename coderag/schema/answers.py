@@ -20,17 +20,31 @@ EXTRACTIVE: Final = "extractive"
 """Generator of answers without a language model."""
 
 
+CitationKind = Literal["file", "commit", "item"]
+
+_SHORT_ID_DIGITS: Final = 12
+
+
+def format_cited_location(path: str, start_line: int, end_line: int, kind: CitationKind, revision: str) -> str:
+    """Format cited lines as ``path:10-42``, those of a commit with its abbreviated id."""
+    location = format_location(path, start_line, end_line)
+    return f"{location}@{revision[:_SHORT_ID_DIGITS]}" if kind == "commit" else location
+
+
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A location that an answer relies on, checked against the bytes on disk.
+    """A location that an answer relies on, checked against the bytes on disk, the commit or the mirror.
 
     Attributes:
+        kind: ``file``: lines of the files on disk, ``commit``: lines of a file in a commit, ``item``: lines of a mirrored
+            page or ticket.
+        revision: Id of the commit, or the item's version as its source counts it; empty for a file.
+        url: Address of an item's original, for people.
         hash: SHA-256 of the cited lines as indexed.
         verified: Whether the lines on disk are unchanged.
         reason: Reason for a failed check; empty if verified.
         moved_from: Indexed start line, if the lines have moved within the file.
         item: Id of the mirrored page or ticket that the file is of; empty for files of the repository.
-        url, revision: Address and version of its original.
     """
 
     path: str
@@ -40,14 +54,15 @@ class Citation:
     verified: bool
     reason: str = ""
     moved_from: int | None = None
+    kind: CitationKind = "file"
     item: str = ""
-    url: str = ""
     revision: str = ""
+    url: str = ""
 
     @property
     def location(self) -> str:
-        """Location as ``path:10-42``, of one line as ``path:10``."""
-        return format_location(self.path, self.start_line, self.end_line)
+        """Location as ``path:10-42``, of one line as ``path:10``; of a commit as ``path:10@0123456789ab``."""
+        return format_cited_location(self.path, self.start_line, self.end_line, self.kind, self.revision)
 
 
 @dataclass(frozen=True, slots=True)

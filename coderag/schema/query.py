@@ -12,6 +12,8 @@ from coderag.schema.vocabulary import (
     AskedRelation,
     ContextFormat,
     Evidence,
+    HistoryAspect,
+    HistoryEvent,
     HumanLanguage,
     Intent,
     QuestionKind,
@@ -79,6 +81,25 @@ class ReportQuery(TypedDict):
     messages: list[str]
 
 
+class HistoryReading(TypedDict):
+    """What a question asks of the history of code.
+
+    Attributes:
+        topic: Words of the question in English that say what is asked about, without those that only ask.
+        since, until: Its period as it puts it: revisions, versions or dates; empty where it does not say.
+        tickets: Keys and numbers of tickets and pull requests that it names.
+        commits: Words that may be commit ids.
+    """
+
+    aspect: HistoryAspect
+    event: HistoryEvent
+    topic: str
+    since: str
+    until: str
+    tickets: list[str]
+    commits: list[str]
+
+
 class QuestionReading(TypedDict):
     """Reading of a question's wording, the only one, which all nodes share.
 
@@ -91,6 +112,7 @@ class QuestionReading(TypedDict):
         coordinated: Several subjects that are asked about alike, as in "who calls A and B"; absent or empty otherwise.
         is_of_whole: Whether it asks for an overview of the whole repository.
         aspect: Part of the subjects that it asks for, such as their signature; absent or empty for all of them.
+        history: What it asks of the history of code; absent if nothing.
         topic_probabilities: Probabilities of the topics that evidence can decide; absent if syntax decides what is asked.
     """
 
@@ -103,6 +125,7 @@ class QuestionReading(TypedDict):
     is_of_whole: bool
     aspect: NotRequired[AskedAspect]
     coordinated: NotRequired[list[str]]
+    history: NotRequired[HistoryReading]
     topic_probabilities: NotRequired[dict[str, float]]
 
 
@@ -310,11 +333,14 @@ class QueryState(QueryInput, QueryOutput):
     Attributes:
         to_read: Candidates for the context, best first, with more of one file than the results.
         flow: Calls between the ends of a flow that the question asks for, in their order, one line each.
+        lineage: What the history of code has for the question, see `coderag.schema.history_evidence.HistoryEvidence`; absent
+            if it is not asked for.
     """
 
     candidates: list[Candidate]
     to_read: list[Candidate]
     flow: list[str]
+    lineage: dict[str, Any]
     widened: bool
 
 
@@ -325,6 +351,7 @@ class QueryUpdate(TypedDict, total=False):
     results: list[Candidate]
     related: list[RelatedChunk]
     relations: list[dict[str, Any]]
+    lineage: dict[str, Any]
     evidence: Evidence
     judgement: Judgement
     notes: list[str]

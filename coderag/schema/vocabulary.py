@@ -36,7 +36,7 @@ Outcome = Literal["indexed", "skipped", "failed"]
 
 Intent = Literal[
     "find_definition", "find_usage", "hierarchy", "understand_module", "find_similar", "find_tests", "documentation",
-    "backlog", "general",
+    "backlog", "history", "general",
 ]  # fmt: skip
 
 
@@ -70,6 +70,17 @@ AnswerForm = Literal[
 
 AskedAspect = Literal["", "signature", "parameters", "returns", "raises", "members", "code"]
 """Part of a declaration that a question asks for; empty for the whole of it."""
+
+
+HistoryAspect = Literal["changes", "why", "when", "author", "people", "together", "ticket", "tickets"]
+"""What a question asks of the history of code.
+
+``changes``: the commits themselves, ``author``: who made a change, ``people``: who knows the code, ``together``: what else
+changes, ``ticket``: the code of a ticket that it names, ``tickets``: the tickets of code."""
+
+
+HistoryEvent = Literal["", "introduced", "removed", "last"]
+"""Which change a question is about; empty for any."""
 
 
 Relation = Literal[
@@ -128,7 +139,7 @@ AnswerShape = Literal["explanation", "definition", "usages", "flow", "comparison
 
 AnswerTopic = Literal[
     "overview", "unused", "absent", "report", "message", "comparison", "flow", "definition", "relation", "setting",
-    "failure", "similar", "detail", "place",
+    "failure", "similar", "detail", "history", "place",
 ]  # fmt: skip
 """What an answer is about: it chooses the plan of its sections."""
 
@@ -137,7 +148,7 @@ AnswerSectionKind = Literal[
     "tests", "mentions",
     "flow", "steps", "setting", "readers", "documentation", "failure", "handling", "comparison", "difference", "common",
     "overview", "layout", "central", "documents", "unused", "candidates", "absent", "nearest", "unindexed", "detail",
-    "lines", "items", "remark",
+    "lines", "items", "history", "commits", "origin", "remark",
 ]  # fmt: skip
 """Kinds of sections; the first one states what is asked for, below a ``remark`` on why a configured model has not answered."""
 

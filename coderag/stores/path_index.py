@@ -73,11 +73,15 @@ class PathIndex:
         paths: Path of each file.
 
     Attributes:
+        folder_names: Names of all folders, without the folders around them.
         flagged_files: For each of `PATH_FLAG_PATTERNS`, int32 numbers of the files whose path matches.
     """
 
     def __init__(self, paths: Sequence[str]) -> None:
         self.n_files = len(paths)
+        self.folder_names = frozenset(
+            name for folder in {path.rpartition("/")[0] for path in paths} for name in folder.split("/")
+        )
         names = [path.rpartition("/")[2] for path in paths]
         stem_words = [split_name(name.rsplit(".", 1)[0]) for name in names]
         folder_words = [

@@ -77,6 +77,7 @@ ROUTES = {
     "understand_module": ("how are values rounded up", SEARCHED),
     "documentation": ("what do the docs say about rounded values", SEARCHED),
     "backlog": ("which ticket is about values rounded", SEARCHED),
+    "history": ("when was round_up last changed", SEARCHED),
     "general": ("values rounded up to whole units", SEARCHED),
 }
 

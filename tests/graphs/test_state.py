@@ -3,7 +3,7 @@
 from coderag.schema.query import QueryInput, QueryOutput, QueryState, QueryUpdate
 
 GIVEN_ONLY = {"query", "goal", "top_k", "token_budget", "filters", "explain", "shown", "format", "history"}
-SHARED_ONLY = {"candidates", "to_read", "flow", "widened"}
+SHARED_ONLY = {"candidates", "to_read", "flow", "lineage", "widened"}
 
 
 def keys(*types):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 
 from coderag.answering.evidence.call_flow import Flow, find_flow
 from coderag.answering.evidence.compared_sides import ComparedSides, find_sides
@@ -13,8 +14,10 @@ from coderag.answering.evidence.question_ends import Ends, get_ends
 from coderag.answering.evidence.relation_groups import RelatedDeclarations, find_related
 from coderag.answering.evidence.setting_search import Setting, SettingSearch
 from coderag.answering.evidence.unknown_words import UnknownWords, find_unknown_words
+from coderag.lineage.commit_lines import CommitLineReader
 from coderag.question.failure_words import describe_failure
 from coderag.retrieval.query_context import QueryContext
+from coderag.schema.history_evidence import HistoryEvidence, from_history_record
 from coderag.schema.mentions import MentionQuery, Mentions
 from coderag.schema.query import Analysis, QueryState, QuestionReading
 from coderag.schema.vocabulary import FILE_NAMED_KINDS
@@ -48,6 +51,17 @@ class AnswerInput:
     def results(self) -> Sequence[Snippet]:
         """Results, best first; definitions in place of prototypes."""
         return prefer_definitions(self.reader, self._results)
+
+    @cached_property
+    def history(self) -> HistoryEvidence | None:
+        """What the history of code has for the question; None if it does not ask for it."""
+        record = self.state.get("lineage")
+        return from_history_record(record) if record else None
+
+    @cached_property
+    def commit_lines(self) -> CommitLineReader:
+        """Reader of the changed lines of commits."""
+        return CommitLineReader(Path(self._context.root))
 
     @cached_property
     def flow(self) -> Flow | None:

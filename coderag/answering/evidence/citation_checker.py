@@ -1,4 +1,4 @@
-"""Checks of citations against the bytes on disk."""
+"""Checks of citations against the bytes on disk, and of those of a commit against its objects."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -6,12 +6,17 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from coderag.answering.evidence.cited_lines import CitedLines
+from coderag.errors import HistoryError
 from coderag.schema.answers import Citation
 from coderag.schema.chunks import FileRecord
 from coderag.schema.query import FoundItem
 from coderag.text.indexed_text import decode_indexed_text
+
+if TYPE_CHECKING:
+    from coderag.lineage.git_history import GitHistory
 
 _MIN_DISTINCTIVE_CHARS = 12
 """Minimum characters, without white space, to locate a single line elsewhere: a ``}`` is everywhere."""
@@ -40,13 +45,15 @@ class CitationChecker:
 
     def check(self, lines: CitedLines) -> Citation:
         """Check cited lines; lines that moved within their file are cited at their new location."""
-        citation = self._check_lines(lines)
+        if lines.kind == "commit":
+            return _build_citation(lines, self._check_commit(lines))
+        citation = self._check_file(lines)
         item = self._items.get(lines.path)
         if item is None:
             return citation
-        return replace(citation, item=item["id"], url=item["url"], revision=item["revision"])
+        return replace(citation, kind="item", item=item["id"], url=item["url"], revision=item["revision"])
 
-    def _check_lines(self, lines: CitedLines) -> Citation:
+    def _check_file(self, lines: CitedLines) -> Citation:
         record = self._records.get(lines.path)
         if record is None:
             return _build_citation(lines, "the file is not in the index")
@@ -66,6 +73,26 @@ class CitationChecker:
         end = moved_to + lines.end_line - lines.start_line
         digest = _hash_text(lines.text)
         return Citation(lines.path, moved_to, end, digest, verified=True, moved_from=lines.start_line)
+
+    def _check_commit(self, lines: CitedLines) -> str:
+        """Return why the lines are not those of the file in its commit; empty if they are."""
+        from coderag.lineage.committed_text import read_committed_lines  # noqa: PLC0415  # few answers cite commits
+
+        try:
+            stored = read_committed_lines(self._git, lines.revision, lines.path)
+        except HistoryError as error:
+            return str(error)
+        if stored is None:
+            return "the commit has no such file, or its contents are not in this clone"
+        cited = lines.text.removesuffix("\n").split("\n")
+        is_equal = stored[lines.start_line - 1 : lines.start_line - 1 + len(cited)] == cited
+        return "" if is_equal else "the lines of the commit differ"
+
+    @cached_property
+    def _git(self) -> "GitHistory":
+        from coderag.lineage.git_history import GitHistory  # noqa: PLC0415  # as above
+
+        return GitHistory.open(self._root)
 
 
 def _build_item_record(item: FoundItem) -> FileRecord:
@@ -105,7 +132,15 @@ class _DiskFile:
 
 def _build_citation(lines: CitedLines, reason: str) -> Citation:
     return Citation(
-        lines.path, lines.start_line, lines.end_line, _hash_text(lines.text), verified=not reason, reason=reason
+        lines.path,
+        lines.start_line,
+        lines.end_line,
+        _hash_text(lines.text),
+        verified=not reason,
+        reason=reason,
+        kind=lines.kind,
+        revision=lines.revision,
+        url=lines.url,
     )
 
 

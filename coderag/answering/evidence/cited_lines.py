@@ -2,23 +2,30 @@
 
 from dataclasses import dataclass
 
-from coderag.schema.chunks import format_location
+from coderag.schema.answers import CitationKind, format_cited_location
 from coderag.stores.snippets import Snippet
 
 
 @dataclass(frozen=True, slots=True)
 class CitedLines:
-    """Cited lines of a file, as indexed."""
+    """Cited lines of a file, as indexed, or of a file in a commit.
+
+    Attributes:
+        kind, revision, url: As in `Citation`.
+    """
 
     path: str
     start_line: int
     end_line: int
     text: str
+    kind: CitationKind = "file"
+    revision: str = ""
+    url: str = ""
 
     @property
     def location(self) -> str:
-        """Location as ``path:10-42``, or ``path:10`` for one line."""
-        return format_location(self.path, self.start_line, self.end_line)
+        """Location as `Citation.location`."""
+        return format_cited_location(self.path, self.start_line, self.end_line, self.kind, self.revision)
 
 
 def to_cited_lines(snippet: Snippet) -> CitedLines:

@@ -13,6 +13,7 @@ from coderag.answering.extractive.builders.detail import build_detail, build_lin
 from coderag.answering.extractive.builders.doubt import qualify_lead
 from coderag.answering.extractive.builders.failure import build_failure, build_handling
 from coderag.answering.extractive.builders.flow import build_flow, build_steps
+from coderag.answering.extractive.builders.history import build_commits, build_history, build_origin
 from coderag.answering.extractive.builders.items import build_items
 from coderag.answering.extractive.builders.mentions import build_mentions
 from coderag.answering.extractive.builders.messages import build_message, build_writers
@@ -36,6 +37,7 @@ BUILDERS: Final[Mapping[AnswerSectionKind, SectionBuilder]] = MappingProxyType(
         "candidates": build_candidates,
         "central": build_central,
         "code": build_code,
+        "commits": build_commits,
         "common": build_common,
         "comparison": build_comparison,
         "definition": build_definition,
@@ -46,6 +48,7 @@ BUILDERS: Final[Mapping[AnswerSectionKind, SectionBuilder]] = MappingProxyType(
         "failure": build_failure,
         "flow": build_flow,
         "further": build_further,
+        "history": build_history,
         "handling": build_handling,
         "items": build_items,
         "layout": build_layout,
@@ -55,6 +58,7 @@ BUILDERS: Final[Mapping[AnswerSectionKind, SectionBuilder]] = MappingProxyType(
         "message": build_message,
         "nearest": build_nearest,
         "next": build_next,
+        "origin": build_origin,
         "overview": build_overview,
         "place": build_place,
         "readers": build_readers,

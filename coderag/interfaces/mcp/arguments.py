@@ -191,6 +191,31 @@ class BacklogArguments(ToolArguments):
     repository: RepositoryName = ""
 
 
+class HistoryArguments(ToolArguments):
+    """Arguments of ``coderag_history``."""
+
+    target: FilePath = Field("", description="File, folder, lines (src/a.py:10-42) or name; empty: all commits.")
+    query: Annotated[str, Field(max_length=_MAX_QUERY_CHARS)] = Field(
+        "", description="Instead: words of commit messages, a ticket (PROJ-45, #12) or a commit id."
+    )
+    show: Literal["commits", "people", "together", "blame"] = Field(
+        "commits", description="Of target. together: what else its commits change; a count, no dependency."
+    )
+    since: str = Field("", max_length=200, description="Date or revision.")
+    until: str = Field("", max_length=200, description="Date or revision.")
+    limit: int = Field(10, ge=1, le=50, description="Results.")
+    max_tokens: MaxTokens = DEFAULT_REPLY_TOKENS
+    repository: RepositoryName = ""
+
+    @model_validator(mode="after")
+    def _check_subject(self) -> "HistoryArguments":
+        if self.target and self.query:
+            raise ValueError("give either target or query")
+        if self.show != "commits" and not self.target:
+            raise ValueError(f"show {self.show} needs a target")
+        return self
+
+
 class StatusArguments(ToolArguments):
     """Arguments of ``coderag_status``."""
 

@@ -1,4 +1,4 @@
-"""Existence of documents and sources, by files alone: a list of tools must not wait for the engine."""
+"""Existence of documents, sources and a history, by files alone: a list of tools must not wait for the engine."""
 
 import os
 from contextlib import suppress
@@ -52,3 +52,8 @@ def _may_configure_sources(root: Path) -> bool:
             if b"sources" in (root / name).read_bytes():
                 return True
     return False
+
+
+def may_have_history(root: Path) -> bool:
+    """Return whether a folder is in a git working tree."""
+    return any((folder / ".git").exists() for folder in (root, *root.absolute().parents))

@@ -15,7 +15,7 @@ from mcp_types import Resource
 from coderag.config.repository_root import find_root
 from coderag.errors import CodeRAGError, InvalidQueryError
 from coderag.interfaces.mcp.cleaner import Cleaner
-from coderag.interfaces.mcp.documents import may_have_documents, may_have_source
+from coderag.interfaces.mcp.documents import may_have_documents, may_have_history, may_have_source
 from coderag.interfaces.mcp.notifications import NotificationBus, build_repository_uri
 from coderag.interfaces.mcp.progress import follow
 
@@ -155,6 +155,11 @@ class Repositories:
     async def may_have_backlog(self) -> bool:
         """Return whether the default repository has a source of tickets; without a default, whether a known one has."""
         return await self.run(partial(_has_backlog, self._default_root))
+
+    async def may_have_history(self) -> bool:
+        """Return whether the default repository has a history; True if the calls name their repositories."""
+        root = self._default_root
+        return root is None or not root.is_dir() or await self.run(partial(may_have_history, root))
 
     async def list_resources(self) -> list[Resource]:
         """List the status and map resources of all known repositories."""

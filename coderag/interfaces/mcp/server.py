@@ -24,6 +24,7 @@ from coderag.interfaces.mcp.tools.backlog import BACKLOG
 from coderag.interfaces.mcp.tools.context import CONTEXT
 from coderag.interfaces.mcp.tools.docs import DOCS
 from coderag.interfaces.mcp.tools.explain import EXPLAIN
+from coderag.interfaces.mcp.tools.history import HISTORY
 from coderag.interfaces.mcp.tools.index import INDEX
 from coderag.interfaces.mcp.tools.search import SEARCH
 from coderag.interfaces.mcp.tools.single import SINGLE
@@ -37,7 +38,7 @@ Profile = Literal["all", "single"]
 """What agents get: all tools, or the one tool ``run_search_codebase``."""
 
 _TOOLS: Final = {
-    "all": (SEARCH, CONTEXT, EXPLAIN, SYMBOL, DOCS, BACKLOG, STATUS, INDEX),
+    "all": (SEARCH, CONTEXT, EXPLAIN, SYMBOL, DOCS, BACKLOG, HISTORY, STATUS, INDEX),
     "single": (SINGLE,),
 }
 
@@ -81,12 +82,12 @@ class CodeRAGServer(MCPServer[None]):
     async def list_tools(self) -> list[Tool]:
         """List the tools that can do something in the session's repository."""
         tools = await super().list_tools()
-        hidden = set[str]()
-        if not await self._repositories.may_have_documents():
-            hidden.add(DOCS.name)
-        if not await self._repositories.may_have_backlog():
-            hidden.add(BACKLOG.name)
-        return [tool for tool in tools if tool.name not in hidden]
+        is_useful = {
+            DOCS.name: await self._repositories.may_have_documents(),
+            BACKLOG.name: await self._repositories.may_have_backlog(),
+            HISTORY.name: await self._repositories.may_have_history(),
+        }
+        return [tool for tool in tools if is_useful.get(tool.name, True)]
 
     async def list_resources(self) -> list[Resource]:
         """List the resources that need no name: status and map of each repository."""

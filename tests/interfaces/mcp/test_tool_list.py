@@ -20,6 +20,12 @@ async def test_documents_are_searched_only_where_there_are_some(tmp_path):
     assert "coderag_docs" in await list_names(tmp_path)
 
 
+async def test_history_is_asked_only_of_a_git_working_tree(tmp_path):
+    assert "coderag_history" not in await list_names(tmp_path)
+    (tmp_path / ".git").mkdir()
+    assert "coderag_history" in await list_names(tmp_path)
+
+
 async def test_all_tools_are_listed_if_the_calls_name_their_repository():
     assert "coderag_docs" in await list_names(None)
 

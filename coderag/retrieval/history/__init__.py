@@ -1,0 +1,1 @@
+"""History of code as evidence: the commits that answer a question."""

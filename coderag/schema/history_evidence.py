@@ -1,0 +1,85 @@
+"""Commits, people and co-changes that answer a question about the history of code."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from coderag.schema.lineage import AuthorShare, CoChange, Commit, CommittedChange, DeclarationChange
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySubject:
+    """Code whose history a question asks for.
+
+    Attributes:
+        path: Its file or folder.
+        qualified_name: Name of the declaration; empty for lines, a file or a folder.
+        start_line, end_line: Its lines now; 0 for a file or a folder.
+        is_named: Whether the question names it; otherwise it is the best result of the search.
+    """
+
+    path: str
+    qualified_name: str = ""
+    start_line: int = 0
+    end_line: int = 0
+    is_named: bool = True
+
+    @property
+    def display_name(self) -> str:
+        """Name for readers."""
+        return self.qualified_name or (
+            f"{self.path}:{self.start_line}-{self.end_line}" if self.start_line else self.path
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TicketChange:
+    """A declaration that a commit changed for a ticket: its message names the ticket."""
+
+    commit: Commit
+    declaration: DeclarationChange
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEvidence:
+    """What the history has for a question.
+
+    Attributes:
+        subject: The code that is asked about; None if none is known.
+        changes: Changes that answer, best first.
+        is_deciding: Whether the first change answers; otherwise it is only the nearest.
+        is_described: Whether the changes were found by the words of the question alone, so that the first is only likely.
+        total: Number of changes of the subject in the period that is asked for.
+        authors: Who knows the subject, most lines first.
+        co_changes: What changes together with it, most often first.
+        ticket_changes: Declarations that commits of the named tickets changed.
+        notes: What is not known and why, a sentence each.
+    """
+
+    subject: HistorySubject | None = None
+    changes: tuple[CommittedChange, ...] = ()
+    is_deciding: bool = False
+    is_described: bool = False
+    total: int = 0
+    authors: tuple[AuthorShare, ...] = ()
+    co_changes: tuple[CoChange, ...] = ()
+    ticket_changes: tuple[TicketChange, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@cache
+def _get_adapter() -> TypeAdapter[HistoryEvidence]:
+    return TypeAdapter(HistoryEvidence)
+
+
+def to_history_record(evidence: HistoryEvidence) -> dict[str, Any]:
+    """Convert evidence to a plain dict, for the state of a query."""
+    record: dict[str, Any] = _get_adapter().dump_python(evidence, mode="json")
+    return record
+
+
+def from_history_record(record: dict[str, Any]) -> HistoryEvidence:
+    """Restore evidence from its record."""
+    return _get_adapter().validate_python(record)
