@@ -49,7 +49,7 @@ class FilesSource:
         if not number:
             hint = "Check `path`, `include` and `exclude` of the source."
             raise SourceError(f"{self._store.describe()} has no documents", hint=hint)
-        return f"{self._store.describe()}, {number:,} files"
+        return f"{self._store.describe()}, {number:,} {'file' if number == 1 else 'files'}"
 
     def read_changes(self, checkpoint: Checkpoint | None) -> Iterator[Page]:
         """Yield pages of new and changed documents; see `Source`."""
