@@ -113,16 +113,18 @@ def _build_sections(answer_input: AnswerInput, topic: AnswerTopic) -> list[Draft
 
 
 def _place_items(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> list[DraftSection]:
-    """Put mirrored items first if they answer: then what the repository lacks is not the answer; else below."""
+    """Put mirrored items first if they answer as well as the repository: what that lacks is then not the answer."""
     results = answer_input.state.get("items")
     items = build_items(answer_input, sections)
     if results is None or items is None:
         return list(sections)
     has_claims = any(statement.is_claim for statement in items.statements)
-    if not has_claims:
+    is_answered = (
+        results.get("repository_verdict") == "found" and bool(sections) and sections[0].kind not in _ABSENT_KINDS
+    )
+    if not has_claims or (is_answered and results["verdict"] != "found"):
         return [*sections, replace(items, title=_MIRROR_TITLE)]
-    is_answered = results.get("repository_verdict") == "found"
-    if not is_answered or not sections or sections[0].kind in _ABSENT_KINDS:
+    if not is_answered:
         return [items]
     return [items, replace(sections[0], title=_REPOSITORY_TITLE), *sections[1:]]
 

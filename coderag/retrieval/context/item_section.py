@@ -10,7 +10,7 @@ from coderag.schema.vocabulary import Evidence
 
 ItemTokenCounter = Callable[[ContextItem], int]
 
-_BUDGET_SHARES: Final[dict[Evidence, float]] = {"found": 0.6, "weak": 0.4, "unknown": 0.2, "not_found": 0.2}
+_BUDGET_SHARES: Final[dict[Evidence, float]] = {"found": 0.6, "weak": 0.4, "unknown": 0.2, "not_found": 0.0}
 """Share of the budget that items may take, by the verdict on them."""
 
 _MIN_SCORE_SHARE: Final = 0.7  # of the best item's score: that of all right items of the golden set

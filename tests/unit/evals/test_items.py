@@ -41,7 +41,7 @@ def small(tmp_path, monkeypatch):
     head = subprocess.run([*GIT, "-C", str(clone), "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
     tree = golden.DocumentTree("handbook", "example/handbook", head.stdout.strip(), "documentation", ["docs/*.md"])
     question = golden.ItemQuestion(
-        "a", "handbook", "documentation", "how is limescale removed", ["docs/a.md"], "tuning"
+        "a", "handbook", "documentation", "how do I descale the kettle", ["docs/a.md"], "tuning"
     )
     monkeypatch.setattr("evals.items.__main__.load_questions", lambda: [question])
     monkeypatch.setattr("evals.items.__main__.load_trees", lambda: [tree])

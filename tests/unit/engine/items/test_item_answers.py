@@ -224,3 +224,14 @@ def test_excerpt_of_a_short_ticket_is_its_text_rather_than_its_fields(shop):
     statement = shop.ask(BACKLOG).sections[0].statements[0]
     assert statement.code.startswith("…")
     assert "Business customers want to pay by invoice" in statement.code
+
+
+def test_items_that_do_not_answer_are_in_no_answer_and_no_context(tmp_path):
+    text = "# Refunds\n\nA refund of the whole amount is paid within ten days to the card that was charged.\n"
+    write_files(tmp_path / "shop", {"docs/refunds.md": text})
+    question = "what do the docs say about a refund of the whole amount"
+    with build_shop(tmp_path / "shop") as rag:
+        answer, context = rag.ask(question), rag.context(question)
+    assert [citation.path for citation in answer.citations] == ["docs/refunds.md"]
+    assert "items" not in {section.name for section in context.sections}
+    assert "docs/refunds.md" in context.text
