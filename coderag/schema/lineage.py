@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
+
+MAX_CO_CHANGED_FILES: Final = 30
+"""Files of a commit up to which it counts for co-change."""
 
 ReferenceTarget = Literal["ticket", "pull_request", "commit"]
 """Target of a textual reference; ``#12`` may be either of the first two: it is a pull request only if the text says so."""
