@@ -97,8 +97,9 @@ class GitHistory:
             reason = os.fsdecode(result.stderr).strip().removeprefix("fatal: ") if result is not None else ""
             message = f"{root} is not in a git repository" + (f" that git can read: {reason}" if reason else "")
             raise HistoryError(message, hint="Run the command inside a git working tree.", state="no_repository")
-        prefix, common_dir, shallow, algorithm = os.fsdecode(result.stdout).split("\n")[:4]
-        return cls(root, prefix, (root / common_dir).resolve(), shallow == "true", 32 if algorithm == "sha256" else 20)
+        prefix, common_dir, shallow, algorithm, head = os.fsdecode(result.stdout).split("\n")[:5]
+        id_bytes = 32 if algorithm == "sha256" else 20
+        return cls(root, prefix, (root / common_dir).resolve(), head, shallow == "true", id_bytes)
 
     def run(self, *arguments: str, stdin: bytes | None = None, timeout_s: float = _TIMEOUT_S) -> bytes:
         """Run a command and return its output.

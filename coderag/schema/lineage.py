@@ -20,7 +20,10 @@ DeclarationChangeKind = Literal["added", "removed", "signature", "body"]
 
 
 class Hunk(NamedTuple):
-    """A changed range of lines, as ``git diff -U0`` writes it: with a count of 0, the start is the line above."""
+    """A changed range of lines, as ``git diff -U0`` writes it: with a count of 0, the start is the line above.
+
+    In JSON it is an array of these four numbers.
+    """
 
     old_start: int
     old_count: int
@@ -124,7 +127,8 @@ class DeclarationChange:
     new_signature: str = ""
 
 
-class CommittedChange(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class CommittedChange:
     """A commit together with what it changed of a subject.
 
     Attributes:

@@ -99,6 +99,7 @@ def test_long_lived_store_sees_commits_of_others(folder: GitFolder, tmp_path: Pa
     history = GitHistory.open(folder.path)
     assert len(first.refresh(history).table) == len(second.refresh(history).table)
     tip = folder.commit("More\n", {"a.py": "9\n"})
+    history = GitHistory.open(folder.path)
     assert first.refresh(history).tip == tip
     stored = second.refresh(history)
     assert stored.tip == tip
