@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from coderag.config.sections import LineageSettings, PrivacySettings
-from coderag.errors import HistoryError, UnknownNameError, UnknownRevisionError
+from coderag.errors import HistoryError, InvalidQueryError, UnknownNameError, UnknownRevisionError
 from coderag.lineage.code_history import CodeHistory
 from coderag.schema.lineage import SubjectHistory
 from tests.support.histories import GitFolder
@@ -438,3 +438,14 @@ def test_every_changed_line_has_its_declaration(shop: Shop, history: CodeHistory
                     inside = [e for e in outline.entries if e.start_line <= number <= e.end_line]
                     name = inside[-1].qualified_names[0] if inside else None
                     assert name is None or (path, name) in listed
+
+
+@pytest.mark.parametrize("path", ["../shop/tools.py", "/etc/passwd", "a/../../x"])
+def test_path_outside_of_the_folder_is_unknown(history: CodeHistory, path: str) -> None:
+    with pytest.raises(UnknownNameError, match="no file and no commit"):
+        history.list_commits(path)
+
+
+def test_empty_text_is_refused(history: CodeHistory) -> None:
+    with pytest.raises(InvalidQueryError, match="the text is empty"):
+        history.find_introduction("tools.py", " ")
