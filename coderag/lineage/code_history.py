@@ -26,6 +26,7 @@ from coderag.schema.lineage import (
     CommitMatch,
     CommitReference,
     CommittedChange,
+    DeclarationChange,
     FileChange,
     Hunk,
     LineageCoverage,
@@ -194,6 +195,26 @@ class CodeHistory:
         scores = opened.search.score(query)
         positions = sorted(scores.nonzero()[0].tolist(), key=lambda number: (-scores[number], -number))
         return [(opened.table.get_id(position), float(scores[position])) for position in positions]
+
+    def get_declarations(
+        self, commits: Sequence[str], *, only_stored: bool = False
+    ) -> dict[str, Sequence[DeclarationChange]]:
+        """Return the declarations that commits changed, by commit id, under the paths of that time.
+
+        Args:
+            commits: Complete ids of commits.
+            only_stored: Whether commits that are not read yet are left out; otherwise they are read, 10 ms each.
+        """
+        opened = self._opener.open()
+        try:
+            records = opened.declarations.get(commits) if only_stored else opened.read_declarations(commits)
+        except StoreError:  # only the cache is lost
+            records = {}
+        return {commit: record.changes for commit, record in records.items()}
+
+    def get_current_path(self, path: str) -> str:
+        """Return the path that a file of an earlier commit has now, after its renames; it may be deleted."""
+        return self._opener.open().paths.get_current_name(path)
 
     # Lines and declarations
 

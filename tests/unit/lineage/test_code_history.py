@@ -339,6 +339,18 @@ def test_reading_is_resumable_and_covered(copy_shop: Callable[..., tuple[GitFold
     history.close()
 
 
+def test_stored_declarations_are_had_without_reading(
+    copy_shop: Callable[..., tuple[GitFolder, CodeHistory]], shop: Shop
+) -> None:
+    _, history = copy_shop()
+    commits = [shop.ids["limit"], shop.ids["upper"]]
+    assert history.get_declarations(commits, only_stored=True) == {}
+    assert [change.qualified_name for change in history.get_declarations(commits)[shop.ids["limit"]]] == ["read"]
+    assert list(history.get_declarations(commits, only_stored=True)) == commits
+    assert history.get_current_path("util.py") == "tools.py"
+    history.close()
+
+
 def test_damaged_cache_of_declarations_is_replaced(
     copy_shop: Callable[..., tuple[GitFolder, CodeHistory]], shop: Shop, tmp_path: Path
 ) -> None:
