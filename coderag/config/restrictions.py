@@ -119,7 +119,6 @@ RULES: Final[Mapping[str, SettingRule]] = {
     "privacy.mask_people": _allow_only(True, reason="would show the names of people"),
     "privacy.obfuscate_paths": _allow_only(True, reason="would show paths to servers"),
     "privacy.redact_secrets": _allow_only(True, reason="would send secrets to servers"),
-    "privacy.mask_people": _allow_only(True, reason="would show names of people"),
     "privacy.key": SettingRule("whoever knows the key can undo the hashes of paths"),
     "telemetry.traces": _allow_only("none", reason="has questions and places sent elsewhere"),
     "telemetry.queries": _allow_only(False, reason="puts the text of questions into what is sent"),
