@@ -493,8 +493,10 @@ class CodeRAG(MentionQueries, ViewQueries, BrowserAccess):
         """Watch the files from now on, so that every query sees all earlier edits.
 
         Without it, queries see edits of the files of their results at once, and other edits after some seconds.
-        Repeated calls and systems without file watching have no effect.
+        Repeated calls and systems without file watching have no effect. Parts of the index that only some searches need
+        are built soon after the first one, so that no later one waits for them.
         """
+        self._open_index.is_kept_warm = True
         self._open_index.live.start_watching()
 
     def close(self) -> None:

@@ -31,6 +31,8 @@ from coderag.workspace.results import (
     RepositoryVerdict,
     WorkspaceHits,
 )
+from coderag.workspace.view_refresher import QUIET_S, ViewRefresher
+from coderag.workspace.view_worker import ViewEnd, ViewWorker
 from coderag.workspace.writer import IndexTaskRunner, WriterProcess
 
 __all__ = [
@@ -56,11 +58,13 @@ class WorkspaceOptions:
         allowed_roots: Folders in or below which repositories may lie; empty allows any folder that may be indexed.
         max_repositories: Maximum open repositories; the least recently used one is closed.
         watch: Whether edits are followed and indexed.
+        view_quiet_s: Seconds without a new generation before views of it are computed ahead of the next visit.
     """
 
     allowed_roots: tuple[Path, ...] = ()
     max_repositories: int = 8
     watch: bool = True
+    view_quiet_s: float = QUIET_S
 
 
 class Workspace:
@@ -91,7 +95,12 @@ class Workspace:
         self._open_repositories: dict[Path, OpenRepository] = {}  # least recently used first
         self._listeners: Listeners[RepositoryEvent] = Listeners()
         self._queue = IndexQueue(self._note_job, start_writer)
-        self.projections = Projections()
+        self._view_worker = ViewWorker(self._note_view_end)
+        self._view_refresher = ViewRefresher(
+            self._view_worker, self._queue.is_active, quiet_s=self.options.view_quiet_s
+        )
+        self.projections = Projections(self._view_worker)
+        self._listeners.add(self._note_event)
         self._is_closed = False
 
     def __enter__(self) -> Self:
@@ -130,6 +139,7 @@ class Workspace:
         _close_all(surplus)
         if is_new:
             repository.start_following()
+            self._view_refresher.note_generation(str(repository.root), repository.engine)
         self._note_use(repository)
         return repository
 
@@ -225,7 +235,8 @@ class Workspace:
             open_repositories = list(self._open_repositories.values())
             self._open_repositories.clear()
         self._queue.close()
-        self.projections.close()
+        self._view_refresher.close()
+        self._view_worker.close()
         for repository in open_repositories:
             repository.release()
 
@@ -307,6 +318,18 @@ class Workspace:
             repository = self._open_repositories.get(path)
         if repository is not None:
             repository.note_edits(paths)
+
+    def _note_event(self, event: RepositoryEvent) -> None:
+        """Have the views of a new generation computed."""
+        repository = self.find_open(event.root)
+        if event.kind == "generation" and repository is not None:
+            self._view_refresher.note_generation(event.root, repository.engine)
+        elif event.kind == "closed" and repository is None:
+            self._view_refresher.forget(event.root)
+
+    def _note_view_end(self, end: ViewEnd) -> None:
+        self.projections.note_end(end)
+        self._view_refresher.note_end(end)
 
     def _note_job(self, job: IndexJob) -> None:
         view = job.view

@@ -1,7 +1,8 @@
-"""The process that computes the embedding map of a large repository, beside searches and indexing.
+"""The process that computes views of an index for the web interface, beside searches and indexing.
 
-It reads a request from standard input, and writes progress and the end to the original standard output, one JSON object
-per line. It exits when the input ends: its parent is gone, and a map can be computed again.
+It reads a request from standard input: the folder of an index and the names of the views. It writes progress and the end
+to the original standard output, one JSON object per line. It exits when the input ends: its parent is gone or needs the
+views no more, and they can be computed again.
 """
 
 import json
@@ -20,6 +21,10 @@ from coderag.system.standard_streams import take_streams
 if TYPE_CHECKING:
     from coderag.retrieval.projection.projection import Projection, ProjectionMethod
     from coderag.stores.snapshot import Snapshot
+
+PROJECTION: Final = "projection"
+GRAPH: Final = "graph"
+"""Views: the embedding map; the overviews and layouts of the code graph."""
 
 _NICENESS: Final = 10
 _REPORT_S: Final = 0.3
@@ -48,12 +53,35 @@ def store_projection(
     return projection
 
 
+def store_graph_views(snapshot: "Snapshot", report: Callable[[str, float], None] | None = None) -> None:
+    """Draw the overviews that an earlier generation has again for this one, and lay out the folders opened there.
+
+    Raises:
+        StoreError: The index cannot be read.
+    """
+    from coderag.codegraph.graph import CodeGraph  # noqa: PLC0415  # as above
+    from coderag.codegraph.symbol_graph import SymbolGraph  # noqa: PLC0415
+    from coderag.engine.graph_views import GraphViews  # noqa: PLC0415
+    from coderag.engine.stored_overviews import StoredOverviews  # noqa: PLC0415
+    from coderag.stores.view_files import ViewFiles  # noqa: PLC0415
+
+    (report or _ignore)("graph", 0.0)
+    files = ViewFiles(snapshot.directory, snapshot.pointer)
+    stored = StoredOverviews(files)
+    views = GraphViews(CodeGraph(SymbolGraph(snapshot.read_graph)), files)
+    views.lay_out_known()
+    for request in stored.list_previous_requests():
+        view = views.build_overview(None, request.view_filter, max_nodes=request.max_nodes, max_edges=request.max_edges)
+        with suppress(OSError):  # as above
+            stored.add(request, view)
+
+
 def _ignore(stage: str, share: float) -> None:
     """Ignore progress."""
 
 
 def main() -> None:
-    """Compute one map."""
+    """Compute the views of one request."""
     task_descriptor, reply_descriptor = take_streams()
     if hasattr(os, "nice"):
         with suppress(OSError):
@@ -62,7 +90,7 @@ def main() -> None:
     request = json.loads(tasks.readline())
     threading.Thread(target=_exit_with_parent, args=(tasks,), daemon=True, name="parent").start()
     try:
-        _compute(Path(request["directory"]), request["method"], _ProgressThrottle(replies))
+        _compute(Path(request["directory"]), request["views"], request["method"], _ProgressThrottle(replies))
         _write(replies, {"done": True})
     except CodeRAGError as error:
         _write(replies, {"error": type(error).__name__, "message": str(error), "hint": error.hint})
@@ -70,10 +98,16 @@ def main() -> None:
     os._exit(0)
 
 
-def _compute(directory: Path, method: "ProjectionMethod", report: Callable[[str, float], None]) -> None:
+def _compute(
+    directory: Path, views: list[str], method: "ProjectionMethod", report: Callable[[str, float], None]
+) -> None:
     from coderag.stores.index_store import IndexStore  # noqa: PLC0415  # after the streams are taken
 
-    store_projection(IndexStore(directory).open(), method, report)
+    snapshot = IndexStore(directory).open()
+    if GRAPH in views:
+        store_graph_views(snapshot, report)
+    if PROJECTION in views:
+        store_projection(snapshot, method, report)
 
 
 class _ProgressThrottle:
