@@ -20,7 +20,7 @@ _MAX_STORED: Final = 4  # of the newest requests
 
 @dataclass(frozen=True, slots=True)
 class OverviewRequest:
-    """What an overview with automatically opened folders depends on, besides the graph."""
+    """Request of an overview with automatically opened folders."""
 
     view_filter: ViewFilter
     max_nodes: int
@@ -75,8 +75,8 @@ class StoredOverviews:
             OSError: It cannot be written.
         """
         record = request.to_record()
-        kept = [entry for entry in _unpack(self._files.read(FILE_NAME)) if entry["request"] != record]
-        entries = [*kept, {"request": record, "view": asdict(view)}][-_MAX_STORED:]
+        older = [entry for entry in _unpack(self._files.read(FILE_NAME)) if entry["request"] != record]
+        entries = [*older, {"request": record, "view": asdict(view)}][-_MAX_STORED:]
         text = orjson.dumps({"version": _VERSION, "entries": entries}, option=orjson.OPT_SERIALIZE_NUMPY)
         self._files.write(FILE_NAME, {"json": np.frombuffer(text, np.uint8)})
 

@@ -1,7 +1,7 @@
 /** A server-sent stream that is followed while the page is visible, so that hidden pages hold no connection. */
 
-import { ApiError } from "../../api/client";
-import { streamEvents } from "../../api/events";
+import { ApiError } from "./client";
+import { streamEvents } from "./events";
 
 const RETRY_MS = 2_000;
 
