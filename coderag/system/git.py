@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +22,13 @@ _TIMEOUT_S: Final = 10
 
 
 def run_git_command(
-    directory: Path, arguments: Sequence[str], *, is_excluded: Callable[[str], object], timeout_s: float
+    directory: Path,
+    arguments: Sequence[str],
+    *,
+    is_excluded: Callable[[str], object],
+    timeout_s: float,
+    data: bytes = b"",
+    variables: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes] | None:
     """Run a git command in a directory; return None if git is unavailable or times out.
 
@@ -31,6 +37,8 @@ def run_git_command(
         arguments: Arguments of git.
         is_excluded: Predicate of environment variables to remove: at least those by which a git hook selects its repository.
         timeout_s: Time limit of the command.
+        data: Standard input of the command.
+        variables: Environment variables to set, such as the file of another staging area.
 
     Returns:
         The finished process; None if git is missing or unusable, or the time limit is exceeded.
@@ -43,8 +51,8 @@ def run_git_command(
         return subprocess.run(
             [git, *_SAFE_OPTIONS, *arguments],
             cwd=directory,
-            env={**environment, **_SAFE_ENVIRONMENT},
-            stdin=subprocess.DEVNULL,
+            env={**environment, **(variables or {}), **_SAFE_ENVIRONMENT},
+            input=data,
             capture_output=True,
             timeout=timeout_s,
             check=False,
