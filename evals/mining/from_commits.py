@@ -13,7 +13,7 @@ from coderag.ingestion.files.roles import classify_role
 from coderag.ingestion.files.skip_reasons import find_skip_reason
 
 from ..golden import Question, Target  # noqa: TID252  # installed, it has another name
-from .history import Commit, History, Hunk
+from .history import History, MinedCommit, MinedHunk
 from .mined import DEFAULT_LIMIT, NAMES_ANSWER, MiningResult, Progress
 from .outline import FileDeclaration, extract_declarations, find_innermost, select_specific
 from .wording import extract_question, find_message_fault, has_answer_name
@@ -76,7 +76,7 @@ class _Tree:
         return declarations
 
 
-def _build_question(commit: Commit, history: History, tree: _Tree) -> Question | str:
+def _build_question(commit: MinedCommit, history: History, tree: _Tree) -> Question | str:
     """Return the question of a commit, or the reason why it has none."""
     is_merge = len(commit.parents) > 1
     text = extract_question(commit.message, is_merge=is_merge)
@@ -110,10 +110,10 @@ def _build_question(commit: Commit, history: History, tree: _Tree) -> Question |
 class _Edit:
     """Changes of a commit to source code."""
 
-    commit: Commit
+    commit: MinedCommit
     history: History
     tree: _Tree
-    sources: Mapping[str, list[Hunk]]
+    sources: Mapping[str, list[MinedHunk]]
 
     @cached_property
     def changed(self) -> list[tuple[str, FileDeclaration]]:
@@ -140,7 +140,7 @@ class _Edit:
             return "its declarations are gone by now"
         return ""
 
-    def _find_changed(self, path: str, hunks: list[Hunk]) -> list[FileDeclaration]:
+    def _find_changed(self, path: str, hunks: list[MinedHunk]) -> list[FileDeclaration]:
         before = self.history.read_text(self.commit.parents[0], path) if hunks else None
         if before is None:
             return []

@@ -20,7 +20,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.]+)?|\d+[ .](?:day|week|month|ye
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class MinedCommit:
     """Commit of the history.
 
     Attributes:
@@ -36,7 +36,7 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
-class Hunk:
+class MinedHunk:
     """Changed lines, numbered as in the parent; a count of 0 is an insertion after `first`."""
 
     first: int
@@ -73,7 +73,7 @@ class History:
         """True if older commits were not fetched."""
         return (run_git(self.root, "rev-parse", "--is-shallow-repository") or b"").strip() == b"true"
 
-    def iter_commits(self, since: str = "") -> Iterator[Commit]:
+    def iter_commits(self, since: str = "") -> Iterator[MinedCommit]:
         """Yield the ancestors of HEAD, the newest first.
 
         Args:
@@ -88,9 +88,9 @@ class History:
         fields = (printed or b"").decode("utf-8", "replace").split("\0")
         for revision, parents, date, author, message in zip(*[iter(fields)] * 5, strict=False):
             if revision and _OBJECT_IDS.fullmatch(f"{revision} {parents}".strip()):  # never an option of a git command
-                yield Commit(revision, tuple(parents.split()), date, author, message.strip())
+                yield MinedCommit(revision, tuple(parents.split()), date, author, message.strip())
 
-    def read_changes(self, commit: Commit) -> Mapping[str, list[Hunk]] | None:
+    def read_changes(self, commit: MinedCommit) -> Mapping[str, list[MinedHunk]] | None:
         """Return the changed lines of a commit by file, numbered as in its first parent.
 
         Whitespace changes are ignored, and an added file has no lines. None if the parent is missing, as at the end of a
@@ -123,9 +123,9 @@ class History:
         raise InvalidQueryError(f"{since!r} is neither a git revision nor a date", hint=hint)
 
 
-def _read_patch(patch: str) -> Iterator[tuple[str, list[Hunk]]]:
+def _read_patch(patch: str) -> Iterator[tuple[str, list[MinedHunk]]]:
     """Yield the path and hunks of each file of a patch without context lines."""
-    path, hunks = "", list[Hunk]()
+    path, hunks = "", list[MinedHunk]()
     in_header = False
     for line in patch.split("\n"):
         if line.startswith("diff --git "):
@@ -137,6 +137,6 @@ def _read_patch(patch: str) -> Iterator[tuple[str, list[Hunk]]]:
         elif hunk := _HUNK.match(line):
             in_header = False
             if first := int(hunk[1]):  # 0 means above the first line
-                hunks.append(Hunk(first, int(hunk[2] or 1)))
+                hunks.append(MinedHunk(first, int(hunk[2] or 1)))
     if path:
         yield path, hunks

@@ -9,7 +9,7 @@ from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.schema.chunks import ChunkMetadata, SymbolRecord
 
-from .history import Hunk
+from .history import MinedHunk
 
 _MAX_CHARS = 500_000  # larger files are skipped
 _FUNCTIONS = frozenset({"function", "method"})
@@ -62,7 +62,7 @@ def _parse_chunks(path: str, text: str) -> list[ChunkMetadata]:
     return [chunk.metadata for chunk in parse_file(path, text, language, classify_role(path), min_tokens=0).chunks]
 
 
-def find_innermost(declarations: Sequence[FileDeclaration], hunk: Hunk) -> list[FileDeclaration]:
+def find_innermost(declarations: Sequence[FileDeclaration], hunk: MinedHunk) -> list[FileDeclaration]:
     """Return the innermost declarations that a change touches, in order."""
     touched = [declaration for declaration in declarations if hunk.has_overlap(declaration.lines)]
     return [declaration for declaration in touched if not any(_is_inside(other, declaration) for other in touched)]

@@ -36,7 +36,7 @@ MAX_TOKENS: Final = 800
 MIN_TOKENS: Final = 0
 PARSE_TIMEOUT_S: Final = 3.0
 
-_MAX_DATA_TREE_BYTES = 100_000  # larger structured data is records, not configuration
+MAX_DATA_TREE_BYTES = 100_000  # larger structured data is records, not configuration
 
 
 def parse_file(  # noqa: PLR0913  # one parameter for each setting
@@ -100,7 +100,7 @@ def _parse_file(file: SourceFile) -> ParsedFile:
         if parsed.chunks:
             return parsed
         note = parsed.note
-    if grammar.query and not note and not (grammar.data and len(file.data) > _MAX_DATA_TREE_BYTES):
+    if grammar.query and not note and not (grammar.data and len(file.data) > MAX_DATA_TREE_BYTES):
         try:
             syntax = read_syntax(file.data, grammar, timeout_s=file.timeout_s)
         except SyntaxUnusableError as error:

@@ -14,7 +14,7 @@ _MAX_LINE_CHARS: Final = 160
 
 
 @dataclass(frozen=True, slots=True)
-class FileChange:
+class PlannedFileChange:
     """A planned change of a file.
 
     Attributes:
@@ -34,7 +34,7 @@ class FileChange:
     record: records.InstallRecord | None = None
 
 
-def plan_install(target: InstallTarget) -> FileChange | None:
+def plan_install(target: InstallTarget) -> PlannedFileChange | None:
     """Plan the installation of a target; None if it is already installed.
 
     Raises:
@@ -45,10 +45,10 @@ def plan_install(target: InstallTarget) -> FileChange | None:
     if new_content == file.content:
         return None
     files.check_writable(file)
-    return FileChange(target, file, new_content, installs=True, record=records.read_record(file.real_path))
+    return PlannedFileChange(target, file, new_content, installs=True, record=records.read_record(file.real_path))
 
 
-def plan_uninstall(target: InstallTarget) -> FileChange | None:
+def plan_uninstall(target: InstallTarget) -> PlannedFileChange | None:
     """Plan the removal of a target; None if it is not installed. Raises as `plan_install`."""
     file = files.read_config_file(target.path, target.within)
     record = records.read_record(file.real_path)
@@ -56,15 +56,15 @@ def plan_uninstall(target: InstallTarget) -> FileChange | None:
         return None
     if record is not None and record.is_unchanged(file.content):
         files.check_writable(file)
-        return FileChange(target, file, record.original, installs=False, is_exact=True, record=record)
+        return PlannedFileChange(target, file, record.original, installs=False, is_exact=True, record=record)
     new_content = _edit(target, file, installs=False)
     if new_content == file.content:
         return None
     files.check_writable(file)
-    return FileChange(target, file, new_content, installs=False, record=record)
+    return PlannedFileChange(target, file, new_content, installs=False, record=record)
 
 
-def apply_change(change: FileChange) -> None:
+def apply_change(change: PlannedFileChange) -> None:
     """Write the file, and write or drop its record.
 
     Raises:
@@ -80,7 +80,7 @@ def apply_change(change: FileChange) -> None:
         files.remove_folders(change.record.folders)
 
 
-def format_diff(change: FileChange) -> Iterator[str]:
+def format_diff(change: PlannedFileChange) -> Iterator[str]:
     """Yield the lines of a unified diff. Long lines are shortened: some configurations are a single line."""
     old_lines = _decode_lines(change.file.content)
     new_lines = _decode_lines(change.new_content)
@@ -114,7 +114,7 @@ def _edit(target: InstallTarget, file: files.ConfigFile, *, installs: bool) -> b
         raise ConfigurationError(f"{file.path}: the path of the command cannot be encoded as UTF-8") from error
 
 
-def _make_record(change: FileChange) -> records.InstallRecord:
+def _make_record(change: PlannedFileChange) -> records.InstallRecord:
     """Return the record that allows restoring the file restored byte for byte installation."""
     assert change.new_content is not None
     new_digest, previous = records.compute_digest(change.new_content), change.record
