@@ -52,7 +52,9 @@ def record_cases(
     n_cases = 0
     for commit in iterate_commits(source):
         case = _record_case(checkout, commit, setup)
-        note(f"{commit.revision[:10]} {commit.date} {case if isinstance(case, str) else f'{len(case.failing)} failing'}")
+        note(
+            f"{commit.revision[:10]} {commit.date} {case if isinstance(case, str) else f'{len(case.failing)} failing'}"
+        )
         if not isinstance(case, str):
             n_cases += 1
             yield case

@@ -44,15 +44,15 @@ class ChangedFile:
     Attributes:
         path: Path on the new side; of a removed file, on the old side.
         old_path: Path on the old side; empty for an added file.
-        old_text, new_text: Texts; None where the file is missing, or is not text.
-        note: Reason why a text is missing although the file is there, or a remark on it.
+        old_data, new_data: Contents; None where the file is missing, or is not compared.
+        note: Reason why a content is missing although the file is there, or a remark on it.
     """
 
     path: str
     old_path: str
     status: FileStatus
-    old_text: str | None
-    new_text: str | None
+    old_data: bytes | None
+    new_data: bytes | None
     note: str = ""
 
 
@@ -161,7 +161,7 @@ def _build_files(paths: Sequence[str], old: Listing, new: Listing, reader: "_Con
         before, after = sides[old_path][0] if old_path else _Content(), sides[path][1]
         status = _classify(old.get(old_path), new.get(path), is_renamed=path in old_paths)
         note = _describe_submodule(old.get(old_path), new.get(path)) or after.note or before.note
-        yield ChangedFile(path, old_path, status, before.text, after.text, note)
+        yield ChangedFile(path, old_path, status, before.compared, after.compared, note)
 
 
 def _classify(old: TreeEntry | None, new: TreeEntry | None, *, is_renamed: bool) -> FileStatus:
@@ -186,8 +186,13 @@ class _Content:
     """Content of a file on a side; without data it is missing there, or the note says why it cannot be read."""
 
     data: bytes | None = None
-    text: str | None = None
     note: str = ""
+    is_text: bool = True
+
+    @property
+    def compared(self) -> bytes | None:
+        """Data whose declarations are compared; None if it is not text."""
+        return self.data if self.is_text else None
 
 
 class _ContentReader:
@@ -226,18 +231,18 @@ class _ContentReader:
         data = self._blobs[entry.digest]
         if data is None:
             return _Content(note=explain_size_limit(MAX_FILE_BYTES))
-        return _decode(data, entry.mode, note)
+        return _classify_content(data, entry.mode, note)
 
     def _read_disk(self, path: str, entry: TreeEntry, note: str) -> _Content:
         try:
             if entry.mode == LINK_MODE:
-                return _decode(os.fsencode((self._root / path).readlink()), entry.mode, note)
+                return _classify_content(os.fsencode((self._root / path).readlink()), entry.mode, note)
             data, _ = read_regular_file(self._root / path, MAX_FILE_BYTES)
         except OSError as error:
             return _Content(note=f"cannot be read: {describe_os_error(error)}")
         if len(data) > MAX_FILE_BYTES:
             return _Content(note=explain_size_limit(MAX_FILE_BYTES))
-        return _decode(data, entry.mode, note)
+        return _classify_content(data, entry.mode, note)
 
     def _measure(self, digests: Sequence[str]) -> Iterator[tuple[str, int]]:
         """Yield the size in bytes of each blob that this clone has."""
@@ -267,10 +272,9 @@ class _ContentReader:
         return run_git(self._root, "cat-file", option, data=data, variables=self._variables) or b""
 
 
-def _decode(data: bytes, mode: str, note: str) -> _Content:
+def _classify_content(data: bytes, mode: str, note: str) -> _Content:
     if mode == LINK_MODE:
-        return _Content(data, note="symbolic link")
-    decoded = decode(data)
-    if decoded is None:
-        return _Content(data, note="binary file")
-    return _Content(data, decoded.text.replace("\r\n", "\n"), note)
+        return _Content(data, "symbolic link", is_text=False)
+    if decode(data) is None:
+        return _Content(data, "binary file", is_text=False)
+    return _Content(data, note)

@@ -1,0 +1,91 @@
+"""Spread of a change over the code graph, against the direction of uses, weakened by each step."""
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from coderag.codegraph.declaration_groups import FUNCTION_KINDS
+from coderag.codegraph.graph import CodeGraph
+
+_RELATION_WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(
+    {
+        "calls": 0.9,
+        "instantiates": 0.9,
+        "tests": 0.9,
+        "references": 0.8,
+        "inherits": 0.7,
+        "implements": 0.7,
+        "overrides": 0.5,
+    }
+)
+"""Factor of a step by its relation, besides the confidence of the edge."""
+
+_ENCLOSING_WEIGHT: Final = 0.95
+_MIN_CONFIDENCE: Final = 0.1  # candidates count, too: weighted by their confidence
+_MIN_STRENGTH: Final = 0.02
+_MAX_NODES: Final = 5_000
+_MAX_STEPS: Final = 8
+
+ExtraUsers = Callable[[int], Iterable[tuple[int, float]]]
+"""Maps a node to users without an edge, each with a weight, such as the tests that take a fixture."""
+
+
+class Reach(NamedTuple):
+    """A node that the change reaches.
+
+    Attributes:
+        strength: Product of the weights of the steps, 0 to 1.
+        start: Changed node from which it is reached.
+        via: Node one step nearer to it; the node itself for a start.
+        steps: Number of steps.
+    """
+
+    strength: float
+    start: int
+    via: int
+    steps: int
+
+
+def spread_change(
+    graph: CodeGraph, starts: Mapping[int, float], find_extra_users: ExtraUsers = lambda _: ()
+) -> dict[int, Reach]:
+    """Return the nodes that use some changed ones, directly or not, each by its strongest path.
+
+    Args:
+        graph: The code graph.
+        starts: Strength of the change by node, 0 to 1.
+        find_extra_users: Further users of a node.
+    """
+    reached: dict[int, Reach] = {}
+    queue = [(-strength, 0, node, node, node) for node, strength in starts.items()]
+    heapq.heapify(queue)
+    while queue and len(reached) < _MAX_NODES:
+        negative, steps, node, start, via = heapq.heappop(queue)
+        if node in reached:
+            continue
+        reached[node] = Reach(-negative, start, via, steps)
+        if steps >= _MAX_STEPS:
+            continue
+        for user, weight in (*_find_users(graph, node), *find_extra_users(node)):
+            strength = -negative * weight
+            if strength >= _MIN_STRENGTH and user not in reached:
+                heapq.heappush(queue, (-strength, steps + 1, user, start, node))
+    return reached
+
+
+def _find_users(graph: CodeGraph, node: int) -> list[tuple[int, float]]:
+    """Return the users of a node with the weight of the step; the function around it is one of them."""
+    symbols = graph.symbols
+    weights = {node: 1.0}
+    for other, confidence in graph.declaration_groups.find_use_targets(node):
+        weights[other] = max(weights.get(other, 0.0), confidence)
+    users = [
+        (edge.source, weight * edge.confidence * _RELATION_WEIGHTS[edge.relation])
+        for target, weight in weights.items()
+        for edge in symbols.find_edges(target, "in", tuple(_RELATION_WEIGHTS), _MIN_CONFIDENCE)
+    ]
+    parent = int(symbols.parents[node])
+    if parent >= 0 and symbols.kinds[parent] in FUNCTION_KINDS:
+        users.append((parent, _ENCLOSING_WEIGHT))
+    return users

@@ -1,0 +1,192 @@
+"""Selection of the tests that may exercise a change, the likeliest first."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from coderag.codegraph.graph import CodeGraph
+from coderag.engine.changes.fixture_users import FixtureUsers
+from coderag.engine.changes.impact_walk import Reach, spread_change
+from coderag.engine.changes.indexed_declarations import MODULE_KIND, IndexedDeclaration
+from coderag.engine.changes.test_catalog import TestCatalog
+from coderag.engine.changes.test_selectors import build_commands, build_selector
+from coderag.retrieval.mentions.indexed_files import IndexedFiles
+from coderag.schema.change_review import SelectedTest, TestSelection
+from coderag.schema.lineage import DeclarationChange
+from coderag.schema.mentions import NameMention
+
+_MIN_SCORE: Final = 0.1
+_MODULE_STRENGTH: Final = 0.2
+_MENTION_SCORE: Final = 0.5
+_NAMED_TEST_BONUS: Final = 0.3
+_SAME_FILE_SCORE: Final = 0.1
+_CONVENTION_SCORE: Final = 0.08
+_IMPORT_SCORE: Final = 0.04
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+@dataclass(slots=True)
+class _Evidence:
+    """Reasons to select a test, each with its score."""
+
+    reasons: dict[str, float] = field(default_factory=dict)
+    is_changed: bool = False
+
+    def add(self, reason: str, score: float) -> None:
+        """Add a reason, or strengthen it."""
+        self.reasons[reason] = max(score, self.reasons.get(reason, 0.0))
+
+    @property
+    def score(self) -> float:
+        """Probability that at least one of the reasons holds, if they were independent."""
+        rest = 1.0
+        for score in self.reasons.values():
+            rest *= 1 - score
+        return 1 - rest
+
+
+class TestSelector:
+    """Selector of tests in one state of the index.
+
+    Args:
+        root: Folder of the repository.
+        graph: The code graph.
+        files: The indexed files.
+    """
+
+    def __init__(self, root: Path, graph: CodeGraph, files: IndexedFiles) -> None:
+        self._graph = graph
+        self._catalog = TestCatalog(root, graph, files)
+        self._fixtures = FixtureUsers(graph, files)
+
+    def select(
+        self,
+        changes: Sequence[DeclarationChange],
+        indexed: Mapping[int, IndexedDeclaration],
+        mentions: Mapping[int, Sequence[NameMention]],
+        paths: Sequence[str],
+        max_tests: int,
+    ) -> TestSelection:
+        """Select the tests for a change.
+
+        Args:
+            changes: Changed declarations.
+            indexed: Their counterparts in the index, by position.
+            mentions: Lines of tests that name them, by position.
+            paths: Changed files.
+            max_tests: Maximum number of listed tests.
+        """
+        evidence: dict[int, _Evidence] = {}
+        self._add_reached(evidence, changes, indexed)
+        self._add_mentions(evidence, changes, mentions)
+        self._add_files(evidence, paths)
+        self._add_names(evidence, changes)
+        ranked = sorted(
+            ((node, found) for node, found in evidence.items() if found.score >= _MIN_SCORE),
+            key=lambda entry: (-entry[1].score, entry[0]),
+        )
+        selectors = {node: build_selector(self._graph, self._catalog, node) for node, _ in ranked[:max_tests]}
+        tests = [self._build_test(node, found, selectors[node].text) for node, found in ranked[:max_tests]]
+        commands = build_commands((self._catalog.tests[node], selector) for node, selector in selectors.items())
+        return TestSelection(tests, len(ranked), len(self._catalog.tests), commands)
+
+    def _add_reached(
+        self,
+        evidence: dict[int, _Evidence],
+        changes: Sequence[DeclarationChange],
+        indexed: Mapping[int, IndexedDeclaration],
+    ) -> None:
+        """Add the changed tests, and those that use changed code."""
+        starts: dict[int, float] = {}
+        for position, change in enumerate(changes):
+            strength = _MODULE_STRENGTH if change.kind == MODULE_KIND else 1.0
+            for node in indexed[position].nodes:
+                starts[node] = max(strength, starts.get(node, 0.0))
+        for node, reach in spread_change(self._graph, starts, self._fixtures.find).items():
+            if node not in self._catalog.tests:
+                continue
+            found = evidence.setdefault(node, _Evidence())
+            found.is_changed = reach.steps == 0
+            found.add("the change edits it" if reach.steps == 0 else self._describe(reach), reach.strength)
+
+    def _describe(self, reach: Reach) -> str:
+        symbols = self._graph.symbols
+        start, via = (symbols.qualified_names[node].as_py() or symbols.paths[node] for node in (reach.start, reach.via))
+        return f"uses {start}" if reach.steps == 1 else f"uses {start} through {via} ({reach.steps} steps)"
+
+    def _add_mentions(
+        self,
+        evidence: dict[int, _Evidence],
+        changes: Sequence[DeclarationChange],
+        mentions: Mapping[int, Sequence[NameMention]],
+    ) -> None:
+        """Add the tests with a line that names something changed: the fewer they are, the more it says."""
+        for position, lines in mentions.items():
+            tests = {node for line in lines if (node := self._find_test(line.path, line.line)) is not None}
+            name = changes[position].qualified_name.rpartition(".")[2]
+            for node in tests:
+                evidence.setdefault(node, _Evidence()).add(f"names {name}", _MENTION_SCORE / len(tests) ** 0.5)
+
+    def _add_files(self, evidence: dict[int, _Evidence], paths: Sequence[str]) -> None:
+        """Add tests of changed test files, of files named after a changed one, and of files that import one."""
+        symbols = self._graph.symbols
+        for path in paths:
+            file = symbols.find_file(path)
+            if file is not None and symbols.roles[file] == "test":
+                self._add_file_tests(evidence, file, f"is in {path}, which changed", _SAME_FILE_SCORE)
+                continue
+            words = _split_words(path)
+            for other in symbols.files.tolist():
+                if symbols.roles[other] == "test" and words and words <= _split_words(symbols.paths[other]):
+                    self._add_file_tests(evidence, other, f"is named after {path}", _CONVENTION_SCORE)
+            for edge in symbols.find_edges(file, "in", ("imports",)) if file is not None else ():
+                if symbols.roles[edge.source] == "test":
+                    importer = symbols.find_containing_file(edge.source)
+                    if importer is not None:
+                        self._add_file_tests(evidence, importer, f"is in a file that imports {path}", _IMPORT_SCORE)
+
+    def _add_file_tests(self, evidence: dict[int, _Evidence], file: int, reason: str, score: float) -> None:
+        for node in self._graph.symbols.get_file_nodes(file):
+            if node in self._catalog.tests:
+                evidence.setdefault(node, _Evidence()).add(reason, score)
+
+    def _add_names(self, evidence: dict[int, _Evidence], changes: Iterable[DeclarationChange]) -> None:
+        """Strengthen the tests named after something changed that other evidence has found."""
+        names = {change.qualified_name.rpartition(".")[2] for change in changes if change.kind != MODULE_KIND}
+        words_by_name = {name: words for name in names if (words := _split_words(name))}
+        for node, found in evidence.items():
+            test_words = _split_words(self._graph.symbols.qualified_names[node].as_py().replace(".", "_"))
+            for name, words in words_by_name.items():
+                if words <= test_words and not found.is_changed:
+                    found.add(f"is named after {name}", _NAMED_TEST_BONUS)
+
+    def _find_test(self, path: str, line: int) -> int | None:
+        """Return the test around a line; None outside of tests."""
+        node = self._graph.symbols.find_innermost(path, line)
+        if node is None:
+            return None
+        return next(
+            (outer for outer in (node, *self._graph.symbols.find_ancestors(node)) if outer in self._catalog.tests), None
+        )
+
+    def _build_test(self, node: int, found: _Evidence, selector: str) -> SelectedTest:
+        symbols = self._graph.symbols
+        reasons = sorted(found.reasons, key=lambda reason: -found.reasons[reason])
+        return SelectedTest(
+            self._catalog.tests[node],
+            symbols.paths[node],
+            int(symbols.start_lines[node]),
+            symbols.qualified_names[node].as_py(),
+            selector,
+            round(found.score, 3),
+            reasons,
+            found.is_changed,
+        )
+
+
+def _split_words(name: str) -> frozenset[str]:
+    """Return the words of a name or of the last part of a path, in lower case, without ``test``."""
+    stem = PurePosixPath(name).name.split(".")[0]
+    return frozenset(word.lower() for word in _WORD.findall(stem)) - {"test", "tests", "init", "spec"}
