@@ -73,7 +73,7 @@ def build_review(
     declarations = review_declarations(graph, changes, indexed, EditedPlaces(changes, paths), depth=depth)
     search = MentionSearch(graph, snapshot)
     lines = add_mentions(search, graph, declarations, indexed, paths)
-    selection = TestSelector(root, graph, search.files).select(changes, indexed, lines.tests, paths, max_tests)
+    selection = TestSelector(root, graph, search.files).select(changes, indexed, lines.tests, pair.files, max_tests)
     notes += _describe_matches(pair, declarations)
     return ChangeReview(
         base=pair.base,

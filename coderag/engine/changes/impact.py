@@ -7,6 +7,8 @@ from typing import Final, NamedTuple
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.relation_queries import find_users
 from coderag.engine.changes.indexed_declarations import MODULE_KIND, IndexedDeclaration
+from coderag.engine.changes.related_languages import is_related_language
+from coderag.ingestion.parsing.languages import detect_language
 from coderag.retrieval.mentions.mention_search import MentionSearch
 from coderag.retrieval.mentions.targets import MentionTarget, build_node_target, build_target
 from coderag.schema.change_review import (
@@ -18,7 +20,7 @@ from coderag.schema.change_review import (
 )
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.lineage import DeclarationChange
-from coderag.schema.mentions import Mentions, NameMention
+from coderag.schema.mentions import NameMention
 from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE
 
 MAX_SEARCHED_NAMES: Final = 60
@@ -144,20 +146,28 @@ def add_mentions(
         searched.add(target.pattern.words)
         mentions = search.find_target(target, limit=_MAX_MENTIONS)
         name = target.pattern.words[0]
-        aside = [line for line in mentions.lines if line.role in ("docs", "config") and line.path not in edited_paths]
+        languages = target.languages or {detect_language(declaration.change.path)}
+        found = [
+            line
+            for line in mentions.lines
+            if any(is_related_language(language, line.language) for language in languages)
+        ]
+        aside = [line for line in found if line.role in ("docs", "config") and line.path not in edited_paths]
         lines.documents.extend(_to_naming_line(line, name) for line in aside if line.role == "docs")
         lines.settings.extend(_to_naming_line(line, name) for line in aside if line.role == "config")
-        lines.tests[position] = [line for line in mentions.lines if line.role == "test"]
+        lines.tests[position] = [line for line in found if line.role == "test"]
         if declaration.change.change != "added":
-            declarations[position] = _add_code_mentions(declaration, mentions)
+            declarations[position] = _add_code_mentions(declaration, found, mentions.reason)
     return NamedLines(lines.documents[:_MAX_LISTED_LINES], lines.settings[:_MAX_LISTED_LINES], lines.tests)
 
 
-def _add_code_mentions(declaration: ReviewedDeclaration, mentions: Mentions) -> ReviewedDeclaration:
+def _add_code_mentions(
+    declaration: ReviewedDeclaration, lines: Sequence[NameMention], reason: str
+) -> ReviewedDeclaration:
     change = declaration.change
     unlinked = [
         line
-        for line in mentions.lines
+        for line in lines
         if not line.linked
         and line.context in _CODE_CONTEXTS
         and line.role not in ("test", "docs", "config")
@@ -167,7 +177,7 @@ def _add_code_mentions(declaration: ReviewedDeclaration, mentions: Mentions) -> 
         declaration,
         mentions=unlinked[:DEFAULT_MAX_DEPENDENTS],
         n_mentions=len(unlinked),
-        reason=mentions.reason if unlinked else "",
+        reason=reason if unlinked else "",
     )
 
 

@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from coderag.codegraph.declaration_groups import FUNCTION_KINDS
+from coderag.codegraph.declaration_groups import FUNCTION_KINDS, TYPE_KINDS
 from coderag.codegraph.graph import CodeGraph
+from coderag.codegraph.symbol_graph import GraphEdge
+from coderag.stores.graph_tables import FILE_KIND
 
 _RELATION_WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(
     {
@@ -21,7 +23,10 @@ _RELATION_WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(
 )
 """Factor of a step by its relation, besides the confidence of the edge."""
 
-_ENCLOSING_WEIGHT: Final = 0.95
+_ENCLOSING_WEIGHT: Final = 0.95  # what is inside a function runs with it
+_OWNER_WEIGHT: Final = 0.25  # who uses a type may call any of its methods
+_DISPATCHED_OWNER_WEIGHT: Final = 0.6  # and surely some method without a known caller
+_IMPORTER_WEIGHT: Final = 0.3  # importing a file runs its module-level code
 _MIN_CONFIDENCE: Final = 0.1  # candidates count, too: weighted by their confidence
 _MIN_STRENGTH: Final = 0.02
 _MAX_NODES: Final = 5_000
@@ -75,17 +80,31 @@ def spread_change(
 
 
 def _find_users(graph: CodeGraph, node: int) -> list[tuple[int, float]]:
-    """Return the users of a node with the weight of the step; the function around it is one of them."""
+    """Return the users of a node with the weight of the step, and the function or type around it."""
     symbols = graph.symbols
+    if symbols.kinds[node] == FILE_KIND:
+        edges = symbols.find_edges(node, "in", ("imports",))
+        return [(edge.source, edge.confidence * _IMPORTER_WEIGHT) for edge in edges]
     weights = {node: 1.0}
     for other, confidence in graph.declaration_groups.find_use_targets(node):
         weights[other] = max(weights.get(other, 0.0), confidence)
     users = [
-        (edge.source, weight * edge.confidence * _RELATION_WEIGHTS[edge.relation])
+        (_locate_source(graph, edge), weight * edge.confidence * _RELATION_WEIGHTS[edge.relation])
         for target, weight in weights.items()
         for edge in symbols.find_edges(target, "in", tuple(_RELATION_WEIGHTS), _MIN_CONFIDENCE)
     ]
     parent = int(symbols.parents[node])
     if parent >= 0 and symbols.kinds[parent] in FUNCTION_KINDS:
         users.append((parent, _ENCLOSING_WEIGHT))
+    elif parent >= 0 and symbols.kinds[parent] in TYPE_KINDS:
+        users.append((parent, _OWNER_WEIGHT if users else _DISPATCHED_OWNER_WEIGHT))
     return users
+
+
+def _locate_source(graph: CodeGraph, edge: GraphEdge) -> int:
+    """Return the source of an edge; of module-level code, the variable whose value it is part of, such as a table."""
+    symbols = graph.symbols
+    if symbols.kinds[edge.source] != FILE_KIND:
+        return edge.source
+    inner = symbols.find_innermost(symbols.paths[edge.source], edge.line)
+    return edge.source if inner is None else inner

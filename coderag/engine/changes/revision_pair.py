@@ -27,6 +27,7 @@ from coderag.ingestion.files.file_text import MAX_FILE_BYTES, explain_size_limit
 from coderag.ingestion.files.git_repository import find_repository, run_git
 from coderag.ingestion.files.regular_files import describe_os_error, read_regular_file
 from coderag.ingestion.files.revisions import resolve_commit
+from coderag.lineage.line_diff import diff_lines
 from coderag.schema.change_review import ChangeTarget, FileStatus
 
 MAX_FILES: Final = 2_000
@@ -103,6 +104,16 @@ def read_revision_pair(root: Path, target: ChangeTarget) -> RevisionPair:
     base = resolve_commit(root, target.revisions) if target.revisions else _resolve_head(root)
     old = _list_base(root, base)
     return _compare(root, old, list_working_tree(root, old), base, "working tree")
+
+
+def list_changed_lines(file: ChangedFile) -> list[str]:
+    """Return the removed and the added lines of a file."""
+    sides = [(data or b"").splitlines() for data in (file.old_data, file.new_data)]
+    lines = []
+    for hunk in diff_lines(*sides):
+        lines += sides[0][hunk.old_start - 1 : hunk.old_start - 1 + hunk.old_count] if hunk.old_count else []
+        lines += sides[1][hunk.new_start - 1 : hunk.new_start - 1 + hunk.new_count] if hunk.new_count else []
+    return [line.decode("utf-8", "replace") for line in lines]
 
 
 def _resolve_head(root: Path) -> str:

@@ -1,11 +1,11 @@
 """Tests among the declarations of the index, with the framework that runs each."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from coderag.codegraph.declaration_groups import FUNCTION_KINDS
 from coderag.codegraph.graph import CodeGraph
@@ -32,6 +32,19 @@ _ATTRIBUTE_STARTS: Final = ("@", "#[", "[", "//", "/*", "*")
 _MAX_ATTRIBUTE_LINES: Final = 8
 _MAX_MANIFEST_BYTES: Final = 200_000
 _MAX_TITLE_CHARS: Final = 30
+
+
+class _Rule(NamedTuple):
+    """Recognition of the tests of some languages.
+
+    Attributes:
+        is_test: Returns whether a node is a test.
+        find_framework: Returns the framework that runs the tests of a file.
+    """
+
+    languages: frozenset[str]
+    is_test: Callable[[int], bool]
+    find_framework: Callable[[str], TestFramework]
 
 
 class TestCatalog:
@@ -111,25 +124,38 @@ class TestCatalog:
     def _classify(self, node: int) -> TestFramework | None:
         """Return the framework of a declaration in tests; None if it is only a helper of them."""
         symbols = self._graph.symbols
-        language, name, path = symbols.languages[node], symbols.names[node].as_py(), symbols.paths[node]
-        if language == "python":
-            parent = int(symbols.parents[node])
-            is_nested = parent >= 0 and symbols.kinds[parent] in FUNCTION_KINDS
-            is_test = name.startswith("test") and not is_nested and not path.endswith("conftest.py")
-            return "pytest" if is_test else None
-        if language == "go":
-            return "go" if path.endswith("_test.go") and _GO_TEST.match(name) else None
-        if language in _SCRIPT_LANGUAGES:
-            return self._find_script_framework(path) if self._is_case(node) else None
-        if language in _JVM_LANGUAGES:
-            if not (_ATTRIBUTES["jvm"].search(self.get_attributes(node)) or name.startswith("test")):
-                return None
-            return "gradle" if self._is_gradle(path) else "maven"
-        if language == "rust":
-            return "cargo" if _ATTRIBUTES["rust"].search(self.get_attributes(node)) else None
-        if language in _DOTNET_LANGUAGES:
-            return "dotnet" if _ATTRIBUTES["dotnet"].search(self.get_attributes(node)) else None
-        return "" if _OTHER_TEST.match(name) else None
+        for rule in self._rules:
+            if symbols.languages[node] in rule.languages:
+                return rule.find_framework(symbols.paths[node]) if rule.is_test(node) else None
+        return "" if _OTHER_TEST.match(symbols.names[node].as_py()) else None
+
+    @cached_property
+    def _rules(self) -> Sequence[_Rule]:
+        return (
+            _Rule(frozenset({"python"}), self._is_pytest, lambda _: "pytest"),
+            _Rule(frozenset({"go"}), self._is_go_test, lambda _: "go"),
+            _Rule(_SCRIPT_LANGUAGES, self._is_case, self._find_script_framework),
+            _Rule(_JVM_LANGUAGES, self._is_junit, lambda path: "gradle" if self._is_gradle(path) else "maven"),
+            _Rule(frozenset({"rust"}), lambda node: self._has_attribute(node, "rust"), lambda _: "cargo"),
+            _Rule(_DOTNET_LANGUAGES, lambda node: self._has_attribute(node, "dotnet"), lambda _: "dotnet"),
+        )
+
+    def _is_pytest(self, node: int) -> bool:
+        symbols = self._graph.symbols
+        parent = int(symbols.parents[node])
+        is_nested = parent >= 0 and symbols.kinds[parent] in FUNCTION_KINDS
+        is_shared = symbols.paths[node].endswith("conftest.py")
+        return bool(symbols.names[node].as_py().startswith("test")) and not is_nested and not is_shared
+
+    def _is_go_test(self, node: int) -> bool:
+        symbols = self._graph.symbols
+        return symbols.paths[node].endswith("_test.go") and _GO_TEST.match(symbols.names[node].as_py()) is not None
+
+    def _is_junit(self, node: int) -> bool:
+        return bool(self._graph.symbols.names[node].as_py().startswith("test")) or self._has_attribute(node, "jvm")
+
+    def _has_attribute(self, node: int, family: str) -> bool:
+        return _ATTRIBUTES[family].search(self.get_attributes(node)) is not None
 
     def _is_case(self, node: int) -> bool:
         """Return whether a declaration of JavaScript or TypeScript is a test case, not a group of them or a helper."""

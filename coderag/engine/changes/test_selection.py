@@ -10,20 +10,28 @@ from coderag.codegraph.graph import CodeGraph
 from coderag.engine.changes.fixture_users import FixtureUsers
 from coderag.engine.changes.impact_walk import Reach, spread_change
 from coderag.engine.changes.indexed_declarations import MODULE_KIND, IndexedDeclaration
+from coderag.engine.changes.lexical_similarity import compare_with_tests
+from coderag.engine.changes.related_languages import is_related_language
+from coderag.engine.changes.revision_pair import ChangedFile, list_changed_lines
 from coderag.engine.changes.test_catalog import TestCatalog
 from coderag.engine.changes.test_selectors import build_commands, build_selector
+from coderag.ingestion.files.roles import classify_role
+from coderag.ingestion.parsing.languages import detect_language
 from coderag.retrieval.mentions.indexed_files import IndexedFiles
 from coderag.schema.change_review import SelectedTest, TestSelection
 from coderag.schema.lineage import DeclarationChange
 from coderag.schema.mentions import NameMention
+from coderag.stores.graph_tables import FILE_KIND
 
-_MIN_SCORE: Final = 0.1
+_MIN_SCORE: Final = 0.15
 _MODULE_STRENGTH: Final = 0.2
 _MENTION_SCORE: Final = 0.5
 _NAMED_TEST_BONUS: Final = 0.3
 _SAME_FILE_SCORE: Final = 0.1
 _CONVENTION_SCORE: Final = 0.08
 _IMPORT_SCORE: Final = 0.04
+_SIMILARITY_SCORE: Final = 0.4
+_MAX_COMPARED_TESTS: Final = 20_000
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -66,7 +74,7 @@ class TestSelector:
         changes: Sequence[DeclarationChange],
         indexed: Mapping[int, IndexedDeclaration],
         mentions: Mapping[int, Sequence[NameMention]],
-        paths: Sequence[str],
+        files: Sequence[ChangedFile],
         max_tests: int,
     ) -> TestSelection:
         """Select the tests for a change.
@@ -75,13 +83,14 @@ class TestSelector:
             changes: Changed declarations.
             indexed: Their counterparts in the index, by position.
             mentions: Lines of tests that name them, by position.
-            paths: Changed files.
+            files: Changed files.
             max_tests: Maximum number of listed tests.
         """
         evidence: dict[int, _Evidence] = {}
         self._add_reached(evidence, changes, indexed)
         self._add_mentions(evidence, changes, mentions)
-        self._add_files(evidence, paths)
+        self._add_files(evidence, sorted({path for file in files for path in (file.path, file.old_path) if path}))
+        self._add_similar(evidence, files)
         self._add_names(evidence, changes)
         ranked = sorted(
             ((node, found) for node, found in evidence.items() if found.score >= _MIN_SCORE),
@@ -105,6 +114,9 @@ class TestSelector:
             for node in indexed[position].nodes:
                 starts[node] = max(strength, starts.get(node, 0.0))
         for node, reach in spread_change(self._graph, starts, self._fixtures.find).items():
+            if self._graph.symbols.kinds[node] == FILE_KIND and self._graph.symbols.roles[node] == "test":
+                reason = f"is in a file that runs {self._name(reach.start)} when it is imported"
+                self._add_file_tests(evidence, node, reason, reach.strength)
             if node not in self._catalog.tests:
                 continue
             found = evidence.setdefault(node, _Evidence())
@@ -112,9 +124,12 @@ class TestSelector:
             found.add("the change edits it" if reach.steps == 0 else self._describe(reach), reach.strength)
 
     def _describe(self, reach: Reach) -> str:
-        symbols = self._graph.symbols
-        start, via = (symbols.qualified_names[node].as_py() or symbols.paths[node] for node in (reach.start, reach.via))
+        start, via = self._name(reach.start), self._name(reach.via)
         return f"uses {start}" if reach.steps == 1 else f"uses {start} through {via} ({reach.steps} steps)"
+
+    def _name(self, node: int) -> str:
+        symbols = self._graph.symbols
+        return symbols.qualified_names[node].as_py() or symbols.paths[node]
 
     def _add_mentions(
         self,
@@ -137,9 +152,10 @@ class TestSelector:
             if file is not None and symbols.roles[file] == "test":
                 self._add_file_tests(evidence, file, f"is in {path}, which changed", _SAME_FILE_SCORE)
                 continue
-            words = _split_words(path)
+            words, language = _split_words(path), detect_language(path)
             for other in symbols.files.tolist():
-                if symbols.roles[other] == "test" and words and words <= _split_words(symbols.paths[other]):
+                is_related = symbols.roles[other] == "test" and is_related_language(language, symbols.languages[other])
+                if is_related and words and words <= _split_words(symbols.paths[other]):
                     self._add_file_tests(evidence, other, f"is named after {path}", _CONVENTION_SCORE)
             for edge in symbols.find_edges(file, "in", ("imports",)) if file is not None else ():
                 if symbols.roles[edge.source] == "test":
@@ -152,14 +168,34 @@ class TestSelector:
             if node in self._catalog.tests:
                 evidence.setdefault(node, _Evidence()).add(reason, score)
 
+    def _add_similar(self, evidence: dict[int, _Evidence], files: Sequence[ChangedFile]) -> None:
+        """Add the tests that share rare words with the changed lines of source code."""
+        changed_lines = [
+            line for file in files if classify_role(file.path) != "test" for line in list_changed_lines(file)
+        ]
+        tests = self._catalog.tests if len(self._catalog.tests) <= _MAX_COMPARED_TESTS else evidence
+        symbols = self._graph.symbols
+        texts = {}
+        for node in tests:
+            lines = self._catalog.read_lines(symbols.paths[node])
+            texts[node] = "\n".join(lines[int(symbols.start_lines[node]) - 1 : int(symbols.end_lines[node])])
+        for node, similarity in compare_with_tests(changed_lines, texts).items():
+            evidence.setdefault(node, _Evidence()).add("shares rare words with it", similarity * _SIMILARITY_SCORE)
+
     def _add_names(self, evidence: dict[int, _Evidence], changes: Iterable[DeclarationChange]) -> None:
         """Strengthen the tests named after something changed that other evidence has found."""
-        names = {change.qualified_name.rpartition(".")[2] for change in changes if change.kind != MODULE_KIND}
-        words_by_name = {name: words for name in names if (words := _split_words(name))}
+        names = {
+            (change.qualified_name.rpartition(".")[2], detect_language(change.path))
+            for change in changes
+            if change.kind != MODULE_KIND
+        }
+        words_by_name = {key: words for key in names if (words := _split_words(key[0]))}
+        symbols = self._graph.symbols
         for node, found in evidence.items():
-            test_words = _split_words(self._graph.symbols.qualified_names[node].as_py().replace(".", "_"))
-            for name, words in words_by_name.items():
-                if words <= test_words and not found.is_changed:
+            test_words = _split_words(symbols.qualified_names[node].as_py().replace(".", "_"))
+            for (name, language), words in words_by_name.items():
+                is_named = words <= test_words and is_related_language(language, symbols.languages[node])
+                if is_named and not found.is_changed:
                     found.add(f"is named after {name}", _NAMED_TEST_BONUS)
 
     def _find_test(self, path: str, line: int) -> int | None:
