@@ -46,7 +46,9 @@ class ChangeQueries:
         from coderag.engine.changes.change_review import build_review  # noqa: PLC0415  # tree-sitter
 
         if bool(revisions) + staged + (patch is not None) > 1:
-            raise InvalidQueryError("more than one change is given", hint="Give revisions, a patch, or the staged changes.")
+            raise InvalidQueryError(
+                "more than one change is given", hint="Give revisions, a patch, or the staged changes."
+            )
         graph, snapshot = self._open_index.open_linked_index()
         return build_review(
             self.root,
