@@ -4,13 +4,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from coderag.codegraph.constructors import is_constructor
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.relation_queries import find_users
 from coderag.engine.changes.indexed_declarations import MODULE_KIND, IndexedDeclaration
 from coderag.engine.changes.related_languages import is_related_language
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.retrieval.mentions.mention_search import MentionSearch
-from coderag.retrieval.mentions.targets import MentionTarget, build_node_target, build_target
+from coderag.retrieval.mentions.name_pattern import NamePattern
+from coderag.retrieval.mentions.targets import MentionTarget, build_node_target
 from coderag.schema.change_review import (
     BREAKING_CHANGES,
     DEFAULT_MAX_DEPENDENTS,
@@ -22,6 +24,7 @@ from coderag.schema.graph import GraphNeighbour
 from coderag.schema.lineage import DeclarationChange
 from coderag.schema.mentions import NameMention
 from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE
+from coderag.stores.symbol_table import split_qualified
 
 MAX_SEARCHED_NAMES: Final = 60
 """Changed names whose mentions are searched for, those that may break other code first."""
@@ -186,10 +189,13 @@ def _build_target(graph: CodeGraph, change: DeclarationChange, indexed: IndexedD
     if change.kind == MODULE_KIND:
         return None
     name = change.qualified_name
-    target = build_node_target(graph, name, indexed.nodes) if indexed.nodes else None
-    if target is None:
-        target = build_target(graph, name.rpartition(".")[2].rpartition("::")[2])
-        target = replace(target, nodes=(), ranges={}, member_prefixes=())
+    if indexed.nodes:
+        target = build_node_target(graph, name, indexed.nodes)
+    else:
+        *owners, word = split_qualified(name) or [name]
+        if owners and is_constructor(detect_language(change.path), word, owners[-1]):
+            return None  # the type is among the changes, too
+        target = MentionTarget(name, NamePattern((word,)))
     word = target.pattern.words[0]
     return None if len(word) < _MIN_NAME_CHARS or (word.startswith("__") and word.endswith("__")) else target
 

@@ -27,6 +27,7 @@ _ENCLOSING_WEIGHT: Final = 0.95  # what is inside a function runs with it
 _OWNER_WEIGHT: Final = 0.25  # who uses a type may call any of its methods
 _DISPATCHED_OWNER_WEIGHT: Final = 0.6  # and surely some method without a known caller
 _IMPORTER_WEIGHT: Final = 0.3  # importing a file runs its module-level code
+_TEST_IMPORTER_WEIGHT: Final = 0.8  # and a helper of tests that fails to import fails them
 _MIN_CONFIDENCE: Final = 0.1  # candidates count, too: weighted by their confidence
 _MIN_STRENGTH: Final = 0.02
 _MAX_NODES: Final = 5_000
@@ -84,7 +85,8 @@ def _find_users(graph: CodeGraph, node: int) -> list[tuple[int, float]]:
     symbols = graph.symbols
     if symbols.kinds[node] == FILE_KIND:
         edges = symbols.find_edges(node, "in", ("imports",))
-        return [(edge.source, edge.confidence * _IMPORTER_WEIGHT) for edge in edges]
+        weight = _TEST_IMPORTER_WEIGHT if symbols.roles[node] == "test" else _IMPORTER_WEIGHT
+        return [(edge.source, edge.confidence * weight) for edge in edges]
     weights = {node: 1.0}
     for other, confidence in graph.declaration_groups.find_use_targets(node):
         weights[other] = max(weights.get(other, 0.0), confidence)

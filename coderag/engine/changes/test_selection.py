@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import log10
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -25,6 +26,9 @@ from coderag.stores.graph_tables import FILE_KIND
 
 _MIN_SCORE: Final = 0.15
 _MODULE_STRENGTH: Final = 0.2
+_BROKEN_IMPORT_STRENGTH: Final = 0.6
+_GENERAL_WEIGHT: Final = 0.4  # of code that every test uses
+_MAX_WALKS: Final = 24  # changed declarations that are followed one by one
 _MENTION_SCORE: Final = 0.5
 _NAMED_TEST_BONUS: Final = 0.3
 _SAME_FILE_SCORE: Final = 0.1
@@ -87,7 +91,7 @@ class TestSelector:
             max_tests: Maximum number of listed tests.
         """
         evidence: dict[int, _Evidence] = {}
-        self._add_reached(evidence, changes, indexed)
+        self._add_reached(evidence, changes, indexed, mentions)
         self._add_mentions(evidence, changes, mentions)
         self._add_files(evidence, sorted({path for file in files for path in (file.path, file.old_path) if path}))
         self._add_similar(evidence, files)
@@ -106,22 +110,47 @@ class TestSelector:
         evidence: dict[int, _Evidence],
         changes: Sequence[DeclarationChange],
         indexed: Mapping[int, IndexedDeclaration],
+        mentions: Mapping[int, Sequence[NameMention]],
     ) -> None:
-        """Add the changed tests, and those that use changed code."""
-        starts: dict[int, float] = {}
-        for position, change in enumerate(changes):
-            strength = _MODULE_STRENGTH if change.kind == MODULE_KIND else 1.0
-            for node in indexed[position].nodes:
-                starts[node] = max(strength, starts.get(node, 0.0))
-        for node, reach in spread_change(self._graph, starts, self._fixtures.find).items():
-            if self._graph.symbols.kinds[node] == FILE_KIND and self._graph.symbols.roles[node] == "test":
+        """Add the changed tests, and those that use changed code: the fewer use it, the more it says."""
+        starts = [
+            dict.fromkeys(indexed[position].nodes, _MODULE_STRENGTH if change.kind == MODULE_KIND else 1.0)
+            | self._find_broken_importers(change, indexed[position], mentions.get(position, ()))
+            for position, change in enumerate(changes)
+        ]
+        joined = {node: strength for group in starts[_MAX_WALKS:] for node, strength in group.items()}
+        for group in filter(None, [*starts[:_MAX_WALKS], joined]):
+            self._add_walk(evidence, group)
+
+    def _add_walk(self, evidence: dict[int, _Evidence], starts: Mapping[int, float]) -> None:
+        symbols, tests = self._graph.symbols, self._catalog.tests
+        reached = spread_change(self._graph, starts, self._fixtures.find)
+        n_tests = sum(node in tests for node in reached)
+        weight = _GENERAL_WEIGHT + (1 - _GENERAL_WEIGHT) / (1 + log10(max(n_tests, 1)))
+        for node, reach in reached.items():
+            if node in tests:
+                found = evidence.setdefault(node, _Evidence())
+                found.is_changed = found.is_changed or reach.steps == 0
+                reason, score = self._describe(reach), reach.strength * (weight if reach.steps else 1)
+                found.add("the change edits it" if reach.steps == 0 else reason, score)
+            elif symbols.kinds[node] == FILE_KIND and symbols.roles[node] == "test":
                 reason = f"is in a file that runs {self._name(reach.start)} when it is imported"
-                self._add_file_tests(evidence, node, reason, reach.strength)
-            if node not in self._catalog.tests:
-                continue
-            found = evidence.setdefault(node, _Evidence())
-            found.is_changed = reach.steps == 0
-            found.add("the change edits it" if reach.steps == 0 else self._describe(reach), reach.strength)
+                self._add_file_tests(evidence, node, reason, reach.strength * weight)
+
+    def _find_broken_importers(
+        self, change: DeclarationChange, indexed: IndexedDeclaration, mentions: Sequence[NameMention]
+    ) -> dict[int, float]:
+        """Return the files that import an added or a removed declaration by name: without it they cannot be imported."""
+        if change.change not in ("added", "removed"):
+            return {}
+        symbols = self._graph.symbols
+        files = [
+            symbols.find_containing_file(edge.source)
+            for node in indexed.nodes
+            for edge in symbols.find_edges(node, "in", ("imports",))
+        ]
+        files += [symbols.find_file(line.path) for line in mentions if line.context == "import"]
+        return {file: _BROKEN_IMPORT_STRENGTH for file in files if file is not None}
 
     def _describe(self, reach: Reach) -> str:
         start, via = self._name(reach.start), self._name(reach.via)
@@ -189,14 +218,21 @@ class TestSelector:
             for change in changes
             if change.kind != MODULE_KIND
         }
-        words_by_name = {key: words for key in names if (words := _split_words(key[0]))}
         symbols = self._graph.symbols
-        for node, found in evidence.items():
-            test_words = _split_words(symbols.qualified_names[node].as_py().replace(".", "_"))
-            for (name, language), words in words_by_name.items():
-                is_named = words <= test_words and is_related_language(language, symbols.languages[node])
-                if is_named and not found.is_changed:
-                    found.add(f"is named after {name}", _NAMED_TEST_BONUS)
+        test_words = {
+            node: _split_words(symbols.qualified_names[node].as_py().replace(".", "_"))
+            for node, found in evidence.items()
+            if not found.is_changed
+        }
+        for name, language in names:
+            words = _split_words(name)
+            named = [
+                node
+                for node, other in test_words.items()
+                if words and words <= other and is_related_language(language, symbols.languages[node])
+            ]
+            for node in named:
+                evidence[node].add(f"is named after {name}", _NAMED_TEST_BONUS / len(named) ** 0.5)
 
     def _find_test(self, path: str, line: int) -> int | None:
         """Return the test around a line; None outside of tests."""
