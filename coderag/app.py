@@ -15,6 +15,7 @@ from coderag.config.sections import MAX_TOKENS, MIN_TOKENS, SearchSettings
 from coderag.config.settings import Settings
 from coderag.engine.browsing.browser import BrowserAccess
 from coderag.engine.change_queries import ChangeQueries
+from coderag.engine.history_queries import HistoryQueries
 from coderag.engine.mention_queries import MentionQueries
 from coderag.engine.open_index import OpenIndex
 from coderag.engine.query_input import build_query_input, check_range, resolve_filters
@@ -72,7 +73,7 @@ from coderag.engine.graph_loader import load_chat_graph, load_query_graph
 Progress = Callable[[IndexProgress], None]
 
 
-class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess):
+class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess, HistoryQueries):
     """A repository: index it, search it, ask it.
 
     Args:
@@ -83,8 +84,7 @@ class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess):
         trusted: Whether the repository's settings files may set everything; otherwise they may only restrict
             (docs/trust.md). Ignored if `settings` is given.
         on_edited: Called with paths that differ from the index, in the thread of a query or of `follow`. The latter may
-            name unchanged or ignored files; an empty path means that any file may differ. It must be quick and must not
-            raise.
+            name unchanged or ignored files; an empty path means that any file may. It must be quick and must not raise.
         arguments: Settings that win over all others, as in ``CodeRAG(".", search={"top_k": 5})``.
 
     Raises:

@@ -20,6 +20,8 @@
     ├── ModelError                    embedding models, LLMs, rerankers
     │   ├── ModelAuthenticationError  key missing or refused
     │   └── ModelUnavailableError     unreachable or overloaded (retryable)
+    ├── HistoryError                  a history that cannot be read: no git, no repository, no commits
+    │   └── UnknownRevisionError      no commit has that name
     ├── SourceError                   a documentation or backlog system that cannot be used
     │   ├── SourceAuthenticationError a credential missing or refused
     │   └── SourceUnavailableError    unreachable or overloaded (retryable)
@@ -136,6 +138,22 @@ class ModelUnavailableError(ModelError):
     """A model is unreachable, overloaded or missing."""
 
     retryable = True
+
+
+class HistoryError(CodeRAGError):
+    """The history of a repository cannot be read.
+
+    Attributes:
+        state: Reason, see `coderag.schema.lineage.LineageCoverage`; ``failed`` for a command of git that failed.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", state: str = "failed") -> None:
+        super().__init__(message, hint=hint)
+        self.state = state
+
+
+class UnknownRevisionError(HistoryError):
+    """No commit has that name."""
 
 
 class SourceError(CodeRAGError):

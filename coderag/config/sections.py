@@ -281,8 +281,17 @@ class GraphSettings(Section):
     timeout_s: float = Field(30.0, gt=0, description="Seconds to wait for the server.")
 
 
+class LineageSettings(Section):
+    """History of the code: commits, blame and co-change (docs/history.md)."""
+
+    enabled: bool = Field(True, description="Whether the git history of the repository is read.")
+    since: str = Field(
+        "", description="Oldest commits to read: a date such as 2020-01-01, or a revision; empty is all of them."
+    )
+
+
 class PrivacySettings(Section):
-    """Data that may be sent to model servers."""
+    """Data that may be sent to model servers, and people in what is shown."""
 
     obfuscate_paths: bool = Field(
         False,
@@ -290,6 +299,10 @@ class PrivacySettings(Section):
     )
     redact_secrets: bool = Field(
         True, description="Replace keys, tokens and passwords in all that is sent to a model's server."
+    )
+    mask_people: bool = Field(
+        False,
+        description="Replace the names and addresses of authors by pseudonyms in all that is shown of the history.",
     )
     key: SecretStr = Field(
         SecretStr(""),

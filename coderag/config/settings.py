@@ -28,6 +28,7 @@ from coderag.config.sections import (
     EmbeddingSettings,
     GraphSettings,
     IngestionSettings,
+    LineageSettings,
     LLMSettings,
     PrivacySettings,
     RerankerSettings,
@@ -73,6 +74,7 @@ class Settings(BaseSettings):
     search: SearchSettings = SearchSettings()
     storage: StorageSettings = StorageSettings()
     graph: GraphSettings = GraphSettings()
+    lineage: LineageSettings = LineageSettings()
     privacy: PrivacySettings = PrivacySettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     service: ServiceSettings = ServiceSettings()

@@ -13,6 +13,7 @@ from coderag.errors import (
     CodeRAGError,
     ConfigurationError,
     ForbiddenRootError,
+    HistoryError,
     IndexLockedError,
     IndexModelError,
     IndexNotFoundError,
@@ -31,6 +32,7 @@ from coderag.errors import (
     StorageFullError,
     StoreError,
     UnknownNameError,
+    UnknownRevisionError,
     UnsupportedLanguageError,
 )
 
@@ -67,6 +69,8 @@ ERROR_TABLE: Final[Mapping[type[CodeRAGError], ErrorRow]] = MappingProxyType(
         IndexLockedError: ErrorRow(14, "another process is writing the index", 423),
         StorageFullError: ErrorRow(15, "no space left", 507),
         RetrievalError: ErrorRow(20, "the query failed", 422),
+        HistoryError: ErrorRow(25, "the history cannot be read", 409),
+        UnknownRevisionError: ErrorRow(2, "invalid command line or query", 404),
         ModelError: ErrorRow(30, "a model failed", 502),
         ModelAuthenticationError: ErrorRow(31, "the API key of a model is missing or was rejected", 424),
         ModelUnavailableError: ErrorRow(32, "a model is unreachable", 503),

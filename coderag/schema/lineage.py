@@ -204,7 +204,7 @@ class LineageCoverage:
     """Extent of what is known about the history.
 
     Attributes:
-        state: ``ready``, ``off`` by setting, or the reason why there is none.
+        state: ``ready``, ``off`` by setting, ``no_git``, ``no_repository``, ``no_commits``, or ``failed``.
         commits: Commits read.
         commits_with_declarations: Commits whose changed declarations are read.
         tip: Id of the latest commit read; empty without commits.
@@ -213,7 +213,7 @@ class LineageCoverage:
         notes: Remarks for readers, one sentence each.
     """
 
-    state: Literal["ready", "off", "no_git", "no_repository", "no_commits"]
+    state: str
     commits: int = 0
     commits_with_declarations: int = 0
     tip: str = ""
@@ -221,4 +221,105 @@ class LineageCoverage:
     is_shallow: bool = False
     is_partial: bool = False
     bytes_on_disk: int = 0
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectHistory:
+    """Commits that changed a path, lines or a declaration, newest first.
+
+    Attributes:
+        is_exact: Whether only commits that changed the lines are listed; otherwise all commits of the file.
+        is_limited: Whether there may be more, because a limit was reached.
+        notes: Remarks such as the end of the history of a shallow clone, one sentence each.
+    """
+
+    changes: Sequence[CommittedChange]
+    is_exact: bool = True
+    is_limited: bool = False
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """Authorship of lines, in their order; see `SubjectHistory` for `notes`."""
+
+    path: str
+    lines: Sequence[LineAuthorship]
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectAuthors:
+    """Authors of a subject, those of most lines first; see `SubjectHistory` for `notes`."""
+
+    authors: Sequence[AuthorShare]
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectCoChanges:
+    """Co-changes of a subject, those of most common commits first; see `SubjectHistory` for `notes`.
+
+    Attributes:
+        commits: Commits of the subject that count.
+        left_out: Commits of the subject that do not count, because they changed too many files.
+    """
+
+    changes: Sequence[CoChange]
+    commits: int
+    left_out: int
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommitDetails:
+    """A commit with its changes.
+
+    Attributes:
+        declarations: Changed declarations; None if they are not read.
+        note: Reason why the changes are incomplete; empty if they are complete.
+        link: Chain from a ticket to the commit, such as "references #12 (fixes, in the body)"; empty without one.
+    """
+
+    commit: Commit
+    files: Sequence[FileChange]
+    declarations: Sequence[DeclarationChange] | None = None
+    note: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitMatch:
+    """A commit that matches a search, with its BM25 score; 0 for an exact reference to a ticket."""
+
+    commit: Commit
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class TextIntroduction:
+    """A commit that changed how often a file contains a text.
+
+    Attributes:
+        before, after: Occurrences before and after the commit.
+        lines: Lines of the file as it is now that contain the text and that the commit introduced.
+    """
+
+    commit: Commit
+    path: str
+    before: int
+    after: int
+    lines: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TextIntroductions:
+    """Commits that added or removed a text, newest first; the last one that added it is its first introduction.
+
+    Attributes:
+        notes: Remarks for readers, one sentence each.
+    """
+
+    introductions: Sequence[TextIntroduction]
     notes: Sequence[str] = ()

@@ -1,4 +1,4 @@
-"""Secret key that masks paths: from the settings, or from a file in the index directory."""
+"""Secret key that masks paths and people: from the settings, or from a file in the index directory."""
 
 import os
 import re
@@ -34,16 +34,27 @@ def load_path_mask(settings: PrivacySettings, index_directory: Path, *, make_key
     """
     if not settings.obfuscate_paths:
         return None
+    if not make_key and not settings.key.get_secret_value().strip() and not (index_directory / KEY_FILE).exists():
+        return None
+    return PathMask(load_privacy_key(settings, index_directory))
+
+
+def load_privacy_key(settings: PrivacySettings, index_directory: Path) -> bytes:
+    """Load the secret key of all masks; a missing one is created.
+
+    Raises:
+        ConfigurationError: The key is invalid, or its file is readable by others.
+        StoreError: The file cannot be read or created.
+    """
     configured_key = settings.key.get_secret_value().strip()
     if not configured_key:
-        path = index_directory / KEY_FILE
-        return PathMask(_read_or_create_key(path)) if make_key or path.exists() else None
+        return _read_or_create_key(index_directory / KEY_FILE)
     if _is_hexadecimal_key(configured_key):
-        return PathMask(bytes.fromhex(configured_key))
+        return bytes.fromhex(configured_key)
     if len(configured_key) < _MIN_KEY_CHARS:
         message = f"privacy.key is shorter than {_MIN_KEY_CHARS} characters"
         raise ConfigurationError(message, hint=f"Set {2 * _KEY_BYTES} random hexadecimal digits, or remove it.")
-    return PathMask(configured_key.encode())
+    return configured_key.encode()
 
 
 def _read_or_create_key(path: Path) -> bytes:

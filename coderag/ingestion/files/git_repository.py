@@ -114,8 +114,8 @@ def try_git(
         arguments,
         is_excluded=_GIT_LOCATION.fullmatch,
         timeout_s=_GIT_TIMEOUT_S,
-        data=data,
-        variables=variables,
+        environment=variables,
+        stdin=data,
     )
 
 
