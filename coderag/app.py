@@ -15,7 +15,6 @@ from coderag.config.sections import MAX_TOKENS, MIN_TOKENS, SearchSettings
 from coderag.config.settings import Settings
 from coderag.engine.browsing.browser import BrowserAccess
 from coderag.engine.change_queries import ChangeQueries
-from coderag.engine.history_queries import HistoryQueries
 from coderag.engine.mention_queries import MentionQueries
 from coderag.engine.open_index import OpenIndex
 from coderag.engine.query_input import build_query_input, check_range, resolve_filters
@@ -73,7 +72,7 @@ from coderag.engine.graph_loader import load_chat_graph, load_query_graph
 Progress = Callable[[IndexProgress], None]
 
 
-class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess, HistoryQueries):
+class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess):
     """A repository: index it, search it, ask it.
 
     Args:

@@ -1,7 +1,6 @@
 """Review of a change: declarations, dependents, tests, documents, history."""
 
-from pathlib import Path
-
+from coderag.engine.history_queries import HistoryQueries
 from coderag.engine.open_index import OpenIndex
 from coderag.engine.query_input import check_range
 from coderag.errors import InvalidQueryError
@@ -11,10 +10,9 @@ from coderag.schema.text_matches import MAX_COUNTED_MATCHES
 _MAX_DEPTH = 5
 
 
-class ChangeQueries:
+class ChangeQueries(HistoryQueries):
     """Base class of the facade: what a change touches."""
 
-    root: Path
     _open_index: OpenIndex
 
     def review_change(
@@ -55,6 +53,7 @@ class ChangeQueries:
             graph,
             snapshot,
             ChangeTarget(revisions, staged, patch),
+            self.history,
             max_tests=check_range("max_tests", max_tests, 0, MAX_COUNTED_MATCHES),
             depth=check_range("depth", depth, 1, _MAX_DEPTH),
         )

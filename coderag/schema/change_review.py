@@ -86,7 +86,7 @@ class ReviewedDeclaration:
     Attributes:
         change: The change.
         match: Whether the index has the declaration.
-        indexed_path, indexed_line: Its place in the index; empty and 0 if it is missing there.
+        indexed_path, indexed_line, indexed_end_line: Its lines in the index; empty and 0 if it is missing there.
         dependents: Callers, derived types, overrides, users, importers without tests, the most certain first.
         n_dependents: Number of all of them.
         mentions: Lines of code that name it without a known edge.
@@ -98,6 +98,7 @@ class ReviewedDeclaration:
     match: IndexMatch = "missing"
     indexed_path: str = ""
     indexed_line: int = 0
+    indexed_end_line: int = 0
     dependents: Sequence[Dependent] = ()
     n_dependents: int = 0
     mentions: Sequence[NameMention] = ()

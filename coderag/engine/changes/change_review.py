@@ -83,7 +83,7 @@ def build_review(
         tests=selection,
         documents=lines.documents,
         settings=lines.settings,
-        history=review_history(history, pair, changes),
+        history=review_history(history, pair, declarations, lambda path: graph.symbols.find_file(path) is not None),
         notes=notes,
     )
 

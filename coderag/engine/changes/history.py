@@ -1,20 +1,230 @@
-"""History of the changed code, as far as it is known."""
+"""History of the changed code: its earlier commits with their tickets, who knows it, and what usually changes with it."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol, TypeVar
 
 from coderag.engine.changes.revision_pair import RevisionPair
-from coderag.schema.change_review import ChangeHistory
-from coderag.schema.lineage import DeclarationChange
+from coderag.errors import HistoryError, UnknownNameError
+from coderag.schema.change_review import (
+    BREAKING_CHANGES,
+    ChangeHistory,
+    MissingCoChange,
+    RelatedCommit,
+    RelatedPerson,
+    RelatedTicket,
+    ReviewedDeclaration,
+)
+from coderag.schema.lineage import Blame, Commit, SubjectCoChanges, SubjectHistory
+
+_MAX_TRACED: Final = 10  # declarations whose lines are traced: one run of git each
+_MAX_FILES: Final = 40
+_MAX_COMMITS: Final = 15  # of one declaration or file
+_MAX_LISTED: Final = 30
+_MIN_TOGETHER: Final = 3
+_MIN_SHARE: Final = 0.4  # of the commits of a file that changed the other one, too
+_TICKET_KINDS: Final = frozenset({"ticket", "pull_request"})
+
+_ResultT = TypeVar("_ResultT")
 
 
 class HistorySource(Protocol):
-    """Source of the history of files and declarations."""
+    """Source of the history of files and lines, see `coderag.lineage.code_history.CodeHistory`."""
+
+    def list_commits(self, path: str = "", *, since: str = "", until: str = "", limit: int = 50) -> SubjectHistory:
+        """List the commits of a file, newest first."""
+        ...
+
+    def get_declaration_history(  # as the source has it
+        self,
+        path: str,
+        start_line: int,
+        end_line: int,
+        name: str = "",
+        *,
+        since: str = "",
+        until: str = "",
+        limit: int = 50,
+    ) -> SubjectHistory:
+        """List the commits that changed lines of the file on disk, newest first."""
+        ...
+
+    def blame(self, path: str, start_line: int = 1, end_line: int = 0) -> Blame:
+        """Find the commits that introduced lines of the file on disk."""
+        ...
+
+    def find_co_changes(
+        self, path: str, name: str = "", *, since: str = "", until: str = "", limit: int = 50
+    ) -> SubjectCoChanges:
+        """Find the files that changed in the same commits as a file."""
+        ...
+
+
+@dataclass(slots=True)
+class _Person:
+    name: str
+    lines: int = 0
+    commits: set[str] = field(default_factory=set)
+    last_date: str = ""
+
+
+@dataclass(slots=True)
+class _Collection:
+    """Facts collected from the history."""
+
+    commits: dict[str, Commit] = field(default_factory=dict)
+    names: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    people: dict[str, _Person] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
+
+    def add_history(self, history: SubjectHistory, name: str) -> None:
+        """Add the commits of a declaration or file."""
+        for change in history.changes:
+            self.commits[change.commit.id] = change.commit
+            if name not in self.names[change.commit.id]:
+                self.names[change.commit.id].append(name)
+            self._add_person(change.commit)
+        self.notes.update(dict.fromkeys(history.notes))
+
+    def add_blame(self, blame: Blame) -> None:
+        """Add the authors of lines."""
+        for lines in blame.lines:
+            if lines.commit is not None:
+                self._add_person(lines.commit).lines += lines.end_line - lines.start_line + 1
+        self.notes.update(dict.fromkeys(blame.notes))
+
+    def _add_person(self, commit: Commit) -> _Person:
+        person = self.people.setdefault(commit.author, _Person(commit.author))
+        person.commits.add(commit.id)
+        person.last_date = max(person.last_date, commit.time.date().isoformat())
+        return person
 
 
 def review_history(
-    history: HistorySource | None, pair: RevisionPair, changes: Sequence[DeclarationChange]
+    history: HistorySource | None,
+    pair: RevisionPair,
+    declarations: Sequence[ReviewedDeclaration],
+    is_present: Callable[[str], bool],
 ) -> ChangeHistory:
-    """Return the history of the changed code; empty without a source."""
-    del history, pair, changes
-    return ChangeHistory()
+    """Return the history of the changed code before the change.
+
+    Args:
+        history: The source; None for none.
+        pair: The change.
+        declarations: Changed declarations with their places in the index, whose lines are those on disk.
+        is_present: Returns whether a path is still in the repository.
+    """
+    if history is None:
+        return ChangeHistory()
+    until = "" if pair.is_on_disk else pair.base
+    collection = _Collection()
+    traced = [declaration for declaration in declarations if _can_trace(declaration)]
+    traced.sort(key=lambda declaration: declaration.change.change not in BREAKING_CHANGES)
+    try:
+        for declaration in traced[:_MAX_TRACED]:
+            _collect_lines(history, declaration, until, collection)
+        traced_paths = {declaration.indexed_path for declaration in traced[:_MAX_TRACED]}
+        old_paths = [file.old_path for file in pair.files if file.old_path]
+        for path in [path for path in old_paths if path not in traced_paths][:_MAX_FILES]:
+            commits = _query(lambda path=path: history.list_commits(path, until=until, limit=_MAX_COMMITS))  # type: ignore[misc]
+            if commits is not None:
+                collection.add_history(commits, path)
+        missing = list(_find_missing(history, old_paths[:_MAX_FILES], pair, until, is_present))
+    except HistoryError as error:
+        return ChangeHistory(notes=[f"The history is unknown: {error}."])
+    if len(traced) > _MAX_TRACED:
+        collection.notes[f"The lines of {_MAX_TRACED} of {len(traced):,} declarations are traced."] = None
+    return ChangeHistory(
+        _list_tickets(collection),
+        _list_commits(collection),
+        _list_people(collection),
+        sorted(missing, key=lambda entry: (-entry.together / entry.subject_commits, -entry.together))[:_MAX_LISTED],
+        list(collection.notes),
+    )
+
+
+def _can_trace(declaration: ReviewedDeclaration) -> bool:
+    return bool(declaration.indexed_path) and declaration.change.change != "added" and declaration.indexed_end_line > 0
+
+
+def _collect_lines(
+    history: HistorySource, declaration: ReviewedDeclaration, until: str, collection: _Collection
+) -> None:
+    path, name = declaration.indexed_path, declaration.change.qualified_name
+    start, end = declaration.indexed_line, declaration.indexed_end_line
+    commits = _query(lambda: history.get_declaration_history(path, start, end, name, until=until, limit=_MAX_COMMITS))
+    if commits is not None:
+        collection.add_history(commits, name)
+    blame = _query(lambda: history.blame(path, start, end))
+    if blame is not None:
+        collection.add_blame(blame)
+
+
+def _find_missing(
+    history: HistorySource,
+    paths: Sequence[str],
+    pair: RevisionPair,
+    until: str,
+    is_present: Callable[[str], bool],
+) -> Iterator[MissingCoChange]:
+    """Yield the files that usually change with a changed one and did not, each once with the best subject."""
+    changed = {path for file in pair.files for path in (file.path, file.old_path)}
+    best: dict[str, MissingCoChange] = {}
+    for path in paths:
+        found = _query(lambda path=path: history.find_co_changes(path, until=until))  # type: ignore[misc]
+        for other in found.changes if found is not None else ():
+            share = other.together / max(other.subject_commits, 1)
+            if (
+                other.path in changed
+                or other.together < _MIN_TOGETHER
+                or share < _MIN_SHARE
+                or not is_present(other.path)
+            ):
+                continue
+            known = best.get(other.path)
+            if known is None or share > known.together / known.subject_commits:
+                best[other.path] = MissingCoChange(other.path, "", path, other.together, other.subject_commits)
+    yield from best.values()
+
+
+def _query(query: Callable[[], _ResultT]) -> _ResultT | None:
+    """Return the result of a query; None for a path that no commit changed, such as a new file."""
+    try:
+        return query()
+    except UnknownNameError:
+        return None
+
+
+def _list_tickets(collection: _Collection) -> list[RelatedTicket]:
+    commits_by_reference: dict[str, list[Commit]] = defaultdict(list)
+    for commit in _sort_commits(collection):
+        for reference in dict.fromkeys(entry.text for entry in commit.references if entry.kind in _TICKET_KINDS):
+            commits_by_reference[reference].append(commit)
+    ranked = sorted(commits_by_reference.items(), key=lambda entry: -len(entry[1]))
+    return [
+        RelatedTicket(reference, [commit.short_id for commit in commits]) for reference, commits in ranked[:_MAX_LISTED]
+    ]
+
+
+def _list_commits(collection: _Collection) -> list[RelatedCommit]:
+    return [
+        RelatedCommit(
+            commit.short_id, commit.subject, commit.author, commit.time.date().isoformat(), collection.names[commit.id]
+        )
+        for commit in _sort_commits(collection)[:_MAX_LISTED]
+    ]
+
+
+def _list_people(collection: _Collection) -> list[RelatedPerson]:
+    people = sorted(collection.people.values(), key=lambda person: (-person.lines, -len(person.commits), person.name))
+    return [
+        RelatedPerson(person.name, person.lines, len(person.commits), person.last_date)
+        for person in people[:_MAX_LISTED]
+    ]
+
+
+def _sort_commits(collection: _Collection) -> list[Commit]:
+    """Return the commits of most changed declarations first, then the newest."""
+    commits = sorted(collection.commits.values(), key=lambda commit: commit.commit_time, reverse=True)
+    return sorted(commits, key=lambda commit: -len(collection.names[commit.id]))

@@ -115,6 +115,7 @@ def review_declarations(
                 match.match,
                 node.path if node is not None else "",
                 node.start_line if node is not None else 0,
+                node.end_line if node is not None else 0,
                 dependents[:DEFAULT_MAX_DEPENDENTS],
                 len(dependents),
             )
@@ -168,13 +169,14 @@ def _add_code_mentions(
     declaration: ReviewedDeclaration, lines: Sequence[NameMention], reason: str
 ) -> ReviewedDeclaration:
     change = declaration.change
+    known_paths = {dependent.neighbour.path for dependent in declaration.dependents}
     unlinked = [
         line
         for line in lines
         if not line.linked
         and line.context in _CODE_CONTEXTS
         and line.role not in ("test", "docs", "config")
-        and not (line.context == "import" and change.change not in BREAKING_CHANGES)
+        and not (line.context == "import" and (change.change not in BREAKING_CHANGES or line.path in known_paths))
     ]
     return replace(
         declaration,

@@ -247,7 +247,8 @@ class _ContentReader:
     def _read_disk(self, path: str, entry: TreeEntry, note: str) -> _Content:
         try:
             if entry.mode == LINK_MODE:
-                return _classify_content(os.fsencode((self._root / path).readlink()), entry.mode, note)
+                target = os.fsencode(os.readlink(self._root / path))  # noqa: PTH115  # Path drops a final slash
+                return _classify_content(target, entry.mode, note)
             data, _ = read_regular_file(self._root / path, MAX_FILE_BYTES)
         except OSError as error:
             return _Content(note=f"cannot be read: {describe_os_error(error)}")
