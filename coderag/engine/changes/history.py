@@ -1,10 +1,11 @@
 """History of the changed code: its earlier commits with their tickets, who knows it, and what usually changes with it."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
+from coderag.engine.changes.indexed_declarations import MODULE_KIND
 from coderag.engine.changes.revision_pair import RevisionPair
 from coderag.errors import HistoryError, UnknownNameError
 from coderag.schema.change_review import (
@@ -46,12 +47,13 @@ class HistorySource(Protocol):
         since: str = "",
         until: str = "",
         limit: int = 50,
+        at_head: bool = False,
     ) -> SubjectHistory:
-        """List the commits that changed lines of the file on disk, newest first."""
+        """List the commits that changed lines of the file on disk, or in HEAD, newest first."""
         ...
 
-    def blame(self, path: str, start_line: int = 1, end_line: int = 0) -> Blame:
-        """Find the commits that introduced lines of the file on disk."""
+    def blame(self, path: str, start_line: int = 1, end_line: int = 0, *, at_head: bool = False) -> Blame:
+        """Find the commits that introduced lines of the file on disk, or in HEAD."""
         ...
 
     def find_co_changes(
@@ -117,20 +119,24 @@ def review_history(
     """
     if history is None:
         return ChangeHistory()
-    until = "" if pair.is_on_disk else pair.base
+    until = pair.base if pair.is_committed else ""
     collection = _Collection()
-    traced = [declaration for declaration in declarations if _can_trace(declaration)]
-    traced.sort(key=lambda declaration: declaration.change.change not in BREAKING_CHANGES)
+    old_paths = {file.path: file.old_path for file in pair.files}
+    traced = [
+        lines
+        for declaration in sorted(declarations, key=lambda entry: entry.change.change not in BREAKING_CHANGES)
+        if (lines := _locate_lines(declaration, old_paths, pair)) is not None
+    ]
     try:
-        for declaration in traced[:_MAX_TRACED]:
-            _collect_lines(history, declaration, until, collection)
-        traced_paths = {declaration.indexed_path for declaration in traced[:_MAX_TRACED]}
-        old_paths = [file.old_path for file in pair.files if file.old_path]
-        for path in [path for path in old_paths if path not in traced_paths][:_MAX_FILES]:
+        for lines in traced[:_MAX_TRACED]:
+            _collect_lines(history, lines, until, collection)
+        traced_paths = {lines.path for lines in traced[:_MAX_TRACED]}
+        paths = [path for path in old_paths.values() if path]
+        for path in [path for path in paths if path not in traced_paths][:_MAX_FILES]:
             commits = _query(lambda path=path: history.list_commits(path, until=until, limit=_MAX_COMMITS))  # type: ignore[misc]
             if commits is not None:
                 collection.add_history(commits, path)
-        missing = list(_find_missing(history, old_paths[:_MAX_FILES], pair, until, is_present))
+        missing = list(_find_missing(history, paths[:_MAX_FILES], pair, until, is_present))
     except HistoryError as error:
         return ChangeHistory(notes=[f"The history is unknown: {error}."])
     if len(traced) > _MAX_TRACED:
@@ -144,19 +150,38 @@ def review_history(
     )
 
 
-def _can_trace(declaration: ReviewedDeclaration) -> bool:
-    return bool(declaration.indexed_path) and declaration.change.change != "added" and declaration.indexed_end_line > 0
+class _Lines(NamedTuple):
+    """Lines of a declaration whose history is read."""
+
+    path: str
+    start: int
+    end: int
+    name: str
+    at_head: bool
 
 
-def _collect_lines(
-    history: HistorySource, declaration: ReviewedDeclaration, until: str, collection: _Collection
-) -> None:
-    path, name = declaration.indexed_path, declaration.change.qualified_name
-    start, end = declaration.indexed_line, declaration.indexed_end_line
-    commits = _query(lambda: history.get_declaration_history(path, start, end, name, until=until, limit=_MAX_COMMITS))
+def _locate_lines(declaration: ReviewedDeclaration, old_paths: Mapping[str, str], pair: RevisionPair) -> _Lines | None:
+    """Return the lines of a declaration before the change, in HEAD; of older revisions, its lines on disk."""
+    change = declaration.change
+    old_path = old_paths.get(change.path, "")
+    if pair.is_at_head and old_path and change.old_start_line and change.kind != MODULE_KIND:
+        return _Lines(old_path, change.old_start_line, change.old_end_line, change.qualified_name, at_head=True)
+    if pair.is_at_head or change.change == "added" or change.kind == MODULE_KIND or not declaration.indexed_end_line:
+        return None
+    place = (declaration.indexed_path, declaration.indexed_line, declaration.indexed_end_line)
+    return _Lines(*place, change.qualified_name, at_head=False)
+
+
+def _collect_lines(history: HistorySource, lines: _Lines, until: str, collection: _Collection) -> None:
+    path, start, end, name, at_head = lines
+    commits = _query(
+        lambda: history.get_declaration_history(
+            path, start, end, name, until=until, limit=_MAX_COMMITS, at_head=at_head
+        )
+    )
     if commits is not None:
         collection.add_history(commits, name)
-    blame = _query(lambda: history.blame(path, start, end))
+    blame = _query(lambda: history.blame(path, start, end, at_head=at_head))
     if blame is not None:
         collection.add_blame(blame)
 

@@ -30,6 +30,9 @@ from coderag.ingestion.files.revisions import resolve_commit
 from coderag.lineage.line_diff import diff_lines
 from coderag.schema.change_review import ChangeTarget, FileStatus
 
+WORKING_TREE: Final = "working tree"
+STAGED: Final = "staged"
+PATCH: Final = "patch"
 MAX_FILES: Final = 2_000
 _MAX_BATCH_BYTES: Final = 64_000_000
 _HEAD: Final = "HEAD"
@@ -65,6 +68,7 @@ class RevisionPair:
         base: Old side: a commit, or empty for an empty repository.
         target: New side: a commit, ``staged``, ``working tree`` or ``patch``.
         is_on_disk: Whether the new side is the working tree.
+        is_at_head: Whether the old side is HEAD.
         files: Changed files by path, at most `MAX_FILES`.
         n_left_out: Number of further ones.
     """
@@ -72,8 +76,14 @@ class RevisionPair:
     base: str
     target: str
     is_on_disk: bool
+    is_at_head: bool
     files: Sequence[ChangedFile]
     n_left_out: int = 0
+
+    @property
+    def is_committed(self) -> bool:
+        """True if the new side is a commit."""
+        return self.target not in (WORKING_TREE, STAGED, PATCH)
 
 
 def read_revision_pair(root: Path, target: ChangeTarget) -> RevisionPair:
@@ -94,16 +104,16 @@ def read_revision_pair(root: Path, target: ChangeTarget) -> RevisionPair:
         base = _resolve_head(root)
         with apply_patch(repository, target.patch, base) as variables:
             old = _list_base(root, base)
-            return _compare(root, old, list_staged(root, variables), base, "patch", variables)
+            return _compare(root, old, list_staged(root, variables), base, PATCH, variables)
     if target.staged:
         base = _resolve_head(root)
-        return _compare(root, _list_base(root, base), list_staged(root), base, "staged")
+        return _compare(root, _list_base(root, base), list_staged(root), base, STAGED)
     if ".." in target.revisions:
         base, end = _resolve_range(root, target.revisions)
         return _compare(root, list_commit(root, base), list_commit(root, end), base, end)
     base = resolve_commit(root, target.revisions) if target.revisions else _resolve_head(root)
     old = _list_base(root, base)
-    return _compare(root, old, list_working_tree(root, old), base, "working tree")
+    return _compare(root, old, list_working_tree(root, old), base, WORKING_TREE)
 
 
 def list_changed_lines(file: ChangedFile) -> list[str]:
@@ -144,12 +154,12 @@ def _compare(
     root: Path, old: Listing, new: Listing, base: str, target: str, variables: Mapping[str, str] | None = None
 ) -> RevisionPair:
     changed = sorted(path for path in old.keys() | new.keys() if _differs(old.get(path), new.get(path)))
-    is_on_disk = target == "working tree"
     listed = changed[:MAX_FILES]
     reader = _ContentReader(root, variables)
     reader.load([entry for path in listed for entry in (old.get(path), new.get(path)) if entry is not None])
     files = list(_build_files(listed, old, new, reader))
-    return RevisionPair(base, target, is_on_disk, files, len(changed) - len(listed))
+    is_at_head = base == _resolve_head(root)
+    return RevisionPair(base, target, target == WORKING_TREE, is_at_head, files, len(changed) - len(listed))
 
 
 def _differs(old: TreeEntry | None, new: TreeEntry | None) -> bool:
