@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, TypeVar
 
@@ -20,6 +21,7 @@ from coderag.schema.change_review import (
 from coderag.schema.lineage import Blame, Commit, SubjectCoChanges, SubjectHistory
 
 _MAX_TRACED: Final = 10  # declarations whose lines are traced: one run of git each
+_MAX_THREADS: Final = 4
 _MAX_FILES: Final = 40
 _MAX_COMMITS: Final = 15  # of one declaration or file
 _MAX_LISTED: Final = 30
@@ -37,7 +39,7 @@ class HistorySource(Protocol):
         """List the commits of a file, newest first."""
         ...
 
-    def get_declaration_history(  # as the source has it
+    def get_declaration_history(  # noqa: PLR0913  # as the source has it
         self,
         path: str,
         start_line: int,
@@ -128,8 +130,13 @@ def review_history(
         if (lines := _locate_lines(declaration, old_paths, pair)) is not None
     ]
     try:
-        for lines in traced[:_MAX_TRACED]:
-            _collect_lines(history, lines, until, collection)
+        with ThreadPoolExecutor(_MAX_THREADS) as threads:
+            found = list(threads.map(lambda lines: _read_lines(history, lines, until), traced[:_MAX_TRACED]))
+        for lines, (commits, blame) in zip(traced, found, strict=False):
+            if commits is not None:
+                collection.add_history(commits, lines.name)
+            if blame is not None:
+                collection.add_blame(blame)
         traced_paths = {lines.path for lines in traced[:_MAX_TRACED]}
         paths = [path for path in old_paths.values() if path]
         for path in [path for path in paths if path not in traced_paths][:_MAX_FILES]:
@@ -172,18 +179,15 @@ def _locate_lines(declaration: ReviewedDeclaration, old_paths: Mapping[str, str]
     return _Lines(*place, change.qualified_name, at_head=False)
 
 
-def _collect_lines(history: HistorySource, lines: _Lines, until: str, collection: _Collection) -> None:
+def _read_lines(history: HistorySource, lines: _Lines, until: str) -> tuple[SubjectHistory | None, Blame | None]:
+    """Return the commits and the authors of lines; each waits for git."""
     path, start, end, name, at_head = lines
     commits = _query(
         lambda: history.get_declaration_history(
             path, start, end, name, until=until, limit=_MAX_COMMITS, at_head=at_head
         )
     )
-    if commits is not None:
-        collection.add_history(commits, name)
-    blame = _query(lambda: history.blame(path, start, end, at_head=at_head))
-    if blame is not None:
-        collection.add_blame(blame)
+    return commits, _query(lambda: history.blame(path, start, end, at_head=at_head))
 
 
 def _find_missing(

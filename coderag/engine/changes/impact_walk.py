@@ -53,31 +53,49 @@ class Reach(NamedTuple):
     steps: int
 
 
-def spread_change(
-    graph: CodeGraph, starts: Mapping[int, float], find_extra_users: ExtraUsers = lambda _: ()
-) -> dict[int, Reach]:
-    """Return the nodes that use some changed ones, directly or not, each by its strongest path.
+class ImpactWalker:
+    """Walker from changed nodes to their users; the users of a node are found once.
 
     Args:
         graph: The code graph.
-        starts: Strength of the change by node, 0 to 1.
         find_extra_users: Further users of a node.
     """
-    reached: dict[int, Reach] = {}
-    queue = [(-strength, 0, node, node, node) for node, strength in starts.items()]
-    heapq.heapify(queue)
-    while queue and len(reached) < _MAX_NODES:
-        negative, steps, node, start, via = heapq.heappop(queue)
-        if node in reached:
-            continue
-        reached[node] = Reach(-negative, start, via, steps)
-        if steps >= _MAX_STEPS:
-            continue
-        for user, weight in (*_find_users(graph, node), *find_extra_users(node)):
-            strength = -negative * weight
-            if strength >= _MIN_STRENGTH and user not in reached:
-                heapq.heappush(queue, (-strength, steps + 1, user, start, node))
-    return reached
+
+    def __init__(self, graph: CodeGraph, find_extra_users: ExtraUsers = lambda _: ()) -> None:
+        self._graph = graph
+        self._find_extra_users = find_extra_users
+        self._users: dict[int, list[tuple[int, float]]] = {}
+
+    def spread(self, starts: Mapping[int, float]) -> dict[int, Reach]:
+        """Return the nodes that use some changed ones, directly or not, each by its strongest path.
+
+        Args:
+            starts: Strength of the change by node, 0 to 1.
+        """
+        reached: dict[int, Reach] = {}
+        queue = [(-strength, 0, node, node, node) for node, strength in starts.items()]
+        heapq.heapify(queue)
+        while queue and len(reached) < _MAX_NODES:
+            negative, steps, node, start, via = heapq.heappop(queue)
+            if node in reached:
+                continue
+            reached[node] = Reach(-negative, start, via, steps)
+            if steps >= _MAX_STEPS:
+                continue
+            for user, weight in self._get_users(node):
+                strength = -negative * weight
+                if strength >= _MIN_STRENGTH and user not in reached:
+                    heapq.heappush(queue, (-strength, steps + 1, user, start, node))
+        return reached
+
+    def _get_users(self, node: int) -> list[tuple[int, float]]:
+        """Return the users of a node with the weight of the step, each once."""
+        if node not in self._users:
+            weights: dict[int, float] = {}
+            for user, weight in (*_find_users(self._graph, node), *self._find_extra_users(node)):
+                weights[user] = max(weight, weights.get(user, 0.0))
+            self._users[node] = list(weights.items())
+        return self._users[node]
 
 
 def _find_users(graph: CodeGraph, node: int) -> list[tuple[int, float]]:

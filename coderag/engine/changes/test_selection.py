@@ -9,7 +9,7 @@ from typing import Final
 
 from coderag.codegraph.graph import CodeGraph
 from coderag.engine.changes.fixture_users import FixtureUsers
-from coderag.engine.changes.impact_walk import Reach, spread_change
+from coderag.engine.changes.impact_walk import ImpactWalker, Reach
 from coderag.engine.changes.indexed_declarations import MODULE_KIND, IndexedDeclaration
 from coderag.engine.changes.lexical_similarity import compare_with_tests
 from coderag.engine.changes.related_languages import is_related_language
@@ -71,7 +71,7 @@ class TestSelector:
     def __init__(self, root: Path, graph: CodeGraph, files: IndexedFiles) -> None:
         self._graph = graph
         self._catalog = TestCatalog(root, graph, files)
-        self._fixtures = FixtureUsers(graph, files)
+        self._walker = ImpactWalker(graph, FixtureUsers(graph, files).find)
 
     def select(
         self,
@@ -124,7 +124,7 @@ class TestSelector:
 
     def _add_walk(self, evidence: dict[int, _Evidence], starts: Mapping[int, float]) -> None:
         symbols, tests = self._graph.symbols, self._catalog.tests
-        reached = spread_change(self._graph, starts, self._fixtures.find)
+        reached = self._walker.spread(starts)
         n_tests = sum(node in tests for node in reached)
         weight = _GENERAL_WEIGHT + (1 - _GENERAL_WEIGHT) / (1 + log10(max(n_tests, 1)))
         for node, reach in reached.items():
