@@ -134,7 +134,7 @@ class SelectedTest:
 
 
 @dataclass(frozen=True, slots=True)
-class TestSelection:
+class SuiteSelection:
     """Tests for a change, the likeliest first.
 
     Attributes:
@@ -263,7 +263,7 @@ class ChangeReview:
     target: str
     files: Sequence[ReviewedFile]
     declarations: Sequence[ReviewedDeclaration]
-    tests: TestSelection
+    tests: SuiteSelection
     documents: Sequence[NamingLine] = ()
     settings: Sequence[NamingLine] = ()
     history: ChangeHistory = ChangeHistory()

@@ -14,7 +14,7 @@ from coderag.engine.changes.impact import (
 )
 from coderag.engine.changes.indexed_declarations import find_indexed
 from coderag.engine.changes.revision_pair import ChangedFile, RevisionPair, read_revision_pair
-from coderag.engine.changes.test_selection import TestSelector
+from coderag.engine.changes.suite_selection import SuiteSelector
 from coderag.ingestion.files.roles import classify_role
 from coderag.lineage.declaration_diff import diff_declarations
 from coderag.lineage.line_diff import diff_lines
@@ -73,7 +73,7 @@ def build_review(
     declarations = review_declarations(graph, changes, indexed, EditedPlaces(changes, paths), depth=depth)
     search = MentionSearch(graph, snapshot)
     lines = add_mentions(search, graph, declarations, indexed, paths)
-    selection = TestSelector(root, graph, search.files).select(changes, indexed, lines.tests, pair.files, max_tests)
+    selection = SuiteSelector(root, graph, search.files).select(changes, indexed, lines.tests, pair.files, max_tests)
     notes += _describe_matches(pair, declarations)
     return ChangeReview(
         base=pair.base,

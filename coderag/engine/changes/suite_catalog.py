@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from coderag.codegraph.declaration_groups import FUNCTION_KINDS
+from coderag.codegraph.declaration_groups import FUNCTION_KINDS, TYPE_KINDS
 from coderag.codegraph.graph import CodeGraph
 from coderag.ingestion.files.regular_files import read_regular_file
 from coderag.retrieval.mentions.indexed_files import IndexedFiles
@@ -28,8 +28,11 @@ _ATTRIBUTES: Final[Mapping[str, re.Pattern[str]]] = MappingProxyType(
         ),
     }
 )
+_FIXTURE: Final = re.compile(r"^\s*@(?:\w+\.)*fixture\b", re.MULTILINE)
+_CLASS_WITH_BASE: Final = re.compile(r"^\s*class\s+\w+\s*(?:\[[^\]]*\])?\(\s*\w")
 _ATTRIBUTE_STARTS: Final = ("@", "#[", "[", "//", "/*", "*")
 _MAX_ATTRIBUTE_LINES: Final = 8
+_MAX_DECORATOR_LINES: Final = 12
 _MAX_MANIFEST_BYTES: Final = 200_000
 _MAX_TITLE_CHARS: Final = 30
 
@@ -47,7 +50,7 @@ class _Rule(NamedTuple):
     find_framework: Callable[[str], TestFramework]
 
 
-class TestCatalog:
+class SuiteCatalog:
     """Tests of an index.
 
     Args:
@@ -141,11 +144,18 @@ class TestCatalog:
         )
 
     def _is_pytest(self, node: int) -> bool:
+        """Return whether pytest collects a function: neither a fixture nor a method of a plain class."""
         symbols = self._graph.symbols
-        parent = int(symbols.parents[node])
-        is_nested = parent >= 0 and symbols.kinds[parent] in FUNCTION_KINDS
-        is_shared = symbols.paths[node].endswith("conftest.py")
-        return bool(symbols.names[node].as_py().startswith("test")) and not is_nested and not is_shared
+        path, parent = symbols.paths[node], int(symbols.parents[node])
+        if not symbols.names[node].as_py().startswith("test") or path.endswith("conftest.py"):
+            return False
+        lines = self.read_lines(path)
+        if symbols.kinds[parent] in FUNCTION_KINDS or _FIXTURE.search(_read_block_above(lines, symbols.start_lines[node])):
+            return False
+        if symbols.kinds[parent] not in TYPE_KINDS or symbols.names[parent].as_py().startswith("Test"):
+            return True
+        start = int(symbols.start_lines[parent])
+        return _CLASS_WITH_BASE.search("\n".join(lines[start - 1 : start + 2])) is not None  # such as TestCase
 
     def _is_go_test(self, node: int) -> bool:
         symbols = self._graph.symbols
@@ -180,3 +190,11 @@ class TestCatalog:
         if gradle is None or maven is None:
             return gradle is not None
         return len(PurePosixPath(gradle).parts) >= len(PurePosixPath(maven).parts)
+
+
+def _read_block_above(lines: Sequence[str], line: int) -> str:
+    """Return the lines directly above a line, up to a blank one, such as decorators of several lines."""
+    first = line = int(line)
+    while first > 1 and line - first < _MAX_DECORATOR_LINES and first - 2 < len(lines) and lines[first - 2].strip():
+        first -= 1
+    return "\n".join(lines[first - 1 : line - 1])

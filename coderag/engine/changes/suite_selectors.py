@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from coderag.codegraph.graph import CodeGraph
-from coderag.engine.changes.test_catalog import TestCatalog
+from coderag.engine.changes.suite_catalog import SuiteCatalog
 from coderag.schema.change_review import TestFramework
 
 _MAX_COMMAND_CHARS: Final = 6_000
@@ -35,7 +35,7 @@ class Selector(NamedTuple):
     argument: str
 
 
-def build_selector(graph: CodeGraph, catalog: TestCatalog, node: int) -> Selector:
+def build_selector(graph: CodeGraph, catalog: SuiteCatalog, node: int) -> Selector:
     """Build the selector of a test; for an unknown framework, its place."""
     path = graph.symbols.paths[node]
     build = _BUILDERS.get(catalog.tests[node])
@@ -63,7 +63,7 @@ class _Test(NamedTuple):
     """A test, and what its selector is built from."""
 
     graph: CodeGraph
-    catalog: TestCatalog
+    catalog: SuiteCatalog
     node: int
     path: str
 

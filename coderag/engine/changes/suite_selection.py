@@ -14,12 +14,12 @@ from coderag.engine.changes.indexed_declarations import MODULE_KIND, IndexedDecl
 from coderag.engine.changes.lexical_similarity import compare_with_tests
 from coderag.engine.changes.related_languages import is_related_language
 from coderag.engine.changes.revision_pair import ChangedFile, list_changed_lines
-from coderag.engine.changes.test_catalog import TestCatalog
-from coderag.engine.changes.test_selectors import build_commands, build_selector
+from coderag.engine.changes.suite_catalog import SuiteCatalog
+from coderag.engine.changes.suite_selectors import build_commands, build_selector
 from coderag.ingestion.files.roles import classify_role
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.retrieval.mentions.indexed_files import IndexedFiles
-from coderag.schema.change_review import SelectedTest, TestSelection
+from coderag.schema.change_review import SelectedTest, SuiteSelection
 from coderag.schema.lineage import DeclarationChange
 from coderag.schema.mentions import NameMention
 from coderag.stores.graph_tables import FILE_KIND
@@ -59,7 +59,7 @@ class _Evidence:
         return 1 - rest
 
 
-class TestSelector:
+class SuiteSelector:
     """Selector of tests in one state of the index.
 
     Args:
@@ -70,7 +70,7 @@ class TestSelector:
 
     def __init__(self, root: Path, graph: CodeGraph, files: IndexedFiles) -> None:
         self._graph = graph
-        self._catalog = TestCatalog(root, graph, files)
+        self._catalog = SuiteCatalog(root, graph, files)
         self._walker = ImpactWalker(graph, FixtureUsers(graph, files).find)
 
     def select(
@@ -80,7 +80,7 @@ class TestSelector:
         mentions: Mapping[int, Sequence[NameMention]],
         files: Sequence[ChangedFile],
         max_tests: int,
-    ) -> TestSelection:
+    ) -> SuiteSelection:
         """Select the tests for a change.
 
         Args:
@@ -103,7 +103,7 @@ class TestSelector:
         selectors = {node: build_selector(self._graph, self._catalog, node) for node, _ in ranked[:max_tests]}
         tests = [self._build_test(node, found, selectors[node].text) for node, found in ranked[:max_tests]]
         commands = build_commands((self._catalog.tests[node], selector) for node, selector in selectors.items())
-        return TestSelection(tests, len(ranked), len(self._catalog.tests), commands)
+        return SuiteSelection(tests, len(ranked), len(self._catalog.tests), commands)
 
     def _add_reached(
         self,
