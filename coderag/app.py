@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from coderag.config.sections import MAX_TOKENS, MIN_TOKENS, SearchSettings
 from coderag.config.settings import Settings
 from coderag.engine.browsing.browser import BrowserAccess
-from coderag.engine.history_queries import HistoryQueries
+from coderag.engine.change_queries import ChangeQueries
 from coderag.engine.mention_queries import MentionQueries
 from coderag.engine.open_index import OpenIndex
 from coderag.engine.query_input import build_query_input, check_range, resolve_filters
@@ -72,7 +72,7 @@ from coderag.engine.graph_loader import load_chat_graph, load_query_graph
 Progress = Callable[[IndexProgress], None]
 
 
-class CodeRAG(MentionQueries, ViewQueries, BrowserAccess, HistoryQueries):
+class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess):
     """A repository: index it, search it, ask it.
 
     Args:
@@ -265,9 +265,8 @@ class CodeRAG(MentionQueries, ViewQueries, BrowserAccess, HistoryQueries):
         from coderag.retrieval.explanation import explain_output  # noqa: PLC0415  # only this method needs it
 
         result_count = top_k or self.settings.search.top_k
-        top_k_override = (
-            result_count if result_count > self.settings.search.top_k else None
-        )  # a context has its own number of candidates
+        # A context has its own number of candidates.
+        top_k_override = result_count if result_count > self.settings.search.top_k else None
         query_input = self._make_input(
             query, "context", top_k=top_k_override, token_budget=token_budget, filters=filters
         )

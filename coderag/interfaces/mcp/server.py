@@ -21,6 +21,7 @@ from coderag.interfaces.mcp.repositories import Repositories
 from coderag.interfaces.mcp.resources import add_resources
 from coderag.interfaces.mcp.tool import make_tool
 from coderag.interfaces.mcp.tools.context import CONTEXT
+from coderag.interfaces.mcp.tools.diff import DIFF
 from coderag.interfaces.mcp.tools.docs import DOCS
 from coderag.interfaces.mcp.tools.explain import EXPLAIN
 from coderag.interfaces.mcp.tools.index import INDEX
@@ -36,7 +37,7 @@ Profile = Literal["all", "single"]
 """What agents get: all tools, or the one tool ``run_search_codebase``."""
 
 _TOOLS: Final = {
-    "all": (SEARCH, CONTEXT, EXPLAIN, SYMBOL, DOCS, STATUS, INDEX),
+    "all": (SEARCH, CONTEXT, EXPLAIN, SYMBOL, DIFF, DOCS, STATUS, INDEX),
     "single": (SINGLE,),
 }
 

@@ -114,4 +114,6 @@ def test_short_question_gets_a_shorter_context():
 async def test_tools_without_a_source_are_not_listed(shop):
     async with connected(shop) as client:
         names = {tool.name for tool in (await client.list_tools()).tools}
-    assert names == {f"coderag_{one}" for one in ("search", "context", "explain", "symbol", "docs", "status", "index")}
+    assert names == {
+        f"coderag_{one}" for one in ("search", "context", "explain", "symbol", "diff", "docs", "status", "index")
+    }
