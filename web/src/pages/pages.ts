@@ -19,6 +19,7 @@ export const PAGES: Page[] = [
   { name: "search", title: "Search", key: "s", needsIndex: true, load: () => import("./search/Search.svelte") },
   { name: "graph", title: "Graph", key: "r", needsIndex: true, load: () => import("./graph/Graph.svelte") },
   { name: "map", title: "Map", key: "m", needsIndex: true, load: () => import("./map/Map.svelte") },
+  { name: "changes", title: "Changes", key: "h", needsIndex: true, load: () => import("./changes/Changes.svelte") },
   { name: "ask", title: "Ask", key: "a", needsIndex: true, load: () => import("./ask/Ask.svelte") },
   { name: "settings", title: "Settings", key: "t", needsIndex: false, load: () => import("./settings/Settings.svelte") },
 ];
