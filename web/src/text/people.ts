@@ -1,7 +1,7 @@
 /** Authors and ages of commits, for small places. */
 
-const AGES = 6;
-const OLDEST_DAYS = 1_500;
+/** Days up to a week, a month, half a year, two years, and five years. */
+const AGE_DAYS = [7, 30, 182, 730, 1_826];
 
 /** Return the initials of an author, at most two letters. */
 export function formatInitials(author: string): string {
@@ -15,10 +15,10 @@ export function formatDay(time: string): string {
   return time.slice(0, 10);
 }
 
-/** Return the age of an ISO time as a step from 0, the newest, to 5, by its logarithm. */
+/** Return the age of an ISO time as a step from 0, the last week, to 5, more than five years. */
 export function gradeAge(time: string): number {
-  const days = Math.max(0, (Date.now() - Date.parse(time)) / 86_400_000);
-  return Math.min(AGES - 1, Math.floor((Math.log1p(days) / Math.log1p(OLDEST_DAYS)) * AGES));
+  const days = (Date.now() - Date.parse(time)) / 86_400_000;
+  return AGE_DAYS.filter((limit) => days > limit).length;
 }
 
 export function shortenId(id: string): string {
