@@ -100,7 +100,6 @@ class Workspace:
             self._view_worker, self._queue.is_active, quiet_s=self.options.view_quiet_s
         )
         self.projections = Projections(self._view_worker)
-        self._listeners.add(self._note_event)
         self._is_closed = False
 
     def __enter__(self) -> Self:
@@ -278,7 +277,7 @@ class Workspace:
         """Open a new repository; the lock must be held."""
         engine = self._open_engine(path, trusted=stamp.trusted, on_edited=lambda paths: self._note_edits(path, paths))
         name = self._register(path, get_index_folder(engine))
-        return OpenRepository(engine, name, stamp, self._queue, self._listeners.notify, watch=self.options.watch)
+        return OpenRepository(engine, name, stamp, self._queue, self._notify, watch=self.options.watch)
 
     def _register(self, path: Path, index: Path) -> str:
         try:
@@ -319,13 +318,14 @@ class Workspace:
         if repository is not None:
             repository.note_edits(paths)
 
-    def _note_event(self, event: RepositoryEvent) -> None:
-        """Have the views of a new generation computed."""
+    def _notify(self, event: RepositoryEvent) -> None:
+        """Have the views of a new generation computed, and call the listeners."""
         repository = self.find_open(event.root)
         if event.kind == "generation" and repository is not None:
             self._view_refresher.note_generation(event.root, repository.engine)
         elif event.kind == "closed" and repository is None:
             self._view_refresher.forget(event.root)
+        self._listeners.notify(event)
 
     def _note_view_end(self, end: ViewEnd) -> None:
         self.projections.note_end(end)
@@ -337,7 +337,7 @@ class Workspace:
             repository = self._open_repositories.get(Path(view.root))
         if repository is not None and view.state in ENDED_STATES:
             repository.note_end(view)
-        self._listeners.notify(RepositoryEvent("job", view.root))
+        self._notify(RepositoryEvent("job", view.root))
 
 
 def _close_all(repositories: list[OpenRepository]) -> None:

@@ -79,7 +79,7 @@ class CommitEntry:
 
 @dataclass(frozen=True, slots=True)
 class SubjectEntry:
-    """What a history is of.
+    """Subject of a history.
 
     Attributes:
         path: File or folder; empty for the whole repository.
@@ -220,7 +220,7 @@ class AuthorsReply:
 
 @dataclass(frozen=True, slots=True)
 class CoChangesReply:
-    """What changed in the same commits as a subject, most often first. Not a dependency: only counts.
+    """Files or declarations that changed in the same commits as a subject, most often first. Only counts, no dependency.
 
     Attributes:
         commits: Commits of the subject that count.
@@ -235,10 +235,10 @@ class CoChangesReply:
     notes: Sequence[str]
 
     @classmethod
-    def build(cls, root: str, subject: "HistorySubject", found: "SubjectCoChanges") -> "CoChangesReply":
+    def build(cls, root: str, subject: "HistorySubject", co_changes: "SubjectCoChanges") -> "CoChangesReply":
         """Build the reply."""
         entry = SubjectEntry.from_subject(subject)
-        return cls(root, entry, found.changes, found.commits, found.left_out, found.notes)
+        return cls(root, entry, co_changes.changes, co_changes.commits, co_changes.left_out, co_changes.notes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,14 +97,14 @@ async def _reply(runner: RequestRunner, root: str, ask: "Callable[[CodeRAG], _Re
 
 
 def _list_commits(engine: "CodeRAG", *, subject: str, since: str, until: str, limit: int) -> HistoryReply:
-    found = engine.find_history_subject(subject or ".")
-    if found.start_line:
+    place = engine.find_history_subject(subject or ".")
+    if place.start_line:
         listed = engine.history.get_declaration_history(
-            found.path, found.start_line, found.end_line, found.name, since=since, until=until, limit=limit
+            place.path, place.start_line, place.end_line, place.name, since=since, until=until, limit=limit
         )
     else:
-        listed = engine.history.list_commits(found.path, since=since, until=until, limit=limit)
-    return HistoryReply.build(str(engine.root), found, listed)
+        listed = engine.history.list_commits(place.path, since=since, until=until, limit=limit)
+    return HistoryReply.build(str(engine.root), place, listed)
 
 
 def _blame(engine: "CodeRAG", *, path: str, start_line: int, end_line: int | None) -> BlameReply:
@@ -116,12 +116,12 @@ def _blame(engine: "CodeRAG", *, path: str, start_line: int, end_line: int | Non
 
 
 def _list_authors(engine: "CodeRAG", *, subject: str, limit: int) -> AuthorsReply:
-    found = engine.find_history_subject(subject or ".")
-    authors = engine.history.find_authors(found.path, found.start_line, found.end_line)
-    return AuthorsReply.build(str(engine.root), found, authors, limit)
+    place = engine.find_history_subject(subject or ".")
+    authors = engine.history.find_authors(place.path, place.start_line, place.end_line)
+    return AuthorsReply.build(str(engine.root), place, authors, limit)
 
 
 def _list_co_changes(engine: "CodeRAG", *, subject: str, since: str, until: str, limit: int) -> CoChangesReply:
-    found = engine.find_history_subject(subject)
-    changes = engine.history.find_co_changes(found.path, found.name, since=since, until=until, limit=limit)
-    return CoChangesReply.build(str(engine.root), found, changes)
+    place = engine.find_history_subject(subject)
+    changes = engine.history.find_co_changes(place.path, place.name, since=since, until=until, limit=limit)
+    return CoChangesReply.build(str(engine.root), place, changes)
