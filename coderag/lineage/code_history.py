@@ -5,9 +5,10 @@ Paths are relative to the indexed folder, with ``/``; lines are 1-based, inclusi
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from coderag.errors import HistoryError, StoreError, UnknownNameError
+from coderag.errors import HistoryError, InvalidQueryError, StoreError, UnknownNameError
 from coderag.lineage.authors import rank_authors
 from coderag.lineage.blame import BlamedLine, blame_lines, read_ignored_revisions
 from coderag.lineage.co_change import find_declaration_co_changes, find_file_co_changes, select_commits
@@ -359,8 +360,11 @@ class CodeHistory:
             text: The text as it is in the file.
 
         Raises:
+            InvalidQueryError: The text is empty.
             UnknownNameError: No commit changed the path.
         """
+        if not text.strip():
+            raise InvalidQueryError("the text is empty", hint="Give the text as it is in the file.")
         opened = self._opener.open()
         self._check_path(opened, path)
         changes = find_text_changes(opened.git, opened.paths.list_names(path), text)
@@ -449,7 +453,8 @@ class CodeHistory:
         """Raise an error unless a commit changed a path."""
         if _is_known(opened, path):
             return
-        if (opened.git.root / path).exists():
+        parts = PurePosixPath(path).parts
+        if ".." not in parts and parts[:1] != ("/",) and (opened.git.root / path).exists():
             message = f"{path} was never committed"
             hint = "Commit it first, or ask for a file that git tracks."
         else:
