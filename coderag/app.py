@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from coderag.config.sections import MAX_TOKENS, MIN_TOKENS, SearchSettings
 from coderag.config.settings import Settings
 from coderag.engine.browsing.browser import BrowserAccess
+from coderag.engine.change_queries import ChangeQueries
 from coderag.engine.history_queries import HistoryQueries
 from coderag.engine.items.item_finder import LazyItemFinder
 from coderag.engine.items.item_queries import ItemQueries
@@ -74,7 +75,7 @@ from coderag.engine.graph_loader import load_chat_graph, load_query_graph
 Progress = Callable[[IndexProgress], None]
 
 
-class CodeRAG(MentionQueries, ViewQueries, BrowserAccess, HistoryQueries, ItemQueries):
+class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess, HistoryQueries, ItemQueries):
     """A repository: index it, search it, ask it.
 
     Args:
@@ -492,8 +493,10 @@ class CodeRAG(MentionQueries, ViewQueries, BrowserAccess, HistoryQueries, ItemQu
         """Watch the files from now on, so that every query sees all earlier edits.
 
         Without it, queries see edits of the files of their results at once, and other edits after some seconds.
-        Repeated calls and systems without file watching have no effect.
+        Repeated calls and systems without file watching have no effect. Parts of the index that only some searches need
+        are built soon after the first one, so that no later one waits for them.
         """
+        self._open_index.is_kept_warm = True
         self._open_index.live.start_watching()
 
     def close(self) -> None:

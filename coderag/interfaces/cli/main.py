@@ -11,6 +11,7 @@ from coderag import __version__
 from coderag.interfaces.cli.commands import (
     ask,
     context,
+    diff,
     doctor,
     enrich,
     history,
@@ -83,7 +84,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    init.init, index.index, search.search, context.context, ask.ask, chat_command.chat, history.history, status.status,
+    init.init, index.index, search.search, context.context, ask.ask, chat_command.chat, history.history, diff.diff,
+    status.status,
     doctor.doctor, enrich.enrich, web.web, serve.serve, mcp.mcp, install.install, repos.repos, trust.trust,
 ):  # fmt: skip
     app.command(cls=LightCommand)(command)

@@ -10,6 +10,7 @@ from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from coderag.interfaces.mcp.replies import DEFAULT_REPLY_TOKENS
+from coderag.schema.change_review import ChangeTarget
 from coderag.schema.search import Filters
 from coderag.schema.vocabulary import Kind, Role
 from coderag.text.token_counts import count_tokens
@@ -32,6 +33,7 @@ _BATCH_TOP_K = 10  # a query, of several
 _MAX_QUERY_CHARS = 10_000
 _MAX_NAME_CHARS = 500
 _MAX_WORDS = 20
+_MAX_PATCH_CHARS = 1_000_000
 
 
 def _wrap_in_list(value: Any) -> Any:  # noqa: ANN401  # models send one value, or a list as JSON, and None instead of []
@@ -214,6 +216,24 @@ class HistoryArguments(ToolArguments):
         if self.show != "commits" and not self.target:
             raise ValueError(f"show {self.show} needs a target")
         return self
+
+
+class DiffArguments(ToolArguments):
+    """Arguments of ``coderag_diff``."""
+
+    change: Annotated[str, Field(max_length=_MAX_PATCH_CHARS)] = Field(
+        "", description="main...HEAD, --staged or a diff; default: uncommitted changes."
+    )
+    max_tokens: MaxTokens = DEFAULT_REPLY_TOKENS
+    repository: RepositoryName = ""
+
+    @property
+    def target(self) -> ChangeTarget:
+        """The change: text of several lines is a patch."""
+        change = self.change if "\n" in self.change.strip() else self.change.strip()
+        if "\n" in change:
+            return ChangeTarget(patch=change.encode("utf-8", "surrogateescape"))
+        return ChangeTarget(staged=True) if change in ("--staged", "--cached") else ChangeTarget(change)
 
 
 class StatusArguments(ToolArguments):

@@ -22,6 +22,7 @@ from coderag.interfaces.mcp.resources import add_resources
 from coderag.interfaces.mcp.tool import make_tool
 from coderag.interfaces.mcp.tools.backlog import BACKLOG
 from coderag.interfaces.mcp.tools.context import CONTEXT
+from coderag.interfaces.mcp.tools.diff import DIFF
 from coderag.interfaces.mcp.tools.docs import DOCS
 from coderag.interfaces.mcp.tools.explain import EXPLAIN
 from coderag.interfaces.mcp.tools.history import HISTORY
@@ -38,7 +39,7 @@ Profile = Literal["all", "single"]
 """What agents get: all tools, or the one tool ``run_search_codebase``."""
 
 _TOOLS: Final = {
-    "all": (SEARCH, CONTEXT, EXPLAIN, SYMBOL, DOCS, BACKLOG, HISTORY, STATUS, INDEX),
+    "all": (SEARCH, CONTEXT, EXPLAIN, SYMBOL, DIFF, HISTORY, DOCS, BACKLOG, STATUS, INDEX),
     "single": (SINGLE,),
 }
 

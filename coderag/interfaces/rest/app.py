@@ -12,11 +12,13 @@ from coderag import __version__
 from coderag.interfaces.rest import (
     answer_routes,
     browse_routes,
+    change_routes,
     chat_routes,
     feedback_routes,
     freshness_routes,
     graph_routes,
     graph_view_routes,
+    history_routes,
     index_routes,
     item_routes,
     playground_routes,
@@ -84,6 +86,8 @@ def make_app(workspace: Workspace, *, request_s: float = 120) -> FastAPI:
         settings_routes,
         replay_routes,
         projection_routes,
+        history_routes,
+        change_routes,
     ):
         app.include_router(module.router, prefix=PREFIX)
     app.openapi = partial(build_openapi, app)  # type: ignore[method-assign]  # as FastAPI documents it
