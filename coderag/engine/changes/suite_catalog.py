@@ -150,7 +150,9 @@ class SuiteCatalog:
         if not symbols.names[node].as_py().startswith("test") or path.endswith("conftest.py"):
             return False
         lines = self.read_lines(path)
-        if symbols.kinds[parent] in FUNCTION_KINDS or _FIXTURE.search(_read_block_above(lines, symbols.start_lines[node])):
+        if symbols.kinds[parent] in FUNCTION_KINDS or _FIXTURE.search(
+            _read_block_above(lines, symbols.start_lines[node])
+        ):
             return False
         if symbols.kinds[parent] not in TYPE_KINDS or symbols.names[parent].as_py().startswith("Test"):
             return True

@@ -36,6 +36,7 @@ _CONVENTION_SCORE: Final = 0.08
 _IMPORT_SCORE: Final = 0.04
 _SIMILARITY_SCORE: Final = 0.4
 _MAX_COMPARED_TESTS: Final = 20_000
+_IMPORT_REASON: Final = "is in a file that imports something added, removed or changed as a whole"
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -134,7 +135,9 @@ class SuiteSelector:
                 reason, score = self._describe(reach), reach.strength * (weight if reach.steps else 1)
                 found.add("the change edits it" if reach.steps == 0 else reason, score)
             elif symbols.kinds[node] == FILE_KIND and symbols.roles[node] == "test":
-                reason = f"is in a file that runs {self._name(reach.start)} when it is imported"
+                is_import = symbols.kinds[reach.start] == FILE_KIND
+                name = self._name(reach.start)
+                reason = _IMPORT_REASON if is_import else f"is in a file that runs {name} when it is imported"
                 self._add_file_tests(evidence, node, reason, reach.strength * weight)
 
     def _find_broken_importers(
