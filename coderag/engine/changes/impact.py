@@ -79,12 +79,12 @@ def find_dependents(
     neighbours: dict[tuple[str, str, int], GraphNeighbour] = {}
     for node in indexed.nodes:
         name = graph.symbol_resolver.to_declaration(node).name
-        found = find_users(permissive, name, calls=True)
-        found += permissive.overrides(name) if graph.symbols.kinds[node] == "method" else []
-        found += permissive.callers(name, depth) if depth > 1 else []
-        if sum(neighbour.confidence >= MIN_RESOLVED_CONFIDENCE for neighbour in found) < _FEW:
-            found += [other for other in find_users(permissive, name, calls=True, candidates=True) if other.path]
-        for neighbour in found:
+        uses = find_users(permissive, name, calls=True)
+        uses += permissive.overrides(name) if graph.symbols.kinds[node] == "method" else []
+        uses += permissive.callers(name, depth) if depth > 1 else []
+        if sum(neighbour.confidence >= MIN_RESOLVED_CONFIDENCE for neighbour in uses) < _FEW:
+            uses += [other for other in find_users(permissive, name, calls=True, candidates=True) if other.path]
+        for neighbour in uses:
             neighbours.setdefault((neighbour.path, neighbour.qualified_name, neighbour.start_line), neighbour)
     listed = [
         neighbour
@@ -151,17 +151,17 @@ def add_mentions(
         mentions = search.find_target(target, limit=_MAX_MENTIONS)
         name = target.pattern.words[0]
         languages = target.languages or {detect_language(declaration.change.path)}
-        found = [
+        related_lines = [
             line
             for line in mentions.lines
             if any(is_related_language(language, line.language) for language in languages)
         ]
-        aside = [line for line in found if line.role in ("docs", "config") and line.path not in edited_paths]
+        aside = [line for line in related_lines if line.role in ("docs", "config") and line.path not in edited_paths]
         lines.documents.extend(_to_naming_line(line, name) for line in aside if line.role == "docs")
         lines.settings.extend(_to_naming_line(line, name) for line in aside if line.role == "config")
-        lines.tests[position] = [line for line in found if line.role == "test"]
+        lines.tests[position] = [line for line in related_lines if line.role == "test"]
         if declaration.change.change != "added":
-            declarations[position] = _add_code_mentions(declaration, found, mentions.reason)
+            declarations[position] = _add_code_mentions(declaration, related_lines, mentions.reason)
     return NamedLines(lines.documents[:_MAX_LISTED_LINES], lines.settings[:_MAX_LISTED_LINES], lines.tests)
 
 

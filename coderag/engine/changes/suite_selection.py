@@ -98,11 +98,11 @@ class SuiteSelector:
         self._add_similar(evidence, files)
         self._add_names(evidence, changes)
         ranked = sorted(
-            ((node, found) for node, found in evidence.items() if found.score >= _MIN_SCORE),
+            ((node, case) for node, case in evidence.items() if case.score >= _MIN_SCORE),
             key=lambda entry: (-entry[1].score, entry[0]),
         )
         selectors = {node: build_selector(self._graph, self._catalog, node) for node, _ in ranked[:max_tests]}
-        tests = [self._build_test(node, found, selectors[node].text) for node, found in ranked[:max_tests]]
+        tests = [self._build_test(node, case, selectors[node].text) for node, case in ranked[:max_tests]]
         commands = build_commands((self._catalog.tests[node], selector) for node, selector in selectors.items())
         return SuiteSelection(tests, len(ranked), len(self._catalog.tests), commands)
 
@@ -119,8 +119,8 @@ class SuiteSelector:
             | self._find_broken_importers(change, indexed[position], mentions.get(position, ()))
             for position, change in enumerate(changes)
         ]
-        joined = {node: strength for group in starts[_MAX_WALKS:] for node, strength in group.items()}
-        for group in filter(None, [*starts[:_MAX_WALKS], joined]):
+        rest = {node: strength for group in starts[_MAX_WALKS:] for node, strength in group.items()}
+        for group in filter(None, [*starts[:_MAX_WALKS], rest]):
             self._add_walk(evidence, group)
 
     def _add_walk(self, evidence: dict[int, _Evidence], starts: Mapping[int, float]) -> None:
@@ -130,10 +130,10 @@ class SuiteSelector:
         weight = _GENERAL_WEIGHT + (1 - _GENERAL_WEIGHT) / (1 + log10(max(n_tests, 1)))
         for node, reach in reached.items():
             if node in tests:
-                found = evidence.setdefault(node, _Evidence())
-                found.is_changed = found.is_changed or reach.steps == 0
+                case = evidence.setdefault(node, _Evidence())
+                case.is_changed = case.is_changed or reach.steps == 0
                 reason, score = self._describe(reach), reach.strength * (weight if reach.steps else 1)
-                found.add("the change edits it" if reach.steps == 0 else reason, score)
+                case.add("the change edits it" if reach.steps == 0 else reason, score)
             elif symbols.kinds[node] == FILE_KIND and symbols.roles[node] == "test":
                 is_import = symbols.kinds[reach.start] == FILE_KIND
                 name = self._name(reach.start)
@@ -224,8 +224,8 @@ class SuiteSelector:
         symbols = self._graph.symbols
         test_words = {
             node: _split_words(symbols.qualified_names[node].as_py().replace(".", "_"))
-            for node, found in evidence.items()
-            if not found.is_changed
+            for node, case in evidence.items()
+            if not case.is_changed
         }
         for name, language in names:
             words = _split_words(name)
@@ -246,18 +246,18 @@ class SuiteSelector:
             (outer for outer in (node, *self._graph.symbols.find_ancestors(node)) if outer in self._catalog.tests), None
         )
 
-    def _build_test(self, node: int, found: _Evidence, selector: str) -> SelectedTest:
+    def _build_test(self, node: int, case: _Evidence, selector: str) -> SelectedTest:
         symbols = self._graph.symbols
-        reasons = sorted(found.reasons, key=lambda reason: -found.reasons[reason])
+        reasons = sorted(case.reasons, key=lambda reason: -case.reasons[reason])
         return SelectedTest(
             self._catalog.tests[node],
             symbols.paths[node],
             int(symbols.start_lines[node]),
             symbols.qualified_names[node].as_py(),
             selector,
-            round(found.score, 3),
+            round(case.score, 3),
             reasons,
-            found.is_changed,
+            case.is_changed,
         )
 
 
