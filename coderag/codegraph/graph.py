@@ -15,7 +15,7 @@ from coderag.codegraph.symbol_graph import Direction, SymbolGraph
 from coderag.codegraph.symbol_resolver import MODULE_KINDS, SymbolResolver
 from coderag.codegraph.traversal import Equivalents, Routes, TraversalStep, find_shortest_path, walk_breadth_first
 from coderag.errors import InvalidQueryError, UnknownNameError
-from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
+from coderag.schema.graph import GraphCycle, GraphDeclaration, GraphNeighbour, Hotspot, OutlineEntry
 from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, CycleLevel, Kind
 from coderag.stores.graph_tables import FILE_KIND
 
@@ -362,6 +362,15 @@ class CodeGraph:
         """
         nodes = self._find_outlined_nodes(path)
         return [self._to_outline_entry(child) for node in nodes[:1] for child in self.symbols.find_children(node)]
+
+    def find_declaration(self, name: str) -> GraphDeclaration:
+        """Return the one declaration, file or package that a name means.
+
+        Raises:
+            UnknownNameError: Nothing has the name.
+            AmbiguousNameError: Several declarations have it.
+        """
+        return self.symbol_resolver.to_declaration(self._resolve_nodes(name)[0])
 
     def find_file(self, name: str) -> str:
         """Return the path of the file of which `outline` lists the declarations. Raises as `outline`."""

@@ -1,13 +1,40 @@
 """History of the code, as the facade offers it."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coderag.config.settings import Settings
+from coderag.engine.open_index import OpenIndex
+from coderag.errors import HistoryError, IndexNotFoundError
+from coderag.question.places import parse_location
 from coderag.stores.index_store import IndexStore
 
 if TYPE_CHECKING:
     from coderag.lineage.code_history import CodeHistory
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySubject:
+    """What a history is asked of: a path, lines of a file, or a declaration.
+
+    Attributes:
+        path: File or folder, relative to the root; empty for the whole repository.
+        start_line, end_line: Lines of the file on disk; 0 for all of it.
+        name: Qualified name of the declaration; empty without one.
+        kind: Kind of the declaration; empty without one.
+    """
+
+    path: str
+    start_line: int = 0
+    end_line: int = 0
+    name: str = ""
+    kind: str = ""
+
+    def __str__(self) -> str:
+        lines = f":{self.start_line}-{self.end_line}" if self.start_line else ""
+        place = f"{self.path}{lines}"
+        return f"{self.name} ({place})" if self.name else place
 
 
 class HistoryQueries:
@@ -15,6 +42,7 @@ class HistoryQueries:
 
     root: Path
     settings: Settings
+    _open_index: OpenIndex
     _store: IndexStore
     _code_history: "CodeHistory | None" = None
 
@@ -27,3 +55,34 @@ class HistoryQueries:
             settings = self.settings
             self._code_history = CodeHistory(self.root, settings.lineage, settings.privacy, self._store.directory)
         return self._code_history
+
+    def find_history_subject(self, text: str) -> HistorySubject:
+        """Find the path, lines or declaration that a text names.
+
+        Args:
+            text: ``path``, ``path:10``, ``path:10-42`` (needs no index; the path may be one of an earlier commit), or a name
+                as the code graph takes it: ``login``, ``Session.login``, ``path::name``.
+
+        Raises:
+            UnknownNameError: Nothing has the name.
+            AmbiguousNameError: Several declarations have it.
+            IndexNotFoundError: It is no path, and nothing is indexed yet.
+            HistoryError: There is no history.
+        """
+        path, start, end = parse_location(text)
+        has_lines = path != text.strip()
+        clean = path.replace("\\", "/").removeprefix("./").rstrip("/") or "."
+        if (self.root / clean).exists() or self.history.has_path(clean):
+            return HistorySubject(clean, start, end) if has_lines else HistorySubject("" if clean == "." else clean)
+        try:
+            graph = self._open_index.open_graph()
+        except IndexNotFoundError as error:
+            message = f"no file and no commit has the path {text!r}, and names need an index"
+            raise IndexNotFoundError(message, hint="Run `coderag index` first.") from error
+        declaration = graph.find_declaration(text)
+        if not declaration.path:
+            raise HistoryError(f"{text} is a package outside of the repository", hint="Name a declaration or a path.")
+        if declaration.kind == "file":
+            return HistorySubject(declaration.path)
+        lines = declaration.start_line, declaration.end_line
+        return HistorySubject(declaration.path, *lines, declaration.qualified_name, declaration.kind)

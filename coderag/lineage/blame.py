@@ -88,7 +88,8 @@ def blame_lines(
     Raises:
         HistoryError: git failed, for example because the commit does not have the file.
     """
-    arguments = ["blame", "--porcelain", "-M", "-C", "--no-textconv"]
+    # An empty name forgets the revisions of the setting blame.ignoreRevsFile.
+    arguments = ["blame", "--porcelain", "-M", "-C", "--no-textconv", "--ignore-revs-file="]
     arguments += [f"-L{start},{end}" for start, end in ranges]
     with tempfile.TemporaryDirectory() as folder:
         if ignored:

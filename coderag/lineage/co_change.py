@@ -1,6 +1,6 @@
 """Co-change: what was changed in the same commits as a file or a declaration. Counts only; it is no dependency.
 
-Merges do not count, nor do commits with more than `MAX_FILES` files: imports, reformatting and renames of everything tell nothing.
+Merges do not count, nor do commits with more than `MAX_FILES` files: imports, reformatting, mass renames.
 """
 
 from collections import Counter

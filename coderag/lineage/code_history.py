@@ -3,7 +3,7 @@
 Paths are relative to the indexed folder, with ``/``; lines are 1-based, inclusive, and those of the file on disk.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Final
 
@@ -90,28 +90,21 @@ class CodeHistory:
             opened.notes,
         )
 
-    def read_declarations(
-        self, *, limit: int | None = None, should_stop: Callable[[], bool] = lambda: False
-    ) -> Iterator[int]:
-        """Read the changed declarations of commits that lack them, newest first; resumable at any point.
+    def read_declarations(self, limit: int | None = None) -> Iterator[int]:
+        """Read the changed declarations of commits that lack them, newest first, and store them in batches of 20.
+
+        What is stored stays, wherever the caller stops.
 
         Args:
             limit: Maximum number of commits.
-            should_stop: Asked after each batch of 50 commits.
 
         Yields:
-            Number of commits read so far.
+            Number of commits read so far, after each; most of the time goes by before every twentieth.
         """
         opened = self._opener.open()
         table, known = opened.table, self._list_read_commits(opened)
         missing = [commit for commit in map(table.get_id, range(len(table) - 1, -1, -1)) if commit not in known]
-        count = 0
         for count, _ in enumerate(opened.iterate_declarations(missing[:limit]), 1):
-            if count % 50 == 0:
-                yield count
-                if should_stop():
-                    return
-        if count % 50:
             yield count
 
     def close(self) -> None:
@@ -129,6 +122,10 @@ class CodeHistory:
         opened = self._opener.open()
         commit_id = opened.resolve(revision)
         return self._describe_commit(opened, commit_id)
+
+    def has_path(self, path: str) -> bool:
+        """Return whether any commit changed a file or folder of that path, which may be gone."""
+        return _is_known(self._opener.open(), path)
 
     def list_commits(
         self, path: str = "", *, since: str = "", until: str = "", limit: int = DEFAULT_LIMIT
@@ -305,7 +302,7 @@ class CodeHistory:
             changes = self.list_commits(path, limit=100_000).changes
         lines: list[tuple[Commit, int]] = []
         notes = list(opened.notes)
-        if opened.git.find_blob(path):
+        if opened.git.find_kind(path) == "blob":
             try:
                 blame = self.blame(path, start_line or 1, end_line)
                 lines = [(entry.commit, entry.end_line - entry.start_line + 1) for entry in blame.lines if entry.commit]
@@ -450,7 +447,7 @@ class CodeHistory:
 
     def _check_path(self, opened: OpenHistory, path: str) -> None:
         """Raise an error unless a commit changed a path."""
-        if opened.paths.is_known(path):
+        if _is_known(opened, path):
             return
         if (opened.git.root / path).exists():
             message = f"{path} was never committed"
@@ -459,6 +456,11 @@ class CodeHistory:
             message, hint = f"no file and no commit of this repository has the path {path!r}", "Check the spelling."
         notes = " ".join(opened.notes)
         raise UnknownNameError(message, hint=f"{hint} {notes}".strip())
+
+
+def _is_known(opened: OpenHistory, path: str) -> bool:
+    """Return whether a commit has a path; those that a shallow clone lacks may have changed it."""
+    return opened.paths.is_known(path) or opened.git.find_kind(path) in ("blob", "tree")
 
 
 def _mark_binary(change: FileChange, hunks: tuple[Hunk, ...] | None) -> FileChange:

@@ -9,7 +9,7 @@ from coderag.lineage.blobs import BlobReader
 from coderag.lineage.declaration_diff import diff_outlines
 from coderag.lineage.git_history import GitHistory
 from coderag.lineage.git_log import LogEntry, read_log
-from coderag.schema.lineage import DeclarationChange, FileChange, Hunk
+from coderag.schema.lineage import DeclarationChange, Hunk
 
 _MAX_OUTLINES: Final = 2_000
 """Outlines kept in memory: the new version of a file in one commit is the old one in the next."""
@@ -32,56 +32,54 @@ class CommitDeclarations(NamedTuple):
     note: str = ""
 
 
-def read_declarations(
-    history: GitHistory, commits: Sequence[str], is_own_change: Callable[[str, str], bool]
-) -> Iterator[CommitDeclarations]:
-    """Read the declarations that commits changed against their first parent, in this order.
+class DeclarationReader:
+    """Reads the declarations that commits changed against their first parent.
 
     Args:
         history: The repository.
-        commits: Ids of the commits.
+        blobs: Reads its contents.
         is_own_change: Whether a commit (id) itself changed a path: a merge also has the changes of its other parents.
-
-    Raises:
-        HistoryError: git failed, for example because an object is missing.
     """
-    with BlobReader.open(history) as blobs:
-        outlines = _Outlines(blobs)
-        for entry in read_log(history, commits=commits, has_patches=True):
-            yield _read_commit(entry, outlines, is_own_change)
 
+    def __init__(self, history: GitHistory, blobs: BlobReader, is_own_change: Callable[[str, str], bool]) -> None:
+        self._history = history
+        self._is_own_change = is_own_change
+        self._outlines = _Outlines(blobs)
 
-def _read_commit(
-    entry: LogEntry, outlines: "_Outlines", is_own_change: Callable[[str, str], bool]
-) -> CommitDeclarations:
-    if not entry.are_changes_known:
-        return CommitDeclarations(entry.id, [], "the clone is shallow: its parents are missing")
-    pairs = [
-        (change, hunks)
-        for change, hunks in zip(entry.changes, entry.hunks, strict=False)
-        if len(entry.parents) <= 1 or is_own_change(entry.id, change.path)
-    ]
-    if len(pairs) > MAX_FILES:
-        return CommitDeclarations(entry.id, [], f"more than {MAX_FILES:,} files")
-    changes: list[DeclarationChange] = []
-    unread = []
-    for change, hunks in pairs:
-        if change.is_submodule or not hunks:
-            continue
-        old = outlines.read(change.old_path, change.old_blob) if change.change != "copied" else _EMPTY
-        new = outlines.read(change.path, change.new_blob)
-        if old is None or new is None:
-            unread.append(change.path)
-            continue
-        if change.change == "copied":  # the whole file is new, whatever it is a copy of
-            hunks = (Hunk(0, 0, 1, new.lines),)
-        changes += _diff(change, old, new, hunks)
-    note = f"content of {len(unread):,} files is missing: {unread[0]}" if unread else ""
-    return CommitDeclarations(entry.id, changes, note)
+    def read(self, commits: Sequence[str]) -> Iterator[CommitDeclarations]:
+        """Read the declarations that commits changed, in this order.
 
+        Raises:
+            HistoryError: git failed, for example because an object is missing.
+        """
+        for entry in read_log(self._history, commits=commits, has_patches=True):
+            yield self._read_commit(entry)
 
-def _diff(change: FileChange, old: FileOutline, new: FileOutline, hunks: Sequence[Hunk]) -> list[DeclarationChange]:
-    return diff_outlines(change.path, old, new, hunks)
+    def _read_commit(self, entry: LogEntry) -> CommitDeclarations:
+        if not entry.are_changes_known:
+            return CommitDeclarations(entry.id, [], "the clone is shallow: its parents are missing")
+        pairs = [
+            (change, hunks)
+            for change, hunks in zip(entry.changes, entry.hunks, strict=True)
+            if len(entry.parents) <= 1 or self._is_own_change(entry.id, change.path)
+        ]
+        if len(pairs) > MAX_FILES:
+            return CommitDeclarations(entry.id, [], f"it changed more than {MAX_FILES:,} files")
+        changes: list[DeclarationChange] = []
+        unread = []
+        for change, hunks in pairs:
+            if change.is_submodule or not hunks:
+                continue
+            old = self._outlines.read(change.old_path, change.old_blob) if change.change != "copied" else _EMPTY
+            new = self._outlines.read(change.path, change.new_blob)
+            if old is None or new is None:
+                unread.append(change.path)
+                continue
+            # The whole of a copied file is new.
+            changed_lines = (Hunk(0, 0, 1, new.lines),) if change.change == "copied" else hunks
+            changes += diff_outlines(change.path, old, new, changed_lines)
+        note = f"files that are missing or too large: {len(unread):,}, such as {unread[0]}" if unread else ""
+        return CommitDeclarations(entry.id, changes, note)
 
 
 class _Outlines:

@@ -56,8 +56,10 @@ class CommitSearch:
             sp.csr_matrix((counts.data, columns[counts.indices], counts.indptr), shape=(counts.shape[0], n_terms))
             for columns, counts in blocks
         ]
-        joined = sp.vstack(matrices, format="csr") if matrices else sp.csr_matrix(np.zeros((0, n_terms), np.float32))
-        self._index: LexicalIndex = compute_bm25_weights(joined)
+        all_counts = (
+            sp.vstack(matrices, format="csr") if matrices else sp.csr_matrix(np.zeros((0, n_terms), np.float32))
+        )
+        self._index: LexicalIndex = compute_bm25_weights(all_counts)
 
     def score(self, query: str) -> NDArray[np.float32]:
         """Return the BM25 score of every commit, by position."""

@@ -50,7 +50,7 @@ def build_segment(
         for entry in entries
         for change in entry.changes
     )
-    flat_references = [(number, reference) for number, found in enumerate(references) for reference in found]
+    flat_references = [(number, reference) for number, listed in enumerate(references) for reference in listed]
     messages = [entry.message.replace("\0", "\ufffd") for entry in entries]
     return {
         "ids": _pack_ids((entry.id for entry in entries), id_bytes),

@@ -39,6 +39,10 @@ _SELECT: Final = (
     " LEFT JOIN declarations ON declarations.number = decl LEFT JOIN signatures AS old ON old.number = old_signature"
     " LEFT JOIN signatures AS new ON new.number = new_signature WHERE {} ORDER BY commits.number, rank"
 )
+_SELECT_BY_NAME: Final = (
+    "SELECT DISTINCT id FROM declarations JOIN changes ON decl = declarations.number"
+    " JOIN commits ON commits.number = com WHERE name = ? AND path IN ({})"
+)
 
 
 class DeclarationStore:
@@ -83,11 +87,8 @@ class DeclarationStore:
             paths: Paths that its file has had.
             name: Its qualified name.
         """
-        query = (
-            "SELECT DISTINCT id FROM declarations JOIN changes ON decl = declarations.number JOIN commits ON"
-            f" commits.number = com WHERE name = ? AND path IN ({','.join('?' * len(paths))})"
-        )
-        return [row[0].hex() for row in self._select(query, [name, *paths])]
+        places = ",".join("?" * len(paths))
+        return [row[0].hex() for row in self._select(_SELECT_BY_NAME.format(places), [name, *paths])]
 
     def put(self, records: Iterable[CommitDeclarations]) -> None:
         """Store the declarations of commits; those of stored commits are left as they are."""

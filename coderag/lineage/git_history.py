@@ -29,7 +29,6 @@ _OPTIONS: Final = (
     *(
         part
         for setting in (
-            "blame.ignoreRevsFile=",
             "color.ui=false",
             "core.attributesFile=",
             "diff.ignoreSubmodules=none",
@@ -155,10 +154,10 @@ class GitHistory:
         except (OSError, ValueError):
             return frozenset()
 
-    def find_blob(self, path: str) -> bool:
-        """Return whether the commit ``HEAD`` has a file of that path, relative to the folder."""
+    def find_kind(self, path: str) -> str:
+        """Return what the commit ``HEAD`` has at a path, relative to the folder: ``blob``, ``tree``; empty for nothing."""
         output = self.try_run("cat-file", "-t", f"HEAD:./{path}")
-        return output is not None and output.strip() == b"blob"
+        return output.decode("ascii", "replace").strip() if output is not None else ""
 
     def read_working_text(self, path: str) -> str:
         """Return the text of a file on disk; empty if it cannot be read."""

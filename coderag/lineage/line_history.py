@@ -53,7 +53,7 @@ class _Move(NamedTuple):
     end: int
 
 
-def trace_lines(
+def trace_lines(  # noqa: PLR0913  # a range, and how far to trace it
     history: GitHistory,
     path: str,
     start: int,

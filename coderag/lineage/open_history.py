@@ -1,4 +1,4 @@
-"""What every question about a history works with: the repository, its commits, its paths, its changed declarations."""
+"""Open state of a history: the repository, its commits, their paths and changed declarations."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -10,7 +10,8 @@ from typing import Final
 
 from coderag.config.sections import LineageSettings, PrivacySettings
 from coderag.errors import HistoryError, StoreError, UnknownRevisionError
-from coderag.lineage.commit_declarations import CommitDeclarations, read_declarations
+from coderag.lineage.blobs import BlobReader
+from coderag.lineage.commit_declarations import CommitDeclarations, DeclarationReader
 from coderag.lineage.commit_search import CommitSearch
 from coderag.lineage.commit_segment import split_message
 from coderag.lineage.commit_store import CommitStore, StoredHistory
@@ -26,8 +27,8 @@ from coderag.schema.lineage import Commit
 from coderag.stores.path_key import load_privacy_key
 
 _MAX_LIMITS: Final = 4
-_BATCH: Final = 50
-"""Commits whose declarations are stored at once: a second of work."""
+_BATCH: Final = 20
+"""Commits whose declarations are stored at once: half a second of work."""
 
 
 @dataclass(frozen=True)
@@ -108,19 +109,16 @@ class OpenHistory:
 
     def iterate_declarations(self, commits: Sequence[str]) -> Iterator[CommitDeclarations]:
         """Read the declarations that commits changed, and cache them in batches."""
-        for start in range(0, len(commits), _BATCH):
-            batch: list[CommitDeclarations] = []
-            try:
-                batch = list(read_declarations(self.git, commits[start : start + _BATCH], self._is_own_change))
-            except HistoryError as error:  # one by one, so that a missing object costs one commit only
-                for commit in commits[start : start + _BATCH]:
-                    try:
-                        batch += read_declarations(self.git, [commit], self._is_own_change)
-                    except HistoryError:
-                        batch.append(CommitDeclarations(commit, [], f"unknown: {error}"))
-            with suppress(StoreError):  # a cache that cannot be written costs time only
-                self.declarations.put(record for record in batch if not record.note.startswith("unknown"))
-            yield from batch
+        if not commits:
+            return
+        with BlobReader.open(self.git) as blobs:
+            reader = DeclarationReader(self.git, blobs, self._is_own_change)
+            for start in range(0, len(commits), _BATCH):
+                batch, failures = _read_batch(reader, commits[start : start + _BATCH])
+                with suppress(StoreError):  # a cache that cannot be written costs time only
+                    self.declarations.put(batch)
+                yield from batch
+                yield from failures
 
     def build_filter(self, since: str, until: str) -> Callable[[int], bool]:
         """Build the predicate of the commits after one limit and up to another.
@@ -157,9 +155,9 @@ class OpenHistory:
 
     def _is_own_change(self, commit_id: str, path: str) -> bool:
         position = self.table.find_position(commit_id)
-        return position is None or path in self._own_paths(position)
+        return position is None or path in self._list_own_paths(position)
 
-    def _own_paths(self, position: int) -> set[str]:
+    def _list_own_paths(self, position: int) -> set[str]:
         table = self.table
         rows = range(*table.change_ends[position : position + 2])
         return {table.paths[table.change_paths[row]] for row in rows if table.is_own_change(row)}
@@ -229,6 +227,23 @@ class HistoryOpener:
             return ""
         # A whole day, so that "3 months ago" does not differ at each call.
         return f"^{limit.commit}" if limit.time is None else f"--since={limit.time:%Y-%m-%dT00:00:00+00:00}"
+
+
+def _read_batch(
+    reader: DeclarationReader, commits: Sequence[str]
+) -> tuple[list[CommitDeclarations], list[CommitDeclarations]]:
+    """Read the declarations of commits; return those that are read, and a note for each that git cannot read."""
+    try:
+        return list(reader.read(commits)), []
+    except HistoryError:  # one by one, so that a missing object costs one commit only
+        batch: list[CommitDeclarations] = []
+        failures = []
+        for commit in commits:
+            try:
+                batch += reader.read([commit])
+            except HistoryError as error:
+                failures.append(CommitDeclarations(commit, [], f"unknown: {error}"))
+        return batch, failures
 
 
 def _list_notes(git: GitHistory, stored: StoredHistory, since: str) -> Iterator[str]:

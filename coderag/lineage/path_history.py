@@ -108,9 +108,7 @@ class PathHistory:
     def _renames(self) -> dict[str, str]:
         """New name of each path whose last change is that it was renamed away."""
         table = self._table
-        last_rows: dict[int, int] = {}
-        for row, number in enumerate(table.change_paths.tolist()):
-            last_rows[number] = row
+        last_rows = {number: row for row, number in enumerate(table.change_paths.tolist())}
         renames = {}
         for row in np.flatnonzero(table.change_kinds == _RENAMED).tolist():
             old = int(table.change_old_paths[row])

@@ -22,18 +22,21 @@ _REFERENCE: Final = re.compile(
 )
 _UPPER_KEY: Final = re.compile(r"[A-Z][A-Z0-9]+-\d+")
 _STANDARDS: Final = frozenset(
-    ("AES", "ANSI", "ASCII", "BS", "CAPEC", "CP", "CVE", "CWE", "DIN", "DSA", "ECMA", "EN", "FIPS", "GPT", "HTTP", "IEC", "IEEE",
-     "IPV", "ISO", "JSR", "MD", "PEP", "PKCS", "RC", "RFC", "SHA", "SSL", "TIS", "TLS", "UCS", "UTC", "UTF", "WCAG", "WINDOWS")
+    ("AES", "ANSI", "ASCII", "BS", "CAPEC", "CP", "CVE", "CWE", "DIN", "DSA", "ECMA", "EN", "FIPS", "GPT", "HTTP", "IEC",
+     "IEEE", "IPV", "ISO", "JSR", "MD", "PEP", "PKCS", "RC", "RFC", "SHA", "SSL", "TIS", "TLS", "UCS", "UTC", "UTF",
+     "WCAG", "WINDOWS")
 )  # fmt: skip
 """Prefixes of standards, algorithms and encodings that look like keys of tickets: ``UTF-8``, ``SHA-256``."""
 
 _ISSUE_URL: Final = re.compile(
-    r"""https?://(?P<host>[^/\s]+)/(?P<path>[\w.~/%+-]*?)(?:/-)?/
+    r"""https?://[^/\s]+(?:/[\w.~%+-]+)*?(?:/-)?/
     (?P<kind>issues?|pull|pulls|pull-requests|pullrequest|merge_requests|commit|commits|browse|_workitems/edit|t)
     /(?P<id>[\w-]+)""",
     re.VERBOSE,
 )
-_RELATION_BEFORE: Final = re.compile(rf"\b(?P<word>{_RELATIONS})\b\s*:?\s*(?:\w+[ ])?[(\[]?$", re.IGNORECASE)
+_RELATION_BEFORE: Final = re.compile(
+    rf"\b(?P<word>{_RELATIONS})\b\s*:?\s*(?:(?:issues?|tickets?|bugs?)\s+)?[(\[]?$", re.IGNORECASE
+)
 _LIST_BEFORE: Final = re.compile(r"(?:,|\band\b|&)\s*$")
 _TRAILER: Final = re.compile(r"^(?P<key>[A-Za-z][A-Za-z0-9-]{1,39}):[ \t]+(?P<value>\S.*)$")
 _PULL_KINDS: Final = ("pull", "pulls", "pull-requests", "pullrequest", "merge_requests")

@@ -1,5 +1,7 @@
 """The writer process: indexing does not slow searches down, and a crash is one failed job.
 
+While it has nothing to index, it reads the declarations that commits changed.
+
 It reads tasks from standard input and writes replies to the original standard output. It exits at once when the input
 ends: its parent is gone, and the index survives. Its worker processes do the same.
 """
@@ -21,12 +23,14 @@ from coderag.errors import CodeRAGError, IngestionError
 from coderag.schema.indexing import IndexProgress, IndexReport
 from coderag.system.process_memory import limit_heaps, trim_heap
 from coderag.system.standard_streams import take_streams
+from coderag.workspace.declaration_reading import DeclarationReading
 from coderag.workspace.engines import EngineStamp, open_engine
 from coderag.workspace.writer_messages import IndexTask, WriterReply, parse_task, write_reply
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
     from coderag.ingestion.files.scanner import Scan
+    from coderag.lineage.code_history import CodeHistory
 
 _PROGRESS_S: Final = 0.1
 _NICENESS: Final = 2  # searches come first, but a busy machine must not stop indexing
@@ -48,10 +52,14 @@ class IndexingLoop:
 
     Args:
         reply: Sends progress and results.
+        add_history: Called with the history of each repository that was indexed.
     """
 
-    def __init__(self, reply: Callable[[WriterReply], None]) -> None:
+    def __init__(
+        self, reply: Callable[[WriterReply], None], add_history: Callable[["CodeHistory"], None] = lambda _: None
+    ) -> None:
         self._reply = reply
+        self._add_history = add_history
         self._repositories: dict[str, _IndexedRepository] = {}
 
     def run_task(self, task: IndexTask) -> None:
@@ -77,6 +85,7 @@ class IndexingLoop:
         indexer = repository.engine.make_indexer(_ProgressThrottle(self._reply))
         report = indexer.run(full=task.full, since=since)
         repository.last_scan = indexer.last_scan
+        self._add_history(repository.engine.history)
         return report
 
     def _open_repository(self, task: IndexTask) -> _IndexedRepository:
@@ -122,8 +131,10 @@ def main() -> None:
         target=_read_tasks, args=(os.fdopen(task_descriptor, "rb"), tasks), daemon=True, name="tasks"
     ).start()
     output = os.fdopen(reply_descriptor, "wb")
-    loop = IndexingLoop(lambda reply: _send_reply(output, reply))
+    reading = DeclarationReading(lambda: not tasks.empty())
+    loop = IndexingLoop(lambda reply: _send_reply(output, reply), reading.add)
     while True:
+        reading.run()
         loop.run_task(tasks.get())
 
 

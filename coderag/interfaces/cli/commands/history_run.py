@@ -1,0 +1,214 @@
+"""Answers of ``coderag history``, as text or JSON."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+from coderag.errors import InvalidQueryError
+from coderag.interfaces.cli.commands.history_lines import (
+    HistoryLine,
+    format_author,
+    format_blame,
+    format_change,
+    format_co_change,
+    format_commit,
+    format_coverage,
+    format_introduction,
+    format_match,
+    format_ticket,
+    print_lines,
+)
+from coderag.interfaces.cli.indexed_engine import ask_indexed, open_local_engine
+from coderag.interfaces.cli.output.streams import Output
+
+if TYPE_CHECKING:
+    from coderag.app import CodeRAG
+    from coderag.engine.history_queries import HistorySubject
+    from coderag.lineage.code_history import CodeHistory
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRequest:
+    """Options of the command."""
+
+    target: str
+    since: str
+    until: str
+    limit: int
+    who: bool
+    with_: bool
+    blame: bool
+    read_all: bool
+    text: str
+    ticket: str
+    commit: str
+    search: str
+    may_index: bool
+
+
+class _Limits(TypedDict):
+    since: str
+    until: str
+    limit: int
+
+
+def run_history(request: HistoryRequest, repo: Path | None, output: Output) -> None:
+    """Print what is asked of the history.
+
+    Raises:
+        InvalidQueryError: Options exclude one another, or a target is missing.
+        CodeRAGError: From `coderag.lineage.code_history.CodeHistory`.
+    """
+    _check_request(request)
+    rag = open_local_engine(repo, output)
+    if request.read_all:
+        _read_all(rag.history, output)
+    elif request.commit:
+        with output.show_status("reading the commit"):
+            details = rag.history.get_commit(request.commit)
+        _write(output, rag.root, details, format_commit(details), [details.note and f"incomplete: {details.note}"])
+    elif request.ticket:
+        with output.show_status("reading commits"):
+            commits = rag.history.find_declarations_by_ticket(request.ticket)
+        notes = ["" if commits else f"no commit references {request.ticket}"]
+        if commits and not output.as_json:
+            notes.append("links rest on the text of commit messages")
+        lines = [line for details in commits[: request.limit] for line in format_ticket(details)]
+        _write(output, rag.root, {"ticket": request.ticket, "commits": commits[: request.limit]}, lines, notes)
+    elif request.search:
+        with output.show_status("searching commits"):
+            matches = rag.history.find_commits(
+                request.search, since=request.since, until=request.until, limit=request.limit
+            )
+        notes = ["" if matches else "no commit has these words"]
+        _write(output, rag.root, {"search": request.search, "commits": matches}, map(format_match, matches), notes)
+    else:
+        _show_subject(rag, request, output)
+
+
+def _check_request(request: HistoryRequest) -> None:
+    modes = {
+        "--who": request.who, "--with": request.with_, "--blame": request.blame, "--text": bool(request.text),
+        "--ticket": bool(request.ticket), "--commit": bool(request.commit), "--search": bool(request.search),
+        "--read-all": request.read_all,
+    }  # fmt: skip
+    chosen = [name for name, is_chosen in modes.items() if is_chosen]
+    if len(chosen) > 1:
+        raise InvalidQueryError(f"{' and '.join(chosen)} exclude one another", hint="Choose one.")
+    needs_target = chosen and chosen[0] in ("--who", "--with", "--blame", "--text")
+    if needs_target and not request.target:
+        raise InvalidQueryError(
+            f"{chosen[0]} needs a path or a name", hint=f"Add one: coderag history PATH {chosen[0]}"
+        )
+    if chosen and not needs_target and request.target:
+        raise InvalidQueryError(f"{chosen[0]} takes no path or name: {request.target!r}", hint="Leave it out.")
+
+
+def _show_subject(rag: "CodeRAG", request: HistoryRequest, output: Output) -> None:
+    subject = _find_subject(rag, request, output)
+    history = rag.history
+    limits = _Limits(since=request.since, until=request.until, limit=request.limit)
+    with output.show_status("reading the history"):
+        if request.who:
+            authors = history.find_authors(subject.path, subject.start_line, subject.end_line)
+            shown = authors.authors[: request.limit]
+            _write_subject(output, rag.root, subject, authors, map(format_author, shown), authors.notes)
+        elif request.with_:
+            changes = history.find_co_changes(subject.path, subject.name, **limits)
+            notes = [*changes.notes, f"{changes.commits:,} commits of {subject} count; co-change is no dependency"]
+            if changes.left_out:
+                notes.insert(0, f"{changes.left_out:,} commits of more than 30 files are left out")
+            _write_subject(output, rag.root, subject, changes, map(format_co_change, changes.changes), notes)
+        elif request.blame:
+            blame = history.blame(subject.path, subject.start_line or 1, subject.end_line)
+            _write_subject(output, rag.root, subject, blame, map(format_blame, blame.lines), blame.notes)
+        elif request.text:
+            result = history.find_introduction(subject.path, request.text)
+            notes = list(result.notes)
+            if not result.introductions:
+                notes.insert(0, f"no commit changed how often {subject.path} has this text")
+            lines = map(format_introduction, result.introductions[: request.limit])
+            _write_subject(output, rag.root, subject, result, lines, notes)
+        else:
+            _show_commits(history, subject, request, output, rag.root)
+
+
+def _show_commits(
+    history: "CodeHistory", subject: "HistorySubject", request: HistoryRequest, output: Output, root: Path
+) -> None:
+    limits = _Limits(since=request.since, until=request.until, limit=request.limit)
+    if subject.start_line:
+        lines = subject.start_line, subject.end_line
+        result = history.get_declaration_history(subject.path, *lines, subject.name, **limits)
+    else:
+        result = history.list_commits(subject.path, **limits)
+    notes = list(result.notes)
+    if not result.changes and not any("not committed" in note for note in notes):
+        notes.insert(0, f"no commits of {subject} in this range" if str(subject) else "no commits in this range")
+    if result.is_limited:
+        notes.append(f"there are more than {request.limit:,} commits (raise --limit)")
+    shown = [format_change(change, subject.path) for change in result.changes]
+    _write_subject(output, root, subject, result, shown, notes)
+
+
+def _find_subject(rag: "CodeRAG", request: HistoryRequest, output: Output) -> "HistorySubject":
+    target = _resolve_typed_path(request.target, rag.root) if request.target else "."
+    return ask_indexed(
+        rag, lambda engine: engine.find_history_subject(target), output, may_index=request.may_index, activity=""
+    )
+
+
+def _resolve_typed_path(target: str, root: Path) -> str:
+    """Return a path that was typed relative to a folder below the root relative to the root instead."""
+    path, colon, lines = target.partition(":")
+    here = Path.cwd().resolve()
+    place = Path(os.path.normpath(here / path))
+    if not place.exists() or not place.is_relative_to(root.resolve()):
+        return target
+    is_elsewhere = ".." in Path(path).parts or Path(path).is_absolute() or not (root / path).exists()
+    return f"{place.relative_to(root.resolve()).as_posix()}{colon}{lines}" if is_elsewhere else target
+
+
+def _read_all(history: "CodeHistory", output: Output) -> None:
+    coverage = history.coverage()
+    missing = coverage.commits - coverage.commits_with_declarations
+    with output.show_status(f"reading the declarations of {missing:,} commits"):
+        for _ in history.read_declarations() if coverage.state == "ready" else ():
+            pass
+        coverage = history.coverage()
+    if output.as_json:
+        output.write_json(coverage)
+    else:
+        output.write(format_coverage(coverage))
+        for note in coverage.notes:
+            output.note(note)
+
+
+def _write_subject(
+    output: Output,
+    root: Path,
+    subject: "HistorySubject",
+    result: object,
+    lines: "Iterator[HistoryLine] | Sequence[HistoryLine]",
+    notes: Sequence[str],
+) -> None:
+    _write(output, root, result, lines, notes, subject=subject)
+
+
+def _write(
+    output: Output,
+    root: Path,
+    result: object,
+    lines: "Iterator[HistoryLine] | Sequence[HistoryLine]",
+    notes: Sequence[str],
+    *,
+    subject: "HistorySubject | None" = None,
+) -> None:
+    if output.as_json:
+        output.write_json(result, root=root, **({"subject": subject} if subject is not None else {}))
+    else:
+        print_lines(str(subject) if subject is not None else "", list(lines), output)
+    for note in filter(None, notes):
+        output.note(note)
