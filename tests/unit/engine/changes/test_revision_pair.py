@@ -154,6 +154,13 @@ def test_patch_without_prefixes_is_applied_too(root):
     assert read_files(root, patch=patch)["a.py"].new_data == b"x = 9\n"
 
 
+def test_patch_without_lines_around_its_changes_is_applied_too(root):
+    write_files(root, {"long.txt": LONG.replace("line 7 ", "line seven ")})
+    patch = run_plainly(root, "diff", "-U0")
+    run_plainly(root, "checkout", "-q", "--", ".")
+    assert list_changed_lines(read_files(root, patch=patch)["long.txt"]) == ["line 7 of a file", "line seven of a file"]
+
+
 @pytest.mark.parametrize(
     ("patch", "message"),
     [
