@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from coderag.codegraph.constructors import is_constructor
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.relation_queries import find_users
-from coderag.engine.changes.indexed_declarations import MODULE_KIND, IndexedDeclaration
+from coderag.engine.changes.indexed_declarations import IndexedDeclaration
 from coderag.engine.changes.related_languages import is_related_language
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.retrieval.mentions.mention_search import MentionSearch
@@ -23,13 +23,14 @@ from coderag.schema.change_review import (
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.lineage import DeclarationChange
 from coderag.schema.mentions import NameMention
-from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE
+from coderag.schema.vocabulary import FILE_NAMED_KINDS, MIN_RESOLVED_CONFIDENCE
 from coderag.stores.symbol_table import split_qualified
 
 MAX_SEARCHED_NAMES: Final = 60
 """Changed names whose mentions are searched for, those that may break other code first."""
 
 _MAX_MENTIONS: Final = 300
+_MAX_KEY_MENTIONS: Final = 50
 _MAX_LISTED_LINES: Final = 40
 _FEW: Final = 3  # resolved dependents, below which candidates are listed as well
 _MIN_NAME_CHARS: Final = 3
@@ -149,6 +150,8 @@ def add_mentions(
             continue
         searched.add(target.pattern.words)
         mentions = search.find_target(target, limit=_MAX_MENTIONS)
+        if declaration.change.kind == "key" and mentions.total > _MAX_KEY_MENTIONS:
+            continue  # a common word, such as "name"
         name = target.pattern.words[0]
         languages = target.languages or {detect_language(declaration.change.path)}
         related_lines = [
@@ -188,7 +191,7 @@ def _add_code_mentions(
 
 def _build_target(graph: CodeGraph, change: DeclarationChange, indexed: IndexedDeclaration) -> MentionTarget | None:
     """Return the name to search for; None where its mentions would say nothing."""
-    if change.kind == MODULE_KIND:
+    if change.kind in FILE_NAMED_KINDS:
         return None
     name = change.qualified_name
     if indexed.nodes:

@@ -201,10 +201,11 @@ class SuiteSelector:
                 evidence.setdefault(node, _Evidence()).add(reason, score)
 
     def _add_similar(self, evidence: dict[int, _Evidence], files: Sequence[ChangedFile]) -> None:
-        """Add the tests that share rare words with the changed lines of source code."""
-        changed_lines = [
-            line for file in files if classify_role(file.path) != "test" for line in list_changed_lines(file)
-        ]
+        """Add the tests that share rare words with the changed lines, unless only documents or tests changed."""
+        outside = [file for file in files if classify_role(file.path) != "test"]
+        if all(classify_role(file.path) == "docs" for file in outside):
+            return
+        changed_lines = [line for file in outside for line in list_changed_lines(file)]
         tests = self._catalog.tests if len(self._catalog.tests) <= _MAX_COMPARED_TESTS else evidence
         symbols = self._graph.symbols
         texts = {}
