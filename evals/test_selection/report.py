@@ -13,7 +13,7 @@ def format_report(selections: Sequence[Selection]) -> str:
     """Format the figures of each repository and of all."""
     repositories = sorted({selection.repository for selection in selections})
     lines = [
-        "repository       part    cases  recall             share              recall@10  recall@50  all found  seconds"
+        "repository       part    cases  recall             share              recall@10  recall@50  any@10  all found  seconds"
     ]
     for repository in [*repositories, ""]:
         rows = [selection for selection in selections if repository in ("", selection.repository)]
