@@ -16,6 +16,7 @@ from coderag.engine.changes.related_languages import is_related_language
 from coderag.engine.changes.revision_pair import ChangedFile, list_changed_lines
 from coderag.engine.changes.suite_catalog import SuiteCatalog
 from coderag.engine.changes.suite_selectors import build_commands, build_selector
+from coderag.engine.changes.value_users import ValueUsers
 from coderag.ingestion.files.roles import classify_role
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.retrieval.mentions.indexed_files import IndexedFiles
@@ -72,7 +73,8 @@ class SuiteSelector:
     def __init__(self, root: Path, graph: CodeGraph, files: IndexedFiles) -> None:
         self._graph = graph
         self._catalog = SuiteCatalog(root, graph, files)
-        self._walker = ImpactWalker(graph, FixtureUsers(graph, files).find)
+        fixtures, values = FixtureUsers(graph, files), ValueUsers(graph, self._catalog.read_lines)
+        self._walker = ImpactWalker(graph, lambda node: (*fixtures.find(node), *values.find(node)))
 
     def select(
         self,
