@@ -4,6 +4,7 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,7 +60,8 @@ class Shop:
         )
         ids["move"] = folder.commit(
             "Move parse to its own file",
-            {"tools.py": tools.partition("\n\ndef parse")[0] + "\n", "parsing.py": "def parse" + tools.partition("def parse")[2]},
+            {"tools.py": tools.partition("\n\ndef parse")[0] + "\n",
+             "parsing.py": "def parse" + tools.partition("def parse")[2]},
         )  # fmt: skip
         ids["strip"] = folder.commit(
             "PROJ-46: strip words",
@@ -98,7 +100,7 @@ def history(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> CodeHistory
 
 @pytest.fixture
 def copy_shop(shop: Shop, tmp_path: Path) -> Callable[..., tuple[GitFolder, CodeHistory]]:
-    def copy(**settings: object) -> tuple[GitFolder, CodeHistory]:
+    def copy(**settings: Any) -> tuple[GitFolder, CodeHistory]:
         shutil.copytree(shop.folder.path, tmp_path / "copy")
         privacy = PrivacySettings(mask_people=bool(settings.pop("mask_people", False)))
         copied = CodeHistory(tmp_path / "copy", LineageSettings(**settings), privacy, tmp_path / "index")
@@ -140,7 +142,7 @@ def test_deleted_path_and_folder_and_whole_repository_have_commits(shop: Shop, h
     ],
 )
 def test_range_is_given_by_dates_and_revisions(
-    shop: Shop, history: CodeHistory, limits: dict[str, str], expected: list[str]
+    shop: Shop, history: CodeHistory, limits: dict[str, Any], expected: list[str]
 ) -> None:
     assert name_commits(shop, history.list_commits("tools.py", **limits)) == expected
 
@@ -257,7 +259,10 @@ def test_declarations_that_change_together_are_counted(
     for number in range(3):
         folder.commit(
             f"Step {number}",
-            {"one.py": f"def first():\n    return {number}\n\n\ndef other():\n    return 0\n", "two.py": f"def second():\n    return {number}\n"},
+            {
+                "one.py": f"def first():\n    return {number}\n\n\ndef other():\n    return 0\n",
+                "two.py": f"def second():\n    return {number}\n",
+            },
         )  # fmt: skip
     result = history.find_co_changes("one.py", "first")
     assert [

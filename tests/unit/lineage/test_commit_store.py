@@ -99,14 +99,22 @@ def test_long_lived_store_sees_commits_of_others(folder: GitFolder, tmp_path: Pa
     history = GitHistory.open(folder.path)
     assert len(first.refresh(history).table) == len(second.refresh(history).table)
     tip = folder.commit("More\n", {"a.py": "9\n"})
+    history = GitHistory.open(folder.path)
     assert first.refresh(history).tip == tip
     stored = second.refresh(history)
     assert stored.tip == tip
     assert second.refresh(history) is stored
 
 
-@pytest.mark.parametrize("command", [("reset", "-q", "--hard", "HEAD~1"), ("checkout", "-q", "side"),
-                                     ("commit", "-q", "--amend", "-m", "Rewritten"), ("checkout", "-q", "--detach", "main~1")])  # fmt: skip
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("reset", "-q", "--hard", "HEAD~1"),
+        ("checkout", "-q", "side"),
+        ("commit", "-q", "--amend", "-m", "Rewritten"),
+        ("checkout", "-q", "--detach", "main~1"),
+    ],
+)
 def test_rewritten_history_is_detected(
     folder: GitFolder, refresh: Callable[[], StoredHistory], tmp_path: Path, command: tuple[str, ...]
 ) -> None:
