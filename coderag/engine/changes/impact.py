@@ -30,6 +30,7 @@ MAX_SEARCHED_NAMES: Final = 60
 """Changed names whose mentions are searched for, those that may break other code first."""
 
 _MAX_MENTIONS: Final = 300
+_MAX_NAMED_FILES: Final = 400  # a name in more files says nothing, and takes seconds to look up
 _MAX_KEY_MENTIONS: Final = 50
 _MAX_LISTED_LINES: Final = 40
 _FEW: Final = 3  # resolved dependents, below which candidates are listed as well
@@ -149,6 +150,10 @@ def add_mentions(
         if target is None or target.pattern.words in searched or len(searched) >= MAX_SEARCHED_NAMES:
             continue
         searched.add(target.pattern.words)
+        if (n_files := search.files.count_files(target.pattern)) > _MAX_NAMED_FILES:
+            reason = f"its name is too common: {n_files:,} files contain it"
+            declarations[position] = replace(declaration, reason=reason)
+            continue
         mentions = search.find_target(target, limit=_MAX_MENTIONS)
         if declaration.change.kind == "key" and mentions.total > _MAX_KEY_MENTIONS:
             continue  # a common word, such as "name"
