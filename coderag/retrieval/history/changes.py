@@ -169,7 +169,7 @@ class ChangeFinder:
 
     def _read_changes(self, subject: HistorySubject) -> SubjectHistory | None:
         """Return the changes of a subject; None if no commit has it."""
-        limits = {"since": self._since, "until": self._until}
+        since, until = self._since, self._until
         try:
             if subject.start_line:
                 return self._history.get_declaration_history(
@@ -177,10 +177,11 @@ class ChangeFinder:
                     subject.start_line,
                     subject.end_line,
                     subject.qualified_name,
+                    since=since,
+                    until=until,
                     limit=_MAX_SUBJECT_CHANGES,
-                    **limits,
                 )
-            return self._history.list_commits(subject.path, limit=_MAX_SUBJECT_CHANGES, **limits)
+            return self._history.list_commits(subject.path, since=since, until=until, limit=_MAX_SUBJECT_CHANGES)
         except UnknownNameError as error:
             self._notes.append(f"{error}.")
             return None
