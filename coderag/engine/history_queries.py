@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HistorySubject:
-    """What a history is asked of: a path, lines of a file, or a declaration.
+    """Subject of a question about the history: a path, lines of a file, or a declaration.
 
     Attributes:
         path: File or folder, relative to the root; empty for the whole repository.

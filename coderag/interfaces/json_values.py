@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from datetime import datetime
 from pathlib import PurePath
 from typing import Any
 
@@ -19,6 +20,8 @@ def to_plain(value: object) -> object:
     """Convert a value that JSON encoders do not support, not recursively."""
     if isinstance(value, PurePath):
         return value.as_posix()
+    if isinstance(value, datetime):
+        return value.isoformat()
     if hasattr(value, "item"):  # a NumPy scalar
         return value.item()
     if isinstance(value, Iterable) and not isinstance(value, Mapping):

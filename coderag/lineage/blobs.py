@@ -1,7 +1,7 @@
 """Contents of files in commits, read through one ``git cat-file --batch``."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from coderag.ingestion.files.file_text import MAX_FILE_BYTES
@@ -77,7 +77,8 @@ class BlobReader:
         with self._history.open_process("cat-file", "--batch", has_input=True) as process:
             yield process
             if process is not None and process.stdin is not None:
-                process.stdin.close()
+                with suppress(OSError):  # it may have ended by itself
+                    process.stdin.close()
 
 
 def _skip(process: GitProcess, size: int) -> None:

@@ -1,6 +1,6 @@
 """Co-change: what was changed in the same commits as a file or a declaration. Counts only; it is no dependency.
 
-Merges do not count, nor do commits with more than `MAX_FILES` files: imports, reformatting, mass renames.
+Merges do not count, nor do commits with more than `MAX_CO_CHANGED_FILES` files: imports, reformatting, mass renames.
 """
 
 from collections import Counter
@@ -11,9 +11,8 @@ import numpy as np
 
 from coderag.lineage.commit_table import CommitTable
 from coderag.lineage.path_history import PathHistory
-from coderag.schema.lineage import CoChange, DeclarationChange
+from coderag.schema.lineage import MAX_CO_CHANGED_FILES, CoChange, DeclarationChange
 
-MAX_FILES: Final = 30
 MIN_TOGETHER: Final = 2
 
 
@@ -30,10 +29,10 @@ class SubjectCommits(NamedTuple):
 
 
 def select_commits(table: CommitTable, positions: Iterable[int]) -> SubjectCommits:
-    """Select the commits that count: no merges, at most `MAX_FILES` files."""
+    """Select the commits that count: no merges, at most `MAX_CO_CHANGED_FILES` files."""
     counted, left_out = [], 0
     for position in dict.fromkeys(positions):
-        if table.change_ends[position + 1] - table.change_ends[position] > MAX_FILES:
+        if table.change_ends[position + 1] - table.change_ends[position] > MAX_CO_CHANGED_FILES:
             left_out += 1
         elif not table.is_merge(position):
             counted.append(position)
@@ -119,7 +118,7 @@ def _count_commits(table: CommitTable, paths: PathHistory, names: Sequence[str])
     """Count the commits of each file that count, under all of its names."""
     sizes = np.diff(table.change_ends)
     merges = np.diff(table.parent_ends) > 1
-    counted = (sizes <= MAX_FILES) & ~merges
+    counted = (sizes <= MAX_CO_CHANGED_FILES) & ~merges
     wanted = set(names)
     totals: Counter[str] = Counter()
     for number, path in enumerate(table.paths):

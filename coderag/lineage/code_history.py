@@ -5,9 +5,10 @@ Paths are relative to the indexed folder, with ``/``; lines are 1-based, inclusi
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from coderag.errors import HistoryError, StoreError, UnknownNameError
+from coderag.errors import HistoryError, InvalidQueryError, StoreError, UnknownNameError
 from coderag.lineage.authors import rank_authors
 from coderag.lineage.blame import BlamedLine, blame_lines, read_ignored_revisions
 from coderag.lineage.co_change import find_declaration_co_changes, find_file_co_changes, select_commits
@@ -25,6 +26,7 @@ from coderag.schema.lineage import (
     CommitMatch,
     CommitReference,
     CommittedChange,
+    DeclarationChange,
     FileChange,
     Hunk,
     LineageCoverage,
@@ -200,6 +202,26 @@ class CodeHistory:
         position = opened.table.find_position(commit_id)
         return [change.path for change in opened.table.get_changes(position)] if position is not None else []
 
+    def get_declarations(
+        self, commits: Sequence[str], *, only_stored: bool = False
+    ) -> dict[str, Sequence[DeclarationChange]]:
+        """Return the declarations that commits changed, by commit id, under the paths of that time.
+
+        Args:
+            commits: Complete ids of commits.
+            only_stored: Whether commits that are not read yet are left out; otherwise they are read, 10 ms each.
+        """
+        opened = self._opener.open()
+        try:
+            records = opened.declarations.get(commits) if only_stored else opened.read_declarations(commits)
+        except StoreError:  # only the cache is lost
+            records = {}
+        return {commit: record.changes for commit, record in records.items()}
+
+    def get_current_path(self, path: str) -> str:
+        """Return the path that a file of an earlier commit has now, after its renames; it may be deleted."""
+        return self._opener.open().paths.get_current_name(path)
+
     # Lines and declarations
 
     def get_declaration_history(
@@ -355,8 +377,11 @@ class CodeHistory:
             text: The text as it is in the file.
 
         Raises:
+            InvalidQueryError: The text is empty.
             UnknownNameError: No commit changed the path.
         """
+        if not text.strip():
+            raise InvalidQueryError("the text is empty", hint="Give the text as it is in the file.")
         opened = self._opener.open()
         self._check_path(opened, path)
         changes = find_text_changes(opened.git, opened.paths.list_names(path), text)
@@ -458,7 +483,8 @@ class CodeHistory:
         """Raise an error unless a commit changed a path."""
         if _is_known(opened, path):
             return
-        if (opened.git.root / path).exists():
+        parts = PurePosixPath(path).parts
+        if ".." not in parts and parts[:1] != ("/",) and (opened.git.root / path).exists():
             message = f"{path} was never committed"
             hint = "Commit it first, or ask for a file that git tracks."
         else:

@@ -32,7 +32,7 @@ class CommitDeclarations(NamedTuple):
     note: str = ""
 
 
-class DeclarationReader:
+class CommitDeclarationReader:
     """Reads the declarations that commits changed against their first parent.
 
     Args:

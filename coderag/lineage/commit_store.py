@@ -115,8 +115,8 @@ class CommitStore:
         Raises:
             HistoryError: There are no commits, or git failed.
         """
-        tip = history.find_commit("HEAD")
-        if tip is None:
+        tip = history.head
+        if not tip:
             raise HistoryError("the repository has no commits", hint="Commit something first.", state="no_commits")
         scope = f"{history.prefix}\0{history.id_bytes}\0{','.join(sorted(history.boundary))}"
         new = _Pointer(tip, since, scope, ())
@@ -156,23 +156,26 @@ class CommitStore:
 
     def _append(self, history: GitHistory, current: _Loaded | None, new: _Pointer) -> StoredHistory:
         """Keep the segments that belong to the new tip, and read the commits after them."""
-        names: list[str] = []
-        files: list[ColumnFile] = []
-        if current is not None and not current.pointer.note:
-            names, files = _select_segments(history, current, new.tip)
-        tips = [new.tip]
-        if not names and (base := history.find_commit(f"{new.tip}~{_RECENT_COMMITS}")):
-            tips.insert(0, base)
-        notes, contents = [], {}
-        for tip in tips:
-            excluded = [f"^{_parse_tip(names[-1])}"] if names else []
-            entries, note = _read_entries(history, [tip, *excluded, *([new.since] if new.since else [])])
-            name = f"commits-{tip}-{len(entries)}.bin"
-            columns = build_segment(entries, _read_merged_paths(history, entries), history.id_bytes)
-            contents[name] = encode_columns({"commits": len(entries)}, columns)
-            files.append(ColumnFile(self.folder / name, contents[name]))
-            names.append(name)
-            notes.append(note)
+        usable = current if current is not None and not current.pointer.note else None
+        names, files = (list(usable.pointer.segments), list(usable.files)) if usable is not None else ([], [])
+        part = _read_part(history, new, new.tip, names[-1]) if names else None
+        if usable is not None and (part is None or len(names) >= _MAX_SEGMENTS):
+            names, files = _select_segments(history, usable, new.tip)
+            part = _read_part(history, new, new.tip, names[-1]) if names else None
+        if part is not None:
+            parts = [part]
+        else:
+            names, files = [], []
+            base = history.find_commit(f"{new.tip}~{_RECENT_COMMITS}")
+            first = [_read_all(history, new, base)] if base else []
+            parts = [*first, _read_all(history, new, new.tip, *(part.name for part in first))]
+        contents = {}
+        for part in parts:
+            columns = build_segment(part.entries, _read_merged_paths(history, part.entries), history.id_bytes)
+            contents[part.name] = encode_columns({"commits": len(part.entries)}, columns)
+            files.append(ColumnFile(self.folder / part.name, contents[part.name]))
+            names.append(part.name)
+        notes = [part.note for part in parts]
         pointer = replace(new, segments=tuple(names), note=next(filter(None, notes), ""))
         is_stored = self._write(pointer, contents)
         self._loaded = self._build(pointer, files, history.id_bytes, is_stored=is_stored)
@@ -210,6 +213,31 @@ def _select_segments(history: GitHistory, current: _Loaded, tip: str) -> tuple[l
         return names, files
     is_large = sum(file.size for file in files[1:]) * _MIN_SIZE_RATIO > files[0].size
     return ([], []) if is_large else (names[:1], files[:1])
+
+
+class _Part(NamedTuple):
+    """Commits of a new segment, oldest first, and a remark on what could not be read."""
+
+    name: str
+    entries: list[LogEntry]
+    note: str
+
+
+def _read_part(history: GitHistory, new: _Pointer, tip: str, last_segment: str) -> _Part | None:
+    """Read the commits after a segment; None if its tip is not an ancestor of the new one.
+
+    If it is, some commit after it has it as its parent.
+    """
+    part = _read_all(history, new, tip, last_segment)
+    last_tip = _parse_tip(last_segment)
+    return part if any(last_tip in entry.parents for entry in part.entries) else None
+
+
+def _read_all(history: GitHistory, new: _Pointer, tip: str, *last_segment: str) -> _Part:
+    """Read the commits of a tip that are not in the segments up to the last one."""
+    excluded = [f"^{_parse_tip(name)}" for name in last_segment]
+    entries, note = _read_entries(history, [tip, *excluded, *([new.since] if new.since else [])])
+    return _Part(f"commits-{tip}-{len(entries)}.bin", entries, note)
 
 
 def _parse_tip(name: str) -> str:

@@ -59,6 +59,11 @@ class DeclarationStore:
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
 
+    def __del__(self) -> None:
+        """Close the file, for callers that do not."""
+        with suppress(AttributeError):  # the constructor failed
+            self._disconnect()
+
     @property
     def size(self) -> int:
         """Bytes on disk."""

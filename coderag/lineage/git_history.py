@@ -62,6 +62,7 @@ class GitHistory:
         root: The indexed folder.
         prefix: Path of the folder below the top of the working tree, with a slash at its end; empty at the top.
         common_dir: Git directory shared by all working trees.
+        head: Id of the commit ``HEAD``; empty without one.
         is_shallow: Whether commits beyond a boundary are missing.
         id_bytes: Length of an object id: 20, or 32 in a SHA-256 repository.
     """
@@ -69,6 +70,7 @@ class GitHistory:
     root: Path
     prefix: str
     common_dir: Path
+    head: str
     is_shallow: bool
     id_bytes: int
 
@@ -88,13 +90,16 @@ class GitHistory:
             "--is-shallow-repository",
             "--show-object-format",
         ]
-        result = _run(root, arguments) if find_repository(root) is not None else None
+        result = _run(root, [*arguments, "HEAD^{commit}"]) if find_repository(root) is not None else None
+        if result is not None and result.returncode != 0:  # perhaps only because there is no commit
+            result = _run(root, arguments)
         if result is None or result.returncode != 0:
             reason = os.fsdecode(result.stderr).strip().removeprefix("fatal: ") if result is not None else ""
             message = f"{root} is not in a git repository" + (f" that git can read: {reason}" if reason else "")
             raise HistoryError(message, hint="Run the command inside a git working tree.", state="no_repository")
-        prefix, common_dir, shallow, algorithm = os.fsdecode(result.stdout).split("\n")[:4]
-        return cls(root, prefix, (root / common_dir).resolve(), shallow == "true", 32 if algorithm == "sha256" else 20)
+        prefix, common_dir, shallow, algorithm, head = os.fsdecode(result.stdout).split("\n")[:5]
+        id_bytes = 32 if algorithm == "sha256" else 20
+        return cls(root, prefix, (root / common_dir).resolve(), head, shallow == "true", id_bytes)
 
     def run(self, *arguments: str, stdin: bytes | None = None, timeout_s: float = _TIMEOUT_S) -> bytes:
         """Run a command and return its output.

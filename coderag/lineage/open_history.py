@@ -11,7 +11,7 @@ from typing import Final
 from coderag.config.sections import LineageSettings, PrivacySettings
 from coderag.errors import HistoryError, StoreError, UnknownRevisionError
 from coderag.lineage.blobs import BlobReader
-from coderag.lineage.commit_declarations import CommitDeclarations, DeclarationReader
+from coderag.lineage.commit_declarations import CommitDeclarationReader, CommitDeclarations
 from coderag.lineage.commit_search import CommitSearch
 from coderag.lineage.commit_segment import split_message
 from coderag.lineage.commit_store import CommitStore, StoredHistory
@@ -110,7 +110,7 @@ class OpenHistory:
         if not commits:
             return
         with BlobReader.open(self.git) as blobs:
-            reader = DeclarationReader(self.git, blobs, self._is_own_change)
+            reader = CommitDeclarationReader(self.git, blobs, self._is_own_change)
             for start in range(0, len(commits), _BATCH):
                 batch, failures = _read_batch(reader, commits[start : start + _BATCH])
                 with suppress(StoreError):  # a cache that cannot be written costs time only
@@ -224,7 +224,7 @@ class HistoryOpener:
 
 
 def _read_batch(
-    reader: DeclarationReader, commits: Sequence[str]
+    reader: CommitDeclarationReader, commits: Sequence[str]
 ) -> tuple[list[CommitDeclarations], list[CommitDeclarations]]:
     """Read the declarations of commits; return those that are read, and a note for each that git cannot read."""
     try:

@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
+
+MAX_CO_CHANGED_FILES: Final = 30
+"""Files of a commit up to which it counts for co-change."""
 
 ReferenceTarget = Literal["ticket", "pull_request", "commit"]
 """Target of a textual reference; ``#12`` may be either of the first two: it is a pull request only if the text says so."""
@@ -17,7 +20,10 @@ DeclarationChangeKind = Literal["added", "removed", "signature", "body"]
 
 
 class Hunk(NamedTuple):
-    """A changed range of lines, as ``git diff -U0`` writes it: with a count of 0, the start is the line above."""
+    """A changed range of lines, as ``git diff -U0`` writes it: with a count of 0, the start is the line above.
+
+    In JSON it is an array of these four numbers.
+    """
 
     old_start: int
     old_count: int
@@ -121,7 +127,8 @@ class DeclarationChange:
     new_signature: str = ""
 
 
-class CommittedChange(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class CommittedChange:
     """A commit together with what it changed of a subject.
 
     Attributes:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 _MAX_COMMITS: Final = 20_000
-"""Commits of a repository that are read in the background, the newest; those before them are read when a question needs them."""
+"""Commits of a repository that are read in the background, the newest; a question reads older ones that it needs."""
 
 
 class DeclarationReading:

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -24,8 +25,9 @@ class GitFolder:
         """Run git and return its output without the last line end."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         environment |= {
-            "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@x.test",
-            "GIT_COMMITTER_NAME": "Ann", "GIT_COMMITTER_EMAIL": "ann@x.test", "GIT_ALLOW_PROTOCOL": "file", **variables,
+            "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@x.test", "GIT_COMMITTER_NAME": "Ann",
+            "GIT_COMMITTER_EMAIL": "ann@x.test", "GIT_ALLOW_PROTOCOL": "file", **variables,
         }  # fmt: skip
         result = subprocess.run(
             ["git", *arguments], cwd=self.path, env=environment, input=stdin, capture_output=True, check=False
@@ -39,7 +41,7 @@ class GitFolder:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content.encode() if isinstance(content, str) else content)
 
-    def commit(self, message: str | bytes, files: dict[str, str | bytes] | None = None, author: str = "Ann") -> str:
+    def commit(self, message: str | bytes, files: Mapping[str, str | bytes] | None = None, author: str = "Ann") -> str:
         """Write files, commit everything and return the commit's id."""
         for path, content in (files or {}).items():
             self.write(path, content)

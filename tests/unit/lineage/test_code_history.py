@@ -4,11 +4,12 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from coderag.config.sections import LineageSettings, PrivacySettings
-from coderag.errors import HistoryError, UnknownNameError, UnknownRevisionError
+from coderag.errors import HistoryError, InvalidQueryError, UnknownNameError, UnknownRevisionError
 from coderag.lineage.code_history import CodeHistory
 from coderag.schema.lineage import SubjectHistory
 from tests.support.histories import GitFolder
@@ -59,7 +60,8 @@ class Shop:
         )
         ids["move"] = folder.commit(
             "Move parse to its own file",
-            {"tools.py": tools.partition("\n\ndef parse")[0] + "\n", "parsing.py": "def parse" + tools.partition("def parse")[2]},
+            {"tools.py": tools.partition("\n\ndef parse")[0] + "\n",
+             "parsing.py": "def parse" + tools.partition("def parse")[2]},
         )  # fmt: skip
         ids["strip"] = folder.commit(
             "PROJ-46: strip words",
@@ -98,7 +100,7 @@ def history(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> CodeHistory
 
 @pytest.fixture
 def copy_shop(shop: Shop, tmp_path: Path) -> Callable[..., tuple[GitFolder, CodeHistory]]:
-    def copy(**settings: object) -> tuple[GitFolder, CodeHistory]:
+    def copy(**settings: Any) -> tuple[GitFolder, CodeHistory]:
         shutil.copytree(shop.folder.path, tmp_path / "copy")
         privacy = PrivacySettings(mask_people=bool(settings.pop("mask_people", False)))
         copied = CodeHistory(tmp_path / "copy", LineageSettings(**settings), privacy, tmp_path / "index")
@@ -140,7 +142,7 @@ def test_deleted_path_and_folder_and_whole_repository_have_commits(shop: Shop, h
     ],
 )
 def test_range_is_given_by_dates_and_revisions(
-    shop: Shop, history: CodeHistory, limits: dict[str, str], expected: list[str]
+    shop: Shop, history: CodeHistory, limits: dict[str, Any], expected: list[str]
 ) -> None:
     assert name_commits(shop, history.list_commits("tools.py", **limits)) == expected
 
@@ -257,7 +259,10 @@ def test_declarations_that_change_together_are_counted(
     for number in range(3):
         folder.commit(
             f"Step {number}",
-            {"one.py": f"def first():\n    return {number}\n\n\ndef other():\n    return 0\n", "two.py": f"def second():\n    return {number}\n"},
+            {
+                "one.py": f"def first():\n    return {number}\n\n\ndef other():\n    return 0\n",
+                "two.py": f"def second():\n    return {number}\n",
+            },
         )  # fmt: skip
     result = history.find_co_changes("one.py", "first")
     assert [
@@ -331,6 +336,18 @@ def test_reading_is_resumable_and_covered(copy_shop: Callable[..., tuple[GitFold
     coverage = history.coverage()
     assert coverage.commits_with_declarations == coverage.commits == len(shop.ids)
     assert list(history.read_declarations()) == []
+    history.close()
+
+
+def test_stored_declarations_are_had_without_reading(
+    copy_shop: Callable[..., tuple[GitFolder, CodeHistory]], shop: Shop
+) -> None:
+    _, history = copy_shop()
+    commits = [shop.ids["limit"], shop.ids["upper"]]
+    assert history.get_declarations(commits, only_stored=True) == {}
+    assert [change.qualified_name for change in history.get_declarations(commits)[shop.ids["limit"]]] == ["read"]
+    assert list(history.get_declarations(commits, only_stored=True)) == commits
+    assert history.get_current_path("util.py") == "tools.py"
     history.close()
 
 
@@ -433,3 +450,14 @@ def test_every_changed_line_has_its_declaration(shop: Shop, history: CodeHistory
                     inside = [e for e in outline.entries if e.start_line <= number <= e.end_line]
                     name = inside[-1].qualified_names[0] if inside else None
                     assert name is None or (path, name) in listed
+
+
+@pytest.mark.parametrize("path", ["../shop/tools.py", "/etc/passwd", "a/../../x"])
+def test_path_outside_of_the_folder_is_unknown(history: CodeHistory, path: str) -> None:
+    with pytest.raises(UnknownNameError, match="no file and no commit"):
+        history.list_commits(path)
+
+
+def test_empty_text_is_refused(history: CodeHistory) -> None:
+    with pytest.raises(InvalidQueryError, match="the text is empty"):
+        history.find_introduction("tools.py", " ")

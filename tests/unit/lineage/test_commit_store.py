@@ -99,14 +99,22 @@ def test_long_lived_store_sees_commits_of_others(folder: GitFolder, tmp_path: Pa
     history = GitHistory.open(folder.path)
     assert len(first.refresh(history).table) == len(second.refresh(history).table)
     tip = folder.commit("More\n", {"a.py": "9\n"})
+    history = GitHistory.open(folder.path)
     assert first.refresh(history).tip == tip
     stored = second.refresh(history)
     assert stored.tip == tip
     assert second.refresh(history) is stored
 
 
-@pytest.mark.parametrize("command", [("reset", "-q", "--hard", "HEAD~1"), ("checkout", "-q", "side"),
-                                     ("commit", "-q", "--amend", "-m", "Rewritten"), ("checkout", "-q", "--detach", "main~1")])  # fmt: skip
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("reset", "-q", "--hard", "HEAD~1"),
+        ("checkout", "-q", "side"),
+        ("commit", "-q", "--amend", "-m", "Rewritten"),
+        ("checkout", "-q", "--detach", "main~1"),
+    ],
+)
 def test_rewritten_history_is_detected(
     folder: GitFolder, refresh: Callable[[], StoredHistory], tmp_path: Path, command: tuple[str, ...]
 ) -> None:
@@ -203,3 +211,30 @@ def test_commit_is_found_by_prefix_and_reference(refresh: Callable[[], StoredHis
     assert table.find_by_reference("#2") == [1]
     assert table.find_by_reference("#3") == []
     assert replace(table.build_commit(0), references=()).id == first
+
+
+def test_single_root_commit_and_an_empty_range_are_stored(tmp_path: Path) -> None:
+    folder = GitFolder(tmp_path / "one")
+    root = folder.commit("Begin", {"a.py": "1\n"})
+    history = GitHistory.open(folder.path)
+    store = CommitStore(tmp_path / "index", KEEP_PEOPLE)
+    assert store.refresh(history).table.build_commit(0).parents == ()
+    nothing = store.refresh(history, f"^{root}")
+    assert len(nothing.table) == 0
+    assert nothing.table.find_by_reference("#1") == []
+    folder.commit("More", {"a.py": "2\n"})
+    assert len(store.refresh(GitHistory.open(folder.path), f"^{root}").table) == 1
+
+
+def test_impossible_times_do_not_stop_the_reading(tmp_path: Path) -> None:
+    folder = GitFolder(tmp_path / "old")
+    tree = folder.git("write-tree")
+    times = {"far": "99999999999999 +0000", "odd": "5 +9999"}
+    for name, time in times.items():
+        raw = f"tree {tree}\nauthor A <a@x> {time}\ncommitter A <a@x> {time}\n\n{name}\n"
+        commit = folder.git("hash-object", "-t", "commit", "-w", "--literally", "--stdin", stdin=raw.encode())
+        folder.git("update-ref", f"refs/heads/{name}", commit)
+    for name in times:
+        folder.git("symbolic-ref", "HEAD", f"refs/heads/{name}")
+        table = CommitStore(tmp_path / name, KEEP_PEOPLE).refresh(GitHistory.open(folder.path)).table
+        assert table.build_commit(0).subject == name

@@ -153,7 +153,7 @@ _BLOCKS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from(_BLOCKS), max_size=7), st.lists(st.sampled_from(_BLOCKS), max_size=7))
 def test_declaration_of_every_changed_line_is_listed(old_blocks: list[str], new_blocks: list[str]) -> None:
     old, new = "".join(old_blocks).encode(), "".join(new_blocks).encode()
@@ -178,7 +178,7 @@ def test_declaration_of_every_changed_line_is_listed(old_blocks: list[str], new_
                     assert has_module
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.sampled_from("abcdef"), max_size=25), st.lists(st.sampled_from("abcdef"), max_size=25))
 def test_line_diff_turns_old_lines_into_new(old: list[str], new: list[str]) -> None:
     old_lines, new_lines = [line.encode() for line in old], [line.encode() for line in new]

@@ -234,7 +234,7 @@ def test_nothing_that_a_repository_names_is_run(tmp_path: Path) -> None:
     for setting in ("log.showSignature", "diff.renames", "diff.orderFile"):
         subprocess.run(["git", "config", setting, "true"], cwd=folder.path, check=True)
     history = GitHistory.open(folder.path)
-    assert [entry.hunks for entry in read_log(history, has_patches=True)][0] == [(Hunk(1, 1, 1, 1),)]
+    assert next(entry.hunks for entry in read_log(history, has_patches=True)) == [(Hunk(1, 1, 1, 1),)]
     assert history.run("blame", "--porcelain", "--no-textconv", "HEAD", "--", "a.py")
     assert not (tmp_path / "canary").exists()
 

@@ -30,6 +30,8 @@ REPORT_OR_ERROR = [REPORT]
 
 
 class FakeEngine:
+    history = "its history"
+
     def __init__(self, runs):
         self._runs = runs
 
@@ -61,6 +63,13 @@ def loop(monkeypatch, opened, runs, replies):
     monkeypatch.setattr(writer_process, "open_engine", open_engine)
     monkeypatch.setattr(sys.modules[__name__], "REPORT_OR_ERROR", [REPORT])
     return IndexingLoop(replies.append)
+
+
+def test_history_of_an_indexed_repository_is_read_next(loop, replies):
+    histories = []
+    loop = IndexingLoop(replies.append, histories.append)
+    loop.run_task(IndexTask("/repo", trusted=True))
+    assert histories == ["its history"]
 
 
 def test_the_report_is_the_last_reply(loop, replies):

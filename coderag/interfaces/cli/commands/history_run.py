@@ -1,10 +1,10 @@
 """Answers of ``coderag history``, as text or JSON."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from coderag.errors import InvalidQueryError
 from coderag.interfaces.cli.commands.history_lines import (
@@ -22,6 +22,7 @@ from coderag.interfaces.cli.commands.history_lines import (
 )
 from coderag.interfaces.cli.indexed_engine import ask_indexed, open_local_engine
 from coderag.interfaces.cli.output.streams import Output
+from coderag.schema.lineage import MAX_CO_CHANGED_FILES
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
@@ -83,7 +84,9 @@ def run_history(request: HistoryRequest, repo: Path | None, output: Output) -> N
                 request.search, since=request.since, until=request.until, limit=request.limit
             )
         notes = ["" if matches else "no commit has these words"]
-        _write(output, rag.root, {"search": request.search, "commits": matches}, map(format_match, matches), notes)
+        _write(
+            output, rag.root, {"search": request.search, "commits": matches}, list(map(format_match, matches)), notes
+        )
     else:
         _show_subject(rag, request, output)
 
@@ -106,42 +109,51 @@ def _check_request(request: HistoryRequest) -> None:
         raise InvalidQueryError(f"{chosen[0]} takes no path or name: {request.target!r}", hint="Leave it out.")
 
 
+class _Answer(NamedTuple):
+    """An answer about a subject: for JSON, as lines, and its notes."""
+
+    result: object
+    lines: list[HistoryLine]
+    notes: Sequence[str]
+
+
 def _show_subject(rag: "CodeRAG", request: HistoryRequest, output: Output) -> None:
     subject = _find_subject(rag, request, output)
-    history = rag.history
-    limits = _Limits(since=request.since, until=request.until, limit=request.limit)
     with output.show_status("reading the history"):
-        if request.who:
-            authors = history.find_authors(subject.path, subject.start_line, subject.end_line)
-            shown = authors.authors[: request.limit]
-            _write_subject(output, rag.root, subject, authors, map(format_author, shown), authors.notes)
-        elif request.with_:
-            changes = history.find_co_changes(subject.path, subject.name, **limits)
-            notes = [*changes.notes, f"{changes.commits:,} commits of {subject} count; co-change is no dependency"]
-            if changes.left_out:
-                notes.insert(0, f"{changes.left_out:,} commits of more than 30 files are left out")
-            _write_subject(output, rag.root, subject, changes, map(format_co_change, changes.changes), notes)
-        elif request.blame:
-            blame = history.blame(subject.path, subject.start_line or 1, subject.end_line)
-            _write_subject(output, rag.root, subject, blame, map(format_blame, blame.lines), blame.notes)
-        elif request.text:
-            result = history.find_introduction(subject.path, request.text)
-            notes = list(result.notes)
-            if not result.introductions:
-                notes.insert(0, f"no commit changed how often {subject.path} has this text")
-            lines = map(format_introduction, result.introductions[: request.limit])
-            _write_subject(output, rag.root, subject, result, lines, notes)
-        else:
-            _show_commits(history, subject, request, output, rag.root)
+        answer = _ask(rag.history, subject, request)
+    _write(output, rag.root, answer.result, answer.lines, answer.notes, subject=subject)
 
 
-def _show_commits(
-    history: "CodeHistory", subject: "HistorySubject", request: HistoryRequest, output: Output, root: Path
-) -> None:
+def _ask(history: "CodeHistory", subject: "HistorySubject", request: HistoryRequest) -> _Answer:
     limits = _Limits(since=request.since, until=request.until, limit=request.limit)
+    if request.who:
+        authors = history.find_authors(subject.path, subject.start_line, subject.end_line)
+        return _Answer(authors, [format_author(share) for share in authors.authors[: request.limit]], authors.notes)
+    if request.with_:
+        changes = history.find_co_changes(subject.path, subject.name, **limits)
+        notes = [*changes.notes, f"{changes.commits:,} commits of {subject} count; co-change is no dependency"]
+        if changes.left_out:
+            notes.insert(
+                0, f"commits of more than {MAX_CO_CHANGED_FILES} files that are left out: {changes.left_out:,}"
+            )
+        return _Answer(changes, [format_co_change(change) for change in changes.changes], notes)
+    if request.blame:
+        blame = history.blame(subject.path, subject.start_line or 1, subject.end_line)
+        return _Answer(blame, [format_blame(entry) for entry in blame.lines], blame.notes)
+    if request.text:
+        result = history.find_introduction(subject.path, request.text)
+        missing = "" if result.introductions else f"no commit changed how often {subject.path} has this text"
+        lines = [format_introduction(entry) for entry in result.introductions[: request.limit]]
+        return _Answer(result, lines, [missing, *result.notes])
+    return _list_commits(history, subject, request, limits)
+
+
+def _list_commits(
+    history: "CodeHistory", subject: "HistorySubject", request: HistoryRequest, limits: _Limits
+) -> _Answer:
     if subject.start_line:
-        lines = subject.start_line, subject.end_line
-        result = history.get_declaration_history(subject.path, *lines, subject.name, **limits)
+        place = subject.path, subject.start_line, subject.end_line
+        result = history.get_declaration_history(*place, subject.name, **limits)
     else:
         result = history.list_commits(subject.path, **limits)
     notes = list(result.notes)
@@ -149,8 +161,7 @@ def _show_commits(
         notes.insert(0, f"no commits of {subject} in this range" if str(subject) else "no commits in this range")
     if result.is_limited:
         notes.append(f"there are more than {request.limit:,} commits (raise --limit)")
-    shown = [format_change(change, subject.path) for change in result.changes]
-    _write_subject(output, root, subject, result, shown, notes)
+    return _Answer(result, [format_change(change, subject.path) for change in result.changes], notes)
 
 
 def _find_subject(rag: "CodeRAG", request: HistoryRequest, output: Output) -> "HistorySubject":
@@ -186,22 +197,11 @@ def _read_all(history: "CodeHistory", output: Output) -> None:
             output.note(note)
 
 
-def _write_subject(
-    output: Output,
-    root: Path,
-    subject: "HistorySubject",
-    result: object,
-    lines: "Iterator[HistoryLine] | Sequence[HistoryLine]",
-    notes: Sequence[str],
-) -> None:
-    _write(output, root, result, lines, notes, subject=subject)
-
-
 def _write(
     output: Output,
     root: Path,
     result: object,
-    lines: "Iterator[HistoryLine] | Sequence[HistoryLine]",
+    lines: Sequence[HistoryLine],
     notes: Sequence[str],
     *,
     subject: "HistorySubject | None" = None,
@@ -209,6 +209,6 @@ def _write(
     if output.as_json:
         output.write_json(result, root=root, **({"subject": subject} if subject is not None else {}))
     else:
-        print_lines(str(subject) if subject is not None else "", list(lines), output)
+        print_lines(str(subject) if subject is not None else "", lines, output)
     for note in filter(None, notes):
         output.note(note)
