@@ -9,7 +9,6 @@ from mcp import Client
 from coderag.interfaces.mcp.server import make_server
 from coderag.workspace.workspace import Workspace, WorkspaceOptions
 
-
 AUTHOR = {
     "GIT_AUTHOR_NAME": "Ada",
     "GIT_COMMITTER_NAME": "Ada",
