@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any, Self
 from coderag.config.sections import MAX_TOKENS, MIN_TOKENS, SearchSettings
 from coderag.config.settings import Settings
 from coderag.engine.browsing.browser import BrowserAccess
+from coderag.engine.change_queries import ChangeQueries
 from coderag.engine.history_queries import HistoryQueries
+from coderag.engine.items.item_finder import LazyItemFinder
+from coderag.engine.items.item_queries import ItemQueries
 from coderag.engine.mention_queries import MentionQueries
 from coderag.engine.open_index import OpenIndex
 from coderag.engine.query_input import build_query_input, check_range, resolve_filters
@@ -33,7 +36,7 @@ from coderag.retrieval.context.shown_lines import merge_keys
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.hits import build_hits
 from coderag.retrieval.query_context import QueryContext
-from coderag.retrieval.search_notes import describe_reading
+from coderag.retrieval.search_notes import describe_notes
 from coderag.retrieval.source_paths import source_paths
 from coderag.schema.answers import Answer, AnswerEvent
 from coderag.schema.context import AssembledContext
@@ -72,7 +75,7 @@ from coderag.engine.graph_loader import load_chat_graph, load_query_graph
 Progress = Callable[[IndexProgress], None]
 
 
-class CodeRAG(MentionQueries, ViewQueries, BrowserAccess, HistoryQueries):
+class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess, HistoryQueries, ItemQueries):
     """A repository: index it, search it, ask it.
 
     Args:
@@ -116,12 +119,10 @@ class CodeRAG(MentionQueries, ViewQueries, BrowserAccess, HistoryQueries):
         self._loaded_dense_model: DenseModel | None = None
         self._language_models = LanguageModels(self.settings, language_model)
         has_language_model = self.settings.llm.provider != "none" or language_model is not None
-        counts = SearchCounts(
-            self._store.directory, is_enabled=has_language_model and self.settings.summaries.count_results
-        )
-        self._open_index = OpenIndex(
-            self.root, self.settings, self._store, self._load_dense_model, self._language_models, on_edited
-        )
+        is_counting = has_language_model and self.settings.summaries.count_results
+        counts = SearchCounts(self._store.directory, is_enabled=is_counting)
+        models, load, items = self._language_models, self._load_dense_model, LazyItemFinder(lambda: self.items)
+        self._open_index = OpenIndex(self.root, self.settings, self._store, load, models, on_edited, items)
         self._runs = QueryRunner(load_query_graph, build_tracer(self.settings.telemetry), counts, self._open_index)
 
     def index(self, *, full: bool = False, progress: Progress | None = None) -> IndexReport:
@@ -265,9 +266,8 @@ class CodeRAG(MentionQueries, ViewQueries, BrowserAccess, HistoryQueries):
         from coderag.retrieval.explanation import explain_output  # noqa: PLC0415  # only this method needs it
 
         result_count = top_k or self.settings.search.top_k
-        top_k_override = (
-            result_count if result_count > self.settings.search.top_k else None
-        )  # a context has its own number of candidates
+        # A context has its own number of candidates.
+        top_k_override = result_count if result_count > self.settings.search.top_k else None
         query_input = self._make_input(
             query, "context", top_k=top_k_override, token_budget=token_budget, filters=filters
         )
@@ -334,8 +334,7 @@ class CodeRAG(MentionQueries, ViewQueries, BrowserAccess, HistoryQueries):
         query_input["format"] = format
         query_input["shown"] = [*shown, *(self._sessions.read(session) if session else ())]
         _, output = self._runs.run(self._open(), query_input)
-        verdict, reading = verdict_fields(output), describe_reading(output["analysis"])
-        context = to_context({**output["context"], **verdict, "notes": reading})
+        context = to_context({**output["context"], **verdict_fields(output), "notes": describe_notes(output)})
         if session:
             self._sessions.update(session, lambda earlier: merge_keys(earlier, context.shown))
         return context
@@ -351,7 +350,7 @@ class CodeRAG(MentionQueries, ViewQueries, BrowserAccess, HistoryQueries):
         token_budget: int | None = None,
         format: ContextFormat = "markdown",  # noqa: A002  # as in `context`
     ) -> AssembledContext:
-        """Return lines of indexed files, such as the omissions of a context.
+        """Return lines of indexed files or mirrored items, such as the omissions of a context.
 
         Args:
             places: Each as ``path``, ``path:10`` or ``path:10-42``, relative to the repository's root.
@@ -366,7 +365,8 @@ class CodeRAG(MentionQueries, ViewQueries, BrowserAccess, HistoryQueries):
         budget = check_range("token_budget", token_budget, MIN_TOKENS, MAX_TOKENS) if token_budget is not None else None
         paths = parse_location_paths(places)
         context = self._open_index.include_files(self._open(), paths)
-        return pack_locations(context.corpus, places, budget or self.settings.search.token_budget, format)
+        budget = budget or self.settings.search.token_budget
+        return pack_locations(context.corpus, places, budget, format, context.items)
 
     def ask(self, query: str, *, token_budget: int | None = None, filters: Filters | None = None) -> Answer:
         """Answer a question with citations checked against the files on disk. Raises as `search`, and `ModelError`."""
@@ -493,12 +493,15 @@ class CodeRAG(MentionQueries, ViewQueries, BrowserAccess, HistoryQueries):
         """Watch the files from now on, so that every query sees all earlier edits.
 
         Without it, queries see edits of the files of their results at once, and other edits after some seconds.
-        Repeated calls and systems without file watching have no effect.
+        Repeated calls and systems without file watching have no effect. Parts of the index that only some searches need
+        are built soon after the first one, so that no later one waits for them.
         """
+        self._open_index.is_kept_warm = True
         self._open_index.live.start_watching()
 
     def close(self) -> None:
         """End `follow` and release the overlay of edited files. Queries still work."""
+        self.sources.close()
         self._open_index.close()
 
     def __enter__(self) -> Self:

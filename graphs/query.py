@@ -1,4 +1,4 @@
-"""The query graph: analyze, look up or retrieve, rerank, widen once, expand, budget, answer (`coderag.nodes.steps`)."""
+"""The query graph: analyze, look up or retrieve, rerank, widen once, find items, expand, budget, answer."""
 
 from typing import Final
 

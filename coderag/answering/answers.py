@@ -7,6 +7,7 @@ from pathlib import Path
 
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.citation_checker import CitationChecker
+from coderag.answering.evidence.found_items import get_found_items
 from coderag.answering.extractive.extract import extract
 from coderag.answering.extractive.sections import Draft, DraftSection, DraftStatement
 from coderag.answering.generated.generator import EmitText, fit_evidence_to_window, generate_text
@@ -35,7 +36,8 @@ async def write_answer(context: QueryContext, state: QueryState, emit: EmitText)
         ModelError: The configured language model failed.
     """
     corpus = context.corpus
-    checker = CitationChecker(Path(context.root), corpus.snapshot.read_files())
+    items = {item["path"]: item for item in get_found_items(state)}
+    checker = CitationChecker(Path(context.root), corpus.snapshot.read_files(), items)
     draft = extract(AnswerInput(context, state, build_result_snippets(corpus, state["results"])))
     model = context.language_model
     if model is not None and not state["analysis"].get("about_unused"):  # lines cannot show absence

@@ -4,7 +4,7 @@ A repository may come from a stranger with its settings. It may choose a server,
 environment go only to the provider's own address, to this machine, or to an address given by the user.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -13,6 +13,7 @@ from pydantic import BaseModel, SecretStr
 from coderag.config.file_names import COMMITTED_FILE, LOCAL_FILE
 from coderag.config.server_addresses import DEFAULT_ADDRESSES, is_same_server, is_this_machine
 from coderag.config.settings_file import SettingsFile
+from coderag.config.source_sections import ADDRESS_FIELDS, OWN_HOSTS, RemoteSourceSection
 from coderag.errors import ConfigurationError
 from coderag.system.git import is_tracked
 
@@ -71,8 +72,35 @@ def reject_redirected_credentials(
             server.has_implicit_credentials or _has_credential(values) or _has_environment_value(files, server)
         ):
             continue
-        if file.path.name == COMMITTED_FILE or is_tracked(file.path.parent, [file.path.name]):
-            raise _format_redirect_error(file, server)
+        if _is_from_repository(file):
+            raise _format_redirect_error(file, keys)
+    for place, section in _iterate_source_addresses(settings):
+        file = next((file for file in reversed(files) if place in file.lines), None)
+        if file is None or is_given(place) or file.is_from_environment(place):
+            continue
+        address = getattr(section, place[-1])
+        written = str(file.values[place[0]][place[1]][place[2]]).strip().rstrip("/")
+        if address and address == written and not is_own_host(address, section) and _is_from_repository(file):
+            raise _format_redirect_error(file, place)
+
+
+def _iterate_source_addresses(settings: BaseModel) -> Iterator[tuple[tuple[str, str, str], RemoteSourceSection]]:
+    """Yield the keys of each address to which the credential of a source goes, with the source's section."""
+    for name, section in getattr(settings, "sources", {}).items():
+        if isinstance(section, RemoteSourceSection):
+            yield from ((("sources", name, field), section) for field in ADDRESS_FIELDS if hasattr(section, field))
+
+
+def is_own_host(address: str, section: RemoteSourceSection) -> bool:
+    """Return whether an address is this machine's, or one of the system's operator."""
+    parts = urlsplit(address)
+    host = (parts.hostname or "").lower()
+    is_own = any(host.endswith(own) if own.startswith(".") else host == own for own in OWN_HOSTS[section.system])
+    return (is_own and parts.scheme == "https") or is_this_machine(address)
+
+
+def _is_from_repository(file: SettingsFile) -> bool:
+    return file.path.name == COMMITTED_FILE or is_tracked(file.path.parent, [file.path.name])
 
 
 def _is_safe_address(address: str, own: str) -> bool:
@@ -101,15 +129,14 @@ def _has_environment_value(files: Sequence[SettingsFile], server: _Server) -> bo
     return any(keys[0] == server.section for file in files for keys in file.filled_in)
 
 
-def _format_redirect_error(file: SettingsFile, server: _Server) -> ConfigurationError:
-    keys = (server.section, server.address)
+def _format_redirect_error(file: SettingsFile, keys: tuple[str, ...]) -> ConfigurationError:
     name, line = ".".join(keys), file.find_line(keys)
     message = f"{file.path.name}, line {line}: {name}: credentials are not sent to a server that only this file names"
-    variable = f"CODERAG_{'__'.join(keys).upper()}"
+    variable = "" if keys[0] == "sources" else f"set CODERAG_{'__'.join(keys).upper()}"  # a source has no own variable
     if file.path.name == LOCAL_FILE:
-        hint = (
-            f"git tracks {LOCAL_FILE}. If you trust the server, set {variable}, or run `git rm --cached {LOCAL_FILE}`."
-        )
+        ways = [variable, f"run `git rm --cached {LOCAL_FILE}`"]
+        hint = f"git tracks {LOCAL_FILE}. If you trust the server, {', or '.join(filter(None, ways))}."
     else:
-        hint = f"It came with the repository. If you trust the server, put {name} into {LOCAL_FILE} too, or set {variable}."
+        ways = [f"put {name} into {LOCAL_FILE} too", variable]
+        hint = f"It came with the repository. If you trust the server, {', or '.join(filter(None, ways))}."
     return ConfigurationError(message, hint=hint)

@@ -83,6 +83,7 @@ def _allow_only(*values: object, reason: str) -> SettingRule:
 RULES: Final[Mapping[str, SettingRule]] = {
     "version": _allow_any("the format of the file"),
     "project": SettingRule("on a server for many repositories, the name says whose conversations and graph are meant"),
+    "sources": SettingRule("names servers, folders and programs whose contents are mirrored, and credentials for them"),
     "ingestion.max_file_bytes": _allow_up_to_default("larger files take memory and time"),
     "ingestion.generated": _allow_any("leaves files out"),
     "ingestion.exclude": _allow_any("leaves files out"),
@@ -210,7 +211,7 @@ def _format_value(field: FieldInfo, value: object) -> str:
     """Format a value for display: as written, before environment variables are filled in."""
     if field.annotation is SecretStr and not (isinstance(value, str) and value.startswith("${")):
         return "(a secret)"
-    text = str(value)
+    text = ", ".join(map(str, value)) if isinstance(value, Mapping) else str(value)  # a mapping may hold secrets
     return text if len(text) <= _MAX_VALUE_CHARS else f"{text[:_MAX_VALUE_CHARS]} ..."
 
 

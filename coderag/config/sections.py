@@ -301,8 +301,7 @@ class PrivacySettings(Section):
         True, description="Replace keys, tokens and passwords in all that is sent to a model's server."
     )
     mask_people: bool = Field(
-        False,
-        description="Replace the names and addresses of authors by pseudonyms in all that is shown of the history.",
+        False, description="Replace names of people by pseudonyms in what is indexed of tickets, pages and commits."
     )
     key: SecretStr = Field(
         SecretStr(""),

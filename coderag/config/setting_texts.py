@@ -51,8 +51,13 @@ def format_value(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value))
     if isinstance(value, dict):
-        return ", ".join(f"{name}: {item}" for name, item in value.items())
+        return ", ".join(f"{name}: {_format_entry(item)}" for name, item in value.items())
     return str(value)
+
+
+def _format_entry(value: object) -> str:
+    """Format a value of a mapping; of a source only its system, since the rest may be secret."""
+    return str(getattr(value, "system", "(section)")) if isinstance(value, BaseModel) else str(value)
 
 
 def mask_addresses(text: str) -> str:

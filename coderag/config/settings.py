@@ -45,6 +45,7 @@ from coderag.config.settings_file import (
     find_broken_variables,
     read_settings_files,
 )
+from coderag.config.source_sections import SourceSections
 from coderag.config.validation_errors import collect_environment_names, explain_error, is_given, suggest_fix
 from coderag.errors import ConfigurationError
 
@@ -65,6 +66,10 @@ class Settings(BaseSettings):
 
     version: Literal[1] = Field(1, description="Version of this file's format.")
     project: str = Field("", description="Name of the repository; empty takes the folder's name.")
+    sources: SourceSections = Field(
+        {},
+        description="Documentation and backlog systems to mirror, by name; `coderag sources add` writes them.",
+    )
     ingestion: IngestionSettings = IngestionSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     llm: LLMSettings = LLMSettings()

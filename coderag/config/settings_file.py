@@ -24,6 +24,8 @@ _PLACEHOLDER = re.compile(r"(?P<escape>\\?)\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\
 _READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
 _MAX_BYTES = 1_000_000  # bytes; the commented file of `coderag init` has about 20,000
 _NULL = "tag:yaml.org,2002:null"
+_LATE_KEYS = ("sources", "*", "token")
+"""Keys whose variable may be missing: only who synchronises a source needs its token, and everybody can search."""
 _COLLECTIONS = frozenset({"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
 
 
@@ -191,11 +193,14 @@ def _find_filled_in(node: yaml.Node, parent_keys: tuple[str, ...]) -> Iterator[t
         yield parent_keys, node.value
 
 
-def _build_value(node: yaml.Node, path: Path, *, fill_in: bool) -> Any:  # noqa: ANN401  # any YAML value
+def _build_value(node: yaml.Node, path: Path, keys: tuple[str, ...] = (), *, fill_in: bool) -> Any:  # noqa: ANN401  # any YAML value
     if not isinstance(node, yaml.ScalarNode) and node.tag not in _COLLECTIONS:
         raise ConfigurationError(f"{path.name}, line {node.start_mark.line + 1}: not a plain value: {node.tag}")
     if isinstance(node, yaml.MappingNode):
-        return {str(key.value): _build_value(value, path, fill_in=fill_in) for key, value in node.value}
+        return {
+            str(key.value): _build_value(value, path, (*keys, str(key.value)), fill_in=fill_in)
+            for key, value in node.value
+        }
     if isinstance(node, yaml.SequenceNode):
         return [_build_value(value, path, fill_in=fill_in) for value in node.value]
     try:
@@ -203,7 +208,37 @@ def _build_value(node: yaml.Node, path: Path, *, fill_in: bool) -> Any:  # noqa:
     except (yaml.YAMLError, ValueError) as error:
         line = node.start_mark.line + 1
         raise ConfigurationError(f"{path.name}, line {line}: not a plain value: {node.tag} {node.value!r}") from error
-    return _fill_in(value, path, node.start_mark.line + 1, take=fill_in) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    is_late = len(keys) == len(_LATE_KEYS) and all(map(_matches_key, keys, _LATE_KEYS))
+    return _fill_in(
+        value, path, node.start_mark.line + 1, take=fill_in and not (is_late and find_unset_variable(value))
+    )
+
+
+def _matches_key(key: str, pattern: str) -> bool:
+    return pattern in ("*", key)
+
+
+def find_unset_variable(text: str) -> str:
+    """Return the first variable of the environment that a text names and that is not set; empty if there is none."""
+    names = (match["name"] for match in _PLACEHOLDER.finditer(text) if not match["escape"])
+    return next((name for name in names if name not in os.environ), "")
+
+
+def fill_in_variables(text: str) -> str:
+    """Replace ``${NAME}`` in a value that is not from a file by the environment's value.
+
+    Raises:
+        ConfigurationError: The variable is not set.
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        if (value := os.environ.get(match["name"])) is None:
+            raise ConfigurationError(f"the environment variable {match['name']} is not set", hint="Set it first.")
+        return value
+
+    return _PLACEHOLDER.sub(replace, text)
 
 
 def _fill_in(text: str, path: Path, line: int, *, take: bool) -> str:

@@ -1,7 +1,7 @@
 """Validation errors of settings, by source (argument, variable, or file and line) and key."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from coderag.config.settings_file import (
     SettingsFile,
     find_variable,
 )
+from coderag.config.source_sections import SECTIONS_BY_SYSTEM
 
 
 def collect_environment_names(model: type[BaseModel], prefix: str = ENVIRONMENT_PREFIX) -> set[str]:
@@ -33,6 +34,8 @@ _MESSAGES: Final = {
     "model_type": "expected a section, of lines 'key: value'",
     "dict_type": "expected a section, of lines 'key: value'",
     "tuple_type": 'expected a list, such as ["a", "b"]',
+    "missing": "this key is required",
+    "union_tag_not_found": "the key 'system' is required",
 }
 """Texts that replace pydantic's messages about Python types."""
 
@@ -41,16 +44,24 @@ def explain_error(error: ValidationError, files: list[SettingsFile], arguments: 
     """Format each validation error with its source (argument, variable, or file and line), key and message."""
     messages = []
     for detail in error.errors():
-        keys = tuple(str(key) for key in detail["loc"])
+        keys = _drop_tag(detail["loc"])
         text = _MESSAGES.get(detail["type"]) or detail["msg"].lower()
         messages.append(f"{_locate_value(keys, files, arguments)}: {text}")
     return "; ".join(messages)
 
 
+def _drop_tag(location: Sequence[int | str]) -> tuple[str, ...]:
+    """Return the keys of a location, without the system that pydantic puts between the name of a source and its keys."""
+    keys = [str(key) for key in location if key != "[key]"]
+    return tuple(
+        keys[:2] + keys[3:] if keys[:1] == ["sources"] and keys[2:3] and keys[2] in SECTIONS_BY_SYSTEM else keys
+    )
+
+
 def suggest_fix(error: ValidationError, model: type[BaseModel]) -> str:
     """Suggest the key most similar to a misspelt one, or the file that explains all."""
     for detail in error.errors():
-        *parent_keys, name = map(str, detail["loc"])
+        *parent_keys, name = _drop_tag(detail["loc"])
         known_keys = _list_keys(model, parent_keys) if detail["type"] == "extra_forbidden" else ()
         if matches := get_close_matches(name, known_keys, n=1):
             return f"Did you mean {'.'.join([*parent_keys, *matches])}?"
@@ -59,6 +70,8 @@ def suggest_fix(error: ValidationError, model: type[BaseModel]) -> str:
 
 def _list_keys(model: type[BaseModel], section: list[str]) -> list[str]:
     """List the keys of a section; none if its keys are not fixed."""
+    if section[:1] == ["sources"]:
+        return sorted({key for model in SECTIONS_BY_SYSTEM.values() for key in model.model_fields})
     for key in section:
         field = model.model_fields.get(key)
         if field is None or not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)):

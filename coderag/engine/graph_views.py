@@ -12,8 +12,10 @@ from coderag.codegraph.view.suggestions import suggest_nodes
 from coderag.codegraph.view.units import Unit, Units
 from coderag.errors import UnknownNameError
 from coderag.schema.graph_view import (
+    ALL_EDGES,
     DEFAULT_VIEW_EDGES,
     DEFAULT_VIEW_NODES,
+    MAX_VIEW_NODES,
     Arrangement,
     GraphView,
     NodeDetails,
@@ -26,7 +28,6 @@ from coderag.stores.graph_tables import FILE_KIND
 if TYPE_CHECKING:
     from coderag.stores.view_files import ViewFiles
 
-_EVERYTHING: Final = ViewFilter()
 _DECLARATION_KINDS: Final[frozenset[str]] = frozenset(get_args(Kind))
 
 
@@ -46,7 +47,7 @@ class GraphViews:
     def build_overview(
         self,
         opened: Collection[str] | None = None,
-        view_filter: ViewFilter = _EVERYTHING,
+        view_filter: ViewFilter = ALL_EDGES,
         *,
         max_nodes: int = DEFAULT_VIEW_NODES,
         max_edges: int = DEFAULT_VIEW_EDGES,
@@ -62,11 +63,16 @@ class GraphViews:
         builder = OverviewBuilder(self._units, LayoutCache(self._files), view_filter)
         return builder.build(opened, max_nodes, max_edges)
 
+    def lay_out_known(self) -> None:
+        """Lay out the containers that were laid out for an earlier generation, and store the layouts."""
+        layouts = LayoutCache(self._files)
+        OverviewBuilder(self._units, layouts, ALL_EDGES).build(layouts.list_keys(), MAX_VIEW_NODES, 0)
+
     def build_neighbourhood(
         self,
         name: str,
         steps: Sequence[Step] = (),
-        view_filter: ViewFilter = _EVERYTHING,
+        view_filter: ViewFilter = ALL_EDGES,
         *,
         max_nodes: int = DEFAULT_VIEW_NODES,
         max_edges: int = DEFAULT_VIEW_EDGES,
@@ -92,7 +98,7 @@ class GraphViews:
         self,
         distances: Mapping[str, int],
         arrangement: Arrangement,
-        view_filter: ViewFilter = _EVERYTHING,
+        view_filter: ViewFilter = ALL_EDGES,
         *,
         max_nodes: int = DEFAULT_VIEW_NODES,
         max_edges: int = DEFAULT_VIEW_EDGES,
@@ -101,7 +107,7 @@ class GraphViews:
         builder = PictureBuilder(self._units, view_filter, max_nodes, max_edges)
         return builder.build_arrangement(distances, arrangement)
 
-    def describe(self, name: str, view_filter: ViewFilter = _EVERYTHING, *, limit: int = 12) -> NodeDetails:
+    def describe(self, name: str, view_filter: ViewFilter = ALL_EDGES, *, limit: int = 12) -> NodeDetails:
         """Describe a node with its neighbours by relation. Raises as `build_neighbourhood`."""
         return NeighbourFinder(self._units, view_filter).describe(self._resolve(name), limit)
 

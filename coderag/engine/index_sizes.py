@@ -29,7 +29,11 @@ _PARTS: Final = {
     "chat-locks": _CHATS,
 }
 _GENERATION_FILES: Final = {"manifest.json": "file records"}
-_FILES: Final = {"queries.jsonl": "recent queries", "returned.jsonl": "counts of results"}
+_FILES: Final = {
+    "queries.jsonl": "recent queries",
+    "queries.1.jsonl": "recent queries",
+    "returned.jsonl": "counts of results",
+}
 
 
 def measure_index(directory: Path, pointer: Pointer) -> Sequence[SizePart]:

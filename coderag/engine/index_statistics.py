@@ -141,7 +141,7 @@ def _load_outcomes(generation: _Generation) -> _OutcomeTable:
 def _count_relations(generation: _Generation) -> Sequence[RelationCount]:
     import pyarrow.compute as pc  # noqa: PLC0415  # 0.1 s
 
-    edges = generation.open().read_graph().edges
+    edges = generation.open().read_edges(["relation", "confidence"])
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     table = edges.select(["relation"]).append_column(
         "resolved", pc.greater_equal(edges["confidence"], MIN_RESOLVED_CONFIDENCE)

@@ -18,6 +18,7 @@ from coderag.errors import CodeRAGError, IndexNotFoundError, InvalidQueryError, 
 from coderag.ingestion.live.live_index import LiveIndex, OnEdited, Sweep
 from coderag.models.dense import DenseModel
 from coderag.models.llms.language_models import LanguageModels
+from coderag.retrieval.items.item_finder import ItemFinder
 from coderag.retrieval.query_context import QueryContext
 from coderag.stores.index_store import IndexStore
 from coderag.stores.path_key import load_path_mask
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 
 _MAX_CHECK_WAIT_S: Final = 1.0
+_WARMING_DELAY_S: Final = 2.0  # the first search, and further edits, go first
 
 _logger = logging.getLogger(__name__)
 
@@ -96,9 +98,11 @@ class OpenIndex:
         dense_model: Returns the configured embedding model.
         language_models: Provides the model that writes answers, if any.
         on_edited: Called with the paths of files that differ from the index.
+        items: Finder of mirrored items for queries, if there may be any.
 
     Attributes:
         live: Tracker of the files edited since indexing.
+        is_kept_warm: Whether parts that only some searches need are built ahead of them.
     """
 
     def __init__(
@@ -109,7 +113,9 @@ class OpenIndex:
         dense_model: Callable[[], DenseModel],
         language_models: LanguageModels,
         on_edited: OnEdited | None = None,
+        items: ItemFinder | None = None,
     ) -> None:
+        self._items = items
         self._root = root
         self._settings = settings
         self._store = store
@@ -124,6 +130,7 @@ class OpenIndex:
         self._renewal: threading.Thread | None = None
         self._open_snapshot_part: _OpenPart[Snapshot] | None = None
         self._overlay_parts: _OverlayParts | None = None
+        self.is_kept_warm = False
         self.live = LiveIndex(root, settings, store.directory, dense_model, self._build_graph_builder, on_edited)
 
     def open_history(self) -> "CodeHistory":
@@ -159,7 +166,10 @@ class OpenIndex:
             if open_part is not None and _can_serve_until_renewed(open_part.pointer, pointer):
                 self._start_renewal(open_part)
             else:
-                open_part = self._open_context_part = self._get_current_part(pointer, open_part, self._build_context)
+                previous = open_part
+                open_part = self._open_context_part = self._get_current_part(pointer, previous, self._build_context)
+                if open_part is not previous:
+                    self._start_warming(open_part)
         base: QueryContext = open_part.part
         overlay = self.live.build_overlay(
             cast("Snapshot", base.corpus.snapshot), required=wanted, hidden=hidden, sweep=sweep
@@ -238,6 +248,18 @@ class OpenIndex:
         """Open the code graph of all indexed files in their current state. Raises `IndexNotFoundError`."""
         return self.open_linked_index()[0]
 
+    def prefetch_graph(self) -> None:
+        """Open the code graph in the background, in a process that stays: it is wanted soon."""
+        if self.is_kept_warm:
+            threading.Thread(target=self._prefetch_graph, name="open graph", daemon=True).start()
+
+    def _prefetch_graph(self) -> None:
+        try:
+            with yield_gil_sooner():
+                self.open_graph()
+        except CodeRAGError as error:  # whoever needs it reports it
+            _logger.info("The code graph was not opened: %s", error)
+
     def open_linked_index(self) -> "tuple[CodeGraph, IndexSnapshot]":
         """Open the code graph with the snapshot that it belongs to. Raises as `open_graph`."""
         with self._lock:
@@ -258,6 +280,11 @@ class OpenIndex:
         """Open the committed generation, without edits since. Raises `IndexNotFoundError`."""
         with self._lock:
             return self._open_snapshot(self._read_pointer())
+
+    def open_unedited_generation(self) -> Snapshot | None:
+        """Open the committed generation; None if files were edited since. Raises `IndexNotFoundError`."""
+        stored = self.open_generation()
+        return stored if self.live.build_overlay(stored, sweep="unless watched") is None else None
 
     def open_known_files(self) -> "Snapshot | OverlaySnapshot":
         """Open the current generation with the edits that earlier queries have read; nothing is read or linked here.
@@ -288,7 +315,8 @@ class OpenIndex:
         return [] if stored is None else self.live.list_edited(stored)
 
     def close(self) -> None:
-        """Stop tracking edits; the index can be used again."""
+        """Stop tracking edits and warming; the index can be used again."""
+        self.is_kept_warm = False
         self.live.close()
 
     def wait_for_renewal(self) -> None:
@@ -354,7 +382,7 @@ class OpenIndex:
         return self._renewal
 
     def _renew(self, previous: _OpenPart[QueryContext]) -> None:
-        renewed_part = None
+        renewed_part: _OpenPart[QueryContext] | None = None
         try:
             with pause_gc(), yield_gil_sooner():
                 snapshot = self._store.open()
@@ -373,6 +401,26 @@ class OpenIndex:
                         if renewed_part is not None
                         else None
                     )
+            if renewed_part is not None:
+                self._start_warming(renewed_part)
+
+    def _start_warming(self, opened: _OpenPart[QueryContext]) -> None:
+        """Build what only some searches need soon, in a process that stays."""
+        if self.is_kept_warm:
+            timer = threading.Timer(_WARMING_DELAY_S, self._warm, (opened,))
+            timer.daemon = True
+            timer.name = "warm index"
+            timer.start()
+
+    def _warm(self, opened: _OpenPart[QueryContext]) -> None:
+        if not self.is_kept_warm or self._open_context_part is not opened:  # a newer generation is open
+            return
+        from coderag.engine.index_warmer import warm_context  # noqa: PLC0415  # only a process that stays needs it
+
+        try:
+            warm_context(opened.part)
+        except CodeRAGError as error:
+            _logger.info("The index was not warmed: %s", error)  # the next search reads the same
 
     def _build_context(self, stored: Snapshot) -> QueryContext:
         model = self._dense_model()  # first, so that its errors precede the linking of the graph
@@ -380,9 +428,10 @@ class OpenIndex:
         if open_part is None or not open_part.pointer.has_same_graph(stored.pointer):
             open_part = self._open_graph_part = _OpenPart(stored.pointer, _build_graph(stored))
         language_model = self._language_models.model
-        return build_query_context(
+        context = build_query_context(
             self._root, self._settings, stored, open_part.part, model, language_model, lambda: self.path_mask
         )
+        return replace(context, items=self._items)
 
     def _build_text_search(self, snapshot: "IndexSnapshot") -> "TextSearch":
         from coderag.retrieval.text_search.search import TextSearch  # noqa: PLC0415  # only `search_text` needs it

@@ -13,7 +13,7 @@ from coderag.engine.telemetry import NullTracer, QueryTracer
 from coderag.errors import CodeRAGError, InvalidQueryError, StoreError
 from coderag.retrieval.hits import build_hits
 from coderag.retrieval.query_context import QueryContext
-from coderag.retrieval.search_notes import describe_reading
+from coderag.retrieval.search_notes import describe_notes
 from coderag.retrieval.source_paths import source_paths
 from coderag.schema.answers import Answer, AnswerEvent
 from coderag.schema.query import QueryInput, QueryOutput, QueryState
@@ -252,8 +252,7 @@ def to_stage(node: str, update: Mapping[str, Any] | None) -> AnswerEvent:
 def build_answer(context: QueryContext, output: QueryOutput) -> Answer:
     """Build the answer of a run."""
     hits = build_hits(context.corpus, output["results"])
-    notes = describe_reading(output["analysis"])
-    return to_answer({**output["answer"], **verdict_fields(output), "notes": notes}, hits)
+    return to_answer({**output["answer"], **verdict_fields(output), "notes": describe_notes(output)}, hits)
 
 
 def verdict_fields(output: QueryOutput) -> dict[str, Any]:

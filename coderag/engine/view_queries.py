@@ -1,5 +1,7 @@
 """Queries of the facade that only the web interface needs: options, pictures of the graph, similarities to a query."""
 
+from collections.abc import Collection
+from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -8,11 +10,13 @@ from numpy.typing import NDArray
 from coderag.config.settings import Settings
 from coderag.engine.open_index import OpenIndex
 from coderag.engine.query_input import build_query_input
+from coderag.schema.graph_view import ALL_EDGES, DEFAULT_VIEW_EDGES, DEFAULT_VIEW_NODES, ViewFilter
 from coderag.stores.index_store import IndexStore
 
 if TYPE_CHECKING:
     from coderag.engine.graph_views import GraphViews
     from coderag.engine.search_options import SearchOptions
+    from coderag.schema.graph_view import GraphView
     from coderag.stores.overlay import OverlaySnapshot
     from coderag.stores.snapshot import Snapshot
 
@@ -35,6 +39,44 @@ class ViewQueries:
 
         graph, snapshot = self._open_index.open_linked_index()
         return GraphViews(graph, ViewFiles(self._store.directory, snapshot.pointer))
+
+    def build_graph_overview(
+        self,
+        opened: Collection[str] | None = None,
+        view_filter: ViewFilter = ALL_EDGES,
+        *,
+        max_nodes: int = DEFAULT_VIEW_NODES,
+        max_edges: int = DEFAULT_VIEW_EDGES,
+    ) -> "GraphView":
+        """Build an overview of the code graph, as `GraphViews.build_overview`.
+
+        One with automatically opened folders is stored with the generation. While no file is edited, it is read without
+        the graph.
+
+        Args:
+            opened: Keys of the opened nodes; None opens the largest folders.
+            view_filter: Filter of edges and nodes.
+            max_nodes: Maximum number of nodes.
+            max_edges: Maximum number of edges.
+
+        Raises:
+            IndexNotFoundError: Nothing is indexed yet.
+        """
+        from coderag.engine.stored_overviews import OverviewRequest, StoredOverviews  # noqa: PLC0415  # only this method needs it
+        from coderag.stores.view_files import ViewFiles  # noqa: PLC0415
+
+        request = OverviewRequest(view_filter, max_nodes, max_edges)
+        unedited = self._open_index.open_unedited_generation() if opened is None else None
+        stored = None if unedited is None else StoredOverviews(ViewFiles(unedited.directory, unedited.pointer))
+        if stored is not None and (view := stored.find(request)) is not None:
+            self._open_index.prefetch_graph()
+            return view
+        view = self.open_graph_views().build_overview(opened, view_filter, max_nodes=max_nodes, max_edges=max_edges)
+        still_unedited = self._open_index.open_unedited_generation() if stored is not None else None
+        if stored is not None and still_unedited is unedited:
+            with suppress(OSError):  # a full or read-only disk costs only the time of drawing it again
+                stored.add(request, view)
+        return view
 
     def list_options(self) -> "SearchOptions":
         """List what searches can be filtered and ranked by.

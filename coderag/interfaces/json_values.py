@@ -22,7 +22,7 @@ def to_plain(value: object) -> object:
         return value.as_posix()
     if isinstance(value, datetime):
         return value.isoformat()
-    if hasattr(value, "item"):  # a NumPy scalar
+    if hasattr(value, "item") and not is_dataclass(value):  # a NumPy scalar
         return value.item()
     if isinstance(value, Iterable) and not isinstance(value, Mapping):
         return list(value)

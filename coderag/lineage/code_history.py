@@ -234,6 +234,7 @@ class CodeHistory:
         since: str = "",
         until: str = "",
         limit: int = DEFAULT_LIMIT,
+        at_head: bool = False,
     ) -> SubjectHistory:
         """List the commits that changed lines of a range, newest first, through renames and moves between files.
 
@@ -244,6 +245,7 @@ class CodeHistory:
             start_line, end_line: Lines of the file on disk, such as those of a declaration.
             name: Qualified name of the declaration, which helps to find where it was moved from.
             since, until, limit: As in `list_commits`.
+            at_head: Whether the lines are those of the file in HEAD rather than on disk.
 
         Raises:
             UnknownNameError: No commit changed the path.
@@ -251,8 +253,12 @@ class CodeHistory:
         opened = self._opener.open()
         self._check_path(opened, path)
         is_inside = opened.build_filter(since, until)
-        working = read_working_file(opened.git, path)
-        lines = [committed for _, committed in working.map_lines(start_line, min(end_line, working.lines)) if committed]
+        if at_head:
+            lines = [start_line, end_line]
+        else:
+            working = read_working_file(opened.git, path)
+            pairs = working.map_lines(start_line, min(end_line, working.lines))
+            lines = [committed for _, committed in pairs if committed]
         notes = list(opened.notes)
         if not lines:
             notes.insert(0, f"Lines {start_line}-{end_line} of {path} are not committed yet.")
@@ -278,7 +284,7 @@ class CodeHistory:
         ]
         return SubjectHistory(changes[:limit], is_limited=len(changes) > limit, notes=notes)
 
-    def blame(self, path: str, start_line: int = 1, end_line: int = 0) -> Blame:
+    def blame(self, path: str, start_line: int = 1, end_line: int = 0, *, at_head: bool = False) -> Blame:
         """Find the commits that introduced lines, as ``git blame -M -C`` does.
 
         Revisions in ``.git-blame-ignore-revs`` are passed over.
@@ -286,15 +292,19 @@ class CodeHistory:
         Args:
             path: The file.
             start_line, end_line: Lines of the file on disk; 0 for the last line.
+            at_head: Whether the lines are those of the file in HEAD; then the last one must be given.
 
         Raises:
             UnknownNameError: No commit changed the path.
         """
         opened = self._opener.open()
         self._check_path(opened, path)
-        working = read_working_file(opened.git, path)
-        end_line = min(end_line or working.lines, working.lines)
-        pairs = working.map_lines(start_line, end_line)
+        if at_head:
+            pairs = [(line, line) for line in range(start_line, end_line + 1)]
+        else:
+            working = read_working_file(opened.git, path)
+            end_line = min(end_line or working.lines, working.lines)
+            pairs = working.map_lines(start_line, end_line)
         ignored = read_ignored_revisions(opened.git)
         ranges = _list_ranges([committed for _, committed in pairs if committed])
         blamed = blame_lines(opened.git, path, ranges, ignored=ignored.commits) if ranges else []

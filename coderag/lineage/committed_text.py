@@ -1,7 +1,7 @@
 """Text of a file in a commit, decoded as the index would decode it."""
 
-from coderag.ingestion.files.encodings import decode
 from coderag.lineage.git_history import GitHistory
+from coderag.text.encodings import decode
 
 _MAX_BYTES = 4_000_000
 

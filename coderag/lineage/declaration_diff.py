@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from coderag.ingestion.files.encodings import decode
 from coderag.ingestion.parsing.outline import FileOutline, OutlinedDeclaration, read_outline
 from coderag.lineage.line_diff import diff_lines
 from coderag.schema.lineage import DeclarationChange, DeclarationChangeKind, Hunk
+from coderag.text.encodings import decode
 
 
 class _Side(NamedTuple):

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from coderag.errors import HistoryError
-from coderag.ingestion.files.encodings import decode
 from coderag.ingestion.files.git_repository import find_repository
 from coderag.ingestion.files.regular_files import read_regular_file
 from coderag.system.git import GitProcess, find_git, open_git_process, run_git_command
+from coderag.text.encodings import decode
 
 _TIMEOUT_S: Final = 60
 _MAX_TEXT_BYTES: Final = 16_000_000

@@ -26,6 +26,7 @@ from coderag.lineage.revision_range import Limit, parse_limit
 from coderag.schema.lineage import Commit
 from coderag.stores.path_key import load_privacy_key
 
+_MAX_LIMITS: Final = 4
 _BATCH: Final = 20
 """Commits whose declarations are stored at once: half a second of work."""
 
@@ -48,6 +49,7 @@ class OpenHistory:
     mask: PeopleMask
     notes: tuple[str, ...] = ()
     _details: dict[str, Commit] = field(default_factory=dict)
+    _ancestors: dict[str, set[int]] = field(default_factory=dict)
 
     @property
     def table(self) -> CommitTable:
@@ -143,9 +145,13 @@ class OpenHistory:
 
     def _list_ancestors(self, limit: Limit) -> set[int]:
         """Return the positions of a commit and its ancestors."""
-        output = self.git.run("rev-list", limit.commit)
-        positions = map(self.table.find_position, output.decode("ascii").split())
-        return {position for position in positions if position is not None}
+        if limit.commit not in self._ancestors:  # a review asks for the same limit again and again
+            output = self.git.run("rev-list", limit.commit)
+            positions = map(self.table.find_position, output.decode("ascii").split())
+            if len(self._ancestors) >= _MAX_LIMITS:
+                self._ancestors.clear()
+            self._ancestors[limit.commit] = {position for position in positions if position is not None}
+        return self._ancestors[limit.commit]
 
     def _is_own_change(self, commit_id: str, path: str) -> bool:
         position = self.table.find_position(commit_id)

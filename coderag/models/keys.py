@@ -4,16 +4,15 @@ The variable is used only for the provider's own address: a repository's setting
 must not receive the user's key.
 """
 
-from pathlib import Path
 from typing import Final
 
 from pydantic import SecretStr
 
 from coderag.config.environment import read_environment_key
+from coderag.config.key_files import check_key, read_key_file
 from coderag.config.sections import EmbeddingSettings, LLMSettings
 from coderag.config.server_addresses import DEFAULT_ADDRESSES, is_same_server, parse_server_address
-from coderag.config.settings_file import is_readable_by_others
-from coderag.errors import ConfigurationError, ModelAuthenticationError
+from coderag.errors import ModelAuthenticationError
 from coderag.models.remote_errors import Remote
 
 KEY_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
@@ -24,8 +23,6 @@ KEY_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
 }
 """Environment variables of each provider's key; the first that is set counts."""
-
-_MAX_KEY_FILE_BYTES = 10_000  # the longest keys are tokens of a few thousand letters
 
 
 def resolve_remote(section: str, settings: EmbeddingSettings | LLMSettings, model: str) -> Remote:
@@ -59,11 +56,11 @@ def read_key(section: str, key: SecretStr, file: str, address: str, default_addr
         ConfigurationError: The key file cannot be used or is readable by others, or the key has invalid characters.
     """
     if configured := key.get_secret_value().strip():
-        return _check_key(configured, f"{section}.api_key")
+        return check_key(configured, f"{section}.api_key")
     if file.strip():
-        return _read_key_file(file.strip(), f"{section}.api_key_file")
+        return read_key_file(file.strip(), f"{section}.api_key_file")
     if is_same_server(address, default_address):
-        return _check_key(read_environment_key(*variables), " or ".join(variables))
+        return check_key(read_environment_key(*variables), " or ".join(variables))
     return ""
 
 
@@ -75,34 +72,3 @@ def _build_missing_key_error(remote: Remote, *variables: str) -> ModelAuthentica
         f" {section}.api_key_file, or set {section}.api_key, for example to ${{{variables[0]}}}."
     )
     return ModelAuthenticationError(message, hint=hint)
-
-
-def _read_key_file(name: str, setting: str) -> str:
-    path = Path(name).expanduser()
-    if not path.is_absolute():
-        hint = "Set its full path, which may begin with ~ or ${HOME}."
-        raise ConfigurationError(f"{setting} is {name}, which is not an absolute path", hint=hint)
-    try:
-        if not path.is_file():
-            raise ConfigurationError(
-                f"{setting} is {path}, which is not a file", hint="Put the key into it, in one line."
-            )
-        if is_readable_by_others(path):
-            raise ConfigurationError(
-                f"{setting} is {path}, which other users can read", hint=f"Run `chmod 600 {path}`."
-            )
-        with path.open("rb") as stream:
-            content = stream.read(_MAX_KEY_FILE_BYTES + 1)
-    except OSError as error:
-        raise ConfigurationError(f"{setting} is {path}, which cannot be read: {error.strerror}") from error
-    lines = content.decode("utf-8-sig", "replace").strip().splitlines()
-    if len(lines) != 1 or len(content) > _MAX_KEY_FILE_BYTES:
-        problem = "is empty" if not lines else "holds more than a key"
-        raise ConfigurationError(f"{setting} is {path}, which {problem}", hint="Put the key into it, in one line.")
-    return _check_key(lines[0].strip(), f"{setting} is {path}, which")
-
-
-def _check_key(key: str, source: str) -> str:
-    if not (key.isascii() and key.isprintable()):
-        raise ConfigurationError(f"{source} has characters that are not allowed in a key", hint="Copy the key again.")
-    return key

@@ -3,19 +3,24 @@
 from coderag.errors import ModelError
 from coderag.nodes.trace import NodeTimer
 from coderag.question.analysis import analyze as analyze_query
+from coderag.question.entities import find_ticket_keys
 from coderag.question.rewriting import rewrite, with_rewritten
 from coderag.question.spelling import corrected
 from coderag.question.subjects import CorpusSubjects
 from coderag.retrieval.query_context import QueryContext, QueryRuntime
-from coderag.schema.query import Analysis, QueryState, QueryUpdate
+from coderag.schema.query import Analysis, QueryState, QueryUpdate, QuestionReading
 
 _REWRITTEN_INTENTS = frozenset({"general", "understand_module"})  # other intents name their target
+_OPEN_INTENTS = _REWRITTEN_INTENTS  # a ticket that the question names decides what it asks
 
 
 def analyze(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     """Analyze the question; a language model may add terms, if configured."""
     with NodeTimer("analyze") as step:
         analysis = read_question(state["query"], runtime.context)
+        if analysis["intent"] in _OPEN_INTENTS and _has_mirrored_ticket(state["query"], runtime.context):
+            reading = QuestionReading({**analysis["reading"], "kind": "backlog"})
+            analysis = Analysis({**analysis, "intent": "backlog", "reading": reading})
         step.add_detail(
             intent=analysis["intent"], confidence=analysis["confidence"], entities=len(analysis["entities"])
         )
@@ -26,6 +31,7 @@ def analyze(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
         "candidates": [],
         "relations": [],
         "widened": False,
+        "items": None,
         "related": [],
         "trace": step.trace_entries,
     }
@@ -36,6 +42,12 @@ def read_question(query: str, context: QueryContext) -> Analysis:
     corpus = context.corpus
     analysis = analyze_query(query, context.project, corpus.term_ids.__contains__, CorpusSubjects(corpus))
     return corrected(corpus, analysis)
+
+
+def _has_mirrored_ticket(query: str, context: QueryContext) -> bool:
+    """Return whether a question has the key of a mirrored ticket; nothing is opened for one without such a form."""
+    keys = find_ticket_keys(query)
+    return bool(keys) and context.items is not None and any(map(context.items.has_ticket, keys))
 
 
 def _rewrite_query(query: str, analysis: Analysis, context: QueryContext, step: NodeTimer) -> Analysis:

@@ -10,7 +10,7 @@ from coderag.answering.chat.history import format_history, share_window
 from coderag.answering.chat.state import ChatContext, ChatState, ChatUpdate
 from coderag.config.sections import MAX_RESULTS
 from coderag.models.protocols import LanguageModel
-from coderag.retrieval.search_notes import describe_reading
+from coderag.retrieval.search_notes import describe_notes
 from coderag.schema.query import QueryInput
 from coderag.text.token_counts import count_tokens
 
@@ -41,7 +41,7 @@ async def ask(state: ChatState, runtime: Runtime[ChatContext]) -> ChatUpdate:
         "evidence": judgement["verdict"],
         "confidence": judgement["confidence"],
         "not_indexed": judgement["not_indexed"],
-        "notes": describe_reading(output["analysis"]),
+        "notes": describe_notes(output),
     }
     if is_declined:
         answer["text"] = DECLINED_NOTICE + answer["text"]

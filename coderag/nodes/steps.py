@@ -9,11 +9,13 @@ from coderag.nodes.analyze import analyze
 from coderag.nodes.answer import answer
 from coderag.nodes.budget import budget
 from coderag.nodes.expand import expand
+from coderag.nodes.find_items import find_items
 from coderag.nodes.lineage import lineage
 from coderag.nodes.lookup import lookup
 from coderag.nodes.rerank import rerank
 from coderag.nodes.retrieve import retrieve
 from coderag.nodes.widen import widen
+from coderag.retrieval.items.item_finder import ITEM_SCOPES
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import QueryInput, QueryOutput, QueryState
 
@@ -29,12 +31,14 @@ def route_intent(state: QueryState) -> Literal["lookup", "retrieve"]:
     return "lookup" if state["analysis"]["intent"] in LOOKUP_INTENTS else "retrieve"
 
 
-def route_evidence(state: QueryState) -> Literal["widen", "lineage", "expand", "__end__"]:
-    """Route a weak verdict to one wider search; a search then ends, other goals go on, those about history by its commits."""
+def route_evidence(state: QueryState) -> Literal["widen", "find_items", "lineage", "expand", "__end__"]:
+    """Route a weak verdict to one wider search; a search then ends, other goals go on, some of them over items or commits."""
     if state["evidence"] != "found" and not state["widened"]:
         return "widen"
     if state.get("goal", "search") == "search":
         return "__end__"
+    if state["analysis"]["intent"] in ITEM_SCOPES:
+        return "find_items"
     return "lineage" if _asks_history(state) else "expand"
 
 
@@ -51,7 +55,10 @@ def route_goal(state: QueryState) -> Literal["answer", "__end__"]:
 
 
 NODES: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
-    {node.__name__: node for node in (analyze, lookup, retrieve, rerank, widen, lineage, expand, budget, answer)}
+    {
+        node.__name__: node
+        for node in (analyze, lookup, retrieve, rerank, widen, find_items, lineage, expand, budget, answer)
+    }
 )
 NEXT_NODE: Final[Mapping[str, str | Callable[[QueryState], str]]] = MappingProxyType(
     {
@@ -60,6 +67,7 @@ NEXT_NODE: Final[Mapping[str, str | Callable[[QueryState], str]]] = MappingProxy
         "retrieve": "rerank",
         "rerank": route_evidence,
         "widen": "retrieve",
+        "find_items": "expand",
         "lineage": "expand",
         "expand": "budget",
         "budget": route_goal,

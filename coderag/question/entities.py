@@ -27,6 +27,8 @@ _CODE_LINE = re.compile(
 _LONG_RUN = re.compile(r"\S{400}(?=\S)")
 """What is longer than a path; looking for one in it takes a time that is quadratic in its length."""
 
+_TICKET_KEY = re.compile(r"(?<![\w/#-])(?:[A-Z][A-Z0-9_]{1,30}-\d{1,9}|#\d{1,9})(?![\w-])")
+
 _ABBREVIATIONS = frozenset({"e.g", "i.e", "etc", "vs"})
 
 
@@ -63,6 +65,11 @@ def _quoted(query: str) -> Iterator[tuple[str, str]]:
         yield ("qualified_name" if _QUALIFIED.fullmatch(name) else "identifier"), name
     for match in _QUOTED.finditer(query):
         yield "quoted", match[1] or match[2]
+
+
+def find_ticket_keys(query: str) -> list[str]:
+    """Return what has the form of a ticket's key, such as ``PROJ-45`` or ``#45``; ``UTF-8`` has it, too."""
+    return list(dict.fromkeys(match[0].removeprefix("#") for match in _TICKET_KEY.finditer(query)))
 
 
 def looks_like_code(query: str) -> bool:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from coderag.errors import InvalidQueryError
-from coderag.retrieval.path_globs import PathGlobs
 from coderag.retrieval.unmatched_filters import build_unmatched_path_error
 from coderag.schema.chunks import FileRecord
+from coderag.text.path_globs import PathGlobs
 
 _EXCLUDE_PREFIX: Final = "!"
 _ESCAPED_EXCLUDE_PREFIX: Final = "\\!"  # escapes a leading "!" of a file name, as in git

@@ -9,6 +9,7 @@ from coderag.codegraph.graph import CodeGraph
 from coderag.config.sections import SearchSettings
 from coderag.models.protocols import LanguageModel, QueryEmbedder, Reranker
 from coderag.prompting import PACKAGED, Prompts
+from coderag.retrieval.items.item_finder import ItemFinder
 from coderag.stores.corpus import Corpus
 from coderag.text.path_masking import MaskedPaths
 
@@ -30,6 +31,7 @@ class QueryContext:
         open_history: Opens the history of the code; None where none is to be read.
         prompts: Prompts of all models.
         masked_paths: Masked paths for models on servers; None does not mask.
+        items: Finder of mirrored pages and tickets, which opens them when it is first asked; None has none.
     """
 
     corpus: Corpus
@@ -44,6 +46,7 @@ class QueryContext:
     reranker: Reranker | None = None
     open_history: "Callable[[], CodeHistory] | None" = None
     prompts: Prompts = PACKAGED
+    items: ItemFinder | None = None
 
 
 class QueryRuntime(Protocol):

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from coderag.retrieval.filters import NO_FILTERS, build_chunk_mask
-from coderag.schema.query import Analysis, FilterValues
+from coderag.schema.query import Analysis, FilterValues, QueryOutput
 from coderag.stores.corpus import Corpus
 
 _MAX_FILES: Final = 3
@@ -22,6 +22,12 @@ _LANGUAGE_NAMES: Final[Mapping[str, str]] = {
     "zh": "Chinese",
     "ja": "Japanese",
 }
+
+
+def describe_notes(output: QueryOutput) -> list[str]:
+    """Describe how a question was read, and what of the sources that it asks for was not synchronised."""
+    items = output.get("items")
+    return [*describe_reading(output["analysis"]), *(items["notes"] if items else ())]
 
 
 def describe_reading(analysis: Analysis) -> list[str]:

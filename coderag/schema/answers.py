@@ -44,6 +44,7 @@ class Citation:
         verified: Whether the lines on disk are unchanged.
         reason: Reason for a failed check; empty if verified.
         moved_from: Indexed start line, if the lines have moved within the file.
+        item: Id of the mirrored page or ticket that the file is of; empty for files of the repository.
     """
 
     path: str
@@ -54,6 +55,7 @@ class Citation:
     reason: str = ""
     moved_from: int | None = None
     kind: CitationKind = "file"
+    item: str = ""
     revision: str = ""
     url: str = ""
 

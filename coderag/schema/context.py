@@ -16,7 +16,8 @@ class ContextItem:
         relation: Relation to a primary result; None for a primary result.
         related_to: ``qualified_name`` or location of that primary result.
         name: Qualified name.
-        kind: Kind of the declaration.
+        kind: Kind of the declaration, or of a mirrored item.
+        url, revision: Address and version of the original of a mirrored item; empty for code.
     """
 
     chunk_id: str
@@ -32,6 +33,8 @@ class ContextItem:
     related_to: str = ""
     name: str = ""
     kind: str = ""
+    url: str = ""
+    revision: str = ""
 
     @property
     def is_block(self) -> bool:
@@ -53,9 +56,9 @@ class Omission:
 
 @dataclass(frozen=True, slots=True)
 class ContextSection:
-    """A part of an assembled context: ``primary``, ``related`` or ``graph``."""
+    """A part of an assembled context: ``items`` (mirrored pages and tickets), ``primary``, ``related`` or ``graph``."""
 
-    name: Literal["primary", "related", "graph"]
+    name: Literal["items", "primary", "related", "graph"]
     items: Sequence[ContextItem]
     tokens: int
 

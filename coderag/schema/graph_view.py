@@ -40,6 +40,10 @@ class ViewFilter:
     has_external: bool = True
 
 
+ALL_EDGES: Final = ViewFilter()
+"""Filter of the resolved edges of all relations and nodes."""
+
+
 @dataclass(frozen=True, slots=True)
 class ViewNode:
     """A node of a picture: a folder, a file, a declaration or a package outside the repository.

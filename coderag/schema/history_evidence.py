@@ -52,7 +52,7 @@ class TicketChange:
 
 @dataclass(frozen=True, slots=True)
 class HistoryEvidence:
-    """What the history has for a question.
+    """Evidence from the history for a question.
 
     Attributes:
         subject: The code that is asked about; None if none is known.

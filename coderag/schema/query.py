@@ -215,6 +215,51 @@ class RelatedChunk(TypedDict):
     line: int
 
 
+class FoundItem(TypedDict):
+    """Mirrored page or ticket, with its best section.
+
+    Attributes:
+        path: Its mirrored file, relative to the repository or absolute outside of it.
+        content_hash: SHA-256 of that file.
+        heading: Headings of the section below the title.
+        text: Lines ``start_line`` to ``end_line`` of the file, the section.
+        snippet: Those of them that are nearest to the question, from ``snippet_line`` on.
+    """
+
+    source: str
+    id: str
+    kind: str
+    title: str
+    url: str
+    revision: str
+    type: str
+    status: str
+    path: str
+    content_hash: str
+    heading: str
+    start_line: int
+    end_line: int
+    text: str
+    snippet: str
+    snippet_line: int
+    score: float
+
+
+class FoundItems(TypedDict):
+    """Items for a question, best first, with the verdict on them.
+
+    Attributes:
+        notes: What was not synchronised, a sentence each.
+        repository_verdict: Verdict on what the repository itself has.
+    """
+
+    hits: list[FoundItem]
+    verdict: Evidence
+    repository_verdict: NotRequired[Evidence]
+    confidence: float
+    notes: list[str]
+
+
 class Judgement(TypedDict):
     """Verdict on the results, and its features.
 
@@ -266,6 +311,7 @@ class QueryOutput(TypedDict):
         relations: Relations that the question asks for, with their neighbours in the code graph that the filters let
             through, see `coderag.schema.graph.RelationQuery`.
         notes: What a question in another language was read as, what the filters match, which files have more results.
+        items: Mirrored pages or tickets; None unless the question asks for documentation or the backlog.
     """
 
     analysis: Analysis
@@ -275,6 +321,7 @@ class QueryOutput(TypedDict):
     evidence: Evidence
     judgement: Judgement
     notes: list[str]
+    items: FoundItems | None
     context: dict[str, Any]
     answer: dict[str, Any]
     trace: Annotated[list[TraceEntry], operator.add]
@@ -308,6 +355,7 @@ class QueryUpdate(TypedDict, total=False):
     evidence: Evidence
     judgement: Judgement
     notes: list[str]
+    items: FoundItems | None
     context: dict[str, Any]
     answer: dict[str, Any]
     trace: list[TraceEntry]

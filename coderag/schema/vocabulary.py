@@ -148,7 +148,7 @@ AnswerSectionKind = Literal[
     "tests", "mentions",
     "flow", "steps", "setting", "readers", "documentation", "failure", "handling", "comparison", "difference", "common",
     "overview", "layout", "central", "documents", "unused", "candidates", "absent", "nearest", "unindexed", "detail",
-    "lines", "history", "commits", "origin", "remark",
+    "lines", "items", "history", "commits", "origin", "remark",
 ]  # fmt: skip
 """Kinds of sections; the first one states what is asked for, below a ``remark`` on why a configured model has not answered."""
 

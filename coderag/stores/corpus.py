@@ -283,7 +283,7 @@ class Corpus:
     @cached_property
     def docs(self) -> LexicalIndex:
         """BM25 over each file's documentation and summaries, including those of the file and its folder."""
-        counts = (self._chunks_by_file @ self.snapshot.read_counts().docs).tocsr()
+        counts = self.sum_by_file(self.snapshot.read_counts().docs)
         if self.overviews:
             counts = counts + self._count_terms(
                 [tokenize_text(" ".join(self.get_overviews(path).values())) for path in self.paths]
@@ -300,6 +300,11 @@ class Corpus:
         folder = path.rpartition("/")[0] or "."
         overviews = {"file": self.overviews.get(path), "folder": self.overviews.get(f"{folder}/")}
         return {name: sentence for name, sentence in overviews.items() if sentence}
+
+    def sum_by_file(self, counts: "sp.csr_matrix") -> "sp.csr_matrix":
+        """Sum term counts of chunks by file: (n_files, n_terms)."""
+        summed: sp.csr_matrix = (self._chunks_by_file @ counts).tocsr()
+        return summed
 
     @cached_property
     def _chunks_by_file(self) -> "sp.csr_matrix":

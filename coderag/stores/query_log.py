@@ -1,14 +1,17 @@
-"""Log of recent searches and questions of one repository: JSON lines beside the index, bounded in number and size."""
+"""Log of recent searches and questions of one repository: JSON lines beside the index, bounded in number and size.
+
+Records are appended to one file. When it is full, it replaces the file of the older records.
+"""
 
 import json
 import os
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, BinaryIO, Final, Literal, NamedTuple, cast, get_args
 
 from coderag.schema.vocabulary import Evidence
 from coderag.stores.disk import create_index_directory, map_storage_errors
@@ -21,10 +24,10 @@ MAX_QUERY_CHARS: Final = 4_000
 MAX_RECORDED_RESULTS: Final = 50
 
 _FILE_NAME: Final = "queries.jsonl"
+_OLDER_FILE_NAME: Final = "queries.1.jsonl"
 _MAX_RESULT_CHARS: Final = 16_000  # in total: a page of 50 records stays below 2 MB
 _MAX_FILTER_CHARS: Final = 4_000
-_MAX_BYTES: Final = 4_000_000
-_SLACK_RECORDS: Final = 50  # the file is rewritten only once in so many appends
+_MAX_FILE_BYTES: Final = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +109,19 @@ class QueryRecord:
         )
 
 
+class _Tally(NamedTuple):
+    """Number of lines of a file, as long as nothing else writes it."""
+
+    inode: int
+    bytes: int
+    lines: int
+    is_complete: bool  # whether the last line has its end
+
+
 class QueryLog:
     """Log of the queries of one index, for one writer at a time. Readers always see complete records.
+
+    An append reads nothing, except once to count the records that others wrote.
 
     Args:
         index_directory: Folder of the index.
@@ -116,9 +130,11 @@ class QueryLog:
     def __init__(self, index_directory: Path) -> None:
         self._directory = index_directory
         self._path = index_directory / _FILE_NAME
+        self._older_path = index_directory / _OLDER_FILE_NAME
+        self._tally: _Tally | None = None
 
     def append(self, record: QueryRecord) -> None:
-        """Append a record; beyond the limit the oldest are removed. Nothing is written without an index.
+        """Append a record; beyond the limits the older half is removed. Nothing is written without an index.
 
         Raises:
             StoreError: It cannot be written.
@@ -128,24 +144,29 @@ class QueryLog:
         line = json.dumps(asdict(record)).encode() + b"\n"
         with map_storage_errors(f"write {self._path}"):
             create_index_directory(self._directory)
-            content = self._read_bytes()
-            if content and not content.endswith(b"\n"):  # an append was interrupted
-                line = b"\n" + line
-            if content.count(b"\n") >= MAX_RECORDS + _SLACK_RECORDS or len(content) + len(line) > _MAX_BYTES:
-                self._replace((content + line).splitlines())
-                return
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE_MODE)
-            with os.fdopen(descriptor, "ab") as file:
-                file.write(line)
+            file = self._open_to_append()
+            tally = self._count_lines(file)
+            if tally.lines >= MAX_RECORDS or tally.bytes + len(line) > _MAX_FILE_BYTES:
+                file.close()
+                self._path.replace(self._older_path)
+                file = self._open_to_append()
+                tally = self._count_lines(file)
+            with file:
+                file.write(line if tally.is_complete else b"\n" + line)  # else an append was interrupted
+                file.flush()
+                status = os.fstat(file.fileno())
+        self._tally = _Tally(status.st_ino, status.st_size, tally.lines + 1, is_complete=True)
 
     def read_records(self) -> list[QueryRecord]:
-        """Read the records, newest first. Damaged lines are left out.
+        """Read the records, newest first, at most 500. Damaged lines are left out.
 
         Raises:
-            StoreError: The file cannot be read.
+            StoreError: A file cannot be read.
         """
         with map_storage_errors(f"read {self._path}"):
-            lines = self._read_bytes().splitlines()
+            lines = _read_lines(self._path)
+            if len(lines) < MAX_RECORDS:
+                lines = _read_lines(self._older_path) + lines
         records = [record for line in lines[-MAX_RECORDS:] if (record := _parse_record(line)) is not None]
         return records[::-1]
 
@@ -153,31 +174,52 @@ class QueryLog:
         """Delete one record, or all of them; return the number of deleted records.
 
         Raises:
-            StoreError: The file cannot be written.
+            StoreError: A file cannot be written.
         """
-        records = self.read_records()
-        remaining = [record for record in records if record_id is not None and record.id != record_id]
+        n_deleted = len(self.read_records()) if record_id is None else 0
         with map_storage_errors(f"write {self._path}"):
-            if not remaining:
-                self._path.unlink(missing_ok=True)
-            elif len(remaining) < len(records):
-                self._replace(json.dumps(asdict(record)).encode() for record in reversed(remaining))
-        return len(records) - len(remaining)
+            for path in (self._older_path, self._path):
+                if record_id is None:
+                    path.unlink(missing_ok=True)
+                else:
+                    n_deleted += _remove_record(path, record_id)
+        return n_deleted
 
-    def _read_bytes(self) -> bytes:
-        with suppress(FileNotFoundError, NotADirectoryError):
-            return self._path.read_bytes()
-        return b""
+    def _open_to_append(self) -> BinaryIO:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+        return cast("BinaryIO", os.fdopen(os.open(self._path, flags, PRIVATE_MODE), "ab"))
 
-    def _replace(self, lines: Iterable[bytes]) -> None:
-        """Replace the file by the last lines that fit, with room for some appends."""
-        size, latest = 0, []
-        for line in reversed([line for line in lines if line][-MAX_RECORDS:]):
-            size += len(line) + 1
-            if size > _MAX_BYTES // 2:
-                break
-            latest.append(line + b"\n")
-        atomic_write(self._path, latest[::-1], permissions=PRIVATE_MODE, is_durable=False)
+    def _count_lines(self, file: BinaryIO) -> _Tally:
+        """Return the tally of the open file; it is read if it is not as the last append left it."""
+        status = os.fstat(file.fileno())
+        if self._tally is not None and (status.st_ino, status.st_size) == self._tally[:2]:
+            return self._tally
+        content = _read_bytes(self._path) if status.st_size else b""
+        is_complete = not content or content.endswith(b"\n")
+        return _Tally(status.st_ino, len(content), content.count(b"\n"), is_complete)
+
+
+def _read_bytes(path: Path) -> bytes:
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return path.read_bytes()
+    return b""
+
+
+def _read_lines(path: Path) -> list[bytes]:
+    return [line for line in _read_bytes(path).split(b"\n") if line]
+
+
+def _remove_record(path: Path, record_id: str) -> int:
+    """Remove a record from a file, and return the number of removed records."""
+    lines = _read_lines(path)
+    remaining = [line for line in lines if (record := _parse_record(line)) is None or record.id != record_id]
+    if len(remaining) == len(lines):
+        return 0
+    if remaining:
+        atomic_write(path, [line + b"\n" for line in remaining], permissions=PRIVATE_MODE, is_durable=False)
+    else:
+        path.unlink(missing_ok=True)
+    return len(lines) - len(remaining)
 
 
 def _limit_results(results: Sequence[RecordedResult]) -> list[RecordedResult]:

@@ -133,6 +133,15 @@ class Snapshot:
         """Return the code graph without its facts; empty if the generation was committed without one."""
         return self._graph
 
+    def read_edges(self, columns: Sequence[str]) -> "pa.Table":
+        """Return columns of the edges of the code graph; the others are not read."""
+        if "_graph" in self.__dict__:
+            return self._graph.edges.select(list(columns))
+        with self._map_read_errors("the code graph"):
+            if "edges" not in self.pointer.tables:
+                return build_empty_graph().edges.select(list(columns))
+            return self._open_table("edges").to_table(columns=list(columns))
+
     def read_facts(self) -> "pa.Table":
         """Return the facts of the code graph, one row per file; they are large and not cached."""
         prefetched, self._prefetched_facts = self._prefetched_facts, None

@@ -124,30 +124,46 @@ def _clip_to_lines(corpus: Corpus, row: int, start_line: int, end_line: int) -> 
     )
 
 
+def trim_blank_end(lines: Sequence[str]) -> Sequence[str]:
+    """Return lines without blank ones at their end; the first always stays.
+
+    Chunks hold all lines of a file, so most end with the blank lines before the next declaration.
+    """
+    end = len(lines)
+    while end > 1 and not lines[end - 1].strip():
+        end -= 1
+    return lines[:end]
+
+
 def build_related_snippets(corpus: Corpus, related: Sequence[RelatedChunk]) -> list[Snippet]:
     """Build the snippets of related code."""
     rows = [corpus.rows_by_id[related_chunk["chunk_id"]] for related_chunk in related]
     return [
-        Snippet(
-            chunk_id=related_chunk["chunk_id"],
-            path=corpus.get_value("path", row),
-            start_line=int(corpus.start_lines[row]),
-            end_line=int(corpus.end_lines[row]),
-            name=corpus.get_value("qualified_name", row),
-            kind=corpus.get_value("kind", row),
-            language=corpus.get_value("language", row),
-            signature=corpus.get_value("signature", row),
-            docstring=corpus.get_value("docstring", row),
-            summary=corpus.get_value("summary", row),
-            text=text,
-            score=related_chunk["score"],
-            relation=cast("Relation", related_chunk["relation"]),
-            related_to=related_chunk["related_to"],
-            origin=related_chunk["origin"],
-            evidence_line=related_chunk["line"],
-        )
+        _build_related_snippet(corpus, row, trim_blank_end(text.split("\n")), related_chunk)
         for row, text, related_chunk in zip(rows, corpus.read_texts(rows), related, strict=True)
     ]
+
+
+def _build_related_snippet(corpus: Corpus, row: int, lines: Sequence[str], related_chunk: RelatedChunk) -> Snippet:
+    start_line = int(corpus.start_lines[row])
+    return Snippet(
+        chunk_id=related_chunk["chunk_id"],
+        path=corpus.get_value("path", row),
+        start_line=start_line,
+        end_line=min(start_line + len(lines) - 1, int(corpus.end_lines[row])),
+        name=corpus.get_value("qualified_name", row),
+        kind=corpus.get_value("kind", row),
+        language=corpus.get_value("language", row),
+        signature=corpus.get_value("signature", row),
+        docstring=corpus.get_value("docstring", row),
+        summary=corpus.get_value("summary", row),
+        text="\n".join(lines),
+        score=related_chunk["score"],
+        relation=cast("Relation", related_chunk["relation"]),
+        related_to=related_chunk["related_to"],
+        origin=related_chunk["origin"],
+        evidence_line=related_chunk["line"],
+    )
 
 
 def _build_snippet(corpus: Corpus, rows: Sequence[int], texts: Sequence[str], result: Candidate) -> Snippet:
@@ -155,12 +171,14 @@ def _build_snippet(corpus: Corpus, rows: Sequence[int], texts: Sequence[str], re
     row, first = rows[0], int(corpus.start_lines[rows[0]])
     own_name = corpus.get_value("qualified_name", row)
     lines = "\n".join(texts).split("\n")[result["start_line"] - first : result["end_line"] - first + 1]
+    n_lines = len(lines)
+    lines = list(trim_blank_end(lines))
     is_whole_chunk = result["symbol"] in ("", own_name)
     return Snippet(
         chunk_id=result["chunk_id"],
         path=corpus.get_value("path", row),
         start_line=result["start_line"],
-        end_line=result["end_line"],
+        end_line=result["end_line"] - (n_lines - len(lines)),
         name=result["symbol"] or own_name,
         kind=corpus.get_value("kind", row) if is_whole_chunk else corpus.symbols.find_kind(row, result["symbol"]),
         language=corpus.get_value("language", row),

@@ -46,6 +46,16 @@ class ViewFiles:
                     return dict(archive)
         return None
 
+    def has(self, name: str) -> bool:
+        """Return whether arrays were written for this generation."""
+        return (self._folder / f"{name}.npz").is_file()
+
+    def has_previous(self, name: str) -> bool:
+        """Return whether another generation has arrays."""
+        with suppress(OSError):
+            return any(path.parent != self._folder for path in self._base.glob(f"*/{name}.npz"))
+        return False
+
     def write(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Write arrays atomically, and remove those of the same name of other generations.
 

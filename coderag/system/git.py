@@ -32,6 +32,7 @@ def run_git_command(
     timeout_s: float,
     environment: Mapping[str, str] | None = None,
     stdin: bytes | None = None,
+    protocols: Sequence[str] = (),
 ) -> subprocess.CompletedProcess[bytes] | None:
     """Run a git command in a directory; return None if git is unavailable or times out.
 
@@ -42,6 +43,7 @@ def run_git_command(
         timeout_s: Time limit of the command.
         environment: Further variables.
         stdin: Its input; by default none.
+        protocols: Protocols by which it may fetch from an address that this user has given, such as https; by default none.
 
     Returns:
         The finished process; None if git is missing or unusable, or the time limit is exceeded.
@@ -53,7 +55,7 @@ def run_git_command(
         return subprocess.run(
             [git, *_SAFE_OPTIONS, *arguments],
             cwd=directory,
-            env=_build_environment(is_excluded, environment),
+            env={**_build_environment(is_excluded, environment), "GIT_ALLOW_PROTOCOL": ":".join(protocols) or "none"},
             stdin=subprocess.DEVNULL if stdin is None else None,
             input=stdin,
             capture_output=True,

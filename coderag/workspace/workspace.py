@@ -31,6 +31,8 @@ from coderag.workspace.results import (
     RepositoryVerdict,
     WorkspaceHits,
 )
+from coderag.workspace.view_refresher import QUIET_S, ViewRefresher
+from coderag.workspace.view_worker import ViewEnd, ViewWorker
 from coderag.workspace.writer import IndexTaskRunner, WriterProcess
 
 __all__ = [
@@ -56,11 +58,13 @@ class WorkspaceOptions:
         allowed_roots: Folders in or below which repositories may lie; empty allows any folder that may be indexed.
         max_repositories: Maximum open repositories; the least recently used one is closed.
         watch: Whether edits are followed and indexed.
+        view_quiet_s: Seconds without a new generation before views of it are computed ahead of the next visit.
     """
 
     allowed_roots: tuple[Path, ...] = ()
     max_repositories: int = 8
     watch: bool = True
+    view_quiet_s: float = QUIET_S
 
 
 class Workspace:
@@ -91,7 +95,11 @@ class Workspace:
         self._open_repositories: dict[Path, OpenRepository] = {}  # least recently used first
         self._listeners: Listeners[RepositoryEvent] = Listeners()
         self._queue = IndexQueue(self._note_job, start_writer)
-        self.projections = Projections()
+        self._view_worker = ViewWorker(self._note_view_end)
+        self._view_refresher = ViewRefresher(
+            self._view_worker, self._queue.is_active, quiet_s=self.options.view_quiet_s
+        )
+        self.projections = Projections(self._view_worker)
         self._is_closed = False
 
     def __enter__(self) -> Self:
@@ -130,6 +138,7 @@ class Workspace:
         _close_all(surplus)
         if is_new:
             repository.start_following()
+            self._view_refresher.note_generation(str(repository.root), repository.engine)
         self._note_use(repository)
         return repository
 
@@ -225,7 +234,8 @@ class Workspace:
             open_repositories = list(self._open_repositories.values())
             self._open_repositories.clear()
         self._queue.close()
-        self.projections.close()
+        self._view_refresher.close()
+        self._view_worker.close()
         for repository in open_repositories:
             repository.release()
 
@@ -267,7 +277,7 @@ class Workspace:
         """Open a new repository; the lock must be held."""
         engine = self._open_engine(path, trusted=stamp.trusted, on_edited=lambda paths: self._note_edits(path, paths))
         name = self._register(path, get_index_folder(engine))
-        return OpenRepository(engine, name, stamp, self._queue, self._listeners.notify, watch=self.options.watch)
+        return OpenRepository(engine, name, stamp, self._queue, self._notify, watch=self.options.watch)
 
     def _register(self, path: Path, index: Path) -> str:
         try:
@@ -308,13 +318,26 @@ class Workspace:
         if repository is not None:
             repository.note_edits(paths)
 
+    def _notify(self, event: RepositoryEvent) -> None:
+        """Have the views of a new generation computed, and call the listeners."""
+        repository = self.find_open(event.root)
+        if event.kind == "generation" and repository is not None:
+            self._view_refresher.note_generation(event.root, repository.engine)
+        elif event.kind == "closed" and repository is None:
+            self._view_refresher.forget(event.root)
+        self._listeners.notify(event)
+
+    def _note_view_end(self, end: ViewEnd) -> None:
+        self.projections.note_end(end)
+        self._view_refresher.note_end(end)
+
     def _note_job(self, job: IndexJob) -> None:
         view = job.view
         with self._lock:
             repository = self._open_repositories.get(Path(view.root))
         if repository is not None and view.state in ENDED_STATES:
             repository.note_end(view)
-        self._listeners.notify(RepositoryEvent("job", view.root))
+        self._notify(RepositoryEvent("job", view.root))
 
 
 def _close_all(repositories: list[OpenRepository]) -> None:

@@ -6,11 +6,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from coderag.ingestion.files.encodings import decode
 from coderag.ingestion.files.file_text import MAX_FILE_BYTES
 from coderag.ingestion.files.regular_files import read_regular_file
 from coderag.ingestion.files.roles import classify_role
 from coderag.ingestion.files.skip_reasons import find_skip_reason
+from coderag.text.encodings import decode
 
 from ..golden import Question, Target  # noqa: TID252  # installed, it has another name
 from .history import History, MinedCommit, MinedHunk

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from coderag.errors import InvalidQueryError
-from coderag.ingestion.files.encodings import decode
 from coderag.ingestion.files.git_repository import find_repository, run_git
+from coderag.text.encodings import decode
 
 _FORMAT = "%H%x00%P%x00%cs%x00%an <%ae>%x00%B"
 """Fields end with NUL, the one character that no message and no name contains: any other would let a message forge fields."""

@@ -119,7 +119,7 @@ class FakeCodeRAG:
             raise self.behaviour
         if not query.strip():
             raise InvalidQueryError("the query is empty", hint="Ask something.")
-        if call not in {"index", "plan"} and not self.indexed:
+        if call not in {"index", "index items", "plan"} and not self.indexed:
             raise IndexNotFoundError(f"{self.root} is not indexed yet", hint="Run 'coderag index'.")
 
     def index(self, *, full: bool = False, progress: Callable[[IndexProgress], None] | None = None) -> IndexReport:
@@ -161,6 +161,10 @@ class FakeCodeRAG:
             embedded=9_001 if self.behaviour == "switch" else 12,
             reembedded="the embedding model changed from a/b to c/d" if self.behaviour == "switch" else "",
         )
+
+    @property
+    def items(self) -> SimpleNamespace:
+        return SimpleNamespace(update=lambda: self._begin("index items", None))
 
     def plan(self, *, full: bool = False) -> IndexPlan:
         self._begin("plan", full)

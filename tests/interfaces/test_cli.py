@@ -179,7 +179,7 @@ def test_context_json_keys(coderag) -> None:
     assert list(result["sections"][0]) == ["name", "items", "tokens"]
     assert list(result["sections"][0]["items"][0]) == [
         "chunk_id", "path", "start_line", "end_line", "title", "text", "tokens", "detail", "language", "relation",
-        "related_to", "name", "kind",
+        "related_to", "name", "kind", "url", "revision",
     ]  # fmt: skip
     assert list(result["omitted"][0]) == ["path", "start_line", "end_line", "title", "tokens", "fetch"]
 
@@ -246,7 +246,7 @@ def test_ask_json_keys(coderag) -> None:
         "sections",
     ]  # fmt: skip
     assert list(result["citations"][0]) == [
-        "path", "start_line", "end_line", "hash", "verified", "reason", "moved_from",
+        "path", "start_line", "end_line", "hash", "verified", "reason", "moved_from", "item", "url", "revision",
     ]  # fmt: skip
     assert list(result["hits"][0]) == HIT_KEYS
 

@@ -120,6 +120,7 @@ class LoopbackServer:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             timeout = 10  # a client that keeps its connection does not keep the thread
+            disable_nagle_algorithm = True  # a body after its headers would wait 40 ms for the acknowledgement
 
             def do_GET(self) -> None:
                 self._serve()

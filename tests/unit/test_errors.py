@@ -43,6 +43,7 @@ def test_only_what_may_pass_is_retryable():
         "IndexLockedError",
         "ModelUnavailableError",
         "ServiceBusyError",
+        "SourceUnavailableError",
     }
 
 

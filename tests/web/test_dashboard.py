@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.shop import write_shop
-from tests.web.conftest import Site
+from tests.web.conftest import Site, find_violations
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -87,6 +87,51 @@ def test_edits_and_their_indexing_appear_by_themselves(page: "Page", site: Site)
     expect(generation).to_contain_text(f"{number + 1}, written")
     expect(page.get_by_role("list", name="Earlier jobs")).to_contain_text("1 added of")
     page.get_by_text("up to date").wait_for()
+
+
+def test_open_pages_follow_the_index_and_move_nothing_unasked(page: "Page", site: Site) -> None:
+    context = page.context
+    tree, search, graph = page, context.new_page(), context.new_page()
+    tree.goto(site.address("code/shop/cart.py"))
+    tree.get_by_role("treeitem", name="cart.py").wait_for()
+    search.goto(site.address("search", q="ribbon colour"))
+    search.get_by_role("button", name="Next").or_(search.get_by_text("Nothing matches")).or_(
+        search.get_by_role("list").last
+    ).first.wait_for()
+    graph.goto(site.address("graph"))
+    graph.get_by_role("listbox", name="Nodes of the picture").wait_for()
+    (site.root / "shop" / "ribbon.py").write_text(
+        "def choose_ribbon_colour(box: str) -> str:\n    return 'red'\n", encoding="utf-8"
+    )
+    tree.bring_to_front()
+    tree.get_by_role("treeitem", name="ribbon.py").wait_for()
+    expect(tree.get_by_text("What is shown here has changed")).to_be_hidden()
+    search.get_by_text("this search has other results now").wait_for()
+    expect(search.get_by_text("choose_ribbon_colour")).to_have_count(0)
+    search.keyboard.press("Escape")
+    search.get_by_role("button", name="Show", exact=True).click()
+    search.get_by_text("choose_ribbon_colour").first.wait_for()
+    graph.get_by_text("The index was updated.").wait_for()
+    graph.get_by_role("button", name="Dismiss").click()
+    graph.get_by_text("The index was updated.").wait_for(state="hidden")
+    with (site.root / "shop" / "cart.py").open("a", encoding="utf-8") as file:
+        file.write("\n\ndef empty_cart() -> None:\n    pass\n")
+    tree.get_by_text("What is shown here has changed").wait_for()
+    assert find_violations(tree) == []
+    tree.keyboard.press("u")
+    tree.get_by_text("empty_cart").first.wait_for()
+    search.close()
+    graph.close()
+
+
+def test_ask_offers_to_index_a_folder_without_an_index(page: "Page", site: Site, tmp_path: Path) -> None:
+    bare = write_shop(tmp_path / "silent shop")
+    page.goto(f"{site.url}/ask?repo={bare}")
+    page.get_by_text("is not indexed yet").wait_for()
+    expect(page.get_by_role("textbox", name="Question")).to_be_hidden()
+    assert find_violations(page) == []
+    page.get_by_role("button", name="Index this repository").click()
+    page.get_by_role("textbox", name="Question").wait_for()
 
 
 def test_a_full_rebuild_asks_first_and_works_by_keyboard(page: "Page", site: Site) -> None:

@@ -107,6 +107,7 @@ def test_pictures_are_saved(page: "Page", site: Site) -> None:
         contents[kind] = download.value.path().read_bytes()
     assert contents["SVG"].startswith(b"<svg")
     assert b"compute_total" in contents["SVG"]
+    assert contents["SVG"].count(b'class="subject"') == 1
     assert contents["PNG"].startswith(b"\x89PNG")
     assert contents["Mermaid"].startswith(b"flowchart")
     assert b"compute#95;total" in contents["Mermaid"] or b"compute_total" in contents["Mermaid"]

@@ -20,13 +20,15 @@ def open_map(page: "Page", site: Site, **query: str) -> None:
 
 
 def draw_around(page: "Page") -> None:
-    """Draw a lasso around all points."""
+    """Draw a lasso around all points, and around the tools at the top right."""
     box = page.get_by_role("application").bounding_box()
     assert box is not None
     left, top, right, bottom = box["x"] + 4, box["y"] + 4, box["x"] + box["width"] - 4, box["y"] + box["height"] - 4
     page.mouse.move(left, bottom)
     page.mouse.down()
-    for x, y in ((left, top + 60), (right, top + 60), (right, bottom), (left + 8, bottom)):
+    middle = left + 0.55 * (right - left)
+    corners = ((left, top), (middle, top), (middle, top + 60), (right, top + 60), (right, bottom), (left + 8, bottom))
+    for x, y in corners:
         page.mouse.move(x, y, steps=5)
     page.mouse.up()
 

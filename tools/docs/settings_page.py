@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 
 from coderag.config.setting_texts import find_section, format_choices
 from coderag.config.settings import Settings
+from coderag.config.source_sections import SECTIONS_BY_SYSTEM
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
 
@@ -39,6 +40,10 @@ def render_page() -> str:
     for keys, model in _iterate_sections((), Settings):
         fields = {name: field for name, field in model.model_fields.items() if find_section(field) is None}
         parts += [f"\n## `{'.'.join(keys)}`\n", f"{(model.__doc__ or '').strip()}\n", *_render_table(keys, fields)]
+    for system, model in SECTIONS_BY_SYSTEM.items():
+        fields = {name: field for name, field in model.model_fields.items() if name != "system"}
+        parts += [f"\n## `sources`: `{system}`\n", f"{(model.__doc__ or '').strip()}\n"]
+        parts += _render_table(("sources", "NAME"), fields)
     return "\n".join(parts) + "\n"
 
 
@@ -61,6 +66,8 @@ def _render_table(keys: tuple[str, ...], fields: dict[str, FieldInfo]) -> Iterat
 
 
 def _format_default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
     value = field.get_default(call_default_factory=True)
     if isinstance(value, SecretStr) or value in (None, "", ()) or value == {}:
         return ""

@@ -18,12 +18,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from coderag.ingestion.files.encodings import decode
 from coderag.ingestion.files.roles import classify_role
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.ingestion.parsing.parsed_file import ParsedChunk
 from coderag.schema.vocabulary import Role
+from coderag.text.encodings import decode
 from coderag.text.tokenizer import split_identifier
 
 _MAX_PAIRS_PER_KIND = 15  # of one file

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["coderag.ingestion", "coderag.text.notebooks"]):
-    from coderag.ingestion.files.encodings import decode
+with atheris.instrument_imports(include=["coderag.ingestion", "coderag.text.encodings", "coderag.text.notebooks"]):
     from coderag.ingestion.files.skip_reasons import find_skip_reason
     from coderag.ingestion.parsing.chunking import parse_file
     from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
     from coderag.ingestion.parsing.parsed_file import place_file
     from coderag.ingestion.workers.parse_cache import pack, unpack
+    from coderag.text.encodings import decode
     from coderag.text.readable_text import to_readable_text
 
 FIXTURES = Path(__file__).parents[2] / "tests" / "fixtures" / "repos"

@@ -1,15 +1,18 @@
 """Checks of citations against the bytes on disk, and of those of a commit against its objects."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from coderag.answering.evidence.cited_lines import CitedLines
 from coderag.errors import HistoryError
 from coderag.schema.answers import Citation
 from coderag.schema.chunks import FileRecord
+from coderag.schema.query import FoundItem
 from coderag.text.indexed_text import decode_indexed_text
 
 if TYPE_CHECKING:
@@ -25,16 +28,30 @@ class CitationChecker:
     Args:
         root: Folder of the repository.
         records: Records of the indexed files.
+        items: Mirrored items by the path of their file, which is relative to the root or absolute.
     """
 
-    def __init__(self, root: Path, records: Sequence[FileRecord]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        records: Sequence[FileRecord],
+        items: Mapping[str, FoundItem] = MappingProxyType({}),
+    ) -> None:
         self._root = root
-        self._records = {record.path: record for record in records}
+        self._items = items
+        mirrored = (_build_item_record(item) for item in items.values())
+        self._records = {record.path: record for record in (*records, *mirrored)}
         self._files: dict[str, _DiskFile] = {}
 
     def check(self, lines: CitedLines) -> Citation:
         """Check cited lines; lines that moved within their file are cited at their new location."""
-        return _build_citation(lines, self._check_commit(lines)) if lines.kind == "commit" else self._check_file(lines)
+        if lines.kind == "commit":
+            return _build_citation(lines, self._check_commit(lines))
+        citation = self._check_file(lines)
+        item = self._items.get(lines.path)
+        if item is None:
+            return citation
+        return replace(citation, kind="item", item=item["id"], url=item["url"], revision=item["revision"])
 
     def _check_file(self, lines: CitedLines) -> Citation:
         record = self._records.get(lines.path)
@@ -76,6 +93,10 @@ class CitationChecker:
         from coderag.lineage.git_history import GitHistory  # noqa: PLC0415  # as above
 
         return GitHistory.open(self._root)
+
+
+def _build_item_record(item: FoundItem) -> FileRecord:
+    return FileRecord(item["path"], "indexed", hash=item["content_hash"], language="markdown", encoding="utf-8")
 
 
 class _DiskFile:

@@ -1,6 +1,7 @@
 """An answer without a language model: the sections of its plan, each built from the evidence and the index."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
@@ -13,6 +14,7 @@ from coderag.answering.extractive.builders.doubt import qualify_lead
 from coderag.answering.extractive.builders.failure import build_failure, build_handling
 from coderag.answering.extractive.builders.flow import build_flow, build_steps
 from coderag.answering.extractive.builders.history import build_commits, build_history, build_origin
+from coderag.answering.extractive.builders.items import build_items
 from coderag.answering.extractive.builders.mentions import build_mentions
 from coderag.answering.extractive.builders.messages import build_message, build_writers
 from coderag.answering.extractive.builders.overview import build_central, build_documents, build_layout, build_overview
@@ -48,6 +50,7 @@ BUILDERS: Final[Mapping[AnswerSectionKind, SectionBuilder]] = MappingProxyType(
         "further": build_further,
         "history": build_history,
         "handling": build_handling,
+        "items": build_items,
         "layout": build_layout,
         "lines": build_lines,
         "members": build_members,
@@ -72,6 +75,10 @@ BUILDERS: Final[Mapping[AnswerSectionKind, SectionBuilder]] = MappingProxyType(
 )
 
 
+_ABSENT_KINDS: Final = frozenset[AnswerSectionKind]({"absent", "nearest", "unindexed"})
+_MIRROR_TITLE: Final = "Documentation and backlog"
+_REPOSITORY_TITLE: Final = "In the repository"
+
 _PLANS_OF_LEADS: Final[Mapping[AnswerSectionKind, AnswerPlan]] = MappingProxyType(
     {"message": PLANS["message"], "place": PLANS["place"], "absent": PLANS["absent"]}
 )
@@ -90,6 +97,7 @@ def extract(answer_input: AnswerInput) -> Draft:
     else:
         sections = _build_sections(answer_input, topic)
     sections[:1] = [qualify_lead(answer_input, section) for section in sections[:1]]
+    sections = _place_items(answer_input, sections)
     return Draft(sections, SHAPES.get(sections[0].kind, "explanation") if sections else "not_found")
 
 
@@ -102,6 +110,23 @@ def _build_sections(answer_input: AnswerInput, topic: AnswerTopic) -> list[Draft
     for alternatives in plan:
         sections += _build_first(answer_input, sections, alternatives)
     return sections
+
+
+def _place_items(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> list[DraftSection]:
+    """Put mirrored items first if they answer as well as the repository: what that lacks is then not the answer."""
+    results = answer_input.state.get("items")
+    items = build_items(answer_input, sections)
+    if results is None or items is None:
+        return list(sections)
+    has_claims = any(statement.is_claim for statement in items.statements)
+    is_answered = (
+        results.get("repository_verdict") == "found" and bool(sections) and sections[0].kind not in _ABSENT_KINDS
+    )
+    if not has_claims or (is_answered and results["verdict"] != "found"):
+        return [*sections, replace(items, title=_MIRROR_TITLE)]
+    if not is_answered:
+        return [items]
+    return [items, replace(sections[0], title=_REPOSITORY_TITLE), *sections[1:]]
 
 
 def _build_first(

@@ -6,11 +6,14 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from coderag.answering.evidence.cited_lines import CitedLines, to_cited_lines
+from coderag.answering.evidence.found_items import get_found_items
 from coderag.answering.injection import fence_data, inspect_text
 from coderag.errors import InvalidQueryError
 from coderag.retrieval.context.context_snippets import gather_snippets
+from coderag.retrieval.context.item_section import format_item_title
+from coderag.retrieval.items.item_snippets import to_item_snippet
 from coderag.schema.chunks import get_module_name
-from coderag.schema.query import QueryState
+from coderag.schema.query import FoundItem, QueryState
 from coderag.schema.vocabulary import FILE_NAMED_KINDS
 from coderag.stores.corpus import Corpus
 from coderag.stores.snippets import Snippet, find_snippets_at_lines
@@ -70,12 +73,13 @@ def gather_evidence(corpus: Corpus, state: QueryState, planned: Sequence[CitedLi
         planned: Lines that the answer without a model cites.
     """
     packed = pair_items(state, chain.from_iterable(gather_snippets(corpus, state)))
+    items = {item["path"]: item for item in get_found_items(state)}
     first: list[EvidenceEntry] = []
     for lines in planned:
         if any(_contains_lines(entry.item, lines) for entry in first):
             continue
         covering = next((entry for entry in packed if _contains_lines(entry.item, lines)), None)
-        if entry := covering or _build_entry(corpus, lines):
+        if entry := covering or _build_item_entry(items, lines) or _build_entry(corpus, lines):
             first.append(entry)
     rest = [entry for entry in packed if not any(_contains_lines(other.item, entry.cited_lines) for other in first)]
     return [*first, *rest]
@@ -84,7 +88,8 @@ def gather_evidence(corpus: Corpus, state: QueryState, planned: Sequence[CitedLi
 def pair_items(state: QueryState, snippets: Iterable[Snippet]) -> Sequence[EvidenceEntry]:
     """Pair the items of the packed context with their snippets; the map of relations is no evidence."""
     by_lines = {(snippet.path, snippet.start_line, snippet.end_line): snippet for snippet in snippets}
-    items = (item for section in state["context"]["sections"] for item in section["items"] if item["path"])
+    sections = (section for section in state["context"]["sections"] if section.get("name") != "items")
+    items = (item for section in sections for item in section["items"] if item["path"])
     return [EvidenceEntry(item, by_lines[item["path"], item["start_line"], item["end_line"]]) for item in items]
 
 
@@ -133,6 +138,23 @@ def _contains_lines(item: ItemRecord, lines: CitedLines) -> bool:
     is_inside = span[0] <= lines.start_line and lines.end_line <= span[1]
     is_shown = item["detail"] == "full" or (item["detail"] == "elided" and span == (lines.start_line, lines.end_line))
     return item["path"] == lines.path and is_inside and is_shown
+
+
+def _build_item_entry(items: Mapping[str, FoundItem], lines: CitedLines) -> EvidenceEntry | None:
+    """Build an item of the context from lines of a mirrored page or ticket; None if they are of no such file."""
+    page = items.get(lines.path)
+    if page is None:
+        return None
+    item = {
+        "path": lines.path,
+        "start_line": lines.start_line,
+        "end_line": lines.end_line,
+        "title": f"{format_item_title(page)} {page['url']}".strip(),
+        "text": lines.text,
+        "detail": "full",
+        "language": "markdown",
+    }
+    return EvidenceEntry(item, to_item_snippet(page, lines.start_line, lines.end_line, lines.text))
 
 
 def _build_entry(corpus: Corpus, lines: CitedLines) -> EvidenceEntry | None:

@@ -63,6 +63,10 @@ class LayoutCache:
         self._has_new = True
         return places
 
+    def list_keys(self) -> list[str]:
+        """List the keys of the containers with a layout, of this or an earlier generation."""
+        return list(self._layouts)
+
     def save(self) -> None:
         """Store new layouts; what cannot be stored is computed again when it is needed."""
         n_places = sum(len(layout.names) for layout in self._layouts.values())

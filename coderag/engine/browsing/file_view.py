@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from coderag.ingestion.files.encodings import decode
 from coderag.ingestion.files.regular_files import describe_os_error, read_regular_file
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.schema.browse import FileState, FileView
 from coderag.schema.chunks import FileRecord
+from coderag.text.encodings import decode
 from coderag.text.indexed_text import decode_indexed_text
 from coderag.text.readable_text import to_readable_text
 

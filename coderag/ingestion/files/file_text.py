@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from coderag.ingestion.files.encodings import decode
 from coderag.ingestion.files.git_attributes import NO_ATTRIBUTES, FileAttributes
 from coderag.ingestion.files.regular_files import describe_os_error, read_regular_file
 from coderag.ingestion.files.roles import classify_role
 from coderag.ingestion.files.skip_reasons import GENERATED_REASON, find_skip_reason
 from coderag.schema.vocabulary import Outcome, Role
+from coderag.text.encodings import decode
 from coderag.text.readable_text import to_readable_text
 from coderag.text.secret_values import REMOVED_VALUE
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from coderag.ingestion.files.git_repository import find_repository, read_small_file
+from coderag.ingestion.files.git_repository import GitRepository, find_repository, read_small_file
+from coderag.ingestion.files.ignore import IgnoreRules
 from coderag.ingestion.files.ignore_patterns import ANY_NAMES, IgnoreRule, PatternOrigin, PatternSegment, parse_patterns
 from coderag.ingestion.files.roles import classify_role
 from coderag.schema.vocabulary import Role
@@ -84,9 +85,9 @@ class GitAttributes:
     """
 
     def __init__(self, root: Path) -> None:
-        repository = find_repository(root)
+        repository = _find_own_repository(root)
         self._top = repository.top if repository else root
-        self._prefix = root.relative_to(self._top).as_posix().removeprefix(".")
+        self._prefix = "" if root == self._top else root.relative_to(self._top).as_posix()
         self._lines_by_folder: dict[str, Sequence[_AttributeLine]] = {}
         self._last_lines = _read_lines(repository.common_dir / "info" / "attributes") if repository else ()
 
@@ -111,6 +112,14 @@ class GitAttributes:
         if folder not in self._lines_by_folder:
             self._lines_by_folder[folder] = _read_lines(self._top / folder / ATTRIBUTES_FILE)
         return self._lines_by_folder[folder]
+
+
+def _find_own_repository(root: Path) -> GitRepository | None:
+    """Find the repository that a root belongs to; one that ignores the root does not own its files."""
+    repository = find_repository(root)
+    if repository is None or repository.top == root:
+        return repository
+    return IgnoreRules.load_for_root(root).repository
 
 
 def _build_attributes(values: Mapping[str, str | None]) -> FileAttributes:

@@ -6,8 +6,10 @@ All functions work without git, too: the two settings for ignore rules are then 
 import logging
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import NamedTuple
 
 from coderag.ingestion.files.regular_files import read_regular_file
@@ -80,19 +82,41 @@ def _read_line(path: Path) -> str:
     return os.fsdecode(read_small_file(path, follow=True)).rstrip("\r\n")
 
 
-def run_git(directory: Path, *arguments: str) -> bytes | None:
+def run_git(
+    directory: Path, *arguments: str, data: bytes = b"", variables: Mapping[str, str] | None = None
+) -> bytes | None:
     """Run a git command and return its output, or None if git is missing or fails.
 
     The repository is not trusted: commands in its configuration and a ``git`` inside it are never run. Only ``directory``
     selects the repository, even inside a git hook, which sets ``GIT_DIR``.
+
+    Args:
+        directory: Working directory.
+        arguments: Arguments of git.
+        data: Standard input of the command.
+        variables: Environment variables to set, such as the file of another staging area.
     """
-    result = run_git_command(directory, arguments, is_excluded=_GIT_LOCATION.fullmatch, timeout_s=_GIT_TIMEOUT_S)
+    result = try_git(directory, *arguments, data=data, variables=variables)
     if result is None:
         return None
     if result.returncode != 0:
         _logger.warning("git %s in %s: %s", arguments[0], directory, os.fsdecode(result.stderr).strip())
         return None
     return result.stdout
+
+
+def try_git(
+    directory: Path, *arguments: str, data: bytes = b"", variables: Mapping[str, str] | None = None
+) -> CompletedProcess[bytes] | None:
+    """Run a git command and return its process with its errors; None if git is missing. Otherwise as `run_git`."""
+    return run_git_command(
+        directory,
+        arguments,
+        is_excluded=_GIT_LOCATION.fullmatch,
+        timeout_s=_GIT_TIMEOUT_S,
+        environment=variables,
+        stdin=data,
+    )
 
 
 class GitConfig(NamedTuple):

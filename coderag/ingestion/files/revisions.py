@@ -28,7 +28,7 @@ def find_changed_since(root: Path, revision: str, paths: Iterable[str]) -> list[
     blobs: dict[str, str] = {}
     submodules: list[str] = []
     for entry in filter(
-        None, _query_git(root, revision, "ls-tree", "-r", "-z", _resolve_commit(root, revision)).split("\0")
+        None, _query_git(root, revision, "ls-tree", "-r", "-z", resolve_commit(root, revision)).split("\0")
     ):
         description, _, path = entry.partition("\t")
         _, kind, digest = description.split(" ")
@@ -40,12 +40,16 @@ def find_changed_since(root: Path, revision: str, paths: Iterable[str]) -> list[
     return [
         path
         for path in paths
-        if not _has_blob_content(root / path, blobs.get(path)) and not path.startswith(submodule_prefixes)
+        if not has_blob_content(root / path, blobs.get(path)) and not path.startswith(submodule_prefixes)
     ]
 
 
-def _resolve_commit(root: Path, revision: str) -> str:
-    """Resolve a revision to the hash of its commit."""
+def resolve_commit(root: Path, revision: str) -> str:
+    """Resolve a revision to the hash of its commit.
+
+    Raises:
+        InvalidQueryError: The folder is not in a git repository, git is not available, or there is no such commit.
+    """
     if find_repository(root) is None:
         message = f"cannot list changes since {revision!r}: {root} is not in a git repository"
         raise InvalidQueryError(message)
@@ -61,12 +65,17 @@ def _resolve_commit(root: Path, revision: str) -> str:
     return commit.strip()
 
 
-def _has_blob_content(path: Path, blob: str | None) -> bool:
-    """Return whether a file has the content of a blob, as it is or with the line endings that git stores."""
+def has_blob_content(source: Path | bytes, blob: str | None) -> bool:
+    """Return whether a file or some bytes have the content of a blob, as they are or with git's line endings.
+
+    Args:
+        source: A regular file, or its content.
+        blob: Id of the blob; None for none.
+    """
     if blob is None:
         return False
     try:
-        data, _ = read_regular_file(path, _MAX_COMPARED_BYTES)
+        data = source if isinstance(source, bytes) else read_regular_file(source, _MAX_COMPARED_BYTES)[0]
     except OSError:
         return False
     return _compute_blob_hash(data, len(blob)) == blob or (

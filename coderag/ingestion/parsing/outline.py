@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from coderag.ingestion.files.encodings import decode
 from coderag.ingestion.files.file_text import MAX_FILE_BYTES
 from coderag.ingestion.files.skip_reasons import MINIFIED_REASON, POINTER_REASON, find_skip_reason
 from coderag.ingestion.parsing.chunking import MAX_DATA_TREE_BYTES, PARSE_TIMEOUT_S, parse_file
@@ -20,6 +19,7 @@ from coderag.ingestion.parsing.sections import DOCUMENT_LANGUAGES, list_section_
 from coderag.ingestion.parsing.trees import SyntaxUnusableError, find_line_starts
 from coderag.schema.chunks import SymbolRecord
 from coderag.system.gc_tuning import pause_gc
+from coderag.text.encodings import decode
 from coderag.text.readable_text import to_readable_text
 
 _MAX_SIGNATURE_BYTES = 2_000

@@ -11,6 +11,7 @@ from coderag import __version__
 from coderag.interfaces.cli.commands import (
     ask,
     context,
+    diff,
     doctor,
     enrich,
     history,
@@ -29,6 +30,7 @@ from coderag.interfaces.cli.commands.chat import chat_command
 from coderag.interfaces.cli.commands.eval.eval_command import eval_
 from coderag.interfaces.cli.commands.graph import graph_command
 from coderag.interfaces.cli.commands.prompts import prompts
+from coderag.interfaces.cli.commands.sources.sources_command import sources
 from coderag.interfaces.cli.options import DebugOption
 from coderag.interfaces.cli.output.error_report import InterruptedByUserError, is_interrupt, report_error
 from coderag.interfaces.cli.output.streams import flush_stdout, set_encodings
@@ -82,12 +84,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    init.init, index.index, search.search, context.context, ask.ask, chat_command.chat, history.history, status.status,
+    init.init, index.index, search.search, context.context, ask.ask, chat_command.chat, history.history, diff.diff,
+    status.status,
     doctor.doctor, enrich.enrich, web.web, serve.serve, mcp.mcp, install.install, repos.repos, trust.trust,
 ):  # fmt: skip
     app.command(cls=LightCommand)(command)
 app.add_typer(graph_command.graph)
 app.add_typer(eval_)
+app.add_typer(sources)
 app.add_typer(prompts)
 
 

@@ -10,6 +10,7 @@ from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from coderag.interfaces.mcp.replies import DEFAULT_REPLY_TOKENS
+from coderag.schema.change_review import ChangeTarget
 from coderag.schema.search import Filters
 from coderag.schema.vocabulary import Kind, Role
 from coderag.text.token_counts import count_tokens
@@ -31,6 +32,8 @@ _DEFAULT_TOP_K = 20
 _BATCH_TOP_K = 10  # a query, of several
 _MAX_QUERY_CHARS = 10_000
 _MAX_NAME_CHARS = 500
+_MAX_WORDS = 20
+_MAX_PATCH_CHARS = 1_000_000
 
 
 def _wrap_in_list(value: Any) -> Any:  # noqa: ANN401  # models send one value, or a list as JSON, and None instead of []
@@ -171,6 +174,25 @@ class DocsArguments(ToolArguments):
     repository: RepositoryName = ""
 
 
+_Word = Annotated[str, Field(min_length=1, max_length=_MAX_NAME_CHARS)]
+_WordList = Annotated[list[_Word], BeforeValidator(_wrap_in_list), Field(max_length=_MAX_WORDS)]
+
+
+class BacklogArguments(ToolArguments):
+    """Arguments of ``coderag_backlog``."""
+
+    query: Annotated[str, Field(max_length=_MAX_QUERY_CHARS)] = Field("", description="Question or words.")
+    id: Annotated[str, Field(max_length=_MAX_NAME_CHARS)] = Field("", description="As PROJ-45: read this ticket.")
+    types: _WordList = Field([], description="As Bug or Story.")
+    states: _WordList = Field([], description="As Done.")
+    tags: _WordList = Field([], description="Labels.")
+    limit: int = Field(10, ge=1, le=_MAX_TOP_K, description="Tickets.")
+    offset: int = Field(0, ge=0, le=1_000_000, description="Tickets of a list to skip.")
+    page: int = Field(1, ge=1, le=100_000, description="Page of a long ticket.")
+    max_tokens: MaxTokens = DEFAULT_REPLY_TOKENS
+    repository: RepositoryName = ""
+
+
 class HistoryArguments(ToolArguments):
     """Arguments of ``coderag_history``."""
 
@@ -194,6 +216,24 @@ class HistoryArguments(ToolArguments):
         if self.show != "commits" and not self.target:
             raise ValueError(f"show {self.show} needs a target")
         return self
+
+
+class DiffArguments(ToolArguments):
+    """Arguments of ``coderag_diff``."""
+
+    change: Annotated[str, Field(max_length=_MAX_PATCH_CHARS)] = Field(
+        "", description="main...HEAD, --staged or a diff; default: uncommitted changes."
+    )
+    max_tokens: MaxTokens = DEFAULT_REPLY_TOKENS
+    repository: RepositoryName = ""
+
+    @property
+    def target(self) -> ChangeTarget:
+        """The change: text of several lines is a patch."""
+        change = self.change if "\n" in self.change.strip() else self.change.strip()
+        if "\n" in change:
+            return ChangeTarget(patch=change.encode("utf-8", "surrogateescape"))
+        return ChangeTarget(staged=True) if change in ("--staged", "--cached") else ChangeTarget(change)
 
 
 class StatusArguments(ToolArguments):

@@ -15,6 +15,7 @@ from coderag.text.code_fences import format_code_span
 _MAX_OMISSIONS = 8
 _TOKENS_PER_OMISSION = 250  # of the reply; in a small reply the list would displace code
 _SECTION_TITLES = {
+    "items": ("items", "Pages and tickets"),
     "primary": ("results", "Results"),
     "related": ("related", "Related code"),
     "graph": ("map", "How they relate"),

@@ -15,7 +15,7 @@ from mcp_types import Resource
 from coderag.config.repository_root import find_root
 from coderag.errors import CodeRAGError, InvalidQueryError
 from coderag.interfaces.mcp.cleaner import Cleaner
-from coderag.interfaces.mcp.documents import may_have_documents, may_have_history
+from coderag.interfaces.mcp.documents import may_have_documents, may_have_history, may_have_source
 from coderag.interfaces.mcp.notifications import NotificationBus, build_repository_uri
 from coderag.interfaces.mcp.progress import follow
 
@@ -148,7 +148,13 @@ class Repositories:
     async def may_have_documents(self) -> bool:
         """Return whether the default repository has documents; True if the calls name their repositories."""
         root = self._default_root
-        return root is None or not root.is_dir() or await self.run(partial(may_have_documents, root))
+        if root is None or not root.is_dir() or await self.run(partial(may_have_documents, root)):
+            return True
+        return await self.run(partial(may_have_source, root, "documentation"))
+
+    async def may_have_backlog(self) -> bool:
+        """Return whether the default repository has a source of tickets; without a default, whether a known one has."""
+        return await self.run(partial(_has_backlog, self._default_root))
 
     async def may_have_history(self) -> bool:
         """Return whether the default repository has a history; True if the calls name their repositories."""
@@ -189,3 +195,10 @@ class Repositories:
             "this session has no repository of its own, and the call names none",
             hint=f"Give `repository`, a name or a folder. Known: {names}.",
         )
+
+
+def _has_backlog(root: Path | None) -> bool:
+    from coderag.workspace.registry import Registry  # noqa: PLC0415  # only this list needs it
+
+    roots = [Path(entry.root) for entry in Registry().read_entries()[:_MAX_LISTED]] if root is None else [root]
+    return any(may_have_source(known, "backlog") for known in roots)

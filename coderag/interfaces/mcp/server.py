@@ -20,7 +20,9 @@ from coderag.interfaces.mcp.prompts import add_prompts
 from coderag.interfaces.mcp.repositories import Repositories
 from coderag.interfaces.mcp.resources import add_resources
 from coderag.interfaces.mcp.tool import make_tool
+from coderag.interfaces.mcp.tools.backlog import BACKLOG
 from coderag.interfaces.mcp.tools.context import CONTEXT
+from coderag.interfaces.mcp.tools.diff import DIFF
 from coderag.interfaces.mcp.tools.docs import DOCS
 from coderag.interfaces.mcp.tools.explain import EXPLAIN
 from coderag.interfaces.mcp.tools.history import HISTORY
@@ -37,7 +39,7 @@ Profile = Literal["all", "single"]
 """What agents get: all tools, or the one tool ``run_search_codebase``."""
 
 _TOOLS: Final = {
-    "all": (SEARCH, CONTEXT, EXPLAIN, SYMBOL, DOCS, HISTORY, STATUS, INDEX),
+    "all": (SEARCH, CONTEXT, EXPLAIN, SYMBOL, DIFF, HISTORY, DOCS, BACKLOG, STATUS, INDEX),
     "single": (SINGLE,),
 }
 
@@ -83,6 +85,7 @@ class CodeRAGServer(MCPServer[None]):
         tools = await super().list_tools()
         is_useful = {
             DOCS.name: await self._repositories.may_have_documents(),
+            BACKLOG.name: await self._repositories.may_have_backlog(),
             HISTORY.name: await self._repositories.may_have_history(),
         }
         return [tool for tool in tools if is_useful.get(tool.name, True)]

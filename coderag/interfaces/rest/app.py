@@ -12,12 +12,15 @@ from coderag import __version__
 from coderag.interfaces.rest import (
     answer_routes,
     browse_routes,
+    change_routes,
     chat_routes,
     feedback_routes,
     freshness_routes,
     graph_routes,
     graph_view_routes,
+    history_routes,
     index_routes,
+    item_routes,
     playground_routes,
     projection_routes,
     query_routes,
@@ -77,11 +80,14 @@ def make_app(workspace: Workspace, *, request_s: float = 120) -> FastAPI:
         repository_routes,
         index_routes,
         query_routes,
+        item_routes,
         statistics_routes,
         freshness_routes,
         settings_routes,
         replay_routes,
         projection_routes,
+        history_routes,
+        change_routes,
     ):
         app.include_router(module.router, prefix=PREFIX)
     app.openapi = partial(build_openapi, app)  # type: ignore[method-assign]  # as FastAPI documents it

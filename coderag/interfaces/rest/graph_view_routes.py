@@ -77,7 +77,7 @@ async def graph_mermaid(body: MermaidBody, runner: RunnerDependency) -> Response
 
 def _build_overview(runner: RequestRunner, body: OverviewBody) -> GraphView:
     with runner.hold_repository(body.root) as repository:
-        return repository.engine.open_graph_views().build_overview(
+        return repository.engine.build_graph_overview(
             body.opened, body.to_filter(), max_nodes=body.max_nodes, max_edges=body.max_edges
         )
 

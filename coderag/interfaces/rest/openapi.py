@@ -30,6 +30,8 @@ TAGS: Final = [
     {"name": "graph", "description": "Calls, imports, inheritance, overrides and tests."},
     {"name": "browsing", "description": "Folders, files, chunks, and declarations between callers and callees."},
     {"name": "projection", "description": "Embedding map: chunks in the plane, similar ones together."},
+    {"name": "items", "description": "Mirrored pages and tickets of documentation and backlog systems."},
+    {"name": "history", "description": "Commits, blame, authors and co-change; reviews of changes."},
     {"name": "repositories", "description": "Repositories and their index status."},
     {"name": "indexing", "description": "Indexing jobs."},
     {"name": "queries", "description": "Recent searches and questions."},

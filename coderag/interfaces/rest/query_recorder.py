@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import lru_cache, partial
 from threading import BoundedSemaphore
 from typing import Any, Final, TypeVar
 
@@ -21,6 +21,8 @@ from coderag.workspace.repository import OpenRepository
 _MAX_PENDING: Final = 200
 """Records that may wait to be written; further ones are dropped."""
 
+_MAX_OPEN_LOGS: Final = 16
+
 _logger = logging.getLogger(__name__)
 
 _Result = TypeVar("_Result")
@@ -31,6 +33,7 @@ class QueryRecorder:
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "rest-queries")
+        self._open_log = lru_cache(_MAX_OPEN_LOGS)(QueryLog)  # an open log need not count its records again
         self._slots = BoundedSemaphore(_MAX_PENDING)
 
     def record(
@@ -54,7 +57,7 @@ class QueryRecorder:
             return
         elapsed_ms = (time.perf_counter() - started) * 1_000
         try:
-            self._thread.submit(self._write, partial(_append, repository, kind, body, outcome, elapsed_ms))
+            self._thread.submit(self._write, partial(self._append, repository, kind, body, outcome, elapsed_ms))
         except RuntimeError:  # the server ends
             self._slots.release()
 
@@ -76,30 +79,30 @@ class QueryRecorder:
         finally:
             self._slots.release()
 
-
-def _append(
-    repository: OpenRepository,
-    kind: QueryKind,
-    body: RecordedBody,
-    outcome: SearchHits | AssembledContext | Answer,
-    elapsed_ms: float,
-) -> None:
-    if not repository.engine.settings.service.record_queries:
-        return
-    folder = get_index_folder(repository.engine)
-    pointer = read_pointer(folder)
-    record = QueryRecord.build(
-        kind,
-        body.query,
-        _list_results(outcome),
-        filters=_get_set_filters(body),
-        evidence=outcome.evidence,
-        confidence=outcome.confidence,
-        elapsed_ms=round(elapsed_ms, 1),
-        generation=pointer.generation if pointer else 0,
-        top_k=getattr(body, "top_k", None),
-    )
-    QueryLog(folder).append(record)
+    def _append(
+        self,
+        repository: OpenRepository,
+        kind: QueryKind,
+        body: RecordedBody,
+        outcome: SearchHits | AssembledContext | Answer,
+        elapsed_ms: float,
+    ) -> None:
+        if not repository.engine.settings.service.record_queries:
+            return
+        folder = get_index_folder(repository.engine)
+        pointer = read_pointer(folder)
+        record = QueryRecord.build(
+            kind,
+            body.query,
+            _list_results(outcome),
+            filters=_get_set_filters(body),
+            evidence=outcome.evidence,
+            confidence=outcome.confidence,
+            elapsed_ms=round(elapsed_ms, 1),
+            generation=pointer.generation if pointer else 0,
+            top_k=getattr(body, "top_k", None),
+        )
+        self._open_log(folder).append(record)
 
 
 def _list_results(outcome: SearchHits | AssembledContext | Answer) -> Sequence[RecordedResult]:

@@ -10,11 +10,13 @@ from typing import Final
 
 from coderag.question.places import format_fetch_command
 from coderag.retrieval.context.formats import WRITERS
+from coderag.retrieval.context.item_section import ItemTokenCounter, build_item_section
 from coderag.retrieval.context.packable_snippets import PackableSnippet, build_packable_snippets, build_related_lines
 from coderag.retrieval.context.packing import ContextSelection
 from coderag.retrieval.context.parts import EVIDENCE_NOTES, ContextParts, truncate_question
 from coderag.retrieval.context.shown_lines import ShownLines, build_shown_keys, merge_keys
 from coderag.schema.context import AssembledContext, ContextSection, Omission
+from coderag.schema.query import FoundItems
 from coderag.schema.vocabulary import ContextFormat, Evidence, Intent
 from coderag.stores.snippets import Snippet
 from coderag.text.token_counts import estimate_tokens
@@ -42,6 +44,7 @@ class ContextRequest:
         reserve: Further candidates, best first.
         shown_keys: Keys of earlier contexts.
         format: Output format.
+        items: Mirrored pages and tickets, which come first; None has none.
     """
 
     query: str
@@ -58,6 +61,7 @@ class ContextRequest:
     shown_keys: Sequence[str] = ()
     are_relations_deciding: bool = False
     format: ContextFormat = "markdown"
+    items: FoundItems | None = None
 
 
 def assemble_context(request: ContextRequest, count_tokens: TokenCounter) -> AssembledContext:
@@ -92,7 +96,8 @@ def assemble_context(request: ContextRequest, count_tokens: TokenCounter) -> Ass
         are_relations_deciding=request.are_relations_deciding,
     )
     frame = ContextParts(truncate_question(request.query, lambda text: count_parts(ContextParts(text, note))), note)
-    overhead_tokens = count_parts(replace(frame, sections=_EMPTY_SECTIONS))
+    items = _build_items(request, lambda item: count_tokens(writer.format_item(item)))
+    overhead_tokens = count_parts(replace(frame, sections=(*items, *_EMPTY_SECTIONS)))
     selection.fill(budget - overhead_tokens - int(budget * _MAX_LIST_SHARE))
     listing, listed_tokens = _fit_longest_list(
         _OmissionList(_build_omissions(selection.list_hidden(), count_tokens), shown_before),
@@ -103,14 +108,16 @@ def assemble_context(request: ContextRequest, count_tokens: TokenCounter) -> Ass
     selection.fill(budget - overhead_tokens - listed_tokens)
     while True:
         listing = replace(listing, omitted=_build_omissions(selection.list_hidden(), count_tokens))
-        context_parts = replace(listing.add_to_parts(frame), sections=selection.build_sections())
+        context_parts = replace(listing.add_to_parts(frame), sections=[*items, *selection.build_sections()])
         tokens = count_parts(context_parts)
         if tokens <= budget:
             break
         if listing.limit:  # the list has grown, or the frame alone is too large
             listing = replace(listing, limit=0)
         elif not selection.drop_least_valuable():
-            break
+            if not items:
+                break
+            items = []
     new_keys = (key for path, lines in selection.iter_source() for key in build_shown_keys(path, lines))
     return AssembledContext(
         query=request.query,
@@ -125,6 +132,13 @@ def assemble_context(request: ContextRequest, count_tokens: TokenCounter) -> Ass
         shown=merge_keys(request.shown_keys, new_keys),
         shown_before=[snippet.location for snippet in shown_before],
     )
+
+
+def _build_items(request: ContextRequest, count_tokens: ItemTokenCounter) -> list[ContextSection]:
+    results = request.items
+    if results is None:
+        return []
+    return build_item_section(results["hits"], results["verdict"], request.token_budget, count_tokens)
 
 
 @dataclass(frozen=True, slots=True)

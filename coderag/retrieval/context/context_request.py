@@ -9,12 +9,13 @@ from coderag.retrieval.context.assembly import ContextRequest, assemble_context
 from coderag.retrieval.context.context_snippets import gather_snippets
 from coderag.retrieval.context.relation_lines import build_relation_lines
 from coderag.retrieval.context.relevance import PROFILES, estimate_relevance, get_breadth
+from coderag.retrieval.items.item_finder import ItemFinder
+from coderag.retrieval.items.item_snippets import find_snippets
 from coderag.schema.context import AssembledContext
 from coderag.schema.query import Analysis, QueryState
 from coderag.schema.records import to_relations
 from coderag.schema.vocabulary import ContextFormat
 from coderag.stores.corpus import Corpus
-from coderag.stores.snippets import find_snippets_at_lines
 from coderag.text.token_counts import count_tokens
 
 RelationMap = Callable[[Iterable[tuple[str, str, int, int]]], list[str]]
@@ -57,20 +58,25 @@ def pack_context(
         token_budget=token_budget,
         shown_keys=state.get("shown") or (),
         format=state.get("format") or "markdown",
+        items=state.get("items"),
     )
     return assemble_context(request, _count_tokens)
 
 
 def pack_locations(
-    corpus: Corpus, locations: Sequence[str], token_budget: int, text_format: ContextFormat
+    corpus: Corpus,
+    locations: Sequence[str],
+    token_budget: int,
+    text_format: ContextFormat,
+    items: ItemFinder | None = None,
 ) -> AssembledContext:
-    """Pack lines of files as a context.
+    """Pack lines of files, or of mirrored items, as a context.
 
     Raises:
         InvalidQueryError: A location is invalid or not indexed.
     """
     snippets = [
-        snippet for location in locations for snippet in find_snippets_at_lines(corpus, *parse_location(location))
+        snippet for location in locations for snippet in find_snippets(corpus, items, *parse_location(location))
     ]
     request = ContextRequest(
         query=", ".join(locations),

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from coderag.schema.query import QueryState
 from coderag.stores.corpus import Corpus
-from coderag.stores.snippets import Snippet, build_related_snippets, build_result_snippets
+from coderag.stores.snippets import Snippet, build_related_snippets, build_result_snippets, trim_blank_end
 from coderag.stores.used_values import find_used_values
 
 _TYPE_KINDS: Final = frozenset({"class", "interface", "struct", "trait", "enum", "impl"})
@@ -76,18 +76,23 @@ def _complete_declaration(corpus: Corpus, snippet: Snippet) -> Snippet:
     """Extend the snippet of some parts of a declaration to all of them."""
     row = corpus.rows_by_id[snippet.chunk_id]
     rows = _find_declaration_rows(corpus, row)
-    first, last = int(corpus.start_lines[rows[0]]), int(corpus.end_lines[rows[-1]])
-    is_chunk = snippet.start_line <= corpus.start_lines[row] and corpus.end_lines[row] <= snippet.end_line
+    if len(rows) == 1:
+        return snippet
+    texts = [text.removesuffix("\n").split("\n") for text in corpus.read_texts(rows)]
+    own_end_line = int(corpus.start_lines[row]) + len(trim_blank_end(texts[row - rows.start])) - 1
+    lines = trim_blank_end([line for text in texts for line in text])
+    first = int(corpus.start_lines[rows[0]])
+    last = first + len(lines) - 1
+    is_chunk = snippet.start_line <= corpus.start_lines[row] and own_end_line <= snippet.end_line
     if not is_chunk or (first >= snippet.start_line and last <= snippet.end_line):
         return snippet
-    lines = [line for text in corpus.read_texts(rows) for line in text.removesuffix("\n").split("\n")]
     return replace(
         snippet,
         start_line=first,
         end_line=last,
         text="\n".join(lines),
         signature=corpus.get_value("signature", rows[0]),
-        matched_lines=(int(corpus.start_lines[row]), int(corpus.end_lines[row])),
+        matched_lines=(int(corpus.start_lines[row]), own_end_line),
     )
 
 

@@ -6,7 +6,12 @@ from coderag.retrieval.context.parts import ContextParts, format_relation, to_si
 from coderag.schema.context import ContextItem
 from coderag.text.code_fences import format_code_span, make_fence
 
-_SECTION_TITLES: Final = {"primary": "Results", "related": "Related code", "graph": "How they relate"}
+_SECTION_TITLES: Final = {
+    "items": "Pages and tickets",
+    "primary": "Results",
+    "related": "Related code",
+    "graph": "How they relate",
+}
 
 
 class MarkdownContextWriter:
@@ -19,11 +24,12 @@ class MarkdownContextWriter:
         location = f"{to_single_line(item.path)}:{item.start_line}-{item.end_line}"
         relation = f" · {format_relation(item)} `{to_single_line(item.related_to)}`" if item.relation else ""
         title = to_single_line(item.title)
+        origin = f"\n\n{format_code_span(to_single_line(item.url))}" if item.url else ""
         if not item.is_block:
             text = f": {format_code_span(to_single_line(item.text))}" if item.text.strip() else ""
             return f"- {title} — {location}{relation}{text}\n"
         fence = make_fence(item.text)
-        return f"### {title} — {location}{relation}\n\n{fence}{item.language}\n{item.text}\n{fence}\n\n"
+        return f"### {title} — {location}{relation}{origin}\n\n{fence}{item.language}\n{item.text}\n{fence}\n\n"
 
     def write(self, parts: ContextParts) -> list[str]:
         """Write the context, in parts."""

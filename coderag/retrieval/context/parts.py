@@ -7,7 +7,7 @@ from typing import Final, Protocol
 from coderag.schema.context import ContextItem, ContextSection, Omission
 from coderag.schema.vocabulary import Evidence, Relation
 
-SECTION_NAMES: Final = {"primary": "results", "related": "related", "graph": "relations"}
+SECTION_NAMES: Final = {"items": "items", "primary": "results", "related": "related", "graph": "relations"}
 """Section names in the XML and JSON formats."""
 
 _MAX_QUESTION_CHARS: Final = 160  # characters
@@ -87,6 +87,8 @@ def item_attributes(item: ContextItem) -> dict[str, str]:
         "kind": item.kind,
         "relation": f"{format_relation(item)} {item.related_to}" if item.relation else "",
         "detail": "" if item.detail == "full" else item.detail,
+        "url": item.url,
+        "revision": item.revision,
     }
 
 

@@ -12,7 +12,7 @@ from coderag.schema.context import ContextItem
 
 _INVALID_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _RESERVED_TAGS: Final = re.compile(
-    r"\]\]>|</?(?:context|note|results|related|relations|relation|document|left_out|omission|shown_before|place)\b",
+    r"\]\]>|</?(?:context|note|items|results|related|relations|relation|document|left_out|omission|shown_before|place)\b",
     re.IGNORECASE,
 )
 """Tags that a parser or a model may take for the end of a source section."""

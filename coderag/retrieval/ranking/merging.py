@@ -6,6 +6,7 @@ from typing import Final
 
 from coderag.schema.query import Candidate
 from coderag.stores.corpus import Corpus
+from coderag.stores.snippets import trim_blank_end
 
 POOL_FACTOR: Final = 3
 """Results are chosen from so many times more candidates, so that merged ones free their places."""
@@ -69,13 +70,14 @@ def _is_continuation(corpus: Corpus, row: int) -> bool:
 
 def _remove_copies(corpus: Corpus, results: Sequence[Candidate]) -> list[Candidate]:
     """Remove copies of better results, and record their locations."""
-    texts = _read_namesake_texts(corpus, results)
+    lines_by_result = _read_namesake_lines(corpus, results)
     results_by_text: dict[str, Candidate] = {}
     unique: list[Candidate] = []
     for result in results:
-        text = texts.get((result["chunk_id"], result["start_line"]), "")
+        lines = lines_by_result.get((result["chunk_id"], result["start_line"]), ())
+        text = "".join("".join(lines).split())
         if text and text in results_by_text and "lookup" not in result["channels"]:
-            results_by_text[text].setdefault("duplicates", []).append(_format_location(corpus, result))
+            results_by_text[text].setdefault("duplicates", []).append(_format_location(corpus, result, len(lines)))
             continue
         copy: Candidate = {**result}
         unique.append(copy)
@@ -84,8 +86,8 @@ def _remove_copies(corpus: Corpus, results: Sequence[Candidate]) -> list[Candida
     return unique
 
 
-def _read_namesake_texts(corpus: Corpus, results: Sequence[Candidate]) -> dict[tuple[str, int], str]:
-    """Read the text, without white space, of results that share name and kind with another."""
+def _read_namesake_lines(corpus: Corpus, results: Sequence[Candidate]) -> dict[tuple[str, int], Sequence[str]]:
+    """Read the lines of results that share name and kind with another; of several parts, those of the matched one."""
     namesakes: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
     for result in results:
         row = corpus.rows_by_id[result["chunk_id"]]
@@ -97,18 +99,18 @@ def _read_namesake_texts(corpus: Corpus, results: Sequence[Candidate]) -> dict[t
         else []
     )
     return {
-        (result["chunk_id"], result["start_line"]): _compact_lines(corpus, result, text)
+        (result["chunk_id"], result["start_line"]): _select_lines(corpus, result, text)
         for result, text in zip(duplicated_names, texts, strict=True)
     }
 
 
-def _compact_lines(corpus: Corpus, result: Candidate, text: str) -> str:
-    """Return the lines of a result without white space; of several parts, those of the matched one."""
+def _select_lines(corpus: Corpus, result: Candidate, text: str) -> Sequence[str]:
+    """Return the lines of a result in the text of its chunk, without blank ones at the end."""
     first = int(corpus.start_lines[corpus.rows_by_id[result["chunk_id"]]])
-    lines = text.split("\n")[max(result["start_line"] - first, 0) : result["end_line"] - first + 1]
-    return "".join("".join(lines).split())
+    lines = text.removesuffix("\n").split("\n")
+    return trim_blank_end(lines[max(result["start_line"] - first, 0) : result["end_line"] - first + 1])
 
 
-def _format_location(corpus: Corpus, result: Candidate) -> str:
+def _format_location(corpus: Corpus, result: Candidate, n_lines: int) -> str:
     path = corpus.get_value("path", corpus.rows_by_id[result["chunk_id"]])
-    return f"{path}:{result['start_line']}-{result['end_line']}"
+    return f"{path}:{result['start_line']}-{result['start_line'] + n_lines - 1}"

@@ -115,5 +115,6 @@ async def test_tools_without_a_source_are_not_listed(shop):
     async with connected(shop) as client:
         names = {tool.name for tool in (await client.list_tools()).tools}
     assert names == {
-        f"coderag_{one}" for one in ("search", "context", "explain", "symbol", "docs", "history", "status", "index")
+        f"coderag_{one}"
+        for one in ("search", "context", "explain", "symbol", "diff", "history", "docs", "status", "index")
     }

@@ -86,16 +86,16 @@ def edited(tmp_path):
 async def test_diff_is_told_with_what_depends_on_it(edited):
     async with connected(edited) as client:
         text = await prompt(client, "impact_of_my_diff")
-    assert "2 indexed files differ from HEAD" in text
-    assert "- shop/pricing.py: lines 19, in `HalfPrice.apply`" in text
-    assert "- shop/new.py: new file" in text
-    assert "## method `HalfPrice.apply`" in text
+    assert "to working tree: 2 files, 3 declarations changed" in text
+    assert "- shop/pricing.py:17 body changed: method `HalfPrice.apply`" in text
+    assert "- shop/new.py:1 added: function `fresh`" in text
+    assert "  - shop/pricing.py:24 caller" in text
     assert edited.started == 1  # the index is brought up to date first
 
 
 async def test_diff_of_nothing_says_so(shop):
     async with connected(shop) as client:
-        assert "No indexed file of shop differs from HEAD" in await prompt(client, "impact_of_my_diff")
+        assert "No file of shop differs from HEAD" in await prompt(client, "impact_of_my_diff")
 
 
 async def test_unknown_revision_is_an_error(shop):

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from coderag.answering.evidence.citation_checker import CitationChecker
 from coderag.answering.evidence.cited_lines import CitedLines
-from coderag.ingestion.files.encodings import decode
 from coderag.schema.chunks import FileRecord
+from coderag.text.encodings import decode
 
 TEXT = "import os\n\n\ndef first():\n    return 1\n\n\ndef second():\n    return 2\n"
 

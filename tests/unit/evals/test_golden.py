@@ -8,7 +8,8 @@ import pytest
 from evals.golden import GoldenSetError, Question, Target, dump_golden, load_golden
 
 GOOD = {"id": "a", "question": "where is it", "intent": "general", "answers": [{"path": "src/a.py"}]}
-SETS = sorted((Path(__file__).parents[3] / "evals" / "datasets").rglob("*.jsonl"))
+DATASETS = Path(__file__).parents[3] / "evals" / "datasets"
+SETS = sorted(path for path in DATASETS.rglob("*.jsonl") if path.parent.name != "items")  # those are not about code
 
 
 def written(folder: Path, *lines: object, name: str = "set.jsonl") -> Path:

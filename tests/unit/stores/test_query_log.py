@@ -2,6 +2,7 @@
 
 import stat
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -39,15 +40,42 @@ def test_oldest_records_go_first(tmp_path):
         log.append(make_record(str(number)))
     records = log.read_records()
     assert [record.query for record in records] == [str(number) for number in range(619, 119, -1)]
-    lines = (tmp_path / "queries.jsonl").read_bytes().splitlines()
-    assert len(lines) < MAX_RECORDS + 60
+    lines = [line for path in tmp_path.glob("queries*") for line in path.read_bytes().splitlines()]
+    assert len(lines) <= 2 * MAX_RECORDS
+
+
+def test_append_reads_the_log_only_after_another_wrote_it(tmp_path, monkeypatch):
+    log = QueryLog(tmp_path)
+    log.append(make_record("first"))
+    reads = []
+    read_bytes = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: reads.append(path.name) or read_bytes(path))
+    log.append(make_record("second"))
+    assert reads == []
+    QueryLog(tmp_path).append(make_record("another process"))
+    reads.clear()
+    log.append(make_record("third"))
+    log.append(make_record("fourth"))
+    assert reads == ["queries.jsonl"]
+    assert [record.query for record in log.read_records()] == ["fourth", "third", "another process", "second", "first"]
+
+
+def test_records_of_both_files_are_deleted(tmp_path):
+    log = QueryLog(tmp_path)
+    records = [make_record(str(number)) for number in range(MAX_RECORDS + 1)]
+    for record in records:
+        log.append(record)
+    assert log.delete(records[1].id) == 1
+    assert [record.query for record in log.read_records()[-2:]] == ["2", "0"]
+    assert log.delete() == MAX_RECORDS
+    assert list(tmp_path.glob("queries*")) == []
 
 
 def test_long_queries_and_results_stay_bounded(tmp_path):
     log, results = QueryLog(tmp_path), [RecordedResult(f"{'x' * 900}.py:1-2", "name")] * 200
     for _ in range(300):
         log.append(make_record("ü" * 60_000, results, {"paths": ["y" * 5_000]}))
-    assert (tmp_path / "queries.jsonl").stat().st_size < 4_100_000
+    assert sum(path.stat().st_size for path in tmp_path.glob("queries*")) < 4_100_000
     record = log.read_records()[0]
     assert (record.query, record.is_shortened) == ("ü" * MAX_QUERY_CHARS, True)
     assert (len(record.results), record.result_count, record.filters) == (17, 200, {})

@@ -46,6 +46,18 @@ def test_member_snippet_has_its_own_lines_kind_and_signature(corpus):
     assert "Holds items" not in snippet.docstring + snippet.summary
 
 
+def test_a_result_and_related_code_end_at_their_last_line_that_is_not_blank():
+    text = "def pay():\n    return 1\n \n\n\ndef refund():\n    return -1\n\n\n"
+    corpus = make_corpus({"till.py": text})
+    rows = [row_named(corpus, name) for name in ("pay", "refund")]
+    snippets = build_result_snippets(corpus, [candidate(corpus, row) for row in rows])
+    assert [snippet.location for snippet in snippets] == ["till.py:1-2", "till.py:6-7"]
+    assert [snippet.text for snippet in snippets] == ["def pay():\n    return 1", "def refund():\n    return -1"]
+    related = {"chunk_id": corpus.get_value("id", rows[0]), "relation": "callee", "related_to": "", "origin": "",
+               "depth": 1, "score": 1.0, "line": 0}  # fmt: skip
+    assert build_related_snippets(corpus, [related])[0].location == "till.py:1-2"
+
+
 @pytest.mark.parametrize(
     ("lines", "name", "kind"),
     [

@@ -5,10 +5,11 @@ import time
 import pytest
 
 from coderag import CodeRAG
-from coderag.errors import ServiceError
+from coderag.errors import ConfigurationError, ServiceError
 from coderag.retrieval.projection.projection import Projection
-from coderag.workspace import projections
-from coderag.workspace.projections import ProjectionProgress, Projections
+from coderag.workspace import projections, view_worker
+from coderag.workspace.projections import Projections
+from coderag.workspace.view_worker import ViewProgress, ViewWorker
 from tests.support.shop import write_shop
 
 
@@ -19,6 +20,14 @@ def rag(tmp_path):
     return engine
 
 
+def make_maps():
+    def note_end(end):
+        maps.note_end(end)
+
+    maps = Projections(ViewWorker(note_end))
+    return maps
+
+
 def wait_for_map(maps, rag):
     deadline = time.monotonic() + 60
     stages = set()
@@ -26,24 +35,24 @@ def wait_for_map(maps, rag):
         _, state = maps.get(rag)
         if isinstance(state, Projection):
             return state, stages
-        assert isinstance(state, ProjectionProgress)
+        assert isinstance(state, ViewProgress)
         stages.add(state.stage)
         time.sleep(0.05)
     pytest.fail("the map did not come")
 
 
 def test_a_small_map_is_there_at_once_and_read_by_the_next_process(rag, monkeypatch):
-    _, first = Projections().get(rag)
+    _, first = make_maps().get(rag)
     assert isinstance(first, Projection)
     monkeypatch.setattr(projections, "store_projection", lambda *_: pytest.fail("it was computed again"))
-    pointer, again = Projections().get(rag)
+    pointer, again = make_maps().get(rag)
     assert isinstance(again, Projection)
     assert again.info == first.info
     assert pointer.identity == rag.open_generation().pointer.identity
 
 
 def test_a_new_generation_has_a_new_map(rag):
-    maps = Projections()
+    maps = make_maps()
     _, first = maps.get(rag)
     (rag.root / "extra.py").write_text("def pack_parcel(box):\n    return box\n")
     rag.index()
@@ -53,7 +62,7 @@ def test_a_new_generation_has_a_new_map(rag):
 
 def test_a_large_map_is_computed_in_a_process(rag, monkeypatch):
     monkeypatch.setattr(projections, "MAX_INLINE_CHUNKS", 0)
-    maps = Projections()
+    maps = make_maps()
     state, stages = wait_for_map(maps, rag)
     assert len(state) == len(rag.open_generation())
     assert "starting" in stages
@@ -61,20 +70,17 @@ def test_a_large_map_is_computed_in_a_process(rag, monkeypatch):
 
 def test_the_death_of_the_process_is_reported_once_and_a_retry_works(rag, monkeypatch):
     monkeypatch.setattr(projections, "MAX_INLINE_CHUNKS", 0)
-    monkeypatch.setattr(projections, "_COMMAND", "import os; os._exit(3)")
-    maps = Projections()
+    monkeypatch.setattr(view_worker, "_COMMAND", "import os; os._exit(3)")
+    maps = make_maps()
     with pytest.raises(ServiceError, match="exit code 3"):
         wait_for_map(maps, rag)
     monkeypatch.undo()
     assert isinstance(maps.get(rag)[1], Projection)
 
 
-def test_an_error_of_the_process_keeps_its_class(rag, monkeypatch, tmp_path):
-    from coderag.errors import ConfigurationError
-
+def test_an_error_of_the_process_keeps_its_class(rag, monkeypatch):
     monkeypatch.setattr(projections, "MAX_INLINE_CHUNKS", 0)
-    monkeypatch.setitem(__import__("sys").modules, "fastumap", None)
-    code = "import sys; sys.modules['fastumap'] = None;from coderag.workspace.projection_process import main; main()"
-    monkeypatch.setattr(projections, "_COMMAND", code)
+    code = "import sys; sys.modules['fastumap'] = None;from coderag.workspace.view_process import main; main()"
+    monkeypatch.setattr(view_worker, "_COMMAND", code)
     with CodeRAG(rag.root, web={"projection": "umap"}) as engine, pytest.raises(ConfigurationError, match="umap"):
-        wait_for_map(Projections(), engine)
+        wait_for_map(make_maps(), engine)

@@ -8,6 +8,11 @@ export function buildCodeAddress(path: string, startLine?: number, endLine?: num
   return router.build("code", path, { line });
 }
 
+/** Build the address of the review of a change: from one revision to another, or to the working tree. */
+export function buildChangesAddress(from: string, to: string): string {
+  return router.build("changes", "", { from, to });
+}
+
 /** Build the address of a search. */
 export function buildSearchAddress(query: string): string {
   return router.build("search", "", { q: query });

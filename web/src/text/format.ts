@@ -3,6 +3,8 @@
 const NUMBER = new Intl.NumberFormat("en");
 const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ["year", 31_557_600],
+  ["month", 2_629_800],
   ["day", 86_400],
   ["hour", 3_600],
   ["minute", 60],

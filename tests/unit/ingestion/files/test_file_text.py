@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from coderag.ingestion.files import encodings, file_text, regular_files
+from coderag.ingestion.files import file_text, regular_files
 from coderag.ingestion.files.candidates import FileCandidate
 from coderag.ingestion.files.file_text import SECRETS_NOTE, FileText, SkippedFile, read_file_text
+from coderag.text import encodings
 
 
 def read(root: Path, data: bytes, name: str = "a.py", **limits: int) -> FileText | SkippedFile:

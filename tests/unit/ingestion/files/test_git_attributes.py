@@ -116,3 +116,17 @@ def test_patterns_match_as_in_git(tmp_path: Path) -> None:
         expected = [line.endswith(": set") for line in printed.splitlines()]
         attributes = GitAttributes(tmp_path)
         assert [attributes.find(path).is_generated is True for path in PATHS] == expected, pattern
+
+
+@pytest.mark.parametrize(("ignored", "encoding"), [(".hidden/\n", ""), ("other/\n", "UTF-16")])
+def test_root_that_the_repository_ignores_has_none_of_its_attributes(tmp_path, ignored, encoding):
+    subprocess.run([*GIT, "init", "-q", str(tmp_path)], check=True)
+    files = {".gitignore": ignored, ".gitattributes": "*.md working-tree-encoding=UTF-16\n", ".hidden/docs/a.md": "a\n"}
+    write(tmp_path, files)
+    assert GitAttributes(tmp_path / ".hidden").find("docs/a.md").encoding == encoding
+
+
+def test_pattern_with_a_hidden_folder_matches_below_a_root_in_it(tmp_path):
+    subprocess.run([*GIT, "init", "-q", str(tmp_path)], check=True)
+    write(tmp_path, {".gitattributes": ".hidden/a.py linguist-generated\n", ".hidden/a.py": "a = 1\n"})
+    assert GitAttributes(tmp_path / ".hidden").find("a.py").is_generated

@@ -16,6 +16,10 @@ export function isDeclaration({ name, kind }: Chunk): boolean {
   return Boolean(name) && !["module", "section", "block"].includes(kind);
 }
 
+function listLines(span: number): { start_line: number; end_line: number } {
+  return { start_line: span * SPAN_LINES + 1, end_line: (span + 1) * SPAN_LINES };
+}
+
 export class LoadedFile {
   view = $state.raw<FileView | null>(null);
   lines = $state.raw<string[]>([]);
@@ -24,6 +28,8 @@ export class LoadedFile {
   chunks = $state.raw<Chunk[]>([]);
   links = $state.raw<ReadonlyMap<number, LineLink[]>>(new Map());
   #spans = new Set<number>();
+  #chunksBySpan = new Map<number, Chunk[]>();
+  #linksBySpan = new Map<number, ReadonlyMap<number, LineLink[]>>();
   #abort = new AbortController();
 
   constructor(
@@ -38,6 +44,30 @@ export class LoadedFile {
     this.lines = view.text || view.end_line ? view.text.split("\n") : [];
     void this.#loadRest(view.next_line ?? null);
     if (view.outcome === "indexed") void this.#loadOutline().catch(() => undefined); // the text stands alone
+  }
+
+  /** Return whether the file on disk differs from what is shown; if not, what the index says of it is read again. */
+  async hasChanged(): Promise<boolean> {
+    const fresh = new LoadedFile(this.root, this.path);
+    fresh.view = await fresh.#read(1);
+    fresh.lines = fresh.view.text || fresh.view.end_line ? fresh.view.text.split("\n") : [];
+    if (fresh.view.size !== this.view?.size || fresh.view.total_lines !== this.view.total_lines) return true;
+    await fresh.#loadRest(fresh.view.next_line ?? null);
+    const isSame =
+      fresh.view.state === this.view?.state &&
+      fresh.lines.length === this.lines.length &&
+      fresh.lines.every((line, index) => line === this.lines[index]);
+    if (isSame) this.#renew(fresh.view);
+    return !isSame;
+  }
+
+  /** Read again what the index says, for the same text. */
+  #renew(view: FileView): void {
+    this.view = view;
+    const spans = [...this.#spans];
+    this.#spans.clear();
+    for (const span of spans) this.showLine(span * SPAN_LINES + SPAN_LINES / 2);
+    if (view.outcome === "indexed") void this.#loadOutline().catch(() => undefined); // as above
   }
 
   close(): void {
@@ -63,8 +93,7 @@ export class LoadedFile {
       const span = Math.floor(Math.max(0, near - 1) / SPAN_LINES);
       if (this.#spans.has(span) || span * SPAN_LINES >= this.lines.length) continue;
       this.#spans.add(span);
-      const [start, end] = [span * SPAN_LINES + 1, (span + 1) * SPAN_LINES];
-      void Promise.allSettled([this.#loadChunks(start, end), this.#loadLinks(start, end)]); // the text stands alone
+      void Promise.allSettled([this.#loadChunks(span), this.#loadLinks(span)]); // the text stands alone
     }
   }
 
@@ -79,18 +108,17 @@ export class LoadedFile {
     if (reply.path === this.path) this.outline = reply.results;
   }
 
-  async #loadChunks(startLine: number, endLine: number): Promise<void> {
-    const lines = { start_line: startLine, end_line: endLine };
-    const body = { root: this.root, path: this.path, limit: MAX_CHUNKS, ...lines } as Schemas["ChunksBody"];
+  async #loadChunks(span: number): Promise<void> {
+    const body = { root: this.root, path: this.path, limit: MAX_CHUNKS, ...listLines(span) } as Schemas["ChunksBody"];
     const page = await unwrap(api.POST("/api/v1/chunks", { body, signal: this.#abort.signal }));
-    this.chunks = [...this.chunks, ...page.chunks];
+    this.#chunksBySpan.set(span, page.chunks);
+    this.chunks = [...this.#chunksBySpan.values()].flat();
   }
 
-  async #loadLinks(startLine: number, endLine: number): Promise<void> {
-    const lines = { start_line: startLine, end_line: endLine };
-    const query = { root: this.root, path: this.path, limit: MAX_LINKS, ...lines };
+  async #loadLinks(span: number): Promise<void> {
+    const query = { root: this.root, path: this.path, limit: MAX_LINKS, ...listLines(span) };
     const reply = await unwrap(api.GET("/api/v1/file/links", { params: { query }, signal: this.#abort.signal }));
-    const placed = placeLinks(reply.links, (line) => this.lines[line - 1] ?? "", []);
-    this.links = new Map([...this.links, ...placed]);
+    this.#linksBySpan.set(span, placeLinks(reply.links, (line) => this.lines[line - 1] ?? "", []));
+    this.links = new Map([...this.#linksBySpan.values()].flatMap((links) => [...links]));
   }
 }

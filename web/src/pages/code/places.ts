@@ -36,6 +36,11 @@ export function buildChunksAddress(path: string): string {
   return router.build("code", path, { view: "chunks" });
 }
 
+/** Build the address of the history of a path, or of a declaration in it. */
+export function buildHistoryAddress(path: string, subject = ""): string {
+  return router.build("code", path, { view: "history", of: subject });
+}
+
 /** Names of the declarations that were read before this one. */
 export function readTrail(query: URLSearchParams): string[] {
   return (query.get("trail") ?? "").split(",").filter(Boolean).map(decode);

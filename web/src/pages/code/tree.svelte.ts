@@ -48,6 +48,16 @@ export class Tree {
     for (const folder of folders.slice(1)) if (!(await this.#load(folder))) return;
   }
 
+  /** Load the loaded folders again; those that are gone disappear. */
+  async refresh(): Promise<void> {
+    const folders = [...this.#listings.keys()];
+    const pages = await Promise.all(folders.map((folder) => this.#read(folder, 0)));
+    const fresh = folders.map((folder, index) => [folder, pages[index]] as const);
+    this.#listings = new Map(fresh.filter((entry): entry is [string, Listing] => Boolean(entry[1])));
+    this.#loading.clear();
+    for (const folder of this.#listings.keys()) this.#loading.set(folder, Promise.resolve(true));
+  }
+
   async toggle(path: string, isOpen = !this.#open.has(path)): Promise<void> {
     const open = new Set(this.#open);
     if (isOpen) open.add(path);

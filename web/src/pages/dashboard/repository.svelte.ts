@@ -1,11 +1,11 @@
 /** The repository of the dashboard: its statistics, its freshness and its indexing jobs, live. */
 
 import { ApiError, api, isAbort, type Schemas, unwrap } from "../../api/client";
+import { followStream } from "../../api/follow";
+import type { Freshness } from "../../state/freshness.svelte";
 import { repositories } from "../../state/repositories.svelte";
-import { followStream } from "./follow";
 
 export type Statistics = Schemas["IndexStatistics"];
-export type Freshness = Schemas["IndexFreshness"];
 export type Job = Schemas["JobReply"];
 
 const ENDED = ["done", "failed", "cancelled"];
@@ -16,13 +16,11 @@ export function hasEnded(job: Job): boolean {
 
 export class DashboardRepository {
   statistics = $state.raw<Statistics | null>(null);
-  freshness = $state.raw<Freshness | null>(null);
   jobs = $state.raw<Job[]>([]);
   /** Why there are no statistics; null while they load, or if nothing is wrong. */
   error = $state.raw<unknown>(null);
   /** Why an action did not succeed. */
   actionError = $state.raw<unknown>(null);
-  isLive = $state(false);
   #stopFollowing: (() => void)[] = [];
   #followedJob = "";
   #generation = -1;
@@ -47,14 +45,6 @@ export class DashboardRepository {
   open(): () => void {
     void this.loadStatistics();
     void this.loadJobs();
-    const query = new URLSearchParams({ root: this.root });
-    this.#stopFollowing.push(
-      followStream<Freshness>(`/api/v1/freshness/events?${query}`, {
-        onData: (state) => this.#accept(state),
-        onRefusal: (error) => (this.error = error),
-        onLive: (isLive) => (this.isLive = isLive),
-      }),
-    );
     return () => this.close();
   }
 
@@ -97,11 +87,13 @@ export class DashboardRepository {
     });
   }
 
-  #accept(state: Freshness): void {
+  /** Take a new state of its freshness, or why there is none. */
+  accept(state: Freshness | null, refusal: ApiError | null): void {
+    if (refusal) this.error = refusal;
+    if (!state) return;
     const isFirst = this.#generation < 0;
     const hasChanged = state.is_open && !isFirst && state.generation !== this.#generation;
     if (state.is_open) this.#generation = state.generation;
-    this.freshness = state;
     if (hasChanged) void this.loadStatistics();
     if (isFirst && !repositories.current) void repositories.load().catch(() => undefined);
     if (state.is_open && state.job !== (this.job?.id ?? "")) void this.loadJobs();

@@ -15,6 +15,8 @@ const MAX_MOVING_EDGES = 1_000; // more are hidden while the camera moves, so th
 const LABEL_ROOM = 20; // on both sides together, in rows
 const COLLAPSED_SHARE = 0.62; // of its own area, so that edges stay visible between nodes
 const ZOOM_MS = 350;
+/** Width of the ring around the chosen node. */
+export const RING_PIXELS = 3;
 
 export interface Point {
   x: number;
@@ -303,32 +305,43 @@ export class Drawing {
     if (!context) return;
     context.setTransform(scale, 0, 0, scale, 0, 0);
     context.clearRect(0, 0, width, height);
-    for (const { key, x, y, radius } of this.listHulls()) {
+    for (const { x, y, radius, isSelected } of this.listHulls()) {
       context.beginPath();
       context.arc(x, y, radius, 0, 2 * Math.PI);
       context.globalAlpha = 0.55;
       context.fillStyle = this.palette.surface;
       context.fill();
       context.globalAlpha = 1;
-      context.lineWidth = key === this.#selected ? 2 : 1;
-      context.strokeStyle = key === this.#selected ? this.palette.accent : this.palette.border;
+      context.lineWidth = isSelected ? 2 : 1;
+      context.strokeStyle = isSelected ? this.palette.accent : this.palette.border;
       context.stroke();
     }
-    const selected = this.view.nodes[this.#positions.get(this.#selected ?? "") ?? -1];
-    if (!selected || selected.is_open) return;
-    const mark = this.toViewport(this.placeMark(selected));
+    const ring = this.findRing();
+    if (!ring) return;
     context.beginPath();
-    context.arc(mark.x, mark.y, mark.radius + 4, 0, 2 * Math.PI);
-    context.lineWidth = 3;
+    context.arc(ring.x, ring.y, ring.radius, 0, 2 * Math.PI);
+    context.lineWidth = RING_PIXELS;
     context.strokeStyle = this.palette.accent;
     context.stroke();
   }
 
+  /** Return the ring around the chosen node, in pixels; null for an opened one, whose own circle is marked. */
+  findRing(): (Point & { radius: number }) | null {
+    const selected = this.view.nodes[this.#positions.get(this.#selected ?? "") ?? -1];
+    if (!selected || selected.is_open) return null;
+    const { x, y, radius } = this.toViewport(this.placeMark(selected));
+    return { x, y, radius: radius + RING_PIXELS + 1 };
+  }
+
   /** List the circles of opened nodes, in pixels. */
-  listHulls(): { key: string; x: number; y: number; radius: number }[] {
+  listHulls(): { key: string; x: number; y: number; radius: number; isSelected: boolean }[] {
     return this.view.nodes
       .filter((node) => node.is_open)
-      .map((node) => ({ key: node.key, ...this.toViewport({ x: node.x, y: node.y, size: node.radius }) }));
+      .map((node) => ({
+        key: node.key,
+        ...this.toViewport({ x: node.x, y: node.y, size: node.radius }),
+        isSelected: node.key === this.#selected,
+      }));
   }
 
   toViewport({ x, y, size }: Point & { size: number }): Point & { radius: number } {

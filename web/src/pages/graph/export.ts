@@ -1,7 +1,7 @@
 /** The picture as a file: SVG as it is on the screen, PNG of it, Mermaid of all of it. */
 
 import { api, unwrap } from "../../api/client";
-import { type Drawing, shorten } from "./drawing";
+import { type Drawing, RING_PIXELS, shorten } from "./drawing";
 import { DEFAULT_CONFIDENCE, describeEdge, describePlace, type View } from "./model";
 
 const PNG_SCALE = 2;
@@ -18,8 +18,10 @@ export function renderSvg(drawing: Drawing): string {
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="12">`,
     `<rect width="100%" height="100%" fill="${palette.background}"/>`,
   ];
-  for (const { x, y, radius } of drawing.listHulls())
-    parts.push(`<circle cx="${trim(x)}" cy="${trim(y)}" r="${trim(radius)}" fill="${palette.surface}" stroke="${palette.border}"/>`);
+  for (const { x, y, radius, isSelected } of drawing.listHulls()) {
+    const stroke = isSelected ? `stroke="${palette.accent}" stroke-width="2"` : `stroke="${palette.border}"`;
+    parts.push(`<circle cx="${trim(x)}" cy="${trim(y)}" r="${trim(radius)}" fill="${palette.surface}" ${stroke}/>`);
+  }
   for (const edge of view.edges) {
     const [start, end] = [marks[edge.source], marks[edge.target]];
     if (!start || !end || !(isVisible(start) || isVisible(end))) continue;
@@ -45,6 +47,11 @@ export function renderSvg(drawing: Drawing): string {
     const anchor = position === "right" ? "start" : position === "left" ? "end" : "middle";
     parts.push(`<text x="${trim(x)}" y="${trim(y)}" text-anchor="${anchor}" fill="${palette.text}">${escapeXml(shorten(node.label))}</text>`);
   });
+  const ring = drawing.findRing();
+  if (ring)
+    parts.push(
+      `<circle class="subject" cx="${trim(ring.x)}" cy="${trim(ring.y)}" r="${trim(ring.radius)}" fill="none" stroke="${palette.accent}" stroke-width="${RING_PIXELS}"/>`,
+    );
   return `${parts.join("\n")}\n</svg>\n`;
 }
 

@@ -50,6 +50,8 @@ export class GraphState {
   note = $state("");
   isBusy = $state(false);
   error = $state<unknown>(null);
+  /** Counts how often everything was loaded again. */
+  round = $state(0);
   #abort: AbortController | null = null;
 
   constructor(readonly root: string) {}
@@ -197,6 +199,12 @@ export class GraphState {
     } finally {
       if (this.#abort === abort) this.isBusy = false;
     }
+  }
+
+  /** Draw the current state of the repository; the camera stays where it is. */
+  reload(): void {
+    this.round += 1;
+    void this.load();
   }
 
   stop(): void {

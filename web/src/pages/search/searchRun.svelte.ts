@@ -12,6 +12,11 @@ export interface SearchRequest {
   offset: number;
 }
 
+/** What is read of a result. */
+function describeHit({ path, start_line, qualified_name, lines }: Hit): unknown[] {
+  return [path, start_line, qualified_name, lines];
+}
+
 const SETTLED_MS = 2_500;
 
 export class SearchRun {
@@ -29,6 +34,16 @@ export class SearchRun {
     this.isLoading = true;
     void this.#search(request, controller.signal);
     return () => controller.abort();
+  }
+
+  /** Return whether a search has other results now; if not, what else the reply says is replaced. */
+  async hasOtherResults(request: SearchRequest): Promise<boolean> {
+    const shown = this.reply;
+    const reply = await unwrap(api.POST("/api/v1/search/preview", { body: { ...request, record: false } }));
+    if (this.reply !== shown || !shown) return false;
+    if (JSON.stringify(reply.hits.map(describeHit)) !== JSON.stringify(shown.hits.map(describeHit))) return true;
+    this.reply = reply;
+    return false;
   }
 
   /** Forget what waits to be recorded. */

@@ -1,0 +1,1 @@
+"""Review of a change: both sides of each file, dependents, tests, history."""

@@ -1,0 +1,1 @@
+"""Search in mirrored items: pages and tickets of documentation and backlog systems."""

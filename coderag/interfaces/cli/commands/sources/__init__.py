@@ -1,0 +1,1 @@
+"""``coderag sources``: documentation and backlog systems."""

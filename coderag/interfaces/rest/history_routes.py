@@ -1,0 +1,127 @@
+"""Routes for the history of code: commits of a path, lines or declaration, blame, authors, co-change."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from fastapi import APIRouter, Response
+
+from coderag.errors import InvalidQueryError
+from coderag.interfaces.rest.browse_bodies import EndLineParameter, FileParameter, StartLineParameter
+from coderag.interfaces.rest.history_bodies import (
+    MAX_BLAMED_LINES,
+    AuthorsReply,
+    BlameReply,
+    ChangeLimitParameter,
+    CoChangesReply,
+    CommitLimitParameter,
+    CommitReply,
+    HistoryReply,
+    RevisionParameter,
+    SinceParameter,
+    SubjectParameter,
+    UntilParameter,
+)
+from coderag.interfaces.rest.parameters import RootParameter
+from coderag.interfaces.rest.request_runner import RequestRunner, RunnerDependency
+from coderag.interfaces.rest.strict_route import StrictRoute
+
+if TYPE_CHECKING:
+    from coderag.app import CodeRAG
+
+router = APIRouter(route_class=StrictRoute, tags=["history"], prefix="/history")
+
+_Result = TypeVar("_Result")
+
+
+@router.get("", response_model=HistoryReply, summary="List the commits of a path or declaration")
+async def history(
+    runner: RunnerDependency,
+    root: RootParameter,
+    subject: SubjectParameter = "",
+    since: SinceParameter = "",
+    until: UntilParameter = "",
+    limit: CommitLimitParameter = 50,
+) -> Response:
+    """Return the commits that changed a file, a folder, lines or a declaration, newest first, through renames."""
+    return await _reply(runner, root, partial(_list_commits, subject=subject, since=since, until=until, limit=limit))
+
+
+@router.get("/blame", response_model=BlameReply, summary="Find the commits that introduced lines")
+async def history_blame(
+    runner: RunnerDependency,
+    root: RootParameter,
+    path: FileParameter,
+    start_line: StartLineParameter = 1,
+    end_line: EndLineParameter = None,
+) -> Response:
+    """Return the authorship of lines of a file as it is on disk, 5,000 lines at most; `next_line` begins the next part."""
+    return await _reply(runner, root, partial(_blame, path=path, start_line=start_line, end_line=end_line))
+
+
+@router.get("/authors", response_model=AuthorsReply, summary="List the authors of a path or declaration")
+async def history_authors(
+    runner: RunnerDependency, root: RootParameter, subject: SubjectParameter, limit: ChangeLimitParameter = 20
+) -> Response:
+    """Return who knows a file, a folder, lines or a declaration: by the lines that are theirs, and by their commits."""
+    return await _reply(runner, root, partial(_list_authors, subject=subject, limit=limit))
+
+
+@router.get("/co-changes", response_model=CoChangesReply, summary="List what changes together with something")
+async def history_co_changes(
+    runner: RunnerDependency,
+    root: RootParameter,
+    subject: SubjectParameter,
+    since: SinceParameter = "",
+    until: UntilParameter = "",
+    limit: ChangeLimitParameter = 20,
+) -> Response:
+    """Return the files, or declarations, that changed in the same commits as a file, or declaration."""
+    return await _reply(runner, root, partial(_list_co_changes, subject=subject, since=since, until=until, limit=limit))
+
+
+@router.get("/commit", response_model=CommitReply, summary="Get a commit")
+async def history_commit(runner: RunnerDependency, root: RootParameter, revision: RevisionParameter) -> Response:
+    """Return a commit with the files and declarations that it changed."""
+    return await _reply(
+        runner, root, lambda engine: CommitReply.build(str(engine.root), engine.history.get_commit(revision))
+    )
+
+
+async def _reply(runner: RequestRunner, root: str, ask: "Callable[[CodeRAG], _Result]") -> Response:
+    def run() -> _Result:
+        with runner.hold_repository(root) as repository:
+            return ask(repository.engine)
+
+    return await runner.reply(run, is_long=True)
+
+
+def _list_commits(engine: "CodeRAG", *, subject: str, since: str, until: str, limit: int) -> HistoryReply:
+    place = engine.find_history_subject(subject or ".")
+    if place.start_line:
+        listed = engine.history.get_declaration_history(
+            place.path, place.start_line, place.end_line, place.name, since=since, until=until, limit=limit
+        )
+    else:
+        listed = engine.history.list_commits(place.path, since=since, until=until, limit=limit)
+    return HistoryReply.build(str(engine.root), place, listed)
+
+
+def _blame(engine: "CodeRAG", *, path: str, start_line: int, end_line: int | None) -> BlameReply:
+    total_lines = engine.open_browser().view_file(path, start_line=1, end_line=1).total_lines
+    if start_line > total_lines:
+        raise InvalidQueryError(f"{path} has {total_lines:,} lines, none of them from {start_line:,} on")
+    last = min(end_line or total_lines, total_lines, start_line + MAX_BLAMED_LINES - 1)
+    return BlameReply.build(str(engine.root), engine.history.blame(path, start_line, last), last, total_lines)
+
+
+def _list_authors(engine: "CodeRAG", *, subject: str, limit: int) -> AuthorsReply:
+    place = engine.find_history_subject(subject or ".")
+    authors = engine.history.find_authors(place.path, place.start_line, place.end_line)
+    return AuthorsReply.build(str(engine.root), place, authors, limit)
+
+
+def _list_co_changes(engine: "CodeRAG", *, subject: str, since: str, until: str, limit: int) -> CoChangesReply:
+    place = engine.find_history_subject(subject)
+    changes = engine.history.find_co_changes(place.path, place.name, since=since, until=until, limit=limit)
+    return CoChangesReply.build(str(engine.root), place, changes)

@@ -1,0 +1,1 @@
+"""Retrieval of mirrored items: whole items are ranked, and each shows its best section."""

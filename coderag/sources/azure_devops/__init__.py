@@ -1,0 +1,1 @@
+"""Azure Boards by the REST API of Azure DevOps: work items of a project."""

@@ -1,0 +1,1 @@
+"""ClickUp by its API version 2: tasks of a workspace."""

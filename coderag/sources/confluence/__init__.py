@@ -1,0 +1,1 @@
+"""Connector to Confluence, Cloud and Data Center."""

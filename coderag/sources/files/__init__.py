@@ -1,0 +1,1 @@
+"""Connector to documents in other folders and git repositories."""

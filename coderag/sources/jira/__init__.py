@@ -1,0 +1,1 @@
+"""Connector to Jira, Cloud and Data Center."""

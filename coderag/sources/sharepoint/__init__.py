@@ -1,0 +1,1 @@
+"""SharePoint sites by Microsoft Graph: files of document libraries and site pages."""

@@ -1,0 +1,1 @@
+"""Evaluation of the search in mirrored pages and tickets, on documents of public projects."""

@@ -1,0 +1,1 @@
+"""Measurements of the synchronisation of sources."""

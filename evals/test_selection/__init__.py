@@ -1,0 +1,1 @@
+"""Measurement of test selection: past commits whose tests failed before the change."""
