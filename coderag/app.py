@@ -15,6 +15,7 @@ from coderag.config.sections import MAX_TOKENS, MIN_TOKENS, SearchSettings
 from coderag.config.settings import Settings
 from coderag.engine.browsing.browser import BrowserAccess
 from coderag.engine.change_queries import ChangeQueries
+from coderag.engine.graph_exchange_queries import GraphExchange
 from coderag.engine.history_queries import HistoryQueries
 from coderag.engine.items.item_finder import LazyItemFinder
 from coderag.engine.items.item_queries import ItemQueries
@@ -56,13 +57,10 @@ from coderag.stores.search_counts import SearchCounts
 from coderag.system.event_loop import run_sync
 
 if TYPE_CHECKING:
-    from llama_index.core.graph_stores.types import PropertyGraphStore
     from llama_index.core.llms import LLM
 
     from coderag.answering.chat.state import ChatContext
-    from coderag.codegraph.export.formats import ExportFormat
     from coderag.codegraph.graph import CodeGraph
-    from coderag.codegraph.property_graph.store import PropertyGraphCounts, ServerKind
     from coderag.codegraph.scip.importer import ScipReport
     from coderag.engine.chat import Chat, ChatThreads
     from coderag.engine.enrichment import Summaries
@@ -75,7 +73,7 @@ from coderag.engine.graph_loader import load_chat_graph, load_query_graph
 Progress = Callable[[IndexProgress], None]
 
 
-class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess, HistoryQueries, ItemQueries):
+class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess, HistoryQueries, ItemQueries, GraphExchange):
     """A repository: index it, search it, ask it.
 
     Args:
@@ -510,43 +508,6 @@ class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess, History
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def export_graph(self, to: "ExportFormat" = "json") -> Iterator[bytes]:
-        """Yield the code graph in an exchange format, in pieces.
-
-        Args:
-            to: ``json``, ``graphml``, or Cypher as Neo4j (``cypher``, ``neo4j``) or ``memgraph`` read it.
-        """
-        from coderag.codegraph.export.formats import stream_graph  # noqa: PLC0415  # only this method needs it
-
-        return stream_graph(self._store.open().read_graph(), to, self._project)
-
-    def send_graph(self, to: "ServerKind") -> "PropertyGraphCounts":
-        """Replace this repository's graph in the configured property graph.
-
-        Raises:
-            ConfigurationError: ``graph.url`` is not set, or the extra for the server is not installed.
-            StoreError: The server is unreachable or rejects the graph.
-        """
-        from coderag.engine.graph_exchange import send_graph  # noqa: PLC0415  # an extra
-
-        return send_graph(self._store, self._project, to, self.settings.graph)
-
-    def open_property_graph(self, path: Path | None = None) -> "PropertyGraphStore":
-        """Open the configured property graph for Cypher queries.
-
-        The embedded one holds the current graph; a server holds what `send_graph` sent.
-
-        Args:
-            path: File of the embedded database, which must not exist yet; None keeps it in memory.
-
-        Raises:
-            ConfigurationError: ``graph.url`` is not set, or the extra is not installed.
-            StoreError: The database cannot be opened, or the server cannot be reached.
-        """
-        from coderag.engine.graph_exchange import open_property_graph  # noqa: PLC0415  # an extra
-
-        return open_property_graph(self._store, self._project, path, self.settings.graph)
-
     def import_scip(self, path: Path) -> "ScipReport":
         """Import the edges of a SCIP index made by a compiler, valid until its files change.
 
@@ -579,10 +540,6 @@ class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess, History
                     model.wrap_model(redact_remote)
             self._loaded_dense_model = model
         return self._loaded_dense_model
-
-    @property
-    def _project(self) -> str:
-        return self.settings.project or self.root.name
 
     def _open(self) -> QueryContext:
         return self._open_index.open_context(self.settings.search)

@@ -22,13 +22,13 @@ from coderag.engine.changes.tree_listing import (
     list_working_tree,
 )
 from coderag.errors import InvalidQueryError
-from coderag.ingestion.files.encodings import decode
 from coderag.ingestion.files.file_text import MAX_FILE_BYTES, explain_size_limit
 from coderag.ingestion.files.git_repository import find_repository, run_git
 from coderag.ingestion.files.regular_files import describe_os_error, read_regular_file
 from coderag.ingestion.files.revisions import resolve_commit
 from coderag.lineage.line_diff import diff_lines
 from coderag.schema.change_review import ChangeTarget, FileStatus
+from coderag.text.encodings import decode
 
 WORKING_TREE: Final = "working tree"
 STAGED: Final = "staged"
@@ -153,7 +153,7 @@ def _resolve_range(root: Path, revisions: str) -> tuple[str, str]:
 def _compare(
     root: Path, old: Listing, new: Listing, base: str, target: str, variables: Mapping[str, str] | None = None
 ) -> RevisionPair:
-    changed = sorted(path for path in old.keys() | new.keys() if _differs(old.get(path), new.get(path)))
+    changed = sorted(path for path in old.keys() | new.keys() if _is_changed(old.get(path), new.get(path)))
     listed = changed[:MAX_FILES]
     reader = _ContentReader(root, variables)
     reader.load([entry for path in listed for entry in (old.get(path), new.get(path)) if entry is not None])
@@ -162,7 +162,7 @@ def _compare(
     return RevisionPair(base, target, target == WORKING_TREE, is_at_head, files, len(changed) - len(listed))
 
 
-def _differs(old: TreeEntry | None, new: TreeEntry | None) -> bool:
+def _is_changed(old: TreeEntry | None, new: TreeEntry | None) -> bool:
     if old is None or new is None:
         return True
     return (old.mode, old.digest) != (new.mode, new.digest) or new.is_unmerged
