@@ -1,38 +1,15 @@
 """History of the code, as the facade offers it."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coderag.engine.open_index import OpenIndex
 from coderag.errors import HistoryError, IndexNotFoundError
 from coderag.question.places import parse_location
+from coderag.schema.history_evidence import HistorySubject
 
 if TYPE_CHECKING:
     from coderag.lineage.code_history import CodeHistory
-
-
-@dataclass(frozen=True, slots=True)
-class HistorySubject:
-    """Subject of a question about the history: a path, lines of a file, or a declaration.
-
-    Attributes:
-        path: File or folder, relative to the root; empty for the whole repository.
-        start_line, end_line: Lines of the file on disk; 0 for all of it.
-        name: Qualified name of the declaration; empty without one.
-        kind: Kind of the declaration; empty without one.
-    """
-
-    path: str
-    start_line: int = 0
-    end_line: int = 0
-    name: str = ""
-    kind: str = ""
-
-    def __str__(self) -> str:
-        lines = f":{self.start_line}-{self.end_line}" if self.start_line else ""
-        place = f"{self.path}{lines}"
-        return f"{self.name} ({place})" if self.name else place
 
 
 class HistoryQueries:

@@ -43,7 +43,7 @@ def route_evidence(state: QueryState) -> Literal["widen", "find_items", "lineage
 
 
 def _asks_history(state: QueryState) -> bool:
-    """Whether commits answer, or say why code is as it is; the latter is read for answers only, not for a context."""
+    """Return whether commits answer, or say why code is as it is; the latter is read for answers only, not for a context."""
     analysis = state["analysis"]
     is_answer = state.get("goal") == "answer"
     return analysis["intent"] == "history" or (is_answer and "history" in analysis["reading"])

@@ -11,27 +11,35 @@ from coderag.schema.lineage import AuthorShare, CoChange, Commit, CommittedChang
 
 @dataclass(frozen=True, slots=True)
 class HistorySubject:
-    """Code whose history a question asks for.
+    """Code whose history is asked for: a path, lines of a file, or a declaration.
 
     Attributes:
-        path: Its file or folder.
-        qualified_name: Name of the declaration; empty for lines, a file or a folder.
-        start_line, end_line: Its lines now; 0 for a file or a folder.
+        path: File or folder, relative to the root; empty for the whole repository.
+        start_line, end_line: Its lines now; 0 for all of a file or folder.
+        qualified_name: Name of the declaration; empty without one.
+        kind: Kind of the declaration; empty without one.
         is_named: Whether the question names it; otherwise it is the best result of the search.
     """
 
     path: str
-    qualified_name: str = ""
     start_line: int = 0
     end_line: int = 0
+    qualified_name: str = ""
+    kind: str = ""
     is_named: bool = True
+
+    def __str__(self) -> str:
+        place = self._place
+        return f"{self.qualified_name} ({place})" if self.qualified_name else place
 
     @property
     def display_name(self) -> str:
-        """Name for readers."""
-        return self.qualified_name or (
-            f"{self.path}:{self.start_line}-{self.end_line}" if self.start_line else self.path
-        )
+        """Name of the declaration, or else its place."""
+        return self.qualified_name or self._place
+
+    @property
+    def _place(self) -> str:
+        return f"{self.path}:{self.start_line}-{self.end_line}" if self.start_line else self.path
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ class ReportQuery(TypedDict):
 
 
 class HistoryReading(TypedDict):
-    """What a question asks of the history of code.
+    """Reading of a question about the history of code.
 
     Attributes:
         topic: Words of the question in English that say what is asked about, without those that only ask.

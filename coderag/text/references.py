@@ -41,11 +41,11 @@ _COMMIT: Final = re.compile(r"(?<![\w/.-])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a
 
 def find_tickets(text: str) -> list[str]:
     """Return the keys and numbers of tickets and pull requests in a text, as ``PROJ-45`` and ``#123``, each once."""
-    found = [
+    references = [
         (match.start(), match[0]) for match in _TICKET.finditer(text) if match[0].partition("-")[0] not in _NOT_PROJECTS
     ]
-    found += [(match.start(), f"#{match[1] or match[2]}") for match in _NUMBER.finditer(text)]
-    return list(dict.fromkeys(reference for _, reference in sorted(found)))
+    references += [(match.start(), f"#{match[1] or match[2]}") for match in _NUMBER.finditer(text)]
+    return list(dict.fromkeys(reference for _, reference in sorted(references)))
 
 
 def find_commit_ids(text: str) -> list[str]:

@@ -67,8 +67,9 @@ def test_name_is_resolved_through_the_code_graph(history: Callable[..., Result],
         "path": "src/shop.py",
         "start_line": 2,
         "end_line": 3,
-        "name": "Shop.open",
+        "qualified_name": "Shop.open",
         "kind": "method",
+        "is_named": True,
     }
     assert [change["commit"]["subject"] for change in value["changes"]] == ["Return two", "Open the shop"]
     unknown = history("Shop.clsoe")

@@ -54,7 +54,7 @@ class AnswerInput:
 
     @cached_property
     def history(self) -> HistoryEvidence | None:
-        """What the history of code has for the question; None if it does not ask for it."""
+        """Evidence from the history of code; None if the question does not ask for it."""
         record = self.state.get("lineage")
         return from_history_record(record) if record else None
 

@@ -10,7 +10,7 @@ from coderag.interfaces.rest.bodies import MAX_NAME_CHARS, MAX_PATH_CHARS, NO_NU
 from coderag.schema.lineage import AuthorShare, CoChange, CommitReference, DeclarationChange, FileChange
 
 if TYPE_CHECKING:
-    from coderag.engine.history_queries import HistorySubject
+    from coderag.schema.history_evidence import HistorySubject
     from coderag.schema.lineage import Blame, Commit, CommitDetails, SubjectAuthors, SubjectCoChanges, SubjectHistory
 
 MAX_COMMITS: Final = 200
@@ -96,7 +96,7 @@ class SubjectEntry:
     @classmethod
     def from_subject(cls, subject: "HistorySubject") -> "SubjectEntry":
         """Convert from the subject of the engine."""
-        return cls(subject.path, subject.start_line, subject.end_line, subject.name, subject.kind)
+        return cls(subject.path, subject.start_line, subject.end_line, subject.qualified_name, subject.kind)
 
 
 @dataclass(frozen=True, slots=True)

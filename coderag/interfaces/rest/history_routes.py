@@ -100,7 +100,7 @@ def _list_commits(engine: "CodeRAG", *, subject: str, since: str, until: str, li
     place = engine.find_history_subject(subject or ".")
     if place.start_line:
         listed = engine.history.get_declaration_history(
-            place.path, place.start_line, place.end_line, place.name, since=since, until=until, limit=limit
+            place.path, place.start_line, place.end_line, place.qualified_name, since=since, until=until, limit=limit
         )
     else:
         listed = engine.history.list_commits(place.path, since=since, until=until, limit=limit)
@@ -123,5 +123,5 @@ def _list_authors(engine: "CodeRAG", *, subject: str, limit: int) -> AuthorsRepl
 
 def _list_co_changes(engine: "CodeRAG", *, subject: str, since: str, until: str, limit: int) -> CoChangesReply:
     place = engine.find_history_subject(subject)
-    changes = engine.history.find_co_changes(place.path, place.name, since=since, until=until, limit=limit)
+    changes = engine.history.find_co_changes(place.path, place.qualified_name, since=since, until=until, limit=limit)
     return CoChangesReply.build(str(engine.root), place, changes)

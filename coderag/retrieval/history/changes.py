@@ -43,13 +43,13 @@ class ChangeFinder:
         asked: What the question asks of it.
     """
 
-    def __init__(self, context: QueryContext, state: QueryState, history: CodeHistory, asked: HistoryReading) -> None:
+    def __init__(self, context: QueryContext, state: QueryState, history: CodeHistory, reading: HistoryReading) -> None:
         self._context = context
         self._analysis = state["analysis"]
         self._history = history
-        self._asked = asked
+        self._reading = reading
         self._notes: list[str] = []
-        self._since, self._until = self._resolve(asked["since"]), self._resolve(asked["until"])
+        self._since, self._until = self._resolve(reading["since"]), self._resolve(reading["until"])
 
     def find(self, subjects: Sequence[HistorySubject]) -> HistoryEvidence:
         """Find the changes, best first.
@@ -59,9 +59,9 @@ class ChangeFinder:
         """
         if named := self._find_named_commits():
             return self._build(subjects[0] if subjects else None, named, is_deciding=True)
-        if self._asked["event"] == "removed" and (removal := self._find_removal()) is not None:
+        if self._reading["event"] == "removed" and (removal := self._find_removal()) is not None:
             return self._build(None, [removal], is_deciding=True)
-        scores = CommitScores(self._context, self._history, self._asked["topic"])
+        scores = CommitScores(self._context, self._history, self._reading["topic"])
         scores.add_messages(self._since, self._until)
         subject = subjects[0] if subjects else None
         own = self._read_changes(subject) if subject is not None and subject.is_named else None
@@ -75,7 +75,7 @@ class ChangeFinder:
         if not changes:
             return self._build(subject, [], is_deciding=False)
         scores = CommitScores(
-            self._context, self._history, self._remove_names(subject), only_known=bool(self._asked["event"])
+            self._context, self._history, self._remove_names(subject), only_known=bool(self._reading["event"])
         )
         chosen, is_deciding = self._choose(subject, scores, changes)
         ordered = [chosen, *(change for change in changes if change.commit.id != chosen.commit.id)]
@@ -88,7 +88,7 @@ class ChangeFinder:
 
         What the question says beside the name decides; without more words, the event that it asks for.
         """
-        event, aspect = self._asked["event"], self._asked["aspect"]
+        event, aspect = self._reading["event"], self._reading["aspect"]
         by_event = self._find_introduction(subject, changes) if event == "introduced" else changes[0]
         if not scores.has_topic:
             if aspect == "why" and event != "last" and subject.start_line:
@@ -142,7 +142,7 @@ class ChangeFinder:
     def _remove_names(self, subject: HistorySubject) -> str:
         """Return the topic without the words of the subject's name and path."""
         own = set(tokenize_text(f"{subject.qualified_name} {subject.path}"))
-        return " ".join(word for word in self._asked["topic"].split() if not own.issuperset(tokenize_text(word)))
+        return " ".join(word for word in self._reading["topic"].split() if not own.issuperset(tokenize_text(word)))
 
     def _find_described(self, scores: CommitScores, subjects: Sequence[HistorySubject]) -> HistoryEvidence:
         """Choose the commits that the words describe: by their messages, and by the lines of the best results."""
@@ -160,7 +160,7 @@ class ChangeFinder:
     def _find_named_commits(self) -> list[CommittedChange]:
         """Return the commits that the question names by id."""
         changes = []
-        for revision in self._asked["commits"]:
+        for revision in self._reading["commits"]:
             try:
                 changes.append(CommittedChange(self._history.get_commit(revision).commit, ""))
             except UnknownRevisionError as error:

@@ -26,53 +26,56 @@ def find_history_evidence(context: QueryContext, state: QueryState) -> HistoryEv
     Returns:
         The evidence; where the history is missing or cannot be read, only notes that say why.
     """
-    asked = state["analysis"]["reading"].get("history")
-    if context.open_history is None or asked is None:
+    reading = state["analysis"]["reading"].get("history")
+    if context.open_history is None or reading is None:
         return HistoryEvidence(notes=("The history of the code is not read.",))
     try:
         history = context.open_history()
         coverage = history.refresh()
         if coverage.state != "ready":
             return HistoryEvidence(notes=tuple(coverage.notes))
-        evidence = _find(context, state, history, asked)
+        evidence = _find(context, state, history, reading)
     except HistoryError as error:
         return HistoryEvidence(notes=(f"{error}.",))
     return evidence
 
 
-def _find(context: QueryContext, state: QueryState, history: CodeHistory, asked: HistoryReading) -> HistoryEvidence:
+def _find(context: QueryContext, state: QueryState, history: CodeHistory, reading: HistoryReading) -> HistoryEvidence:
     subjects = find_subjects(context, state)
     subject = subjects[0] if subjects else None
-    if asked["aspect"] == "ticket":
-        return _find_ticket(history, asked["tickets"])
-    if asked["aspect"] == "people" and subject is not None:
+    if reading["aspect"] == "ticket":
+        return _find_ticket(history, reading["tickets"])
+    if reading["aspect"] == "people" and subject is not None:
         authors = history.find_authors(subject.path, subject.start_line, subject.end_line)
         return HistoryEvidence(subject, authors=tuple(authors.authors), notes=tuple(authors.notes))
-    if asked["aspect"] == "together" and subject is not None:
-        found = history.find_co_changes(
-            subject.path, subject.qualified_name if subject.is_named else "", since=asked["since"], until=asked["until"]
+    if reading["aspect"] == "together" and subject is not None:
+        together = history.find_co_changes(
+            subject.path,
+            subject.qualified_name if subject.is_named else "",
+            since=reading["since"],
+            until=reading["until"],
         )
-        return HistoryEvidence(subject, co_changes=tuple(found.changes), notes=tuple(found.notes))
-    return ChangeFinder(context, state, history, asked).find(subjects)
+        return HistoryEvidence(subject, co_changes=tuple(together.changes), notes=tuple(together.notes))
+    return ChangeFinder(context, state, history, reading).find(subjects)
 
 
 def _find_ticket(history: CodeHistory, tickets: Sequence[str]) -> HistoryEvidence:
     """Find what the commits that name tickets changed."""
-    found = [details for ticket in tickets for details in history.find_declarations_by_ticket(ticket)]
-    changes = tuple(CommittedChange(details.commit, "", note=details.link) for details in found[:_MAX_CHANGES])
+    commits = [details for ticket in tickets for details in history.find_declarations_by_ticket(ticket)]
+    changes = tuple(CommittedChange(details.commit, "", note=details.link) for details in commits[:_MAX_CHANGES])
     ticket_changes = [
         TicketChange(details.commit, change)
-        for details in found
+        for details in commits
         for change in details.declarations or ()
         if change.kind != "module"
     ]
     ticket_changes.sort(key=lambda change: classify_role(change.declaration.path) == "test")
-    notes = () if found else (f"No commit message refers to {', '.join(tickets)}.",)
+    notes = () if commits else (f"No commit message refers to {', '.join(tickets)}.",)
     return HistoryEvidence(
         None,
         changes,
-        is_deciding=bool(found),
-        total=len(found),
+        is_deciding=bool(commits),
+        total=len(commits),
         ticket_changes=tuple(ticket_changes[:_MAX_TICKET_CHANGES]),
         notes=notes,
     )

@@ -69,7 +69,7 @@ class CommitScores:
 
     @property
     def has_topic(self) -> bool:
-        """Whether the topic has words to compare."""
+        """True if the topic has words to compare."""
         return bool(self._idf)
 
     def compute_coverage(self, text: str) -> float:

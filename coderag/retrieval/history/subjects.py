@@ -48,14 +48,14 @@ def _find_declarations(context: QueryContext, name: str) -> Iterator[HistorySubj
     # The widest of several is the implementation: overloads and prototypes have few lines.
     best.sort(key=lambda match: (corpus.get_value("role", match.row) == "test", match.start_line - match.end_line))
     for match in best:
-        yield HistorySubject(paths[match.row], match.qualified_name, match.start_line, match.end_line)
+        yield HistorySubject(paths[match.row], match.start_line, match.end_line, match.qualified_name, match.kind)
 
 
 def _list_results(context: QueryContext, state: QueryState) -> Iterator[HistorySubject]:
     corpus = context.corpus
     for result in state["results"]:
         path = corpus.paths[corpus.chunk_files[corpus.rows_by_id[result["chunk_id"]]]]
-        yield HistorySubject(path, result["symbol"], result["start_line"], result["end_line"], is_named=False)
+        yield HistorySubject(path, result["start_line"], result["end_line"], result["symbol"], is_named=False)
 
 
 def find_path(context: QueryContext, text: str) -> str:

@@ -27,10 +27,10 @@ _COUNT_NOTE: Final = "This counts commits; it is not a dependency."
 def build_history(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build the lead: what the history answers, first the commit, person or count that was asked for."""
     del sections
-    evidence, asked = answer_input.history, answer_input.reading.get("history")
-    if evidence is None or asked is None:
+    evidence, reading = answer_input.history, answer_input.reading.get("history")
+    if evidence is None or reading is None:
         return None
-    section = _LEADS[asked["aspect"]](answer_input, evidence, asked)
+    section = _LEADS[reading["aspect"]](answer_input, evidence, reading)
     return section or _build_unknown(evidence)
 
 
@@ -39,8 +39,8 @@ def build_commits(answer_input: AnswerInput, sections: Sequence[DraftSection]) -
     evidence = answer_input.history
     if evidence is None or not sections or not evidence.changes or sections[0].kind != "history":
         return None
-    asked = answer_input.reading.get("history")
-    aspect = asked["aspect"] if asked else "changes"
+    reading = answer_input.reading.get("history")
+    aspect = reading["aspect"] if reading else "changes"
     changes = evidence.changes[0 if aspect in ("people", "together") else 1 :][:_MAX_FURTHER]
     statements = [_list_change(answer_input, change) for change in changes]
     return DraftSection("commits", statements, "Further commits") if statements else None
@@ -48,44 +48,48 @@ def build_commits(answer_input: AnswerInput, sections: Sequence[DraftSection]) -
 
 def build_origin(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
     """Build what the history says below an answer from the code: the commit that wrote the lines, for a "why"."""
-    evidence, asked = answer_input.history, answer_input.reading.get("history")
-    if evidence is None or not evidence.changes or asked is None or asked["aspect"] != "why" or not sections:
+    evidence, reading = answer_input.history, answer_input.reading.get("history")
+    if evidence is None or not evidence.changes or reading is None or reading["aspect"] != "why" or not sections:
         return None
-    return DraftSection("origin", [_describe_change(answer_input, evidence, asked)], "In the history", style="text")
+    return DraftSection("origin", [_describe_change(answer_input, evidence, reading)], "In the history", style="text")
 
 
-def _build_change(answer_input: AnswerInput, evidence: HistoryEvidence, asked: HistoryReading) -> DraftSection | None:
+def _build_change(answer_input: AnswerInput, evidence: HistoryEvidence, reading: HistoryReading) -> DraftSection | None:
     if not evidence.changes or not evidence.is_deciding:
         return None
-    return build_lead("history", _describe_change(answer_input, evidence, asked), missing=evidence.notes)
+    return build_lead("history", _describe_change(answer_input, evidence, reading), missing=evidence.notes)
 
 
-def _build_changes(answer_input: AnswerInput, evidence: HistoryEvidence, asked: HistoryReading) -> DraftSection | None:
-    if asked["event"] or asked["commits"] or not evidence.subject:
-        return _build_change(answer_input, evidence, asked)
+def _build_changes(
+    answer_input: AnswerInput, evidence: HistoryEvidence, reading: HistoryReading
+) -> DraftSection | None:
+    if reading["event"] or reading["commits"] or not evidence.subject:
+        return _build_change(answer_input, evidence, reading)
     if not evidence.changes:
         return None
-    period = _describe_period(asked)
+    period = _describe_period(reading)
     count = f"{format_count(evidence.total, 'commit')} changed {_name(evidence.subject)}{period}. The latest: "
-    described = _describe_change(answer_input, evidence, asked)
+    described = _describe_change(answer_input, evidence, reading)
     return build_lead(
         "history", DraftStatement([count, *described.parts], "quotes", described.excerpt), missing=evidence.notes
     )
 
 
-def _build_people(answer_input: AnswerInput, evidence: HistoryEvidence, asked: HistoryReading) -> DraftSection | None:
-    del answer_input, asked
+def _build_people(answer_input: AnswerInput, evidence: HistoryEvidence, reading: HistoryReading) -> DraftSection | None:
+    del answer_input, reading
     if not evidence.authors or evidence.subject is None:
         return None
-    first, *others = evidence.authors[:_MAX_PEOPLE]
+    first, *further = evidence.authors[:_MAX_PEOPLE]
     lead = f"**{format_prose(first.author)}** knows {_name(evidence.subject)} best: {_describe_share(first)}."
-    listed = [f"{format_prose(share.author)}: {_describe_share(share)}." for share in others]
+    listed = [f"{format_prose(share.author)}: {_describe_share(share)}." for share in further]
     text = " ".join([lead, *listed])
     return build_lead("history", DraftStatement([text], is_claim=False), missing=evidence.notes)
 
 
-def _build_together(answer_input: AnswerInput, evidence: HistoryEvidence, asked: HistoryReading) -> DraftSection | None:
-    del answer_input, asked
+def _build_together(
+    answer_input: AnswerInput, evidence: HistoryEvidence, reading: HistoryReading
+) -> DraftSection | None:
+    del answer_input, reading
     if not evidence.co_changes or evidence.subject is None:
         return None
     first = evidence.co_changes[0]
@@ -97,10 +101,10 @@ def _build_together(answer_input: AnswerInput, evidence: HistoryEvidence, asked:
     return DraftSection("history", [DraftStatement([lead], is_claim=False), *listed], missing=evidence.notes)
 
 
-def _build_ticket(answer_input: AnswerInput, evidence: HistoryEvidence, asked: HistoryReading) -> DraftSection | None:
-    tickets = join_words([format_code(ticket) for ticket in asked["tickets"]])
+def _build_ticket(answer_input: AnswerInput, evidence: HistoryEvidence, reading: HistoryReading) -> DraftSection | None:
+    tickets = join_words([format_code(ticket) for ticket in reading["tickets"]])
     if not evidence.ticket_changes:
-        return _build_change(answer_input, evidence, asked)
+        return _build_change(answer_input, evidence, reading)
     names = list(dict.fromkeys(format_code(change.declaration.qualified_name) for change in evidence.ticket_changes))
     commits = {change.commit.id for change in evidence.ticket_changes}
     lead = (
@@ -119,7 +123,9 @@ def _build_ticket(answer_input: AnswerInput, evidence: HistoryEvidence, asked: H
     return DraftSection("history", [DraftStatement([lead], is_claim=False), *listed], missing=evidence.notes)
 
 
-def _build_tickets(answer_input: AnswerInput, evidence: HistoryEvidence, asked: HistoryReading) -> DraftSection | None:
+def _build_tickets(
+    answer_input: AnswerInput, evidence: HistoryEvidence, reading: HistoryReading
+) -> DraftSection | None:
     oldest_first = (
         sorted(evidence.changes, key=lambda change: change.commit.commit_time) if evidence.subject else evidence.changes
     )
@@ -127,7 +133,7 @@ def _build_tickets(answer_input: AnswerInput, evidence: HistoryEvidence, asked: 
     if not named:
         return None
     change, reference = named[0]
-    described = _describe_change(answer_input, evidence, asked, change)
+    described = _describe_change(answer_input, evidence, reading, change)
     lead = f"{_name(evidence.subject)} goes back to {format_code(reference.text)}: "
     note = f" {_TEXT_NOTE}"
     statement = DraftStatement([lead, *described.parts, note], "quotes", described.excerpt)
@@ -145,19 +151,19 @@ def _build_unknown(evidence: HistoryEvidence) -> DraftSection:
 
 
 def _describe_change(
-    answer_input: AnswerInput, evidence: HistoryEvidence, asked: HistoryReading, change: CommittedChange | None = None
+    answer_input: AnswerInput, evidence: HistoryEvidence, reading: HistoryReading, change: CommittedChange | None = None
 ) -> DraftStatement:
     """State who changed the subject, when and in which commit, with its message and its lines."""
     change = change or evidence.changes[0]
     commit = change.commit
     name = _name(evidence.subject) if evidence.subject else "The code"
-    event = _EVENTS[asked["event"]] if asked["event"] else "was changed"
+    event = _EVENTS[reading["event"]] if reading["event"] else "was changed"
     when, who = f"{commit.time:%Y-%m-%d}", format_prose(commit.author) or _UNKNOWN_PERSON
     subject = format_prose(commit.subject)
     body = _shorten_body(commit.body)
-    if asked["aspect"] == "author":
+    if reading["aspect"] == "author":
         text = f"**{who}**: {name} {event} on {when} in {_format_commit(commit)}: {subject}"
-    elif asked["aspect"] == "why":
+    elif reading["aspect"] == "why":
         text = f"{subject}: {name} {event} for this on {when} in {_format_commit(commit)} by {who}"
     else:
         text = f"{name} {event} on **{when}** in {_format_commit(commit)} by {who}: {subject}"
@@ -167,7 +173,7 @@ def _describe_change(
         parts.append(f" {body}")
     if references := _describe_references(commit):
         parts.append(f" {references}")
-    lines = _cite_change(answer_input, change)
+    lines = _build_citation(answer_input, change)
     if lines is None:
         return DraftStatement(parts, is_claim=False)
     excerpt = Excerpt(lines, [range(lines.start_line, lines.end_line + 1)], detect_language(lines.path))
@@ -178,11 +184,11 @@ def _list_change(answer_input: AnswerInput, change: CommittedChange) -> DraftSta
     commit = change.commit
     who = f", {format_prose(commit.author)}" if commit.author else ""
     text = f"{_format_commit(commit)} {commit.time:%Y-%m-%d}{who}: {format_prose(commit.subject)}"
-    lines = _cite_change(answer_input, change)
+    lines = _build_citation(answer_input, change)
     return DraftStatement([text, " — ", lines], "quotes") if lines else DraftStatement([text], is_claim=False)
 
 
-def _cite_change(answer_input: AnswerInput, change: CommittedChange) -> CitedLines | None:
+def _build_citation(answer_input: AnswerInput, change: CommittedChange) -> CitedLines | None:
     """Cite the lines that prove what a commit changed; None if they are not known."""
     read = answer_input.commit_lines.read_widest(change, _MAX_CITED_LINES)
     if read is None:
@@ -203,9 +209,9 @@ def _shorten_body(body: str) -> str:
     return text if len(text) <= _MAX_BODY_CHARS else f"{text[:_MAX_BODY_CHARS].rsplit(' ', 1)[0]} …"
 
 
-def _describe_period(asked: HistoryReading) -> str:
-    since = f" since {format_code(asked['since'])}" if asked["since"] else ""
-    return since + (f" until {format_code(asked['until'])}" if asked["until"] else "")
+def _describe_period(reading: HistoryReading) -> str:
+    since = f" since {format_code(reading['since'])}" if reading["since"] else ""
+    return since + (f" until {format_code(reading['until'])}" if reading["until"] else "")
 
 
 def _describe_share(share: AuthorShare) -> str:

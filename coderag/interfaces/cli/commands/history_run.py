@@ -26,8 +26,8 @@ from coderag.schema.lineage import MAX_CO_CHANGED_FILES
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
-    from coderag.engine.history_queries import HistorySubject
     from coderag.lineage.code_history import CodeHistory
+    from coderag.schema.history_evidence import HistorySubject
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _ask(history: "CodeHistory", subject: "HistorySubject", request: HistoryRequ
         authors = history.find_authors(subject.path, subject.start_line, subject.end_line)
         return _Answer(authors, [format_author(share) for share in authors.authors[: request.limit]], authors.notes)
     if request.with_:
-        changes = history.find_co_changes(subject.path, subject.name, **limits)
+        changes = history.find_co_changes(subject.path, subject.qualified_name, **limits)
         notes = [*changes.notes, f"{changes.commits:,} commits of {subject} count; co-change is no dependency"]
         if changes.left_out:
             notes.insert(
@@ -153,7 +153,7 @@ def _list_commits(
 ) -> _Answer:
     if subject.start_line:
         place = subject.path, subject.start_line, subject.end_line
-        result = history.get_declaration_history(*place, subject.name, **limits)
+        result = history.get_declaration_history(*place, subject.qualified_name, **limits)
     else:
         result = history.list_commits(subject.path, **limits)
     notes = list(result.notes)

@@ -81,9 +81,9 @@ class _HistoryReply:
                 text = f"{share.author}: {share.lines} lines, {share.commits} commits, last {share.last_time:%Y-%m-%d}"
                 yield self._make_part(text, author=share.author, lines=share.lines, commits=share.commits)
         elif arguments.show == "together":
-            found = history.find_co_changes(subject.path, subject.name, **limits)
-            self._notes += [*found.notes, _COUNT_NOTE]
-            for other in found.changes:
+            co_changes = history.find_co_changes(subject.path, subject.qualified_name, **limits)
+            self._notes += [*co_changes.notes, _COUNT_NOTE]
+            for other in co_changes.changes:
                 name = other.qualified_name or other.path
                 text = f"{name}: {other.together} of {other.subject_commits} commits, of its own {other.other_commits}"
                 yield self._make_part(text, path=other.path, name=other.qualified_name, together=other.together)
@@ -96,7 +96,7 @@ class _HistoryReply:
                 yield self._make_part(f"{place} {head}", place=place, commit=entry.commit.id if entry.commit else "")
         elif subject.start_line:
             lines = subject.start_line, subject.end_line
-            traced = history.get_declaration_history(subject.path, *lines, subject.name, **limits)
+            traced = history.get_declaration_history(subject.path, *lines, subject.qualified_name, **limits)
             self._notes += traced.notes
             for number, change in enumerate(traced.changes):
                 place = (
