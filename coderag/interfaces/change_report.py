@@ -155,6 +155,8 @@ def _list_details(declaration: ReviewedDeclaration) -> Iterator[ReportLine]:
         yield _format_mention(mention)
     if (left_out := declaration.n_mentions - len(declaration.mentions[:_MAX_CHILDREN])) > 0:
         yield ReportLine(f"and {left_out:,} more lines that name it")
+    if declaration.reason:
+        yield ReportLine(f"note: {declaration.reason}")
 
 
 def _format_dependent(dependent: Dependent) -> ReportLine:

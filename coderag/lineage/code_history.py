@@ -197,7 +197,7 @@ class CodeHistory:
 
     # Lines and declarations
 
-    def get_declaration_history(
+    def get_declaration_history(  # noqa: PLR0913  # options with defaults
         self,
         path: str,
         start_line: int,

@@ -36,7 +36,7 @@ def iterate_commits(repository: Path) -> Iterator[PastCommit]:
     )  # fmt: skip
     for entry in (printed or b"").decode("utf-8", "replace").split("\0")[1:]:
         head, _, listing = entry.partition("\n")
-        revision, *parents, date = head.split(" ")
+        revision, *parents, date = head.split()
         if len(parents) != 1:
             continue
         changes = [tuple(line.split("\t", 1)) for line in listing.splitlines() if "\t" in line]

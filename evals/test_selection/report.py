@@ -13,7 +13,7 @@ def format_report(selections: Sequence[Selection]) -> str:
     """Format the figures of each repository and of all."""
     repositories = sorted({selection.repository for selection in selections})
     lines = [
-        "repository       part    cases  recall             share              recall@10  recall@50  all found  seconds"
+        "repository       part    cases  recall             share              recall@10  recall@50  any@10  all found  seconds"
     ]
     for repository in [*repositories, ""]:
         rows = [selection for selection in selections if repository in ("", selection.repository)]
@@ -28,11 +28,12 @@ def _format_rows(repository: str, selections: Sequence[Selection]) -> Iterator[s
             continue
         recalls = [row.compute_recall() for row in rows]
         at_limits = [sum(row.compute_recall(limit) for row in rows) / len(rows) for limit in _LIMITS]
-        found = sum(recall == 1 for recall in recalls) / len(rows)
+        noticed = sum(row.compute_recall(_LIMITS[0]) > 0 for row in rows) / len(rows)
+        complete = sum(recall == 1 for recall in recalls) / len(rows)
         seconds = sum(row.seconds for row in rows) / len(rows)
         yield (
             f"{repository:<16} {part:<7} {len(rows):>5}  {_format_mean(recalls)}  {_format_mean([row.share for row in rows])}"
-            f"  {at_limits[0]:>9.3f}  {at_limits[1]:>9.3f}  {found:>9.3f}  {seconds:>7.2f}"
+            f"  {at_limits[0]:>9.3f}  {at_limits[1]:>9.3f}  {noticed:>6.3f}  {complete:>9.3f}  {seconds:>7.2f}"
         )
 
 

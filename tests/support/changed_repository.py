@@ -18,7 +18,8 @@ SHOP_FILES = {
     ),
     "tests/test_cart.py": (
         "from shop.cart import Cart, add_up\n\n\ndef test_add_up():\n    assert add_up([1, 2]) == 3\n\n\n"
-        "class TestCart:\n    def test_total(self):\n        cart = Cart()\n        cart.add(1)\n        assert cart.total() == 1\n"
+        "class TestCart:\n    def test_total(self):\n        cart = Cart()\n        cart.add(1)\n"
+        "        assert cart.total() == 1\n"
     ),
     "tests/test_unrelated.py": "def test_nothing():\n    assert True\n",
     "docs/guide.md": "# Guide\n\nCall `add_up` to sum the prices.\n",

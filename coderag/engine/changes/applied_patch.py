@@ -10,8 +10,8 @@ from typing import Final
 from coderag.errors import InvalidQueryError
 from coderag.ingestion.files.git_repository import GitRepository, run_git, try_git
 
-_STRIPPED_PARTS: Final = ("-p1", "-p0")
-"""With the prefixes ``a/`` and ``b/`` of git, else without."""
+_FORMS: Final = (("-p1",), ("-p0",), ("-p1", "--unidiff-zero"), ("-p0", "--unidiff-zero"))
+"""Options for paths with the prefixes ``a/`` and ``b/`` of git, without them, and for changes without lines around them."""
 
 _MAX_ERROR_LINES: Final = 3
 _HUNK: Final = re.compile(rb"^(?:@@ -|GIT binary patch|rename from |new file mode |deleted file mode |old mode )", re.M)
@@ -48,8 +48,8 @@ def apply_patch(repository: GitRepository, patch: bytes, commit: str) -> Iterato
 
 def _apply(top: Path, patch: bytes, variables: Mapping[str, str]) -> None:
     messages: list[str] = []
-    for stripped_parts in _STRIPPED_PARTS:
-        arguments = ("apply", "--cached", "--whitespace=nowarn", stripped_parts, "-")
+    for options in _FORMS:
+        arguments = ("apply", "--cached", "--whitespace=nowarn", *options, "-")
         process = try_git(top, *arguments, data=patch, variables=variables)
         if process is None:
             raise InvalidQueryError("git is not available", hint="Install git, and check that `git status` works.")

@@ -131,8 +131,8 @@ def review_history(
     ]
     try:
         with ThreadPoolExecutor(_MAX_THREADS) as threads:
-            found = list(threads.map(lambda lines: _read_lines(history, lines, until), traced[:_MAX_TRACED]))
-        for lines, (commits, blame) in zip(traced, found, strict=False):
+            answers = list(threads.map(lambda lines: _read_lines(history, lines, until), traced[:_MAX_TRACED]))
+        for lines, (commits, blame) in zip(traced, answers, strict=False):
             if commits is not None:
                 collection.add_history(commits, lines.name)
             if blame is not None:
@@ -201,8 +201,8 @@ def _find_missing(
     changed = {path for file in pair.files for path in (file.path, file.old_path)}
     best: dict[str, MissingCoChange] = {}
     for path in paths:
-        found = _query(lambda path=path: history.find_co_changes(path, until=until))  # type: ignore[misc]
-        for other in found.changes if found is not None else ():
+        co_changes = _query(lambda path=path: history.find_co_changes(path, until=until))  # type: ignore[misc]
+        for other in co_changes.changes if co_changes is not None else ():
             share = other.together / max(other.subject_commits, 1)
             if (
                 other.path in changed

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from coderag.codegraph.constructors import is_constructor
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.relation_queries import find_users
-from coderag.engine.changes.indexed_declarations import MODULE_KIND, IndexedDeclaration
+from coderag.engine.changes.indexed_declarations import IndexedDeclaration
 from coderag.engine.changes.related_languages import is_related_language
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.retrieval.mentions.mention_search import MentionSearch
@@ -23,13 +23,15 @@ from coderag.schema.change_review import (
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.lineage import DeclarationChange
 from coderag.schema.mentions import NameMention
-from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE
+from coderag.schema.vocabulary import FILE_NAMED_KINDS, MIN_RESOLVED_CONFIDENCE
 from coderag.stores.symbol_table import split_qualified
 
 MAX_SEARCHED_NAMES: Final = 60
 """Changed names whose mentions are searched for, those that may break other code first."""
 
 _MAX_MENTIONS: Final = 300
+_MAX_NAMED_FILES: Final = 400  # a name in more files says nothing, and takes seconds to look up
+_MAX_KEY_MENTIONS: Final = 50
 _MAX_LISTED_LINES: Final = 40
 _FEW: Final = 3  # resolved dependents, below which candidates are listed as well
 _MIN_NAME_CHARS: Final = 3
@@ -79,12 +81,12 @@ def find_dependents(
     neighbours: dict[tuple[str, str, int], GraphNeighbour] = {}
     for node in indexed.nodes:
         name = graph.symbol_resolver.to_declaration(node).name
-        found = find_users(permissive, name, calls=True)
-        found += permissive.overrides(name) if graph.symbols.kinds[node] == "method" else []
-        found += permissive.callers(name, depth) if depth > 1 else []
-        if sum(neighbour.confidence >= MIN_RESOLVED_CONFIDENCE for neighbour in found) < _FEW:
-            found += [other for other in find_users(permissive, name, calls=True, candidates=True) if other.path]
-        for neighbour in found:
+        uses = find_users(permissive, name, calls=True)
+        uses += permissive.overrides(name) if graph.symbols.kinds[node] == "method" else []
+        uses += permissive.callers(name, depth) if depth > 1 else []
+        if sum(neighbour.confidence >= MIN_RESOLVED_CONFIDENCE for neighbour in uses) < _FEW:
+            uses += [other for other in find_users(permissive, name, calls=True, candidates=True) if other.path]
+        for neighbour in uses:
             neighbours.setdefault((neighbour.path, neighbour.qualified_name, neighbour.start_line), neighbour)
     listed = [
         neighbour
@@ -148,20 +150,26 @@ def add_mentions(
         if target is None or target.pattern.words in searched or len(searched) >= MAX_SEARCHED_NAMES:
             continue
         searched.add(target.pattern.words)
+        if (n_files := search.files.count_files(target.pattern)) > _MAX_NAMED_FILES:
+            reason = f"its name is too common: {n_files:,} files contain it"
+            declarations[position] = replace(declaration, reason=reason)
+            continue
         mentions = search.find_target(target, limit=_MAX_MENTIONS)
+        if declaration.change.kind == "key" and mentions.total > _MAX_KEY_MENTIONS:
+            continue  # a common word, such as "name"
         name = target.pattern.words[0]
         languages = target.languages or {detect_language(declaration.change.path)}
-        found = [
+        related_lines = [
             line
             for line in mentions.lines
             if any(is_related_language(language, line.language) for language in languages)
         ]
-        aside = [line for line in found if line.role in ("docs", "config") and line.path not in edited_paths]
+        aside = [line for line in related_lines if line.role in ("docs", "config") and line.path not in edited_paths]
         lines.documents.extend(_to_naming_line(line, name) for line in aside if line.role == "docs")
         lines.settings.extend(_to_naming_line(line, name) for line in aside if line.role == "config")
-        lines.tests[position] = [line for line in found if line.role == "test"]
+        lines.tests[position] = [line for line in related_lines if line.role == "test"]
         if declaration.change.change != "added":
-            declarations[position] = _add_code_mentions(declaration, found, mentions.reason)
+            declarations[position] = _add_code_mentions(declaration, related_lines, mentions.reason)
     return NamedLines(lines.documents[:_MAX_LISTED_LINES], lines.settings[:_MAX_LISTED_LINES], lines.tests)
 
 
@@ -188,7 +196,7 @@ def _add_code_mentions(
 
 def _build_target(graph: CodeGraph, change: DeclarationChange, indexed: IndexedDeclaration) -> MentionTarget | None:
     """Return the name to search for; None where its mentions would say nothing."""
-    if change.kind == MODULE_KIND:
+    if change.kind in FILE_NAMED_KINDS:
         return None
     name = change.qualified_name
     if indexed.nodes:

@@ -153,7 +153,7 @@ def _resolve_range(root: Path, revisions: str) -> tuple[str, str]:
 def _compare(
     root: Path, old: Listing, new: Listing, base: str, target: str, variables: Mapping[str, str] | None = None
 ) -> RevisionPair:
-    changed = sorted(path for path in old.keys() | new.keys() if _differs(old.get(path), new.get(path)))
+    changed = sorted(path for path in old.keys() | new.keys() if _is_changed(old.get(path), new.get(path)))
     listed = changed[:MAX_FILES]
     reader = _ContentReader(root, variables)
     reader.load([entry for path in listed for entry in (old.get(path), new.get(path)) if entry is not None])
@@ -162,7 +162,7 @@ def _compare(
     return RevisionPair(base, target, target == WORKING_TREE, is_at_head, files, len(changed) - len(listed))
 
 
-def _differs(old: TreeEntry | None, new: TreeEntry | None) -> bool:
+def _is_changed(old: TreeEntry | None, new: TreeEntry | None) -> bool:
     if old is None or new is None:
         return True
     return (old.mode, old.digest) != (new.mode, new.digest) or new.is_unmerged

@@ -69,12 +69,12 @@ class SuiteCatalog:
     @cached_property
     def tests(self) -> dict[int, TestFramework]:
         """Framework of each test by node, in the order of the graph."""
-        found: dict[int, TestFramework] = {}
+        frameworks: dict[int, TestFramework] = {}
         for node in self._list_candidates():
             framework = self._classify(node)
             if framework is not None:
-                found[node] = framework
-        return found
+                frameworks[node] = framework
+        return frameworks
 
     def get_attributes(self, node: int) -> str:
         """Return the lines of a declaration's attributes and its head."""

@@ -7,7 +7,9 @@ from math import log10
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from coderag.codegraph.declaration_groups import FUNCTION_KINDS
 from coderag.codegraph.graph import CodeGraph
+from coderag.codegraph.relations import USE_RELATIONS
 from coderag.engine.changes.fixture_users import FixtureUsers
 from coderag.engine.changes.impact_walk import ImpactWalker, Reach
 from coderag.engine.changes.indexed_declarations import MODULE_KIND, IndexedDeclaration
@@ -16,6 +18,7 @@ from coderag.engine.changes.related_languages import is_related_language
 from coderag.engine.changes.revision_pair import ChangedFile, list_changed_lines
 from coderag.engine.changes.suite_catalog import SuiteCatalog
 from coderag.engine.changes.suite_selectors import build_commands, build_selector
+from coderag.engine.changes.value_users import ValueUsers
 from coderag.ingestion.files.roles import classify_role
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.retrieval.mentions.indexed_files import IndexedFiles
@@ -36,6 +39,7 @@ _CONVENTION_SCORE: Final = 0.08
 _IMPORT_SCORE: Final = 0.04
 _SIMILARITY_SCORE: Final = 0.4
 _MAX_COMPARED_TESTS: Final = 20_000
+_IMPORT_REASON: Final = "is in a file that imports something added, removed or changed as a whole"
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -71,7 +75,8 @@ class SuiteSelector:
     def __init__(self, root: Path, graph: CodeGraph, files: IndexedFiles) -> None:
         self._graph = graph
         self._catalog = SuiteCatalog(root, graph, files)
-        self._walker = ImpactWalker(graph, FixtureUsers(graph, files).find)
+        fixtures, values = FixtureUsers(graph, files), ValueUsers(graph, self._catalog.read_lines)
+        self._walker = ImpactWalker(graph, lambda node: (*fixtures.find(node), *values.find(node)))
 
     def select(
         self,
@@ -97,11 +102,11 @@ class SuiteSelector:
         self._add_similar(evidence, files)
         self._add_names(evidence, changes)
         ranked = sorted(
-            ((node, found) for node, found in evidence.items() if found.score >= _MIN_SCORE),
+            ((node, case) for node, case in evidence.items() if case.score >= _MIN_SCORE),
             key=lambda entry: (-entry[1].score, entry[0]),
         )
         selectors = {node: build_selector(self._graph, self._catalog, node) for node, _ in ranked[:max_tests]}
-        tests = [self._build_test(node, found, selectors[node].text) for node, found in ranked[:max_tests]]
+        tests = [self._build_test(node, case, selectors[node].text) for node, case in ranked[:max_tests]]
         commands = build_commands((self._catalog.tests[node], selector) for node, selector in selectors.items())
         return SuiteSelection(tests, len(ranked), len(self._catalog.tests), commands)
 
@@ -118,8 +123,8 @@ class SuiteSelector:
             | self._find_broken_importers(change, indexed[position], mentions.get(position, ()))
             for position, change in enumerate(changes)
         ]
-        joined = {node: strength for group in starts[_MAX_WALKS:] for node, strength in group.items()}
-        for group in filter(None, [*starts[:_MAX_WALKS], joined]):
+        rest = {node: strength for group in starts[_MAX_WALKS:] for node, strength in group.items()}
+        for group in filter(None, [*starts[:_MAX_WALKS], rest]):
             self._add_walk(evidence, group)
 
     def _add_walk(self, evidence: dict[int, _Evidence], starts: Mapping[int, float]) -> None:
@@ -129,28 +134,58 @@ class SuiteSelector:
         weight = _GENERAL_WEIGHT + (1 - _GENERAL_WEIGHT) / (1 + log10(max(n_tests, 1)))
         for node, reach in reached.items():
             if node in tests:
-                found = evidence.setdefault(node, _Evidence())
-                found.is_changed = found.is_changed or reach.steps == 0
+                case = evidence.setdefault(node, _Evidence())
+                case.is_changed = case.is_changed or reach.steps == 0
                 reason, score = self._describe(reach), reach.strength * (weight if reach.steps else 1)
-                found.add("the change edits it" if reach.steps == 0 else reason, score)
+                case.add("the change edits it" if reach.steps == 0 else reason, score)
             elif symbols.kinds[node] == FILE_KIND and symbols.roles[node] == "test":
-                reason = f"is in a file that runs {self._name(reach.start)} when it is imported"
-                self._add_file_tests(evidence, node, reason, reach.strength * weight)
+                is_import = symbols.kinds[reach.start] == FILE_KIND
+                name = self._name(reach.start)
+                reason = _IMPORT_REASON if is_import else f"is in a file that runs {name} when it is imported"
+                for file in self._find_dependent_files(node):
+                    self._add_file_tests(evidence, file, reason, reach.strength * weight)
+
+    def _find_dependent_files(self, file: int) -> list[int]:
+        """Return a test file; of a ``conftest.py`` the files in its folder, too, which pytest runs after it."""
+        symbols = self._graph.symbols
+        folder, _, name = symbols.paths[file].rpartition("/")
+        if name != "conftest.py":
+            return [file]
+        prefix = f"{folder}/" if folder else ""
+        return [
+            other
+            for other in symbols.files.tolist()
+            if symbols.roles[other] == "test" and symbols.paths[other].startswith(prefix)
+        ]
 
     def _find_broken_importers(
         self, change: DeclarationChange, indexed: IndexedDeclaration, mentions: Sequence[NameMention]
     ) -> dict[int, float]:
-        """Return the files that import an added or a removed declaration by name: without it they cannot be imported."""
+        """Return the files that use an added or a removed declaration while they are imported: they fail without it."""
         if change.change not in ("added", "removed"):
             return {}
         symbols = self._graph.symbols
         files = [
             symbols.find_containing_file(edge.source)
             for node in indexed.nodes
-            for edge in symbols.find_edges(node, "in", ("imports",))
+            for edge in symbols.find_edges(node, "in", ("imports", *USE_RELATIONS))
+            if not self._is_in_function(edge.source)
         ]
-        files += [symbols.find_file(line.path) for line in mentions if line.context == "import"]
+        files += [
+            symbols.find_file(line.path)
+            for line in mentions
+            if line.context == "import"
+            or (
+                line.context == "code"
+                and (inner := symbols.find_innermost(line.path, line.line)) is not None
+                and not self._is_in_function(inner)
+            )
+        ]
         return {file: _BROKEN_IMPORT_STRENGTH for file in files if file is not None}
+
+    def _is_in_function(self, node: int) -> bool:
+        symbols = self._graph.symbols
+        return any(symbols.kinds[outer] in FUNCTION_KINDS for outer in (node, *symbols.find_ancestors(node)))
 
     def _describe(self, reach: Reach) -> str:
         start, via = self._name(reach.start), self._name(reach.via)
@@ -198,10 +233,11 @@ class SuiteSelector:
                 evidence.setdefault(node, _Evidence()).add(reason, score)
 
     def _add_similar(self, evidence: dict[int, _Evidence], files: Sequence[ChangedFile]) -> None:
-        """Add the tests that share rare words with the changed lines of source code."""
-        changed_lines = [
-            line for file in files if classify_role(file.path) != "test" for line in list_changed_lines(file)
-        ]
+        """Add the tests that share rare words with the changed lines, unless only documents or tests changed."""
+        outside = [file for file in files if classify_role(file.path) != "test"]
+        if all(classify_role(file.path) == "docs" for file in outside):
+            return
+        changed_lines = [line for file in outside for line in list_changed_lines(file)]
         tests = self._catalog.tests if len(self._catalog.tests) <= _MAX_COMPARED_TESTS else evidence
         symbols = self._graph.symbols
         texts = {}
@@ -221,8 +257,8 @@ class SuiteSelector:
         symbols = self._graph.symbols
         test_words = {
             node: _split_words(symbols.qualified_names[node].as_py().replace(".", "_"))
-            for node, found in evidence.items()
-            if not found.is_changed
+            for node, case in evidence.items()
+            if not case.is_changed
         }
         for name, language in names:
             words = _split_words(name)
@@ -243,18 +279,18 @@ class SuiteSelector:
             (outer for outer in (node, *self._graph.symbols.find_ancestors(node)) if outer in self._catalog.tests), None
         )
 
-    def _build_test(self, node: int, found: _Evidence, selector: str) -> SelectedTest:
+    def _build_test(self, node: int, case: _Evidence, selector: str) -> SelectedTest:
         symbols = self._graph.symbols
-        reasons = sorted(found.reasons, key=lambda reason: -found.reasons[reason])
+        reasons = sorted(case.reasons, key=lambda reason: -case.reasons[reason])
         return SelectedTest(
             self._catalog.tests[node],
             symbols.paths[node],
             int(symbols.start_lines[node]),
             symbols.qualified_names[node].as_py(),
             selector,
-            round(found.score, 3),
+            round(case.score, 3),
             reasons,
-            found.is_changed,
+            case.is_changed,
         )
 
 

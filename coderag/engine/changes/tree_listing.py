@@ -90,11 +90,11 @@ def list_working_tree(root: Path, base: Listing) -> Listing:
         tag, mode, digest, stage = description.split(" ")
         if tag == "S":  # left out of a sparse checkout
             entries[path] = TreeEntry(mode, digest)
-        elif (found := _inspect_file(root, path, base.get(path), TreeEntry(mode, digest, stage != "0"))) is not None:
-            entries[path] = found
+        elif (on_disk := _inspect_file(root, path, base.get(path), TreeEntry(mode, digest, stage != "0"))) is not None:
+            entries[path] = on_disk
     for path in filter(None, _query(root, "ls-files", "-o", "-z", "--exclude-standard").split("\0")):
-        if not path.endswith("/") and (found := _inspect_file(root, path, base.get(path), None)) is not None:
-            entries[path] = found
+        if not path.endswith("/") and (on_disk := _inspect_file(root, path, base.get(path), None)) is not None:
+            entries[path] = on_disk
     return entries
 
 

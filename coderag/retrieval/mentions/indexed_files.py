@@ -77,6 +77,10 @@ class IndexedFiles:
             if record is not None and (file := self._read_file(record, number, pattern)):
                 yield file
 
+    def count_files(self, pattern: NamePattern) -> int:
+        """Count the files whose text contains a spelling, also inside of a longer word; faster than `find_files`."""
+        return len({number for rows in self._find_rows(pattern) for number in self._file_numbers[rows].tolist()})
+
     def _find_rows(self, pattern: NamePattern) -> "Iterator[NDArray[np.int64]]":
         """Yield rows of chunks whose text contains a spelling, batch by batch."""
         import pyarrow.compute as pc  # noqa: PLC0415  # 0.1 s
@@ -106,8 +110,12 @@ class IndexedFiles:
 
     def read_lines(self, path: str) -> list[str]:
         """Return the lines of an indexed file; empty if it has no chunks."""
-        names = self._paths.dictionary.to_pylist()
-        return self._read_lines(names.index(path)) if path in names else []
+        number = self._numbers_by_path.get(path)
+        return [] if number is None else self._read_lines(number)
+
+    @cached_property
+    def _numbers_by_path(self) -> dict[str, int]:
+        return {path: number for number, path in enumerate(self._paths.dictionary.to_pylist())}
 
     def _read_file(self, record: FileRecord, number: int, pattern: NamePattern) -> MatchingFile | None:
         lines = self._read_lines(number)

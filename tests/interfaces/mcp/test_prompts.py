@@ -86,7 +86,7 @@ def edited(tmp_path):
 async def test_diff_is_told_with_what_depends_on_it(edited):
     async with connected(edited) as client:
         text = await prompt(client, "impact_of_my_diff")
-    assert "to working tree: 2 files, 3 declarations changed" in text
+    assert "to working tree: 2 files, 2 declarations changed" in text
     assert "- shop/pricing.py:17 body changed: method `HalfPrice.apply`" in text
     assert "- shop/new.py:1 added: function `fresh`" in text
     assert "  - shop/pricing.py:24 caller" in text

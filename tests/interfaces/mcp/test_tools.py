@@ -8,6 +8,8 @@ from coderag.app import CodeRAG
 from coderag.workspace.results import KnownRepository
 from tests.interfaces.mcp.conftest import connected, data_of, text_of
 from tests.interfaces.mcp.fake_workspace import FakeRepository
+from tests.support.changed_repository import make_repository, write_files
+from tests.support.hostile_git import run_plainly
 
 CALLS = [
     ("coderag_search", {"query": "how is the price lowered"}),
@@ -270,3 +272,23 @@ async def test_edited_file_is_shown_as_it_is_on_disk(tmp_path):
         (tmp_path / "a.py").write_text("def greet():\n    return 'good day'\n")
         result = await client.call_tool("coderag_search", {"query": "good day", "mode": "exact"})
     assert data_of(result)["total"] == 1
+
+
+async def test_diff_lists_dependents_and_the_tests_to_run(tmp_path):
+    root = make_repository(tmp_path / "shop")
+    cart = (root / "shop/cart.py").read_text()
+    write_files(root, {"shop/cart.py": cart.replace("def add_up(prices):", "def add_up(prices, start):")})
+    with CodeRAG(root, ingestion={"workers": 0}) as engine:
+        engine.index()
+        async with connected(FakeRepository(engine, "shop")) as client:
+            result = await client.call_tool("coderag_diff", {})
+            patch = run_plainly(root, "diff").decode()
+            patched = await client.call_tool("coderag_diff", {"change": patch})
+            unknown = await client.call_tool("coderag_diff", {"change": "no-such-branch"})
+    text = text_of(result)
+    assert "- shop/cart.py:15 signature changed: function `add_up`" in text
+    assert "  - shop/cart.py:12 caller" in text
+    assert data_of(result)["tests"][0]["name"] == "tests/test_cart.py::test_add_up"
+    assert data_of(patched)["target"] == "patch"
+    assert unknown.is_error
+    assert "unknown git revision 'no-such-branch'" in text_of(unknown)

@@ -182,6 +182,17 @@ def test_uncommitted_lines_are_said_to_be_so(copy_shop: Callable[..., tuple[GitF
     assert [change.commit.subject for change in moved.changes] == ["Raise the limit", "Begin"]
 
 
+def test_lines_of_head_have_a_history_whatever_is_on_disk(
+    copy_shop: Callable[..., tuple[GitFolder, CodeHistory]],
+) -> None:
+    folder, history = copy_shop()
+    folder.write("tools.py", "")
+    result = history.get_declaration_history("tools.py", 4, 6, "read", at_head=True)
+    assert [change.commit.subject for change in result.changes] == ["Raise the limit", "Begin"]
+    blame = history.blame("tools.py", 4, 6, at_head=True)
+    assert sum(entry.end_line - entry.start_line + 1 for entry in blame.lines if entry.commit is not None) == 3
+
+
 def test_folder_and_line_ends_of_windows_do_not_matter(copy_shop: Callable[..., tuple[GitFolder, CodeHistory]]) -> None:
     folder, history = copy_shop()
     folder.write("tools.py", (folder.path / "tools.py").read_bytes().replace(b"\n", b"\r\n"))

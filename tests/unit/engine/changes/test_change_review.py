@@ -108,6 +108,13 @@ def test_changed_test_is_selected_first(rag):
     assert (first.selector, first.is_changed) == ("tests/test_unrelated.py::test_nothing", True)
 
 
+def test_change_of_a_document_selects_no_tests_and_searches_no_headings(rag):
+    edit(rag, "# Guide", "# Cart guide to add_up", "docs/guide.md")
+    review = rag.review_change()
+    assert (review.tests.n_selected, review.documents, review.settings) == (0, [], [])
+    assert all(not declaration.mentions for declaration in review.declarations)
+
+
 def test_commits_tickets_and_authors_of_the_changed_lines_are_listed(rag):
     edit(rag, "sum(prices)", "sum(prices) + 0")
     history = rag.review_change().history

@@ -105,6 +105,36 @@ def test_submodule_is_named_with_its_commits(root):
     assert read_files(root, staged=True)["lib"].note == f"submodule: {first[:12]} to {second[:12]}"
 
 
+def test_submodule_on_disk_is_compared_by_its_checked_out_commit(root):
+    library = make_repository(root / "lib", {"a.py": "x = 1\n"})
+    commit_files(root, {}, "Add a submodule")
+    assert not read_files(root)
+    commit = commit_files(library, {"a.py": "x = 2\n"}, "Change the library")
+    assert read_files(root)["lib"].note.endswith(f"to {commit[:12]}")
+
+
+def test_files_left_out_of_a_sparse_checkout_are_not_removed(root):
+    run_plainly(root, "update-index", "--skip-worktree", "gone.py")
+    (root / "gone.py").unlink()
+    assert not read_files(root)
+
+
+def test_file_replaced_by_a_folder_is_removed_and_its_files_are_added(root):
+    write_files(root, {"a.py": None, "a.py/inside.py": "z = 1\n"})
+    assert {path: file.status for path, file in read_files(root).items()} == {
+        "a.py": "removed",
+        "a.py/inside.py": "added",
+    }
+
+
+def test_content_that_a_partial_clone_lacks_is_a_note(root):
+    blob = run_plainly(root, "rev-parse", "HEAD:a.py").decode().strip()
+    write_files(root, {"a.py": "x = 2\n"})
+    (root / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    file = read_files(root)["a.py"]
+    assert (file.old_data, file.note) == (None, "its content is not in this clone")
+
+
 def test_merge_conflict_is_reported_once_with_our_side(root):
     run_plainly(root, "checkout", "-q", "-b", "theirs")
     commit_files(root, {"a.py": "x = 'theirs'\n"}, "Theirs")
@@ -152,6 +182,13 @@ def test_patch_is_applied_in_memory(root):
 def test_patch_without_prefixes_is_applied_too(root):
     patch = b"--- a.py\n+++ a.py\n@@ -1 +1 @@\n-x = 1\n+x = 9\n"
     assert read_files(root, patch=patch)["a.py"].new_data == b"x = 9\n"
+
+
+def test_patch_without_lines_around_its_changes_is_applied_too(root):
+    write_files(root, {"long.txt": LONG.replace("line 7 ", "line seven ")})
+    patch = run_plainly(root, "diff", "-U0")
+    run_plainly(root, "checkout", "-q", "--", ".")
+    assert list_changed_lines(read_files(root, patch=patch)["long.txt"]) == ["line 7 of a file", "line seven of a file"]
 
 
 @pytest.mark.parametrize(
