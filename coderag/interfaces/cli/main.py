@@ -83,9 +83,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    init.init, index.index, search.search, context.context, ask.ask, chat_command.chat, history.history, diff.diff,
-    status.status,
-    doctor.doctor, enrich.enrich, web.web, serve.serve, mcp.mcp, install.install, repos.repos, trust.trust,
+    init.init, index.index, search.search, context.context, ask.ask, chat_command.chat, diff.diff, history.history,
+    status.status, doctor.doctor, enrich.enrich, web.web, serve.serve, mcp.mcp, install.install, repos.repos, trust.trust,
 ):  # fmt: skip
     app.command(cls=LightCommand)(command)
 app.add_typer(graph_command.graph)
