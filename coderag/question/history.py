@@ -51,7 +51,7 @@ def read_history(
         english: The question in English.
     """
     kind = reading["kind"]
-    tickets = find_tickets(query)
+    tickets, commits = find_tickets(query), find_commit_ids(query)
     own = [cue for cue in load_cues("history").read(tokens) if cue.concepts]
     own_concepts = frozenset[str]().union(*(cue.concepts for cue in own))
     is_why = "why" in concepts and kind in _EXPLAINED_KINDS
@@ -61,12 +61,12 @@ def read_history(
     since, until = _find_period(tokens, own) if kind == "history" else ("", "")
     return HistoryReading(
         aspect=_choose_aspect(kind, concepts, own_concepts, tickets, since),
-        event=_choose_event(tokens, concepts, own_concepts, since),
+        event="" if commits else _choose_event(tokens, concepts, own_concepts, since),
         topic=_find_topic(english, since, until),
         since=since,
         until=until,
         tickets=tickets,
-        commits=find_commit_ids(query),
+        commits=commits,
     )
 
 

@@ -60,6 +60,8 @@ class HistoryEvidence:
         is_deciding: Whether the first change answers; otherwise it is only the nearest.
         is_described: Whether the changes were found by the words of the question alone, so that the first is only likely.
         total: Number of changes of the subject in the period that is asked for.
+        is_limited: Whether there are more than that.
+        since, until: The period that counts; empty where the question names none that the history knows.
         authors: Who knows the subject, most lines first.
         co_changes: What changes together with it, most often first.
         ticket_changes: Declarations that commits of the named tickets changed.
@@ -71,6 +73,9 @@ class HistoryEvidence:
     is_deciding: bool = False
     is_described: bool = False
     total: int = 0
+    is_limited: bool = False
+    since: str = ""
+    until: str = ""
     authors: tuple[AuthorShare, ...] = ()
     co_changes: tuple[CoChange, ...] = ()
     ticket_changes: tuple[TicketChange, ...] = ()

@@ -40,7 +40,7 @@ class ChangeFinder:
         context: Query context.
         state: State with the analysis and the results.
         history: The history.
-        asked: What the question asks of it.
+        reading: What the question asks of it.
     """
 
     def __init__(self, context: QueryContext, state: QueryState, history: CodeHistory, reading: HistoryReading) -> None:
@@ -58,17 +58,20 @@ class ChangeFinder:
             subjects: Code that the question names, or else the best results; may be empty.
         """
         if named := self._find_named_commits():
-            return self._build(subjects[0] if subjects else None, named, is_deciding=True)
+            return self._build(None, named, is_deciding=True)
         if self._reading["event"] == "removed" and (removal := self._find_removal()) is not None:
-            return self._build(None, [removal], is_deciding=True)
+            name, change = removal
+            return self._build(HistorySubject("", qualified_name=name), [change], is_deciding=True)
         scores = CommitScores(self._context, self._history, self._reading["topic"])
         scores.add_messages(self._since, self._until)
         subject = subjects[0] if subjects else None
+        if self._asks_period() and not scores.has_topic and not (subject and subject.is_named):
+            subject = HistorySubject("")
         own = self._read_changes(subject) if subject is not None and subject.is_named else None
         if subject is None or own is None:
             return self._find_described(scores, subjects)
         self._notes += own.notes
-        return self._find_of_subject(subject, own.changes)
+        return replace(self._find_of_subject(subject, own.changes), is_limited=own.is_limited)
 
     def _find_of_subject(self, subject: HistorySubject, changes: Sequence[CommittedChange]) -> HistoryEvidence:
         """Choose among the changes of the code that the question names."""
@@ -113,13 +116,18 @@ class ChangeFinder:
             return get_change(best), True
         return by_event, event == "introduced"
 
-    def _find_removal(self) -> CommittedChange | None:
-        """Return the commit that removed what the question names, if the index no longer declares it."""
+    def _asks_period(self) -> bool:
+        """Return whether the question asks for the commits of a period."""
+        return self._reading["aspect"] == "changes" and bool(self._since or self._until)
+
+    def _find_removal(self) -> tuple[str, CommittedChange] | None:
+        """Return a name of the question that the index no longer declares, and the commit that removed it."""
         for entity in self._analysis["entities"]:
             name = re.split(r"[.:#>]+", entity["text"])[-1]
             is_name = entity["kind"] in ("identifier", "qualified_name", "quoted") and len(name) >= _MIN_NAME_CHARS
             if is_name and name not in self._context.corpus.symbols:
-                return self._history.find_last_text_change(name)
+                change = self._history.find_last_text_change(name)
+                return (name, change) if change is not None else None
         return None
 
     def _find_introduction(self, subject: HistorySubject, changes: Sequence[CommittedChange]) -> CommittedChange:
@@ -206,6 +214,8 @@ class ChangeFinder:
             tuple(changes[:_MAX_CHANGES]),
             is_deciding=is_deciding,
             total=len(changes),
+            since=self._since,
+            until=self._until,
             notes=tuple(dict.fromkeys(self._notes)),
         )
 

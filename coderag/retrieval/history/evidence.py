@@ -33,11 +33,15 @@ def find_history_evidence(context: QueryContext, state: QueryState) -> HistoryEv
         history = context.open_history()
         coverage = history.refresh()
         if coverage.state != "ready":
-            return HistoryEvidence(notes=tuple(coverage.notes))
+            return HistoryEvidence(notes=tuple(map(_format_sentence, coverage.notes)))
         evidence = _find(context, state, history, reading)
     except HistoryError as error:
-        return HistoryEvidence(notes=(f"{error}.",))
+        return HistoryEvidence(notes=(_format_sentence(str(error)),))
     return evidence
+
+
+def _format_sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].removesuffix('.')}."
 
 
 def _find(context: QueryContext, state: QueryState, history: CodeHistory, reading: HistoryReading) -> HistoryEvidence:

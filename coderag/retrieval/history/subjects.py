@@ -12,7 +12,7 @@ _MAX_SUBJECTS: Final = 3
 _MIN_QUALITY: Final = 0.7
 """Quality of a name's spelling, below which another declaration is meant."""
 
-_LOCATION: Final = re.compile(r"(?P<path>.+?):(?P<start>\d+)(?:-(?P<end>\d+))?")
+_LOCATION: Final = re.compile(r"(?P<path>.+?):(?P<start>\d+)")
 
 
 def find_subjects(context: QueryContext, state: QueryState) -> list[HistorySubject]:
@@ -27,7 +27,8 @@ def _list_named(context: QueryContext, state: QueryState) -> Iterator[HistorySub
         match = _LOCATION.fullmatch(entity["text"]) if entity["kind"] == "location" else None
         if match and (path := find_path(context, match["path"])):
             start = int(match["start"])
-            yield HistorySubject(path, start_line=start, end_line=int(match["end"] or start))
+            last_line = re.search(rf"{re.escape(entity['text'])}-(\d+)", state["query"])
+            yield HistorySubject(path, start_line=start, end_line=int(last_line[1]) if last_line else start)
     names = [
         *state["analysis"]["reading"]["subjects"],
         *(entity["text"] for entity in entities if entity["kind"] in ("identifier", "qualified_name")),

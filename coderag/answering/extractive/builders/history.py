@@ -65,10 +65,14 @@ def _build_changes(
 ) -> DraftSection | None:
     if reading["event"] or reading["commits"] or not evidence.subject:
         return _build_change(answer_input, evidence, reading)
+    period = _describe_period(evidence)
     if not evidence.changes:
-        return None
-    period = _describe_period(reading)
-    count = f"{format_count(evidence.total, 'commit')} changed {_name(evidence.subject)}{period}. The latest: "
+        text = f"No commit changed {_name(evidence.subject)}{period}."
+        return build_lead("history", DraftStatement([text], is_claim=False), missing=evidence.notes) if period else None
+    at_least = "At least " if evidence.is_limited else ""
+    count = (
+        f"{at_least}{format_count(evidence.total, 'commit')} changed {_name(evidence.subject)}{period}. The latest: "
+    )
     described = _describe_change(answer_input, evidence, reading)
     return build_lead(
         "history", DraftStatement([count, *described.parts], "quotes", described.excerpt), missing=evidence.notes
@@ -156,22 +160,25 @@ def _describe_change(
     """State who changed the subject, when and in which commit, with its message and its lines."""
     change = change or evidence.changes[0]
     commit = change.commit
-    name = _name(evidence.subject) if evidence.subject else "The code"
+    name = _name(evidence.subject) if evidence.subject and evidence.subject.display_name else "The code"
     event = _EVENTS[reading["event"]] if reading["event"] else "was changed"
     when, who = f"{commit.time:%Y-%m-%d}", format_prose(commit.author) or _UNKNOWN_PERSON
     subject = format_prose(commit.subject)
-    body = _shorten_body(commit.body)
+    body, references = _shorten_body(commit.body), _describe_references(commit)
     if reading["aspect"] == "author":
         text = f"**{who}**: {name} {event} on {when} in {_format_commit(commit)}: {subject}"
     elif reading["aspect"] == "why":
         text = f"{subject}: {name} {event} for this on {when} in {_format_commit(commit)} by {who}"
     else:
         text = f"{name} {event} on **{when}** in {_format_commit(commit)} by {who}: {subject}"
+    if commit.is_boundary:  # any older commit may have written the lines
+        text = f"{name} is at least as old as **{when}**: the history of this clone ends there, at {_format_commit(commit)}"
+        body, references = "", ""
     hedge = "Most likely, by the words of its message: " if evidence.is_described else ""
     parts: list[Part] = [f"{hedge}{text.rstrip('.')}."]
     if body:
         parts.append(f" {body}")
-    if references := _describe_references(commit):
+    if references:
         parts.append(f" {references}")
     lines = _build_citation(answer_input, change)
     if lines is None:
@@ -184,6 +191,8 @@ def _list_change(answer_input: AnswerInput, change: CommittedChange) -> DraftSta
     commit = change.commit
     who = f", {format_prose(commit.author)}" if commit.author else ""
     text = f"{_format_commit(commit)} {commit.time:%Y-%m-%d}{who}: {format_prose(commit.subject)}"
+    if commit.is_boundary:
+        text = f"{_format_commit(commit)} {commit.time:%Y-%m-%d}: the end of this clone's history"
     lines = _build_citation(answer_input, change)
     return DraftStatement([text, " — ", lines], "quotes") if lines else DraftStatement([text], is_claim=False)
 
@@ -209,9 +218,9 @@ def _shorten_body(body: str) -> str:
     return text if len(text) <= _MAX_BODY_CHARS else f"{text[:_MAX_BODY_CHARS].rsplit(' ', 1)[0]} …"
 
 
-def _describe_period(reading: HistoryReading) -> str:
-    since = f" since {format_code(reading['since'])}" if reading["since"] else ""
-    return since + (f" until {format_code(reading['until'])}" if reading["until"] else "")
+def _describe_period(evidence: HistoryEvidence) -> str:
+    since = f" since {format_code(evidence.since)}" if evidence.since else ""
+    return since + (f" until {format_code(evidence.until)}" if evidence.until else "")
 
 
 def _describe_share(share: AuthorShare) -> str:
@@ -234,7 +243,7 @@ def _format_commit(commit: Commit) -> str:
 
 
 def _name(subject: HistorySubject | None) -> str:
-    return format_code(subject.display_name) if subject else "the code"
+    return format_code(subject.display_name) if subject and subject.display_name else "the code"
 
 
 _EVENTS: Final = MappingProxyType(
