@@ -83,10 +83,12 @@ class CodeRAGServer(MCPServer[None]):
     async def list_tools(self) -> list[Tool]:
         """List the tools that can do something in the session's repository."""
         tools = await super().list_tools()
+        has_history = await self._repositories.may_have_history()
         is_useful = {
+            DIFF.name: has_history,
             DOCS.name: await self._repositories.may_have_documents(),
             BACKLOG.name: await self._repositories.may_have_backlog(),
-            HISTORY.name: await self._repositories.may_have_history(),
+            HISTORY.name: has_history,
         }
         return [tool for tool in tools if is_useful.get(tool.name, True)]
 
