@@ -62,7 +62,7 @@ def test_a_search_lists_places_and_no_code(repository):
     message = called(tool_named(repository, "search"), query="where is Session defined", top_k=2)
     first, place, signature, summary = message.content.splitlines()[:4]
     assert first == "evidence: found (2 results)"
-    assert place == "1. auth/session.py:4-6 class `Session`"  # its members are results of their own
+    assert place == "1. auth/session.py:4-5 class `Session`"  # its members are results of their own
     assert (signature.strip(), summary.strip()) == ("class Session:", "A user who has logged in.")
     assert "PermissionError" not in message.content
     assert message.artifact["hits"][0]["name"] == "Session"
