@@ -23,6 +23,7 @@ _OTHER: Final = "other"
 _CHATS: Final = "conversations"
 _PARTS: Final = {
     "cache": "cache of parsed files",
+    "lineage": "commits and their declarations",
     "views": "layouts and projections",
     "sessions": "sessions of agents",
     "prompts": "own prompts",

@@ -1,19 +1,28 @@
 """Commits that changed a range of lines: ``git log -L``, continued where the lines were moved from another file."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
-from coderag.errors import HistoryError
-from coderag.lineage.blame import blame_lines, unquote_path
+from coderag.ingestion.files.file_text import MAX_FILE_BYTES
+from coderag.lineage.blame import unquote_path
 from coderag.lineage.git_history import GitHistory
+from coderag.lineage.git_log import decode_path
 from coderag.schema.lineage import DeclarationChange, Hunk
 
 _ID: Final = re.compile(rb"[0-9a-f]{40}|[0-9a-f]{64}")
 _HUNK: Final = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _TIMEOUT_S: Final = 30
+_NAME_SEPARATORS: Final = re.compile(r"[.:#>\s]+")
 _MAX_MOVES: Final = 8
+_MAX_SEARCHED_FILES: Final = 200
+_MIN_CHARS_WITHIN, _MIN_CHARS_BETWEEN = 20, 40
+"""Letters and digits that lines moved within a file and between files must have, as for ``git blame -M -C``."""
+
 _MIN_MOVED_SHARE: Final = 0.5
 """Share of the lines that must come from one other file for the history to go on there."""
 
@@ -84,7 +93,8 @@ def trace_lines(  # noqa: PLR0913  # a range, and how far to trace it
         if move is None or (limit is not None and len(changes) >= limit):
             break
         if changes:
-            changes[-1] = replace(changes[-1], note=f"moved from {move.path}")
+            is_inside = move.path in (changes[-1].path, changes[-1].old_path)
+            changes[-1] = replace(changes[-1], note=f"moved {'within' if is_inside else 'from'} {move.path}")
         rest = None if limit is None else limit - len(changes)
         part = list(_run_log(history, move, rest))
         if not part:
@@ -179,68 +189,83 @@ def _parse_path(data: bytes, prefix: str) -> str:
 def _find_move(
     history: GitHistory, change: LineChange, name: str, read_declarations: ReadDeclarations | None
 ) -> _Move | None:
-    """Find where the lines were before the commit that added them."""
+    """Find where the lines were before the commit that added them; None if it wrote or copied them."""
     if change.old_start or not change.start:
         return None
+    renames = _list_changed_paths(history, change.commit)
     if name and read_declarations is not None:
-        last_name = re.split(r"[.:#>\s]+", name)[-1]
+        last_name = _NAME_SEPARATORS.split(name)[-1]
         candidates = [
             other
             for other in read_declarations(change.commit)
-            if other.change == "removed" and re.split(r"[.:#>\s]+", other.qualified_name)[-1] == last_name
+            if other.old_start_line
+            and _NAME_SEPARATORS.split(other.qualified_name)[-1] == last_name
+            and (other.change == "removed" or (other.qualified_name, other.path) == (name, change.path))
         ]
-        candidates.sort(key=lambda other: other.qualified_name != name)
+        candidates.sort(key=lambda other: (other.qualified_name != name, other.path == change.path))
         for other in candidates:
-            old_path = _find_old_path(history, change.commit, other.path)
-            if _is_similar(history, change, old_path, other.old_start_line, other.old_end_line):
-                return _Move(f"{change.commit}^", old_path, other.old_start_line, other.old_end_line)
-    return _find_copied_lines(history, change)
+            move = _Move(
+                f"{change.commit}^", renames.get(other.path, other.path), other.old_start_line, other.old_end_line
+            )
+            if _is_similar(history, change, move):
+                return move
+    return _find_moved_lines(history, change, renames)
 
 
-def _find_old_path(history: GitHistory, commit: str, path: str) -> str:
-    """Return the name before a commit of a file that it may have renamed."""
+def _list_changed_paths(history: GitHistory, commit: str) -> dict[str, str]:
+    """Return the paths that a commit changed or deleted, with their names before it."""
     output = history.try_run(
-        "diff-tree", "-r", "-z", "-M", "--name-status", "--no-commit-id", "--diff-filter=R", "--relative", commit
+        "diff-tree", "-r", "-z", "-M", "--name-status", "--no-commit-id", "--diff-filter=MDRT", "--relative", commit
     )
-    parts = (output or b"").split(b"\0")
-    renames = {new: old for old, new in zip(parts[1::3], parts[2::3], strict=False)}
-    old = renames.get(path.encode("utf-8", "surrogateescape"))
-    return old.decode("utf-8", "surrogateescape") if old is not None else path
+    parts = iter((output or b"").split(b"\0")[:-1])
+    paths: dict[str, str] = {}
+    for status in parts:
+        old = decode_path(next(parts, b""))
+        new = decode_path(next(parts, b"")) if status.startswith(b"R") else old
+        paths[new] = old
+    return paths
 
 
-def _is_similar(history: GitHistory, change: LineChange, path: str, start: int, end: int) -> bool:
-    new = _read_lines(history, f"{change.commit}:./{change.path}", change.start, change.end)
-    old = _read_lines(history, f"{change.commit}^:./{path}", start, end)
-    shared = len(set(new) & set(old))
-    return bool(new and old) and shared >= _MIN_MOVED_SHARE * min(len(set(new)), len(set(old)))
+def _is_similar(history: GitHistory, change: LineChange, move: _Move) -> bool:
+    new = {line for line in _read_range(history, change) if line}
+    old = {line for line in _read_lines(history, f"{move.revision}:./{move.path}")[move.start - 1 : move.end] if line}
+    return bool(new and old) and len(new & old) >= _MIN_MOVED_SHARE * min(len(new), len(old))
 
 
-def _read_lines(history: GitHistory, name: str, start: int, end: int) -> list[bytes]:
+def _find_moved_lines(history: GitHistory, change: LineChange, paths: Mapping[str, str]) -> _Move | None:
+    """Find the changed file from which most lines of a range are gone."""
+    lines = _read_range(history, change)
+    if len(paths) > _MAX_SEARCHED_FILES:  # a reorganisation: files keep their names
+        name = PurePosixPath(change.path).name
+        paths = {new: old for new, old in paths.items() if PurePosixPath(old).name == name}
+    best: tuple[int, _Move] | None = None
+    for new_path, old_path in paths.items():
+        before = _read_lines(history, f"{change.commit}^:./{old_path}")
+        old_counts = Counter(before)
+        if sum(line in old_counts for line in lines) < _MIN_MOVED_SHARE * len(lines):
+            continue
+        is_inside = new_path == change.path
+        new_counts = Counter(_read_lines(history, f"{change.commit}:./{new_path}"))
+        # The new version of the same file has the range itself.
+        gone = [line for line in lines if line and new_counts[line] < old_counts[line] + is_inside]
+        characters = sum(char.isalnum() for line in gone for char in line.decode("latin-1"))
+        is_enough = characters >= (_MIN_CHARS_WITHIN if is_inside else _MIN_CHARS_BETWEEN)
+        if is_enough and len(gone) >= _MIN_MOVED_SHARE * len(list(filter(None, lines))):
+            matcher = SequenceMatcher(None, before, lines, autojunk=False)
+            blocks = [block for block in matcher.get_matching_blocks() if block.size]
+            largest = max(blocks, key=lambda block: block.size)
+            near_blocks = [block for block in blocks if abs(block.a - largest.a) <= 2 * len(lines)]
+            start, end = near_blocks[0].a + 1, max(block.a + block.size for block in near_blocks)
+            if best is None or len(gone) > best[0]:
+                best = len(gone), _Move(f"{change.commit}^", old_path, start, end)
+    return best[1] if best is not None else None
+
+
+def _read_range(history: GitHistory, change: LineChange) -> list[bytes]:
+    """Return the lines of a range after a commit, without indentation."""
+    return _read_lines(history, f"{change.commit}:./{change.path}")[change.start - 1 : change.end]
+
+
+def _read_lines(history: GitHistory, name: str) -> list[bytes]:
     content = history.try_run("cat-file", "blob", name) or b""
-    lines = [line.strip() for line in content.split(b"\n")[start - 1 : end]]
-    return [line for line in lines if line]
-
-
-def _find_copied_lines(history: GitHistory, change: LineChange) -> _Move | None:
-    """Find the lines of another file that the commit moved, as ``git blame -C`` does."""
-    try:
-        blamed = blame_lines(history, change.path, [(change.start, change.end)], revision=change.commit)
-    except HistoryError:
-        return None
-    origins: dict[tuple[str, str], list[int]] = {}
-    for line in blamed:
-        if line.commit != change.commit:
-            origins.setdefault((line.commit, line.original_path), []).append(line.original_line)
-    by_path: dict[str, int] = {}
-    for (_, path), lines in origins.items():
-        by_path[path] = by_path.get(path, 0) + len(lines)
-    if not by_path:
-        return None
-    path = max(by_path, key=lambda key: by_path[key])
-    if by_path[path] < _MIN_MOVED_SHARE * len(blamed):
-        return None
-    # The commit whose lines are most of the range, with its lines, stands for the range before the move.
-    commit, lines = max(
-        ((commit, lines) for (commit, other), lines in origins.items() if other == path), key=lambda item: len(item[1])
-    )
-    return _Move(commit, path, min(lines), max(lines))
+    return [line.strip() for line in content[:MAX_FILE_BYTES].split(b"\n")]

@@ -67,12 +67,14 @@ class ViewRefresher:
         self._worker.cancel_ahead(directory)
 
     def note_end(self, end: ViewEnd) -> None:
-        """Note the end of a computation: the next one of this index waits in proportion to its duration."""
+        """Note the end of a computation ahead: the next one of this index waits in proportion to its duration."""
+        if not end.task.is_ahead:
+            return
         with self._lock:
             for schedule in self._schedules.values():
                 if schedule.directory == end.task.key[0]:
                     schedule.not_before = time.monotonic() + _REST_FACTOR * end.seconds
-        if end.error is not None and end.task.is_ahead and not end.is_cancelled:
+        if end.error is not None and not end.is_cancelled:
             _logger.warning("The views of %s were not computed: %s", end.task.key[0], end.error)
 
     def forget(self, root: str) -> None:

@@ -59,7 +59,8 @@ def test_whole_repository_and_limit(history: Callable[..., Result]) -> None:
     assert result.stderr == "there are more than 2 commits (raise --limit)\n"
 
 
-def test_name_is_resolved_through_the_code_graph(history: Callable[..., Result]) -> None:
+def test_name_is_resolved_through_the_code_graph(history: Callable[..., Result], shop: GitFolder) -> None:
+    shop.write("src/other.py", "def close():\n    pass\n")
     result = history("Shop.open", "--json")
     value = json.loads(result.stdout)
     assert value["subject"] == {
@@ -74,6 +75,12 @@ def test_name_is_resolved_through_the_code_graph(history: Callable[..., Result])
     unknown = history("Shop.clsoe")
     assert unknown.exit_code == 2
     assert "'Shop.clsoe'" in unknown.stderr
+    ambiguous = history("close")
+    assert ambiguous.exit_code == 2
+    assert "'close' is the name of 2 declarations" in ambiguous.stderr
+    assert [line.rpartition("  ")[2] for line in history("src/shop.py::close").stdout.splitlines()][
+        -1
+    ] == "Open the shop"
 
 
 def test_name_without_an_index_says_so(history: Callable[..., Result]) -> None:

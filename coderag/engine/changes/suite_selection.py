@@ -7,7 +7,9 @@ from math import log10
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from coderag.codegraph.declaration_groups import FUNCTION_KINDS
 from coderag.codegraph.graph import CodeGraph
+from coderag.codegraph.relations import USE_RELATIONS
 from coderag.engine.changes.fixture_users import FixtureUsers
 from coderag.engine.changes.impact_walk import ImpactWalker, Reach
 from coderag.engine.changes.indexed_declarations import MODULE_KIND, IndexedDeclaration
@@ -140,22 +142,50 @@ class SuiteSelector:
                 is_import = symbols.kinds[reach.start] == FILE_KIND
                 name = self._name(reach.start)
                 reason = _IMPORT_REASON if is_import else f"is in a file that runs {name} when it is imported"
-                self._add_file_tests(evidence, node, reason, reach.strength * weight)
+                for file in self._find_dependent_files(node):
+                    self._add_file_tests(evidence, file, reason, reach.strength * weight)
+
+    def _find_dependent_files(self, file: int) -> list[int]:
+        """Return a test file; of a ``conftest.py`` the files in its folder, too, which pytest runs after it."""
+        symbols = self._graph.symbols
+        folder, _, name = symbols.paths[file].rpartition("/")
+        if name != "conftest.py":
+            return [file]
+        prefix = f"{folder}/" if folder else ""
+        return [
+            other
+            for other in symbols.files.tolist()
+            if symbols.roles[other] == "test" and symbols.paths[other].startswith(prefix)
+        ]
 
     def _find_broken_importers(
         self, change: DeclarationChange, indexed: IndexedDeclaration, mentions: Sequence[NameMention]
     ) -> dict[int, float]:
-        """Return the files that import an added or a removed declaration by name: without it they cannot be imported."""
+        """Return the files that use an added or a removed declaration while they are imported: they fail without it."""
         if change.change not in ("added", "removed"):
             return {}
         symbols = self._graph.symbols
         files = [
             symbols.find_containing_file(edge.source)
             for node in indexed.nodes
-            for edge in symbols.find_edges(node, "in", ("imports",))
+            for edge in symbols.find_edges(node, "in", ("imports", *USE_RELATIONS))
+            if not self._is_in_function(edge.source)
         ]
-        files += [symbols.find_file(line.path) for line in mentions if line.context == "import"]
+        files += [
+            symbols.find_file(line.path)
+            for line in mentions
+            if line.context == "import"
+            or (
+                line.context == "code"
+                and (inner := symbols.find_innermost(line.path, line.line)) is not None
+                and not self._is_in_function(inner)
+            )
+        ]
         return {file: _BROKEN_IMPORT_STRENGTH for file in files if file is not None}
+
+    def _is_in_function(self, node: int) -> bool:
+        symbols = self._graph.symbols
+        return any(symbols.kinds[outer] in FUNCTION_KINDS for outer in (node, *symbols.find_ancestors(node)))
 
     def _describe(self, reach: Reach) -> str:
         start, via = self._name(reach.start), self._name(reach.via)

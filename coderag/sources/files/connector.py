@@ -1,7 +1,7 @@
 """Connector to Markdown, AsciiDoc, reStructuredText and OpenAPI documents of another folder or git repository."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -19,7 +19,7 @@ from coderag.sources.files.document_store import (
 )
 from coderag.sources.files.folder_store import FolderStore
 from coderag.sources.files.git_store import GitStore
-from coderag.sources.files.markup import convert_markup, find_title
+from coderag.sources.files.markup import build_title, convert_markup
 from coderag.sources.files.openapi import OpenAPIError, is_openapi, render_openapi
 from coderag.sources.protocol import Checkpoint, Page, SourceKind
 
@@ -131,7 +131,6 @@ def open_files(section: FilesSection, context: ConnectorContext) -> FilesSource:
 
 def _make_item(entry: DocumentEntry, content: DocumentContent, url: str) -> Item | None:
     """Make the item of a document; None for YAML and JSON that is not OpenAPI."""
-    name = PurePosixPath(entry.path).name
     if _is_specification(entry.path):
         rendered = render_openapi(content.data, entry.path) if is_openapi(content.data) else None
         if rendered is None:
@@ -140,7 +139,7 @@ def _make_item(entry: DocumentEntry, content: DocumentContent, url: str) -> Item
         kind = "OpenAPI"
     else:
         text = convert_markup(entry.path, _decode(content.data))
-        title, kind = find_title(text) or name, ""
+        title, kind = build_title(entry.path, text), ""
     return Item(
         id=entry.path,
         kind="file",

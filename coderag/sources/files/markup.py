@@ -5,6 +5,7 @@ Everything else stays as it is written: it is searched as text.
 
 import re
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 from typing import Final
 
 _ASCIIDOC_HEADING: Final = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*)")
@@ -26,8 +27,30 @@ def convert_markup(path: str, text: str) -> str:
     return text
 
 
+def build_title(path: str, text: str) -> str:
+    """Build the title of a document: its first heading, or the name of its file without one.
+
+    A heading with equals, such as the first release of a changelog, is no title: it stands behind the name of the file.
+
+    Args:
+        path: Path of the document.
+        text: The document as Markdown.
+    """
+    name = PurePosixPath(path)
+    headings = _iter_headings(text)
+    level, title = next(headings, (0, ""))
+    if not title:
+        return name.name
+    return f"{name.stem}: {title}" if any(other <= level for other, _ in headings) else title
+
+
 def find_title(text: str) -> str:
-    """Return the first heading of a Markdown text; empty if there is none before other headings."""
+    """Return the first heading of a Markdown text; empty if there is none."""
+    return next((title for _, title in _iter_headings(text)), "")
+
+
+def _iter_headings(text: str) -> Iterator[tuple[int, str]]:
+    """Yield level and text of each heading, except those of level 2 that are underlined."""
     lines = text.lstrip("\ufeff").splitlines()
     start = 0
     if lines[:1] == ["---"]:  # front matter
@@ -39,11 +62,10 @@ def find_title(text: str) -> str:
             fence = "" if fence and marks[1].startswith(fence) else fence or marks[1]
         elif fence:
             continue
-        elif heading := re.match(r" {0,3}#{1,6}[ \t]+(.*?)[ \t#]*$", line):
-            return heading[1].strip()
+        elif heading := re.match(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$", line):
+            yield len(heading[1]), heading[2].strip()
         elif line.strip() and number + 1 < len(lines) and re.fullmatch(r" {0,3}=+[ \t]*", lines[number + 1]):
-            return line.strip()
-    return ""
+            yield 1, line.strip()
 
 
 def _convert_asciidoc(lines: list[str]) -> Iterator[str]:

@@ -62,4 +62,4 @@ async def test_known_repositories_can_be_listed(shop, huge):
 
 async def test_client_of_no_repository_can_still_see_the_tools():
     async with Client(make_server(FakeWorkspace())) as client:
-        assert len((await client.list_tools()).tools) == 8
+        assert len((await client.list_tools()).tools) == 9

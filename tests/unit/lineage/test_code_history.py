@@ -164,6 +164,23 @@ def test_lines_without_a_name_are_followed_into_another_file(shop: Shop, history
     assert (names[:2], names[-1]) == (["strip", "move"], "parse")
 
 
+def test_copied_lines_are_not_called_moved(copy_shop: Callable[..., tuple[GitFolder, CodeHistory]]) -> None:
+    folder, history = copy_shop()
+    parse = (folder.path / "parsing.py").read_text()
+    folder.commit("Copy it", {"copied.py": parse, "parsing.py": parse + "\n# See copied.py.\n"})
+    copied = history.get_declaration_history("copied.py", 1, 7)
+    assert [(change.commit.subject, change.note) for change in copied.changes] == [("Copy it", "")]
+
+
+def test_lines_moved_within_a_file_are_followed(copy_shop: Callable[..., tuple[GitFolder, CodeHistory]]) -> None:
+    folder, history = copy_shop()
+    text = (folder.path / "tools.py").read_text()
+    unused = text[text.index("def unused") :]
+    folder.commit("Reorder", {"tools.py": unused + "\n\n" + text.replace(unused, "") + "# 1\n# 2\n"})
+    changes = history.get_declaration_history("tools.py", 1, 2, "unused").changes
+    assert changes[-1].commit.subject == "Begin"
+
+
 def test_commits_of_a_declaration_have_its_changed_lines(shop: Shop, history: CodeHistory) -> None:
     result = history.get_declaration_history("tools.py", *shop.find_lines("tools.py", "def read"), "read")
     assert name_commits(shop, result) == ["limit", "begin"]

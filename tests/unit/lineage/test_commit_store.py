@@ -135,7 +135,7 @@ def test_other_branch_keeps_the_common_commits(
     assert describe(other) == read_fresh(folder, tmp_path)
 
 
-@pytest.mark.parametrize("damage", ["truncate", "flip", "empty", "remove", "pointer", "format"])
+@pytest.mark.parametrize("damage", ["truncate", "flip", "flip the last", "empty", "remove", "pointer", "format"])
 def test_damaged_store_is_rebuilt(
     folder: GitFolder, refresh: Callable[[], StoredHistory], tmp_path: Path, damage: str
 ) -> None:
@@ -148,6 +148,8 @@ def test_damaged_store_is_rebuilt(
     elif damage == "flip":
         place = content.index(b"}}") + 40
         segment.write_bytes(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
+    elif damage == "flip the last":
+        segment.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     elif damage == "empty":
         segment.write_bytes(b"")
     elif damage == "remove":

@@ -46,6 +46,12 @@ FILES = {
     "tests/test_visitor.py": (
         "from shop.visitor import Visitor\n\n\ndef test_walk():\n    assert Visitor().visit('leaf') == 1\n"
     ),
+    "tests/helper.py": (
+        "from shop import visitor\n\n\nclass Walk:\n    visitor = visitor.Visitor()\n\n\ndef help_out():\n    return 1\n"
+    ),
+    "tests/test_helper.py": (
+        "from tests.helper import help_out\n\n\ndef test_of_helper():\n    assert help_out() == 1\n"
+    ),
     "tests/test_run.py": "from shop.run import run\n\n\ndef test_discount():\n    assert run('half', 4) == 2\n",
     "ShopTest.java": "class ShopTest {\n    @Test\n    void openStoreTest() { new Shop().openStore(); }\n}\n",
 }
@@ -103,6 +109,16 @@ def test_function_in_a_table_is_reached_through_the_table(select):
 def test_file_that_imports_a_removed_name_is_selected(select):
     names = select("shop/run.py", "def run(name, price)", "def run_handler(name, price)")
     assert names[0] == "test_discount"
+
+
+def test_class_body_of_a_test_helper_fails_all_tests_that_import_it(select):
+    names = select("shop/visitor.py", "class Visitor:", "class Walker:")
+    assert {"test_walk", "test_of_helper"} <= set(names)
+
+
+def test_shared_file_that_cannot_be_imported_fails_all_tests_of_its_folder(select):
+    names = select("shop/store.py", "def audit_store", "def inspect_store")
+    assert {"test_anything", "test_marked", "test_direct", "test_discount"} <= set(names)
 
 
 def test_tests_in_another_language_are_not_selected_by_name(select):

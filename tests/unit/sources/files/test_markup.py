@@ -1,6 +1,6 @@
 import pytest
 
-from coderag.sources.files.markup import convert_markup, find_title
+from coderag.sources.files.markup import build_title, convert_markup, find_title
 
 ASCIIDOC = """\
 = Title
@@ -81,3 +81,18 @@ def test_markdown_stays_as_it_is() -> None:
 def test_unfinished_markup_is_converted_without_error(text: str) -> None:
     for name in ("a.rst", "a.adoc"):
         assert isinstance(convert_markup(name, text), str)
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# Guide\n\n## First\n\n## Second\n", "Guide"),
+        ("# 1.1\n\nText\n\n# 1.0\n", "a-b: 1.1"),
+        ("- Feature: x\n\n## Summary\n\n## Motivation\n", "a-b: Summary"),
+        ("## Guide\n\n### First\n", "Guide"),
+        ("Text\n", "a-b.md"),
+        ("# Guide\n\n```\n# comment\n```\n", "Guide"),
+    ],
+)
+def test_first_heading_with_equals_stands_behind_the_name_of_the_file(text: str, title: str) -> None:
+    assert build_title("docs/a-b.md", text) == title
