@@ -1,0 +1,1 @@
+"""Evaluation of answers to questions about the history of code. See README.md."""
