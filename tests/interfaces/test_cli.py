@@ -246,7 +246,7 @@ def test_ask_json_keys(coderag) -> None:
         "sections",
     ]  # fmt: skip
     assert list(result["citations"][0]) == [
-        "path", "start_line", "end_line", "hash", "verified", "reason", "moved_from", "item", "url", "revision",
+        "path", "start_line", "end_line", "hash", "verified", "reason", "moved_from", "kind", "item", "revision", "url",
     ]  # fmt: skip
     assert list(result["hits"][0]) == HIT_KEYS
 

@@ -56,11 +56,8 @@ def test_json_takes_what_results_are_made_of(capsys) -> None:
         "cited": [
             {
                 "path": "a.py", "start_line": 1, "end_line": 2, "hash": "h", "verified": True, "reason": "",
-                "moved_from": None,
-                "item": "",
-                "url": "",
-                "revision": "",
-            }
+                "moved_from": None, "kind": "file", "item": "", "revision": "", "url": "",
+                }
         ],
     }  # fmt: skip
 

@@ -42,7 +42,7 @@ class Site:
         """Sign a browser in with a new one-time code."""
         page = context.new_page()
         page.goto(json.loads(self.machine.run("web", "--json").stdout)["url"])
-        page.get_by_role("navigation", name="Pages").wait_for()
+        page.get_by_role("navigation", name="Pages", exact=True).wait_for()
         page.close()
 
     def address(self, path: str, **query: str) -> str:

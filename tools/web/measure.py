@@ -130,7 +130,7 @@ def run(folder: Path, rounds: int) -> dict[str, Any]:
         context.set_default_timeout(_TIMEOUT_MS)
         page = context.new_page()
         page.goto(reply["url"])
-        page.get_by_role("navigation", name="Pages").wait_for()
+        page.get_by_role("navigation", name="Pages", exact=True).wait_for()
         page.close()
         pages = [
             _take_median(

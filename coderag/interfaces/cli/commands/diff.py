@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 _MAX_PATCH_BYTES = 50_000_000
 _CHANGE_HELP = (
-    "Revisions as 'main..HEAD' or 'main...HEAD', a revision to compare the working tree with, a file with a patch, "
-    "or '-' for a patch on standard input. Default: the working tree against HEAD."
+    "Revisions as 'main..HEAD' or 'main...HEAD', or a revision to compare the working tree with. "
+    "Or a file with a patch, '-' for standard input. Default: the working tree against HEAD."
 )
 
-ChangeArgument = Annotated[str, typer.Argument(metavar="[CHANGE]", help=_CHANGE_HELP, show_default=False)]
+ChangeArgument = Annotated[str, typer.Argument(metavar="CHANGE", help=_CHANGE_HELP, show_default=False)]
 StagedOption = Annotated[bool, typer.Option("--staged", help="Review the staged changes.")]
 MaxTestsOption = Annotated[int, typer.Option("--max-tests", metavar="N", min=0, help="Maximum number of listed tests.")]
 DepthOption = Annotated[int, typer.Option("--depth", metavar="N", min=1, max=5, help="Calls to follow to dependents.")]

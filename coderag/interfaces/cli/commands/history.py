@@ -9,7 +9,7 @@ from coderag.interfaces.cli.output.streams import Output
 
 _TARGET_HELP = "A file, a folder, lines (src/app.py:10-42), or a name as for 'coderag graph'. Default: all commits."
 
-TargetArgument = Annotated[str, typer.Argument(metavar="[PATH|NAME|PATH:LINES]", help=_TARGET_HELP, show_default=False)]
+TargetArgument = Annotated[str, typer.Argument(metavar="PATH|NAME|PATH:LINES", help=_TARGET_HELP, show_default=False)]
 SinceOption = Annotated[
     str,
     typer.Option(

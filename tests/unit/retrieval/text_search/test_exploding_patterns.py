@@ -26,7 +26,7 @@ def test_search_ends_within_the_limit(pattern) -> None:
         list(_iter_spans(compile_regex(pattern, ignore_case=False), TEXT, 100_000, lambda: LIMIT_S, "a.py"))
     except RetrievalError as error:
         assert "timed out" in str(error) or "out of memory" in str(error)
-    assert time.perf_counter() - start < LIMIT_S + 8  # for a busy machine: what explodes takes minutes
+    assert time.perf_counter() - start < LIMIT_S + 30  # for a busy machine: what explodes takes minutes
 
 
 @pytest.mark.parametrize(
