@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from coderag.errors import HistoryError, InvalidQueryError, StoreError, UnknownNameError
+from coderag.ingestion.files.roles import classify_role
 from coderag.lineage.authors import rank_authors
 from coderag.lineage.blame import BlamedLine, blame_lines, read_ignored_revisions
 from coderag.lineage.co_change import find_declaration_co_changes, find_file_co_changes, select_commits
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 DEFAULT_LIMIT: Final = 50
 _MAX_TICKET_COMMITS: Final = 300
+_MAX_TEXT_CHANGES: Final = 10
 
 
 class CodeHistory:
@@ -417,14 +419,15 @@ class CodeHistory:
         return TextIntroductions(introductions, notes)
 
     def find_last_text_change(self, text: str) -> CommittedChange | None:
-        """Find the latest commit that removed a text from the indexed folder; None if the latest change of it added it.
+        """Find the latest commit that removed a text from code, else from any file; None if none of the last ten did.
 
         Args:
             text: The text as it was in files.
         """
         opened = self._opener.open()
-        changes = find_text_changes(opened.git, ["."], text, limit=1)
+        changes = find_text_changes(opened.git, ["."], text, limit=_MAX_TEXT_CHANGES)
         removing = [change for change in changes if change.after < change.before]
+        removing.sort(key=lambda change: classify_role(change.path) == "docs")  # stable: newest first
         if not removing or opened.table.find_position(removing[0].commit) is None:
             return None
         return CommittedChange(opened.get_commit(removing[0].commit), removing[0].path)

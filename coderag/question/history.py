@@ -27,6 +27,7 @@ _QUOTES: Final = "`'\"“”"
 _REVISION: Final = re.compile(r"\d{4}(?:-\d{1,2}){0,2}|(?:[A-Za-z]\w*-)?v?\d+(?:\.\d+)+\S*|[0-9a-f]{7,40}|v\d+")
 """One end of a period: a year or date, a version or its tag, or a commit. "After 3 retries" is no period."""
 
+_VERSION: Final = re.compile(r"(?:[A-Za-z]\w*-)?v?\d+(?:\.\d+)+\S*|v\d+")
 _RELATIVE_UNITS: Final = re.compile(r"(?:\d{1,4} )?(?:day|week|month|year)s?(?: ago)?|yesterday|today", re.IGNORECASE)
 _FORM_CONCEPTS: Final = frozenset(
     {
@@ -56,9 +57,11 @@ def read_history(
     own_concepts = frozenset[str]().union(*(cue.concepts for cue in own))
     is_why = "why" in concepts and kind in _EXPLAINED_KINDS
     asks_who_knows = "who" in concepts and "knows" in own_concepts
-    if kind not in ("history", "backlog") and not (tickets or is_why or asks_who_knows):
+    since, until = _find_period(tokens, own)
+    if kind != "history" and not (_VERSION.fullmatch(since) and _VERSION.fullmatch(until)):
+        since = until = ""  # "between 3 and 5 seconds" is no period
+    if kind not in ("history", "backlog") and not (tickets or is_why or asks_who_knows or since):
         return None
-    since, until = _find_period(tokens, own) if kind == "history" else ("", "")
     return HistoryReading(
         aspect=_choose_aspect(kind, concepts, own_concepts, tickets, since),
         event="" if commits else _choose_event(tokens, concepts, own_concepts, since),
@@ -83,6 +86,8 @@ def asks_history(kind: QuestionKind, history: HistoryReading, concepts: Collecti
         return not _CODE_CONCEPTS.isdisjoint(concepts)
     if history["aspect"] == "tickets":
         return has_subject
+    if kind != "history" and history["since"]:
+        return "difference" not in concepts and "compare" not in concepts
     return history["aspect"] == "people" or (kind == "history" and history["aspect"] == "together")
 
 
@@ -107,7 +112,7 @@ def _choose_aspect(
 def _choose_event(tokens: Sequence[Token], concepts: frozenset[str], own: Collection[str], since: str) -> HistoryEvent:
     if "first" in own or "introduced" in concepts:
         return "introduced"
-    if "remove" in concepts:
+    if "remove" in concepts or "gone" in own:
         return "removed"
     if "last" in concepts and not since:
         return "last"

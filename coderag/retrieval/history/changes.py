@@ -29,6 +29,10 @@ _CLEAR_COVERAGE, _CLEAR_RATIO = 0.3, 1.5
 """Coverage that is enough where no other change of the subject has nearly as much."""
 
 _MIN_NAME_CHARS: Final = 4
+_NAME_KINDS: Final = frozenset({"identifier", "qualified_name", "quoted"})
+_HYPHENATED: Final = re.compile(r"(?<![\w-])\w+(?:-\w+)+(?![\w-])")
+"""Words with hyphens: names of features and settings, but also plain words, so that what they name is only likely."""
+
 _NEARLY: Final = 0.9
 _MAX_READ_CHANGES: Final = 40
 
@@ -61,7 +65,8 @@ class ChangeFinder:
             return self._build(None, named, is_deciding=True)
         if self._reading["event"] == "removed" and (removal := self._find_removal()) is not None:
             name, change = removal
-            return self._build(HistorySubject("", qualified_name=name), [change], is_deciding=True)
+            evidence = self._build(HistorySubject("", qualified_name=name), [change], is_deciding=True)
+            return replace(evidence, is_described=_HYPHENATED.fullmatch(name) is not None)
         scores = CommitScores(self._context, self._history, self._reading["topic"])
         scores.add_messages(self._since, self._until)
         subject = subjects[0] if subjects else None
@@ -122,10 +127,10 @@ class ChangeFinder:
 
     def _find_removal(self) -> tuple[str, CommittedChange] | None:
         """Return a name of the question that the index no longer declares, and the commit that removed it."""
-        for entity in self._analysis["entities"]:
-            name = re.split(r"[.:#>]+", entity["text"])[-1]
-            is_name = entity["kind"] in ("identifier", "qualified_name", "quoted") and len(name) >= _MIN_NAME_CHARS
-            if is_name and name not in self._context.corpus.symbols:
+        named = [entity["text"] for entity in self._analysis["entities"] if entity["kind"] in _NAME_KINDS]
+        for text in dict.fromkeys([*named, *_HYPHENATED.findall(self._analysis["question"])]):
+            name = re.split(r"[.:#>]+", text)[-1]
+            if len(name) >= _MIN_NAME_CHARS and name not in self._context.corpus.symbols:
                 change = self._history.find_last_text_change(name)
                 return (name, change) if change is not None else None
         return None

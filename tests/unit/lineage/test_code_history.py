@@ -489,3 +489,17 @@ def test_path_outside_of_the_folder_is_unknown(history: CodeHistory, path: str) 
 def test_empty_text_is_refused(history: CodeHistory) -> None:
     with pytest.raises(InvalidQueryError, match="the text is empty"):
         history.find_introduction("tools.py", " ")
+
+
+def test_removal_of_a_text_is_that_from_code_whatever_documents_lost_it_later(tmp_path: Path) -> None:
+    folder = GitFolder(tmp_path / "shop")
+    folder.commit(
+        "Add the cache", {"a.py": "cache = {}\nfind_cached = cache.get\n", "NEWS.md": "find_cached is new.\n"}
+    )
+    removal = folder.commit("Drop the cache", {"a.py": "x = 1\n"})
+    folder.commit("Shorten the news", {"NEWS.md": "Nothing.\n"})
+    history = CodeHistory(folder.path, LineageSettings(), PrivacySettings(), tmp_path / "index")
+    change = history.find_last_text_change("find_cached")
+    assert change is not None
+    assert (change.commit.id, change.path) == (removal, "a.py")
+    assert history.find_last_text_change("x = 1") is None

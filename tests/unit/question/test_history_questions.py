@@ -17,6 +17,8 @@ def read(question):
         ("when was `Session.login` introduced?", "when", "introduced"),
         ("when was the retry loop last changed?", "when", "last"),
         ("which commit removed `redirect_cache`?", "changes", "removed"),
+        ("when did `redirect_cache` go away?", "when", "removed"),
+        ("what happened to `confirm` between 8.2.0 and 8.4.0", "changes", ""),
         ("which PR added proxy support?", "changes", "introduced"),
         ("who wrote `parse_header`?", "author", "introduced"),
         ("who last changed `parse_header`?", "author", "last"),
@@ -43,7 +45,10 @@ def test_aspect_and_event_are_read_in_several_languages(
         assert history["event"] == event
 
 
-@pytest.mark.parametrize("question", ["who calls parse?", "where is parse defined", "how are headers parsed"])
+@pytest.mark.parametrize(
+    "question",
+    ["who calls parse?", "where is parse defined", "how are headers parsed", "how many calls between 3 and 5 seconds?"],
+)
 def test_questions_about_code_ask_nothing_of_the_history(question):
     analysis = analyze(question)
     assert analysis["intent"] != "history"
