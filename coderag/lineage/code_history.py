@@ -3,7 +3,7 @@
 Paths are relative to the indexed folder, with ``/``; lines are 1-based, inclusive, and those of the file on disk.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
@@ -198,11 +198,14 @@ class CodeHistory:
         positions = sorted(scores.nonzero()[0].tolist(), key=lambda number: (-scores[number], -number))
         return [(opened.table.get_id(position), float(scores[position])) for position in positions]
 
-    def list_paths(self, commit_id: str) -> list[str]:
-        """List the files of the indexed folder that a commit changed against its first parent; empty for an unknown one."""
-        opened = self._opener.open()
-        position = opened.table.find_position(commit_id)
-        return [change.path for change in opened.table.get_changes(position)] if position is not None else []
+    def list_paths(self, commits: Iterable[str]) -> dict[str, list[str]]:
+        """List the files of the indexed folder that commits changed against their first parent; unknown ones have none."""
+        table = self._opener.open().table
+        positions = {commit: table.find_position(commit) for commit in commits}
+        return {
+            commit: [change.path for change in table.get_changes(position)] if position is not None else []
+            for commit, position in positions.items()
+        }
 
     def get_declarations(
         self, commits: Sequence[str], *, only_stored: bool = False

@@ -1,10 +1,12 @@
 """Lines that a commit changed, as text."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
 from coderag.errors import HistoryError
+from coderag.lineage.blobs import BlobReader
 from coderag.lineage.committed_text import read_committed_lines
 from coderag.lineage.git_history import GitHistory
 from coderag.schema.lineage import CommittedChange
@@ -19,16 +21,17 @@ class CommitLineReader:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._files: dict[tuple[str, str], Sequence[str]] = {}
 
-    def read_sides(self, change: CommittedChange) -> tuple[str, str]:
-        """Return the lines of its subject that a commit removed, and those that it wrote; empty where they are not known."""
-        parents = change.commit.parents
-        old = self._read_file(parents[0], change.path) if parents and change.hunks else ()
-        new = self._read_file(change.commit.id, change.path) if change.hunks else ()
-        removed = (old[hunk.old_start - 1 : hunk.old_start - 1 + hunk.old_count] for hunk in change.hunks)
-        written = (new[hunk.new_start - 1 : hunk.new_start - 1 + hunk.new_count] for hunk in change.hunks)
-        return _join(removed), _join(written)
+    def read_sides(self, changes: Iterable[CommittedChange]) -> Iterator[tuple[str, str]]:
+        """Yield the lines of its subject that each commit removed, and those that it wrote; empty where they are not known."""
+        with self._open_files() as files:
+            for change in changes:
+                parents = change.commit.parents
+                old = files.read(parents[0], change.path) if parents and change.hunks else ()
+                new = files.read(change.commit.id, change.path) if change.hunks else ()
+                removed = (old[hunk.old_start - 1 : hunk.old_start - 1 + hunk.old_count] for hunk in change.hunks)
+                written = (new[hunk.new_start - 1 : hunk.new_start - 1 + hunk.new_count] for hunk in change.hunks)
+                yield _join(removed), _join(written)
 
     def read_widest(self, change: CommittedChange, max_lines: int) -> tuple[str, str, int, Sequence[str]] | None:
         """Return the first lines of the widest changed range: those that the commit wrote, or else those that it removed.
@@ -45,14 +48,18 @@ class CommitLineReader:
             commit, start, count = change.commit.parents[0], hunk.old_start, hunk.old_count
         else:
             return None
-        lines = self._read_file(commit, change.path)[start - 1 : start - 1 + min(count, max_lines)]
+        with self._open_files() as files:
+            lines = files.read(commit, change.path)[start - 1 : start - 1 + min(count, max_lines)]
         return (commit, change.path, start, lines) if lines else None
 
-    def _read_file(self, commit: str, path: str) -> Sequence[str]:
-        key = commit, path
-        if key not in self._files:
-            self._files[key] = (read_committed_lines(self._git, commit, path) if self._git else None) or ()
-        return self._files[key]
+    @contextmanager
+    def _open_files(self) -> "Iterator[_CommittedFiles]":
+        """Open the files of commits, read by one process of git."""
+        if self._git is None:
+            yield _CommittedFiles(None)
+            return
+        with BlobReader.open(self._git) as blobs:
+            yield _CommittedFiles(blobs)
 
     @cached_property
     def _git(self) -> GitHistory | None:
@@ -60,6 +67,22 @@ class CommitLineReader:
             return GitHistory.open(self._root)
         except HistoryError:
             return None
+
+
+class _CommittedFiles:
+    """Files of commits, each read once: a commit's file is also its child's file before the change."""
+
+    def __init__(self, blobs: BlobReader | None) -> None:
+        self._blobs = blobs
+        self._files: dict[tuple[str, str], Sequence[str]] = {}
+
+    def read(self, commit: str, path: str) -> Sequence[str]:
+        """Return the lines of a file; empty if they are not known."""
+        key = commit, path
+        if key not in self._files:
+            lines = read_committed_lines(self._blobs, commit, path) if self._blobs is not None else None
+            self._files[key] = lines or ()
+        return self._files[key]
 
 
 def _join(parts: Iterable[Sequence[str]]) -> str:

@@ -76,10 +76,12 @@ class CitationChecker:
 
     def _check_commit(self, lines: CitedLines) -> str:
         """Return why the lines are not those of the file in its commit; empty if they are."""
-        from coderag.lineage.committed_text import read_committed_lines  # noqa: PLC0415  # few answers cite commits
+        from coderag.lineage.blobs import BlobReader  # noqa: PLC0415  # few answers cite commits
+        from coderag.lineage.committed_text import read_committed_lines  # noqa: PLC0415  # as above
 
         try:
-            stored = read_committed_lines(self._git, lines.revision, lines.path)
+            with BlobReader.open(self._git) as blobs:
+                stored = read_committed_lines(blobs, lines.revision, lines.path)
         except HistoryError as error:
             return str(error)
         if stored is None:

@@ -68,7 +68,6 @@ class ChangeFinder:
             evidence = self._build(HistorySubject("", qualified_name=name), [change], is_deciding=True)
             return replace(evidence, is_described=_HYPHENATED.fullmatch(name) is not None)
         scores = CommitScores(self._context, self._history, self._reading["topic"])
-        scores.add_messages(self._since, self._until)
         subject = subjects[0] if subjects else None
         if self._asks_period() and not scores.has_topic and not (subject and subject.is_named):
             subject = HistorySubject("")
@@ -139,7 +138,7 @@ class ChangeFinder:
         """Return the change that added a declaration, or the oldest: lines are traced into what they were copied from."""
         name = re.split(r"\W+", subject.qualified_name)[-1]
         for change in changes if name else ():
-            declarations = self._history.get_commit(change.commit.id).declarations or ()
+            declarations = self._history.get_declarations([change.commit.id]).get(change.commit.id, ())
             kinds = {entry.change for entry in declarations if re.split(r"\W+", entry.qualified_name)[-1] == name}
             if "added" in kinds and "removed" not in kinds:  # both: it was moved or renamed
                 return change
@@ -149,8 +148,9 @@ class ChangeFinder:
         """Score changes by the words of their messages and of their lines."""
         scores.add_changes(changes)
         reader = CommitLineReader(Path(self._context.root))
-        for change in changes[:_MAX_READ_CHANGES]:
-            scores.add_sides(change.commit, *reader.read_sides(change))
+        read = changes[:_MAX_READ_CHANGES]
+        for change, (removed, written) in zip(read, reader.read_sides(read), strict=True):
+            scores.add_sides(change.commit, removed, written)
 
     def _remove_names(self, subject: HistorySubject) -> str:
         """Return the topic without the words of the subject's name and path."""
@@ -159,6 +159,7 @@ class ChangeFinder:
 
     def _find_described(self, scores: CommitScores, subjects: Sequence[HistorySubject]) -> HistoryEvidence:
         """Choose the commits that the words describe: by their messages, and by the lines of the best results."""
+        scores.add_messages(self._since, self._until)
         for result, weight in zip(subjects, _SUBJECT_WEIGHTS, strict=False):
             if not result.is_named and result.start_line:
                 scores.add_lines(result, weight)

@@ -112,10 +112,11 @@ class CommitScores:
                 text = "\n".join(texts.get(line, "") for line in lines)
                 scored.coverage = max(scored.coverage, self.compute_coverage(f"{_get_message(entry.commit)}\n{text}"))
         total = sum(shares.values())
+        paths = self._history.list_paths(shares)
         for commit, share in shares.items():
             scored = self._scored[commit]
             # A commit that changes many files writes lines without a reason of their own: types, format, a move.
-            spread = min(1.0, _MAX_FOCUSED_FILES / max(len(self._history.list_paths(commit)), 1))
+            spread = min(1.0, _MAX_FOCUSED_FILES / max(len(paths[commit]), 1))
             scored.lines = max(scored.lines, weight * spread * share / total)
 
     def add_files(self, weights: Mapping[str, float]) -> None:
@@ -125,9 +126,9 @@ class CommitScores:
             weights: Weight of each file, 0 to 1.
         """
         by_name = {path.rpartition("/")[2]: weight for path, weight in reversed(list(weights.items()))}
-        for scored in self._scored.values():
-            names = (path.rpartition("/")[2] for path in self._history.list_paths(scored.commit.id))
-            scored.files = max((by_name.get(name, 0.0) for name in names), default=0.0)
+        for commit, paths in self._history.list_paths(self._scored).items():
+            names = (path.rpartition("/")[2] for path in paths)
+            self._scored[commit].files = max((by_name.get(name, 0.0) for name in names), default=0.0)
 
     def add_changes(self, changes: Sequence[CommittedChange]) -> None:
         """Take the commits that changed the subject as candidates."""
