@@ -20,6 +20,7 @@ from coderag.lineage.line_history import LineChange, trace_lines
 from coderag.lineage.open_history import HistoryOpener, OpenHistory, count_by_declaration
 from coderag.lineage.references import normalize_reference
 from coderag.lineage.working_file import read_working_file
+from coderag.schema.history_evidence import HistorySubject
 from coderag.schema.lineage import (
     Blame,
     Commit,
@@ -226,6 +227,26 @@ class CodeHistory:
     def get_current_path(self, path: str) -> str:
         """Return the path that a file of an earlier commit has now, after its renames; it may be deleted."""
         return self._opener.open().paths.get_current_name(path)
+
+    def list_subject_commits(
+        self, subject: HistorySubject, *, since: str = "", until: str = "", limit: int = DEFAULT_LIMIT
+    ) -> SubjectHistory:
+        """List the commits of a declaration, of lines, or of a path, newest first.
+
+        Args:
+            subject: What is asked about, as it is on disk.
+            since, until, limit: As in `list_commits`.
+
+        Raises:
+            UnknownNameError: No commit changed the path.
+            UnknownRevisionError: A limit is neither a date nor a revision.
+        """
+        if not subject.start_line:
+            return self.list_commits(subject.path, since=since, until=until, limit=limit)
+        lines = subject.start_line, subject.end_line
+        return self.get_declaration_history(
+            subject.path, *lines, subject.qualified_name, since=since, until=until, limit=limit
+        )
 
     # Lines and declarations
 

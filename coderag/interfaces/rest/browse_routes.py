@@ -1,7 +1,6 @@
 """Routes for browsing a repository: its tree, files, chunks, and declarations between callers and callees."""
 
 from collections.abc import Callable
-from typing import TypeVar
 
 from fastapi import APIRouter, Response
 
@@ -35,8 +34,6 @@ from coderag.schema.browse import (
 )
 
 router = APIRouter(route_class=StrictRoute, tags=["browsing"])
-
-_Result = TypeVar("_Result")
 
 
 @router.get("/tree", response_model=FolderListing, summary="List a folder")
@@ -123,9 +120,5 @@ async def chunks(body: ChunksBody, runner: RunnerDependency) -> Response:
     return await _reply(runner, body.root, lambda browser: browser.list_chunks(body.to_query()))
 
 
-async def _reply(runner: RequestRunner, root: str, browse: Callable[[Browser], _Result]) -> Response:
-    def run() -> _Result:
-        with runner.hold_repository(root) as repository:
-            return browse(repository.engine.open_browser())
-
-    return await runner.reply(run)
+async def _reply(runner: RequestRunner, root: str, browse: Callable[[Browser], object]) -> Response:
+    return await runner.reply_from_engine(root, lambda engine: browse(engine.open_browser()))

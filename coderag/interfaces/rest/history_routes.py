@@ -1,8 +1,7 @@
 """Routes for the history of code: commits of a path, lines or declaration, blame, authors, co-change."""
 
-from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Response
 
@@ -23,15 +22,13 @@ from coderag.interfaces.rest.history_bodies import (
     UntilParameter,
 )
 from coderag.interfaces.rest.parameters import RootParameter
-from coderag.interfaces.rest.request_runner import RequestRunner, RunnerDependency
+from coderag.interfaces.rest.request_runner import RunnerDependency
 from coderag.interfaces.rest.strict_route import StrictRoute
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
 
 router = APIRouter(route_class=StrictRoute, tags=["history"], prefix="/history")
-
-_Result = TypeVar("_Result")
 
 
 @router.get("", response_model=HistoryReply, summary="List the commits of a path or declaration")
@@ -44,7 +41,9 @@ async def history(
     limit: CommitLimitParameter = 50,
 ) -> Response:
     """Return the commits that changed a file, a folder, lines or a declaration, newest first, through renames."""
-    return await _reply(runner, root, partial(_list_commits, subject=subject, since=since, until=until, limit=limit))
+    return await runner.reply_from_engine(
+        root, partial(_list_commits, subject=subject, since=since, until=until, limit=limit), is_long=True
+    )
 
 
 @router.get("/blame", response_model=BlameReply, summary="Find the commits that introduced lines")
@@ -56,7 +55,9 @@ async def history_blame(
     end_line: EndLineParameter = None,
 ) -> Response:
     """Return the authorship of lines of a file as it is on disk, 5,000 lines at most; `next_line` begins the next part."""
-    return await _reply(runner, root, partial(_blame, path=path, start_line=start_line, end_line=end_line))
+    return await runner.reply_from_engine(
+        root, partial(_blame, path=path, start_line=start_line, end_line=end_line), is_long=True
+    )
 
 
 @router.get("/authors", response_model=AuthorsReply, summary="List the authors of a path or declaration")
@@ -64,7 +65,7 @@ async def history_authors(
     runner: RunnerDependency, root: RootParameter, subject: SubjectParameter, limit: ChangeLimitParameter = 20
 ) -> Response:
     """Return who knows a file, a folder, lines or a declaration: by the lines that are theirs, and by their commits."""
-    return await _reply(runner, root, partial(_list_authors, subject=subject, limit=limit))
+    return await runner.reply_from_engine(root, partial(_list_authors, subject=subject, limit=limit), is_long=True)
 
 
 @router.get("/co-changes", response_model=CoChangesReply, summary="List what changes together with something")
@@ -77,33 +78,22 @@ async def history_co_changes(
     limit: ChangeLimitParameter = 20,
 ) -> Response:
     """Return the files, or declarations, that changed in the same commits as a file, or declaration."""
-    return await _reply(runner, root, partial(_list_co_changes, subject=subject, since=since, until=until, limit=limit))
+    return await runner.reply_from_engine(
+        root, partial(_list_co_changes, subject=subject, since=since, until=until, limit=limit), is_long=True
+    )
 
 
 @router.get("/commit", response_model=CommitReply, summary="Get a commit")
 async def history_commit(runner: RunnerDependency, root: RootParameter, revision: RevisionParameter) -> Response:
     """Return a commit with the files and declarations that it changed."""
-    return await _reply(
-        runner, root, lambda engine: CommitReply.build(str(engine.root), engine.history.get_commit(revision))
+    return await runner.reply_from_engine(
+        root, lambda engine: CommitReply.build(str(engine.root), engine.history.get_commit(revision)), is_long=True
     )
-
-
-async def _reply(runner: RequestRunner, root: str, ask: "Callable[[CodeRAG], _Result]") -> Response:
-    def run() -> _Result:
-        with runner.hold_repository(root) as repository:
-            return ask(repository.engine)
-
-    return await runner.reply(run, is_long=True)
 
 
 def _list_commits(engine: "CodeRAG", *, subject: str, since: str, until: str, limit: int) -> HistoryReply:
     place = engine.find_history_subject(subject or ".")
-    if place.start_line:
-        listed = engine.history.get_declaration_history(
-            place.path, place.start_line, place.end_line, place.qualified_name, since=since, until=until, limit=limit
-        )
-    else:
-        listed = engine.history.list_commits(place.path, since=since, until=until, limit=limit)
+    listed = engine.history.list_subject_commits(place, since=since, until=until, limit=limit)
     return HistoryReply.build(str(engine.root), place, listed)
 
 

@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 from fastapi import Depends, Request
 from fastapi.responses import Response
@@ -16,6 +16,9 @@ from coderag.interfaces.json_values import encode_json
 from coderag.interfaces.rest.query_recorder import QueryRecorder
 from coderag.workspace.repository import OpenRepository
 from coderag.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from coderag.app import CodeRAG
 
 JSON_TYPE: Final = "application/json"
 
@@ -52,6 +55,20 @@ class RequestRunner:
         """
         body = await self.run(lambda: encode_json(function()), is_long=is_long)
         return Response(body, status, media_type=JSON_TYPE)
+
+    async def reply_from_engine(
+        self, root: str, ask: "Callable[[CodeRAG], object]", *, is_long: bool = False
+    ) -> Response:
+        """Ask the engine of a repository in a thread, and return its result as a response.
+
+        Raises as `run` and `hold_repository`, and what `ask` raises.
+        """
+
+        def run() -> object:
+            with self.hold_repository(root) as repository:
+                return ask(repository.engine)
+
+        return await self.reply(run, is_long=is_long)
 
     async def run(self, function: Callable[[], _Result], *, is_long: bool = False) -> _Result:
         """Run a function in a thread and return its result.

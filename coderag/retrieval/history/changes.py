@@ -183,19 +183,10 @@ class ChangeFinder:
 
     def _read_changes(self, subject: HistorySubject) -> SubjectHistory | None:
         """Return the changes of a subject; None if no commit has it."""
-        since, until = self._since, self._until
         try:
-            if subject.start_line:
-                return self._history.get_declaration_history(
-                    subject.path,
-                    subject.start_line,
-                    subject.end_line,
-                    subject.qualified_name,
-                    since=since,
-                    until=until,
-                    limit=_MAX_SUBJECT_CHANGES,
-                )
-            return self._history.list_commits(subject.path, since=since, until=until, limit=_MAX_SUBJECT_CHANGES)
+            return self._history.list_subject_commits(
+                subject, since=self._since, until=self._until, limit=_MAX_SUBJECT_CHANGES
+            )
         except UnknownNameError as error:
             self._notes.append(f"{error}.")
             return None

@@ -151,11 +151,7 @@ def _ask(history: "CodeHistory", subject: "HistorySubject", request: HistoryRequ
 def _list_commits(
     history: "CodeHistory", subject: "HistorySubject", request: HistoryRequest, limits: _Limits
 ) -> _Answer:
-    if subject.start_line:
-        place = subject.path, subject.start_line, subject.end_line
-        result = history.get_declaration_history(*place, subject.qualified_name, **limits)
-    else:
-        result = history.list_commits(subject.path, **limits)
+    result = history.list_subject_commits(subject, **limits)
     notes = list(result.notes)
     if not result.changes and not any("not committed" in note for note in notes):
         notes.insert(0, f"no commits of {subject} in this range" if str(subject) else "no commits in this range")

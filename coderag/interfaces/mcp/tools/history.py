@@ -94,21 +94,15 @@ class _HistoryReply:
                 place = format_location(blame.path, entry.start_line, entry.end_line)
                 head = self._format_head(entry.commit) if entry.commit else "not committed"
                 yield self._make_part(f"{place} {head}", place=place, commit=entry.commit.id if entry.commit else "")
-        elif subject.start_line:
-            lines = subject.start_line, subject.end_line
-            traced = history.get_declaration_history(subject.path, *lines, subject.qualified_name, **limits)
-            self._notes += traced.notes
-            for number, change in enumerate(traced.changes):
-                place = (
-                    format_location(change.path, change.start_line, change.end_line)
-                    if change.start_line
-                    else change.path
-                )
-                yield self._format_commit(change.commit, place, has_body=number < _MAX_BODIES)
         else:
-            listed = history.list_commits(subject.path, **limits)
+            listed = history.list_subject_commits(subject, **limits)
             self._notes += listed.notes
-            yield from (self._format_commit(change.commit) for change in listed.changes)
+            for number, change in enumerate(listed.changes):
+                lines = change.start_line, change.end_line
+                place = format_location(change.path, *lines) if change.start_line else change.path
+                has_lines = bool(subject.start_line)
+                has_body = has_lines and number < _MAX_BODIES
+                yield self._format_commit(change.commit, place if has_lines else "", has_body=has_body)
 
     def _format_details(self, details: "CommitDetails") -> ReplyPart:
         """Format a commit with the declarations that it changed, or else its files."""
