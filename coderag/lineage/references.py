@@ -4,6 +4,7 @@ import re
 from typing import Final, NamedTuple
 
 from coderag.schema.lineage import CommitReference, ReferencePlace, ReferenceTarget
+from coderag.text.references import STANDARD_PREFIXES
 
 _RELATIONS: Final = (
     r"fix(?:e[sd])?|close[sd]?|resolve[sd]?|implement(?:s|ed)?|ref(?:s|erences)?|see(?:\s+also)?|part\s+of|relates?\s+to"
@@ -21,13 +22,6 @@ _REFERENCE: Final = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _UPPER_KEY: Final = re.compile(r"[A-Z][A-Z0-9]+-\d+")
-_STANDARDS: Final = frozenset(
-    ("AES", "ANSI", "ASCII", "BS", "CAPEC", "CP", "CVE", "CWE", "DIN", "DSA", "ECMA", "EN", "FIPS", "GPT", "HTTP", "IEC",
-     "IEEE", "IPV", "ISO", "JSR", "MD", "PEP", "PKCS", "RC", "RFC", "SHA", "SSL", "TIS", "TLS", "UCS", "UTC", "UTF",
-     "WCAG", "WINDOWS")
-)  # fmt: skip
-"""Prefixes of standards, algorithms and encodings that look like keys of tickets: ``UTF-8``, ``SHA-256``."""
-
 _ISSUE_URL: Final = re.compile(
     r"""https?://[^/\s]+(?:/[\w.~%+-]+)*?(?:/-)?/
     (?P<kind>issues?|pull|pulls|pull-requests|pullrequest|merge_requests|commit|commits|browse|_workitems/edit|t)
@@ -130,7 +124,7 @@ def _parse(match: re.Match[str], line: _Line, pulls: set[str]) -> tuple[Referenc
         return "ticket", f"#{match['gh']}"
     if match["ticket"]:
         key = match["ticket"]
-        is_key = _UPPER_KEY.fullmatch(key) and key.partition("-")[0] not in _STANDARDS
+        is_key = _UPPER_KEY.fullmatch(key) and key.partition("-")[0] not in STANDARD_PREFIXES
         return ("ticket", key) if is_key else None
     commit = match["commit"].lower()
     return ("commit", commit) if not commit.isdecimal() or len(commit) >= 40 else None
