@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from coderag.codegraph.graph import CodeGraph
-from coderag.engine.changes.history import HistorySource, review_history
+from coderag.engine.changes.history import review_history
 from coderag.engine.changes.impact import (
     MAX_SEARCHED_NAMES,
     EditedPlaces,
@@ -32,6 +32,9 @@ from coderag.stores.protocols import IndexSnapshot
 MAX_DECLARATIONS: Final = 400
 """Changed declarations that are reviewed, those that may break other code first."""
 
+if TYPE_CHECKING:
+    from coderag.lineage.code_history import CodeHistory
+
 _CHANGE_RANKS: Final = {"removed": 0, "signature": 1, "body": 2, "added": 3}
 
 
@@ -40,7 +43,7 @@ def build_review(
     graph: CodeGraph,
     snapshot: IndexSnapshot,
     target: ChangeTarget,
-    history: HistorySource | None = None,
+    history: "CodeHistory | None" = None,
     *,
     max_tests: int,
     depth: int = 1,

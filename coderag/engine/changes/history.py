@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from coderag.engine.changes.indexed_declarations import MODULE_KIND
 from coderag.engine.changes.revision_pair import RevisionPair
@@ -18,7 +18,10 @@ from coderag.schema.change_review import (
     RelatedTicket,
     ReviewedDeclaration,
 )
-from coderag.schema.lineage import Blame, Commit, SubjectCoChanges, SubjectHistory
+from coderag.schema.lineage import Blame, Commit, SubjectHistory
+
+if TYPE_CHECKING:
+    from coderag.lineage.code_history import CodeHistory
 
 _MAX_TRACED: Final = 10  # declarations whose lines are traced: one run of git each
 _MAX_THREADS: Final = 4
@@ -30,39 +33,6 @@ _MIN_SHARE: Final = 0.4  # of the commits of a file that changed the other one, 
 _TICKET_KINDS: Final = frozenset({"ticket", "pull_request"})
 
 _ResultT = TypeVar("_ResultT")
-
-
-class HistorySource(Protocol):
-    """Source of the history of files and lines, see `coderag.lineage.code_history.CodeHistory`."""
-
-    def list_commits(self, path: str = "", *, since: str = "", until: str = "", limit: int = 50) -> SubjectHistory:
-        """List the commits of a file, newest first."""
-        ...
-
-    def get_declaration_history(  # noqa: PLR0913  # as the source has it
-        self,
-        path: str,
-        start_line: int,
-        end_line: int,
-        name: str = "",
-        *,
-        since: str = "",
-        until: str = "",
-        limit: int = 50,
-        at_head: bool = False,
-    ) -> SubjectHistory:
-        """List the commits that changed lines of the file on disk, or in HEAD, newest first."""
-        ...
-
-    def blame(self, path: str, start_line: int = 1, end_line: int = 0, *, at_head: bool = False) -> Blame:
-        """Find the commits that introduced lines of the file on disk, or in HEAD."""
-        ...
-
-    def find_co_changes(
-        self, path: str, name: str = "", *, since: str = "", until: str = "", limit: int = 50
-    ) -> SubjectCoChanges:
-        """Find the files that changed in the same commits as a file."""
-        ...
 
 
 @dataclass(slots=True)
@@ -106,7 +76,7 @@ class _Collection:
 
 
 def review_history(
-    history: HistorySource | None,
+    history: "CodeHistory | None",
     pair: RevisionPair,
     declarations: Sequence[ReviewedDeclaration],
     is_present: Callable[[str], bool],
@@ -179,7 +149,7 @@ def _locate_lines(declaration: ReviewedDeclaration, old_paths: Mapping[str, str]
     return _Lines(*place, change.qualified_name, at_head=False)
 
 
-def _read_lines(history: HistorySource, lines: _Lines, until: str) -> tuple[SubjectHistory | None, Blame | None]:
+def _read_lines(history: "CodeHistory", lines: _Lines, until: str) -> tuple[SubjectHistory | None, Blame | None]:
     """Return the commits and the authors of lines; each waits for git."""
     path, start, end, name, at_head = lines
     commits = _query(
@@ -191,7 +161,7 @@ def _read_lines(history: HistorySource, lines: _Lines, until: str) -> tuple[Subj
 
 
 def _find_missing(
-    history: HistorySource,
+    history: "CodeHistory",
     paths: Sequence[str],
     pair: RevisionPair,
     until: str,
