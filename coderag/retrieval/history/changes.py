@@ -24,7 +24,9 @@ _SUBJECT_WEIGHTS: Final = (1.0, 0.5, 0.3)
 _MIN_COVERAGE: Final = 0.5
 """Share of the topic's words, by IDF, that the message and the lines of a commit have if it answers."""
 
-_MIN_MATCH, _MIN_AGREEMENT = 0.85, 0.3
+_MIN_MATCH, _MIN_AGREEMENT, _MIN_BACKED_COVERAGE = 0.85, 0.3, 0.15
+"""A match is relative to the best message of the history, so that some words of the topic must be there as well."""
+
 _CLEAR_COVERAGE, _CLEAR_RATIO = 0.3, 1.5
 """Coverage that is enough where no other change of the subject has nearly as much."""
 
@@ -219,6 +221,5 @@ class ChangeFinder:
 
 def _is_deciding(best: ScoredCommit) -> bool:
     """Return whether a commit that is only described answers: by its words, or by its message and what it changed."""
-    return best.coverage >= _MIN_COVERAGE or (
-        best.match >= _MIN_MATCH and max(best.files, best.lines) >= _MIN_AGREEMENT
-    )
+    is_backed = best.coverage >= _MIN_BACKED_COVERAGE and max(best.files, best.lines) >= _MIN_AGREEMENT
+    return best.coverage >= _MIN_COVERAGE or (best.match >= _MIN_MATCH and is_backed)

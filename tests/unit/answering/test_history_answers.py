@@ -84,6 +84,7 @@ def test_author_of_most_lines_knows_a_file_best(ask):
     ("question", "stated"),
     [
         ("when was `frobnicate_widget` removed?", "The history has no commit about this that answers."),
+        ("when was Kubernetes support introduced?", "The history has no commit about this that answers."),
         ("which code implements PROJ-99?", "No commit message refers to PROJ-99."),
         ("what changed in `fetch_page` since v1.0?", "No commit changed `fetch_page` since `v1.0`."),
     ],

@@ -31,7 +31,9 @@ def build_history(answer_input: AnswerInput, sections: Sequence[DraftSection]) -
     if evidence is None or reading is None:
         return None
     section = _LEADS[reading["aspect"]](answer_input, evidence, reading)
-    return section or _build_unknown(evidence)
+    if section is None and answer_input.analysis["intent"] == "history":
+        return _build_unknown(evidence)
+    return section  # a "why" about code is answered from the code where no commit says it
 
 
 def build_commits(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> DraftSection | None:
@@ -39,10 +41,9 @@ def build_commits(answer_input: AnswerInput, sections: Sequence[DraftSection]) -
     evidence = answer_input.history
     if evidence is None or not sections or not evidence.changes or sections[0].kind != "history":
         return None
-    reading = answer_input.reading.get("history")
-    aspect = reading["aspect"] if reading else "changes"
-    changes = evidence.changes[0 if aspect in ("people", "together") else 1 :][:_MAX_FURTHER]
-    statements = [_list_change(answer_input, change) for change in changes]
+    if evidence.is_described and not sections[0].statements[0].is_claim:
+        return None  # nothing answers; other commits only share some words with the question
+    statements = [_list_change(answer_input, change) for change in evidence.changes[1 : _MAX_FURTHER + 1]]
     return DraftSection("commits", statements, "Further commits") if statements else None
 
 
@@ -55,9 +56,16 @@ def build_origin(answer_input: AnswerInput, sections: Sequence[DraftSection]) ->
 
 
 def _build_change(answer_input: AnswerInput, evidence: HistoryEvidence, reading: HistoryReading) -> DraftSection | None:
-    if not evidence.changes or not evidence.is_deciding:
+    if not evidence.changes or not evidence.is_deciding or _has_missing_words(answer_input, evidence):
         return None
     return build_lead("history", _describe_change(answer_input, evidence, reading), missing=evidence.notes)
+
+
+def _has_missing_words(answer_input: AnswerInput, evidence: HistoryEvidence) -> bool:
+    """Return whether a commit that was found by words lacks one of the question that no indexed file has either."""
+    commit = evidence.changes[0].commit
+    message = f"{commit.subject}\n{commit.body}".lower()
+    return evidence.is_described and any(word.lower() not in message for word in answer_input.unknown_words.words)
 
 
 def _build_changes(
