@@ -25,8 +25,15 @@
     ├── SourceError                   a documentation or backlog system that cannot be used
     │   ├── SourceAuthenticationError a credential missing or refused
     │   └── SourceUnavailableError    unreachable or overloaded (retryable)
-    └── ServiceError                  the warm service cannot be started, reached or used
-        └── ServiceBusyError          it has too much to do (retryable)
+    ├── ServiceError                  the warm service cannot be started, reached or used
+    │   └── ServiceBusyError          it has too much to do (retryable)
+    └── ServerError                   the team server
+        ├── AuthenticationError       a key, token or session that is missing, wrong or over
+        ├── PermissionDeniedError     a role, grant or scope that does not allow it
+        ├── InvalidRequestError       a value that cannot be taken
+        ├── DuplicateNameError        a name that is taken
+        ├── QuotaExceededError        a quota or rate that is used up (retryable)
+        └── DatabaseUnavailableError  the database is away (retryable)
 
 The message says what failed (component, path or id); ``hint`` says what the reader can do. ``interfaces/_errors.py`` maps
 each class to an exit code and an HTTP status.
@@ -176,5 +183,45 @@ class ServiceError(CodeRAGError):
 
 class ServiceBusyError(ServiceError):
     """The service has too much to do, or a limit of requests is reached."""
+
+    retryable = True
+
+
+class ServerError(CodeRAGError):
+    """The team server cannot do what was asked."""
+
+
+class AuthenticationError(ServerError):
+    """The key, token or session is missing, wrong, expired or revoked."""
+
+
+class PermissionDeniedError(ServerError):
+    """The caller's role, grants or scopes do not allow the action."""
+
+
+class InvalidRequestError(ServerError):
+    """A value of the request cannot be used."""
+
+
+class DuplicateNameError(ServerError):
+    """The name is taken."""
+
+
+class QuotaExceededError(ServerError):
+    """A quota or rate limit is used up.
+
+    Attributes:
+        wait_s: Seconds until a request may succeed.
+    """
+
+    retryable = True
+
+    def __init__(self, message: str, *, hint: str = "", wait_s: float = 60.0) -> None:
+        super().__init__(message, hint=hint)
+        self.wait_s = wait_s
+
+
+class DatabaseUnavailableError(ServerError):
+    """The database does not answer."""
 
     retryable = True

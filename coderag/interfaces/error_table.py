@@ -10,8 +10,11 @@ from typing import Final
 
 from coderag.errors import (
     AmbiguousNameError,
+    AuthenticationError,
     CodeRAGError,
     ConfigurationError,
+    DatabaseUnavailableError,
+    DuplicateNameError,
     ForbiddenRootError,
     HistoryError,
     IndexLockedError,
@@ -20,10 +23,14 @@ from coderag.errors import (
     IndexVersionError,
     IngestionError,
     InvalidQueryError,
+    InvalidRequestError,
     ModelAuthenticationError,
     ModelError,
     ModelUnavailableError,
+    PermissionDeniedError,
+    QuotaExceededError,
     RetrievalError,
+    ServerError,
     ServiceBusyError,
     ServiceError,
     SourceAuthenticationError,
@@ -79,6 +86,13 @@ ERROR_TABLE: Final[Mapping[type[CodeRAGError], ErrorRow]] = MappingProxyType(
         SourceUnavailableError: ErrorRow(37, "a source is unreachable", 503),
         ServiceError: ErrorRow(40, "the service is unavailable", 503),
         ServiceBusyError: ErrorRow(41, "the service is overloaded", 429),
+        ServerError: ErrorRow(45, "the team server failed", 500),
+        AuthenticationError: ErrorRow(46, "the key or session is not accepted", 401),
+        PermissionDeniedError: ErrorRow(47, "the role or grant does not allow it", 403),
+        InvalidRequestError: ErrorRow(2, "invalid command line or query", 422),
+        DuplicateNameError: ErrorRow(48, "the name is taken", 409),
+        QuotaExceededError: ErrorRow(41, "the service is overloaded", 429),
+        DatabaseUnavailableError: ErrorRow(49, "the database does not answer", 503),
     }
 )
 

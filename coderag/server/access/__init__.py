@@ -1,0 +1,1 @@
+"""Roles, actions and grants, and what a caller may see."""

@@ -1,0 +1,1 @@
+"""Append-only record of who did what, chained by HMAC."""

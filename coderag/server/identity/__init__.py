@@ -1,0 +1,1 @@
+"""Identification of callers: API keys, agent tokens, browser sessions and OpenID Connect."""

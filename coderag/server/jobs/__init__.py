@@ -1,0 +1,1 @@
+"""Background jobs that fetch and index repositories, fairly between teams."""

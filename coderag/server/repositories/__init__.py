@@ -1,0 +1,1 @@
+"""Repositories by git URL: credentials, mirrors and checks of their addresses."""

@@ -1,0 +1,168 @@
+"""Settings of the team server: arguments > environment (``CODERAG_SERVER_*``) > ``server.yaml`` > defaults."""
+
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
+
+from coderag.errors import ConfigurationError
+
+ENVIRONMENT_PREFIX: Final = "CODERAG_SERVER_"
+FILE_NAME: Final = "server.yaml"
+_SECTION: Final = ConfigDict(frozen=True, extra="forbid")
+
+
+class OidcSettings(BaseModel):
+    """Sign-in with an OpenID Connect provider; off without an issuer."""
+
+    model_config = _SECTION
+
+    issuer: str = Field("", description="Issuer's URL, below which `/.well-known/openid-configuration` is.")
+    client_id: str = Field("", description="Client id that the provider gave this server.")
+    client_secret: SecretStr = Field(SecretStr(""), description="Client secret; empty for a public client.")
+    scopes: tuple[str, ...] = Field(("openid", "profile", "email"), description="Scopes to ask for.")
+    groups_claim: str = Field("groups", description="Claim with the groups that teams follow.")
+    email_domains: tuple[str, ...] = Field((), description="Accept only verified e-mails of these domains; empty: all.")
+    default_role: Literal["member", "viewer"] = Field("member", description="Role of an account at its first sign-in.")
+    leeway_s: int = Field(60, ge=0, le=600, description="Seconds that clocks may differ.")
+
+
+class SessionSettings(BaseModel):
+    """Sessions of browsers, and tokens of agents."""
+
+    model_config = _SECTION
+
+    hours: float = Field(12.0, gt=0, le=720, description="Hours until a browser has to sign in again.")
+    agent_token_minutes: float = Field(60.0, gt=0, le=1_440, description="Minutes that an agent's token lives.")
+
+
+class AuditSettings(BaseModel):
+    """Record of who did what."""
+
+    model_config = _SECTION
+
+    questions: Literal["hash", "text", "none"] = Field("hash", description="Form in which questions are recorded.")
+    retention_days: int = Field(0, ge=0, description="Days after which entries are deleted; 0 keeps all.")
+    counter_file: Path | None = Field(
+        None, description="File that counts entries, to detect a deleted end; by default in the data folder."
+    )
+
+
+class LimitSettings(BaseModel):
+    """Limits on requests; 0 is no limit."""
+
+    model_config = _SECTION
+
+    requests_per_minute: int = Field(1_200, ge=0, description="Requests a minute of one key or session.")
+    team_requests_per_minute: int = Field(12_000, ge=0, description="Requests a minute of a team's members together.")
+    requests_per_day: int = Field(0, ge=0, description="Requests a day of one account.")
+    team_requests_per_day: int = Field(0, ge=0, description="Requests a day of a team's members together.")
+    concurrent_requests: int = Field(128, ge=1, description="Requests at the same time, in one process.")
+    request_s: float = Field(120.0, gt=0, description="Seconds that a request may take.")
+
+
+class RepositorySettings(BaseModel):
+    """Fetching and indexing of repositories."""
+
+    model_config = _SECTION
+
+    max_megabytes: int = Field(5_000, ge=1, description="Maximum size of a repository with its history.")
+    fetch_s: float = Field(1_800.0, gt=0, description="Seconds that a fetch may take.")
+    allowed_hosts: tuple[str, ...] = Field(
+        (), description="Hosts that may be fetched from although they have private addresses."
+    )
+    schemes: tuple[Literal["https", "ssh", "http"], ...] = Field(("https", "ssh"), description="Accepted URL schemes.")
+    workers: int = Field(1, ge=0, le=64, description="Jobs at the same time, in one process.")
+    max_open: int = Field(16, ge=1, description="Repositories open at the same time, in one process.")
+
+
+class ServerSettings(BaseSettings):
+    """Settings of the team server."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENVIRONMENT_PREFIX, env_nested_delimiter="__", frozen=True, extra="forbid"
+    )
+
+    data: Path = Field(Path("coderag-server"), description="Folder of the database, keys, mirrors and indexes.")
+    database_url: SecretStr = Field(
+        SecretStr(""), description="Database as `postgresql://USER:PASSWORD@HOST/NAME`; empty: SQLite in the folder."
+    )
+    public_url: str = Field("", description="Address that users see, such as `https://code.example.org`.")
+    host: str = Field("127.0.0.1", description="Address to listen on.")
+    port: int = Field(8_080, ge=0, le=65_535, description="Port to listen on; 0 takes a free one.")
+    trusted_proxies: tuple[str, ...] = Field(
+        (), description="Addresses of proxies whose `X-Forwarded-For` and `-Proto` are believed."
+    )
+    tls_cert: Path | None = Field(None, description="Certificate, to serve TLS without a proxy.")
+    tls_key: Path | None = Field(None, description="Key of the certificate.")
+    key_file: Path | None = Field(None, description="Master key; by default in the data folder.")
+    oidc: OidcSettings = OidcSettings()
+    sessions: SessionSettings = SessionSettings()
+    audit: AuditSettings = AuditSettings()
+    limits: LimitSettings = LimitSettings()
+    repositories: RepositorySettings = RepositorySettings()
+
+    @property
+    def url(self) -> str:
+        """URL of the database."""
+        return self.database_url.get_secret_value() or f"sqlite:///{self.data.absolute() / 'server.sqlite'}"
+
+    @property
+    def repositories_folder(self) -> Path:
+        """Folder of mirrors and indexes, one folder a repository, named by its id."""
+        return self.data.absolute() / "repositories"
+
+    @classmethod
+    def load(cls, file: Path | None = None, **arguments: Any) -> "ServerSettings":  # noqa: ANN401  # checked by pydantic
+        """Load the settings.
+
+        Args:
+            file: Settings file; None takes ``server.yaml`` in the current folder, if there is one.
+            arguments: Values that override all others.
+
+        Raises:
+            ConfigurationError: The file cannot be read, or a value is invalid.
+        """
+        values = _read_file(file or Path(FILE_NAME), is_required=file is not None)
+        try:
+            return cls(_file_values=values, **arguments)  # type: ignore[call-arg]  # taken out below
+        except (ValidationError, SettingsError) as error:
+            raise ConfigurationError(_format_error(error), hint="Check server.yaml and CODERAG_SERVER_*.") from error
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Order the sources: arguments, environment, file."""
+        del settings_cls, dotenv_settings, file_secret_settings
+        arguments = dict(init_settings())
+        values = arguments.pop("_file_values", {})
+        return (lambda: arguments), env_settings, (lambda: values)  # type: ignore[return-value]  # callables will do
+
+
+def _read_file(path: Path, *, is_required: bool) -> dict[str, Any]:
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except FileNotFoundError as error:
+        if is_required:
+            raise ConfigurationError(f"{path}: no such file", hint="Check --config.") from error
+        return {}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigurationError(f"{path}: cannot be read: {error}", hint="Check the file.") from error
+    if not isinstance(values, dict):
+        raise ConfigurationError(f"{path}: is not a mapping of settings", hint="Write `name: value` lines.")
+    return values
+
+
+def _format_error(error: ValidationError | SettingsError) -> str:
+    if isinstance(error, SettingsError):
+        return str(error)
+    first = error.errors(include_url=False, include_input=False)[0]  # an input may be a secret
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

@@ -1,0 +1,1 @@
+"""Tables of the server and their database."""
