@@ -1,10 +1,9 @@
 """The workspace as one caller sees it: repositories that they may not see do not exist."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 
 from coderag.engine.reader import Reader
 from coderag.errors import CodeRAGError, IndexNotFoundError, PermissionDeniedError, UnknownNameError
@@ -39,7 +38,7 @@ class VisibleRepository:
     root: Path
     level: Level
     is_indexed: bool = False
-    source_kinds: Mapping[str, ItemScope] = MappingProxyType({})
+    source_kinds: Mapping[str, ItemScope] = field(default_factory=dict)
 
 
 class VisibleWorkspace:
