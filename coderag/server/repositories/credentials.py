@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from coderag.errors import DuplicateNameError, GitFetchError, InvalidRequestError, UnknownNameError
 from coderag.server.repositories.deploy_keys import check_app_key, describe_deploy_key
 from coderag.server.repositories.git_access import GitAccess, build_http_access, build_ssh_access
-from coderag.server.repositories.git_url import GitAddress, parse_url
+from coderag.server.repositories.git_url import GitAddress, parse_host, parse_url
 from coderag.server.repositories.github_app import GitHubAppInstallation, InstallationTokens, get_api_url
 from coderag.server.repositories.host_addresses import HostResolver, resolve_host
 from coderag.server.repositories.names import check_name
@@ -75,13 +75,14 @@ class CredentialService:
             InvalidRequestError: A value is invalid.
             DuplicateNameError: The name is taken.
         """
+        secret = "\n".join(secret.strip().splitlines())  # as pasted: with line ends of any system
         checked = _check_details(kind, host, secret, dict(details or {}))
         credential = Credential(
             name=check_name(name),
             kind=kind,
-            host=parse_url(f"https://{_quote_host(host)}/x").host,
+            host=parse_host(host),
             details=checked,
-            sealed=self._master_key.seal(secret.strip() + "\n" if "\n" in secret.strip() else secret.strip()),
+            sealed=self._master_key.seal(secret),
         )
         try:
             with self._database.begin() as session:
@@ -187,14 +188,10 @@ def _write_key(folder: Path, secret: str) -> Iterator[Path]:
     path = folder / "key"
     try:
         path.touch(mode=0o600)
-        path.write_text(secret if secret.endswith("\n") else secret + "\n", encoding="utf-8", newline="\n")
+        path.write_text(secret + "\n", encoding="utf-8", newline="\n")
         yield path
     finally:
         path.unlink(missing_ok=True)
-
-
-def _quote_host(host: str) -> str:
-    return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
 def _check_details(kind: str, host: str, secret: str, details: dict[str, Any]) -> dict[str, str]:
@@ -202,17 +199,17 @@ def _check_details(kind: str, host: str, secret: str, details: dict[str, Any]) -
     if kind not in get_args(CredentialKind):
         kinds = ", ".join(get_args(CredentialKind))
         raise InvalidRequestError(f"there is no kind of credential {kind!r}", hint=f"Kinds: {kinds}.")
-    if not secret.strip():
+    if not secret:
         raise InvalidRequestError("the secret of the credential is empty", hint="Give a token or a private key.")
     known = {"github_app": {"app_id", "installation_id", "api_url"}, "deploy_key": set()}.get(kind, {"user"})
     if unknown := sorted(details.keys() - known):
         hint = f"Details: {', '.join(sorted(known)) or 'none'}."
         raise InvalidRequestError(f"a credential of kind {kind} has no detail {unknown[0]!r}", hint=hint)
     if kind == "deploy_key":
-        return describe_deploy_key(secret.strip() + "\n")
+        return describe_deploy_key(secret + "\n")
     if kind == "github_app":
         return _check_app(host, secret, details)
-    if not _TOKEN.fullmatch(secret.strip()) or len(secret) > _MAX_TOKEN_CHARS:
+    if not _TOKEN.fullmatch(secret) or len(secret) > _MAX_TOKEN_CHARS:
         raise InvalidRequestError("the token has a character that no token has, or is too long", hint="Paste it again.")
     user = str(details.get("user") or _DEFAULT_USERS[kind])
     if not _USER.fullmatch(user):
@@ -221,7 +218,7 @@ def _check_details(kind: str, host: str, secret: str, details: dict[str, Any]) -
 
 
 def _check_app(host: str, secret: str, details: dict[str, Any]) -> dict[str, str]:
-    check_app_key(secret.strip() + "\n")
+    check_app_key(secret + "\n")
     app_id, installation_id = str(details.get("app_id", "")), str(details.get("installation_id", ""))
     if not _APP_ID.fullmatch(app_id) or not _NUMBER.fullmatch(installation_id):
         hint = "The settings of the app show its id; the installation's id is the number at the end of its page's URL."

@@ -125,6 +125,20 @@ def parse_url(text: str) -> GitUrl:
     return GitUrl(text, scheme, _parse_host(match["host"]), port, user or "")
 
 
+def parse_host(text: str) -> str:
+    """Return a host in lower case, an IPv6 address without brackets.
+
+    Raises:
+        InvalidRequestError: It is neither a name nor an address.
+    """
+    quoted = f"[{text}]" if ":" in text and not text.startswith("[") else text
+    if not re.fullmatch(_HOST, quoted):
+        raise InvalidRequestError(
+            f"the host {text[:_MAX_HOST_CHARS]!r} is invalid", hint="Give a name such as github.com."
+        )
+    return _parse_host(quoted)
+
+
 def _parse_scp(text: str) -> GitUrl:
     match = _SCP.fullmatch(text)
     if match is None:

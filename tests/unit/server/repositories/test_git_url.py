@@ -78,7 +78,7 @@ def test_a_url_of_a_git_server_is_taken_as_it_is(text, scheme, host, port, user)
         ("https://github.com/x?token=hunter2", "query or a fragment"),
         ("https://github.com/x#y", "query or a fragment"),
         ("https://github.com/x y", "character that no URL has"),
-        ("https://github.com\\@127.0.0.1/x", "character that no URL has"),
+        ("https://github.com\\@127.0.0.1/x", "user or a password"),
         ("https://github.com/x\n", "character that no URL has"),
         ("https://github.com/x%0a%0dhost", "encoded control character"),
         ("https://github.com/x%00", "encoded control character"),
