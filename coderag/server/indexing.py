@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,7 +39,7 @@ class CheckoutIndexer:
             job = repository.index()
             try:
                 while (view := job.view).state not in ENDED_STATES:
-                    report({"phase": "indexing", "stage": view.stage, "done": view.done, "total": view.total})
+                    report({"phase": "indexing", **(asdict(view.progress) if view.progress else {})})
                     time.sleep(_POLL_S)
             except BaseException:
                 job.cancel()
