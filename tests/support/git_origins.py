@@ -39,6 +39,12 @@ class GitOrigin:
         self.git(self.work, "add", "--all", "--force")
         return self.push(message, branch)
 
+    def replace_all(self, files: dict[str, str | bytes | None]) -> str:
+        """Commit files as the only ones, and push them; return the commit."""
+        for name in self.git(self.work, "ls-files").splitlines():
+            (self.work / name).unlink()
+        return self.commit(files)
+
     def push(self, message: str = "Change", branch: str = "") -> str:
         """Commit what is staged and push it; return the commit."""
         self.git(self.work, "commit", "--quiet", "--allow-empty", "-m", message)
