@@ -1,5 +1,6 @@
 """Bare repositories that a git server serves, and commits in them."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -41,8 +42,11 @@ class GitOrigin:
 
     def replace_all(self, files: dict[str, str | bytes | None]) -> str:
         """Commit files as the only ones, and push them; return the commit."""
-        for name in self.git(self.work, "ls-files").splitlines():
-            (self.work / name).unlink()
+        for path in self.work.iterdir():
+            if path.is_dir() and path.name != ".git":
+                shutil.rmtree(path)
+            elif path.is_file():
+                path.unlink()
         return self.commit(files)
 
     def push(self, message: str = "Change", branch: str = "") -> str:

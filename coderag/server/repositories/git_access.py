@@ -11,7 +11,7 @@ from typing import Final
 from coderag.server.repositories.git_url import DEFAULT_PORTS, GitAddress
 from coderag.server.repositories.host_addresses import is_literal
 
-_STALL_S: Final = 60
+_STALL_S: Final = 120
 _SSH_CONNECT_S: Final = 20
 
 _SAFE_CONFIG: Final = (
@@ -28,7 +28,7 @@ _SAFE_CONFIG: Final = (
     ("gc.worktreePruneExpire", "never"),
     ("http.cookieFile", ""),
     ("http.followRedirects", "false"),  # also turns off alternates that the server names
-    ("http.lowSpeedLimit", "1000"),
+    ("http.lowSpeedLimit", "1"),  # a server that prepares a large pack sends a few bytes now and then
     ("http.lowSpeedTime", str(_STALL_S)),
     ("http.proxy", ""),
     ("http.sslVerify", "true"),

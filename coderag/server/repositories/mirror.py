@@ -216,6 +216,6 @@ class Mirror:
             if "pack" in folders and Path(parent).name == "objects":
                 folders[:] = ["pack", "info"]
             for name in files:
-                if name.endswith(".lock") or name.startswith("tmp_"):
+                if name.endswith((".lock", ".tmp")) or name.startswith("tmp_"):
                     with suppress(OSError):
                         (Path(parent) / name).unlink()
