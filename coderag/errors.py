@@ -33,7 +33,8 @@
         ├── InvalidRequestError       a value that cannot be taken
         ├── DuplicateNameError        a name that is taken
         ├── QuotaExceededError        a quota or rate that is used up (retryable)
-        └── DatabaseUnavailableError  the database is away (retryable)
+        ├── DatabaseUnavailableError  the database is away (retryable)
+        └── ProviderUnavailableError  the OpenID Connect provider is away (retryable)
 
 The message says what failed (component, path or id); ``hint`` says what the reader can do. ``interfaces/_errors.py`` maps
 each class to an exit code and an HTTP status.
@@ -223,5 +224,11 @@ class QuotaExceededError(ServerError):
 
 class DatabaseUnavailableError(ServerError):
     """The database does not answer."""
+
+    retryable = True
+
+
+class ProviderUnavailableError(ServerError):
+    """The OpenID Connect provider does not answer, or sends something unusable."""
 
     retryable = True

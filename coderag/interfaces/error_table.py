@@ -28,6 +28,7 @@ from coderag.errors import (
     ModelError,
     ModelUnavailableError,
     PermissionDeniedError,
+    ProviderUnavailableError,
     QuotaExceededError,
     RetrievalError,
     ServerError,
@@ -93,6 +94,7 @@ ERROR_TABLE: Final[Mapping[type[CodeRAGError], ErrorRow]] = MappingProxyType(
         DuplicateNameError: ErrorRow(48, "the name is taken", 409),
         QuotaExceededError: ErrorRow(41, "the service is overloaded", 429),
         DatabaseUnavailableError: ErrorRow(49, "the database does not answer", 503),
+        ProviderUnavailableError: ErrorRow(52, "the sign-in provider does not answer", 503),
     }
 )
 
