@@ -35,6 +35,7 @@ class SessionSettings(BaseModel):
     model_config = _SECTION
 
     hours: float = Field(12.0, gt=0, le=720, description="Hours until a browser has to sign in again.")
+    idle_minutes: float = Field(120.0, ge=30, description="Minutes without a request after which a session ends.")
     agent_token_minutes: float = Field(60.0, gt=0, le=1_440, description="Minutes that an agent's token lives.")
 
 
