@@ -35,8 +35,8 @@ class QuotaUse:
     limit: int
 
 
-class RequestLimiter:
-    """Limiter of requests. Thread-safe.
+class CallerLimits:
+    """Limits on the requests of callers. Thread-safe.
 
     A request that is refused counts for nothing. Limits by the minute hold in each process of its own.
 

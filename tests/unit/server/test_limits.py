@@ -11,7 +11,7 @@ from sqlalchemy import event, select
 from coderag.errors import DatabaseUnavailableError, QuotaExceededError
 from coderag.server.access.principal import Principal
 from coderag.server.access.roles import Role
-from coderag.server.limits import RequestLimiter
+from coderag.server.limits import CallerLimits
 from coderag.server.settings import LimitSettings
 from coderag.server.storage.database import Database
 from coderag.server.storage.models import DailyUsage, ServerTable
@@ -34,7 +34,7 @@ class World:
             "account_requests_per_minute": 0,
             "team_requests_per_minute": 0,
         } | settings
-        limits = RequestLimiter(
+        limits = CallerLimits(
             self.database, LimitSettings(**settings), lambda: self.now,
             timer=lambda: self.seconds, flush_interval_s=3_600,
         )  # fmt: skip
@@ -146,7 +146,7 @@ def test_counts_of_both_days_are_written_after_midnight(world):
 def test_old_counts_are_deleted_in_the_background(world):
     with world.database.begin() as session:
         session.add(DailyUsage(day=date(2025, 1, 1), subject="account:ada", requests=5))
-    limits = RequestLimiter(world.database, LimitSettings(), lambda: world.now, flush_interval_s=0.01)
+    limits = CallerLimits(world.database, LimitSettings(), lambda: world.now, flush_interval_s=0.01)
     world.opened.append(limits)
     limits.take(caller(teams=()))
     while (date(2025, 1, 1), "account:ada") in world.read_table():
