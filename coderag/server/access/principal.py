@@ -39,8 +39,8 @@ class Principal:
     credential_id: str = ""
     team_ids: frozenset[str] = frozenset()
     scopes: frozenset[Scope] = _ALL_SCOPES
-    repository_levels: Mapping[str, Level] = field(default=_NO_LEVELS)
-    source_levels: Mapping[str, Level] = field(default=_NO_LEVELS)
+    repository_levels: Mapping[str, Level] = field(default_factory=lambda: _NO_LEVELS)
+    source_levels: Mapping[str, Level] = field(default_factory=lambda: _NO_LEVELS)
     sees_all_sources: bool = False
     address: str = ""
 
