@@ -33,12 +33,12 @@ from coderag.interfaces.rest import (
 from coderag.interfaces.rest.openapi import DESCRIPTION, TAGS, TITLE, build_openapi
 from coderag.interfaces.rest.problems import install_handlers
 from coderag.interfaces.rest.request_runner import RequestRunner
-from coderag.workspace.workspace import Workspace
+from coderag.workspace.workspace_view import WorkspaceView
 
 PREFIX: Final = "/api/v1"
 
 
-def make_app(workspace: Workspace, *, request_s: float = 120) -> FastAPI:
+def make_app(workspace: WorkspaceView, *, request_s: float = 120) -> FastAPI:
     """Make the REST interface to the repositories of a workspace, served below ``/api/v1``.
 
     It checks no token: wrap it where others can reach it. It can be served once, as its threads end with its lifespan.
