@@ -1,6 +1,6 @@
 """Revisions of the tables: to the newest one, back, and the check that a server starts with."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -11,6 +11,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy import Connection, inspect, text
+from sqlalchemy.orm import Session
 
 from coderag.errors import ConfigurationError, ServerError
 from coderag.server.storage.database import Database
@@ -77,6 +78,28 @@ def downgrade(database: Database, revision: str) -> str:
         return read_revision(connection) or BASE
 
 
+def complete_copy(database: Database, revision: str, finish: Callable[[Session], None]) -> None:
+    """Make a loaded copy a database of a server, in one transaction: set its revision, upgrade it, finish it.
+
+    Args:
+        database: The copy.
+        revision: Revision that it was made at.
+        finish: Last changes, at the newest revision.
+
+    Raises:
+        ConfigurationError: A newer version made the copy.
+        DatabaseUnavailableError: The database does not answer.
+    """
+    _require_known(load_scripts(), revision)
+    with _lock(database) as connection:
+        config = create_config(connection)
+        command.stamp(config, revision, purge=True)
+        command.upgrade(config, "heads")
+        with Session(connection, join_transaction_mode="create_savepoint") as session:
+            finish(session)
+            session.commit()
+
+
 def get_revision(database: Database) -> str | None:
     """Return the revision of a database; None for one without tables.
 
@@ -103,12 +126,24 @@ def check_revision(database: Database) -> None:
     """
     revision = get_revision(database)
     if revision is None:
+        if database.path is None or database.path.exists():
+            with database.read() as session:
+                _require_no_tables(session.connection())
         raise ConfigurationError("the database has no tables yet", hint="Run `coderag server init`.")
     scripts = load_scripts()
     _require_known(scripts, revision)
     if revision != scripts.get_current_head():
         message = f"the database has revision {revision}, and this version needs {scripts.get_current_head()}"
         raise ConfigurationError(message, hint="Run `coderag server upgrade`.")
+
+
+def require_known_revision(revision: str) -> None:
+    """Check that this version knows a revision.
+
+    Raises:
+        ConfigurationError: A newer version made it.
+    """
+    _require_known(load_scripts(), revision)
 
 
 def load_scripts() -> ScriptDirectory:
@@ -180,8 +215,9 @@ def _require_known(scripts: ScriptDirectory, revision: str | None) -> None:
 def _require_no_tables(connection: Connection) -> None:
     names = sorted(set(inspect(connection).get_table_names()) - {VERSION_TABLE})
     if names:
-        message = f"the database has tables of another program: {', '.join(names[:5])}"
-        raise ConfigurationError(message, hint="Give CodeRAG a database of its own.")
+        message = f"the database has tables without a revision: {', '.join(names[:5])}"
+        hint = "Another program made them, or a restore was cut short: give CodeRAG an empty database."
+        raise ConfigurationError(message, hint=hint)
 
 
 def _require_references(connection: Connection) -> None:

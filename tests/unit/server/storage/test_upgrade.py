@@ -1,6 +1,7 @@
 """Revisions of the server's tables: up and down with rows, from every state that a database may be in."""
 
 import logging
+import threading
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import IntegrityError
 
-from coderag.errors import ConfigurationError, ServerError
+from coderag.errors import ConfigurationError, DatabaseUnavailableError, ServerError
 from coderag.server.storage import upgrade as upgrades
 from coderag.server.storage.database import Database
 from coderag.server.storage.models import ServerTable
@@ -180,8 +181,9 @@ def test_database_of_a_newer_version_is_left_alone(database, change):
 def test_database_of_another_program_is_left_alone(database):
     with database.begin() as session:
         session.execute(text("CREATE TABLE users (id INTEGER)"))
-    with pytest.raises(ConfigurationError, match="tables of another program: users"):
-        upgrade(database)
+    for change in (upgrade, check_revision):
+        with pytest.raises(ConfigurationError, match="tables without a revision: users"):
+            change(database)
     assert list_tables(database) == {"users"}
 
 
@@ -204,6 +206,28 @@ def test_folder_that_cannot_be_created_is_a_configuration_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigurationError, match="cannot be created"):
         upgrade(Database(f"sqlite:///{tmp_path / 'file/server.sqlite'}"))
+
+
+def test_many_connections_open_a_new_file_at_once(tmp_path):
+    """SQLite refuses the change to its write-ahead log at once, without waiting, while another connection does the same."""
+    failures = []
+
+    def check(path):
+        database = Database(f"sqlite:///{path}")
+        try:
+            database.check()
+        except DatabaseUnavailableError as error:
+            failures.append(error)
+        finally:
+            database.close()
+
+    for number in range(20):
+        threads = [threading.Thread(target=check, args=(tmp_path / f"{number}.sqlite",)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert failures == []
 
 
 def test_upgrade_says_nothing_above_info(database, caplog):
