@@ -1,0 +1,46 @@
+"""Checks of names and branches that users give."""
+
+import re
+from typing import Final
+
+from coderag.errors import InvalidRequestError
+
+MAX_NAME_CHARS: Final = 100
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*")
+_HEX_ID: Final = re.compile(r"[0-9a-f]{32}")
+_BRANCH: Final = re.compile(r"[^\x00-\x20\x7f~^:?*\[\\]{1,200}")
+
+
+def check_name(name: str) -> str:
+    """Return a name of a repository or a credential.
+
+    Raises:
+        InvalidRequestError: It is empty, too long, has other characters, or looks like an id.
+    """
+    if len(name) > MAX_NAME_CHARS or not _NAME.fullmatch(name) or _HEX_ID.fullmatch(name):
+        hint = f"Use up to {MAX_NAME_CHARS} letters, digits, '.', '_', '-', with single '/' between words."
+        raise InvalidRequestError(f"the name {name[:MAX_NAME_CHARS]!r} is invalid", hint=hint)
+    return name
+
+
+def check_branch(branch: str) -> str:
+    """Return the name of a branch; empty stands for the default branch.
+
+    Raises:
+        InvalidRequestError: No branch can have this name.
+    """
+    if not branch:
+        return branch
+    parts = branch.split("/")
+    is_valid = (
+        _BRANCH.fullmatch(branch)
+        and ".." not in branch
+        and "@{" not in branch
+        and branch not in ("@", "HEAD")
+        and not branch.startswith("-")
+        and not branch.endswith(".")
+        and all(part and not part.startswith(".") and not part.endswith(".lock") for part in parts)
+    )
+    if not is_valid:
+        raise InvalidRequestError(f"no branch can have the name {branch[:MAX_NAME_CHARS]!r}", hint="Leave refs/ out.")
+    return branch
