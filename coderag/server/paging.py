@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
@@ -74,3 +74,24 @@ def _decode_cursor(cursor: str) -> list[str]:
     if not is_valid:
         raise InvalidRequestError(f"invalid cursor {cursor[:80]!r}", hint="Pass `next` of the page before, unchanged.")
     return list(values)
+
+
+def slice_page(
+    items: Sequence[_Item], get_keys: Callable[[_Item], tuple[str, str]], cursor: str | None, limit: int
+) -> ListPage[_Item]:
+    """Return the page after a cursor of a list in memory.
+
+    Args:
+        items: All items, in the order of their keys.
+        get_keys: Returns the sort key and the id of an item.
+        cursor: `ListPage.next` of the page before; None for the first page.
+        limit: Maximum number of items.
+
+    Raises:
+        InvalidRequestError: The cursor is none of this list.
+    """
+    if cursor is not None:
+        last = tuple(_decode_cursor(cursor))
+        items = [item for item in items if get_keys(item) > last]
+    page = items[:limit]
+    return ListPage(page, _encode_cursor(*get_keys(page[-1])) if len(items) > limit else None)

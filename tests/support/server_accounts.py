@@ -38,7 +38,9 @@ def add_repository(database: Database, name: str, *sources: str) -> str:
     with database.begin() as session:
         session.add(repository)
         session.flush()
-        session.add_all(RepositorySource(repository_id=repository.id, name=source) for source in sources)
+        session.add_all(
+            RepositorySource(repository_id=repository.id, name=source, kind="documentation") for source in sources
+        )
     return repository.id
 
 

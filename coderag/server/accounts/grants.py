@@ -1,6 +1,6 @@
 """Grants of teams on repositories and on their sources."""
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,6 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from coderag.errors import InvalidRequestError, PermissionDeniedError
+from coderag.schema.item_search import ItemScope
 from coderag.server.access.principal import Principal
 from coderag.server.access.roles import Action, Level
 from coderag.server.accounts.rules import make_unknown_error, require_action
@@ -149,20 +150,35 @@ class GrantService:
                 statement = statement.where(RepositorySource.id.in_(actor.source_levels))
             return list(session.scalars(statement.order_by(RepositorySource.name)))
 
-    def synchronize_sources(self, repository_id: str, names: Collection[str]) -> None:
-        """Store the names of a repository's sources, as its settings have them.
+    def find_source(self, actor: Principal, repository_id: str, name: str) -> RepositorySource:
+        """Find a source of a repository by its name.
+
+        Raises:
+            UnknownNameError: The actor sees no such repository or source.
+        """
+        for source in self.list_sources(actor, repository_id):
+            if source.name == name:
+                return source
+        raise make_unknown_error("source", name)
+
+    def synchronize_sources(self, repository_id: str, kinds: Mapping[str, ItemScope]) -> None:
+        """Store the sources of a repository's own settings, with their kinds by name.
 
         A source that is gone stays known while it has grants. Otherwise removing and adding it again would lift its limits.
+        Sources whose settings are on the server stay, too.
         """
         with self._database.begin() as session:
             known = select(RepositorySource).where(RepositorySource.repository_id == repository_id)
             sources = {source.name: source for source in session.scalars(known)}
             restricted = select(Grant.source_id).join(RepositorySource)
             restricted_ids = set(session.scalars(restricted.where(RepositorySource.repository_id == repository_id)))
-            for name in sorted(set(names) - set(sources)):
-                session.add(RepositorySource(repository_id=repository_id, name=name))
+            for name, kind in sorted(kinds.items()):
+                if name not in sources:
+                    session.add(RepositorySource(repository_id=repository_id, name=name, kind=kind))
+                elif sources[name].sealed_settings is None:
+                    sources[name].kind = kind
             for name, source in sources.items():
-                if name not in names and source.id not in restricted_ids:
+                if name not in kinds and source.id not in restricted_ids and source.sealed_settings is None:
                     session.delete(source)
 
 

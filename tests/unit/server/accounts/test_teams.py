@@ -174,9 +174,9 @@ def test_a_restricted_source_that_comes_back_stays_restricted(accounts: AccountS
     actor, team = make_principal(Role.ADMIN, levels=see(repository)), accounts.teams.create(ADMIN, "core")
     wiki = next(source for source in accounts.grants.list_sources(actor, repository) if source.name == "wiki")
     accounts.grants.set_level(actor, team.id, Level.READ, source_id=wiki.id)
-    accounts.grants.synchronize_sources(repository, ["issues"])
+    accounts.grants.synchronize_sources(repository, {"issues": "backlog"})
     assert {source.name for source in accounts.grants.list_sources(actor, repository)} == {"issues", "wiki"}
-    accounts.grants.synchronize_sources(repository, ["wiki"])
+    accounts.grants.synchronize_sources(repository, {"wiki": "documentation"})
     assert [source.id for source in accounts.grants.list_sources(actor, repository)] == [wiki.id]
     with database.read() as session:
         assert session.scalar(select(func.count()).select_from(RepositorySource)) == 1
