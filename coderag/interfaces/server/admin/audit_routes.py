@@ -1,11 +1,10 @@
 """Routes for the audit record: search, verification and export."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Response
 from starlette.responses import StreamingResponse
@@ -21,7 +20,8 @@ from coderag.interfaces.server.admin.parameters import (
 )
 from coderag.interfaces.server.admin.services import PrincipalDependency, ServicesDependency
 from coderag.server.access.roles import Action
-from coderag.server.audit_search import AuditFilters, search_entries
+from coderag.server.audit.entries import format_entry
+from coderag.server.audit.search import AuditFilter
 from coderag.server.paging import DEFAULT_PAGE_ITEMS, ListPage
 from coderag.server.storage.models import AuditEntry
 
@@ -98,8 +98,10 @@ def search_audit(  # noqa: PLR0913  # one parameter a filter
     """Return entries of the audit record, newest first. A repository is given by its name, or by its id."""
     names = read_names(services, principal)
     ids = {name: repository_id for repository_id, name in names.items()}
-    filters = AuditFilters(actor, action, ids.get(repository, repository), since, until)
-    entries = search_entries(services.database, filters, before=before, limit=limit + 1)
+    criteria = AuditFilter(
+        actor=actor, action=action, repository_id=ids.get(repository, repository), since=since, until=until
+    )
+    entries = services.audit.search(criteria, before=before, limit=limit + 1)
     page = [_to_reply(entry, names) for entry in entries[:limit]]
     return ListPage(page, str(page[-1].sequence) if len(entries) > limit else None)
 
@@ -108,7 +110,7 @@ def search_audit(  # noqa: PLR0913  # one parameter a filter
 def verify_audit(services: ServicesDependency, _principal: PrincipalDependency) -> AuditReportReply:
     """Check that no entry was changed, removed or added, and that the end of the record is there."""
     report = services.audit.verify()
-    return AuditReportReply(report.is_intact, report.count, report.problem)
+    return AuditReportReply(report.is_intact, report.entries, report.reason)
 
 
 @router.get(
@@ -132,24 +134,7 @@ def export_audit(
 
 def _encode_lines(entries: Iterator[AuditEntry]) -> Iterator[bytes]:
     while batch := list(islice(entries, _BATCH_ENTRIES)):
-        yield "".join(json.dumps(to_record(entry), ensure_ascii=False) + "\n" for entry in batch).encode()
-
-
-def to_record(entry: AuditEntry) -> dict[str, Any]:
-    """Convert an entry to the fields of its line in an export, with the code that chains it."""
-    return {
-        "sequence": entry.sequence,
-        "time": entry.time.isoformat(),
-        "actor_id": entry.actor_id,
-        "actor": entry.actor,
-        "credential_id": entry.credential_id,
-        "address": entry.address,
-        "action": entry.action,
-        "repository_id": entry.repository_id,
-        "outcome": entry.outcome,
-        "detail": entry.detail,
-        "mac": entry.mac,
-    }
+        yield "".join(format_entry(entry).rstrip("\n") + "\n" for entry in batch).encode()
 
 
 def _to_reply(entry: AuditEntry, names: Mapping[str, str]) -> AuditEntryReply:

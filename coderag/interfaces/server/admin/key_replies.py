@@ -7,15 +7,14 @@ from typing import cast
 
 from pydantic import Field
 
-from coderag.errors import InvalidRequestError
 from coderag.interfaces.rest.bodies import RequestBody
 from coderag.interfaces.server.admin.access import read_names, resolve_names
 from coderag.interfaces.server.admin.parameters import MAX_KEY_REPOSITORIES, Name, ScopeName, Time
-from coderag.interfaces.server.admin.services import AdministrationServices, IssuedKey
+from coderag.interfaces.server.admin.services import AdministrationServices
 from coderag.server.access.principal import Principal
 from coderag.server.accounts.rules import check_name, make_unknown_error
+from coderag.server.identity.keys import CreatedKey
 from coderag.server.paging import ListPage, slice_page
-from coderag.server.storage.columns import get_time
 from coderag.server.storage.models import ApiKey
 
 
@@ -67,12 +66,10 @@ def issue_key(services: AdministrationServices, principal: Principal, user_id: s
     """Create a key of an account.
 
     Raises:
-        InvalidRequestError: The name is invalid, or the key would have expired.
+        InvalidRequestError: A value is invalid, or the account has too many keys.
+        PermissionDeniedError: The caller may not create it.
         UnknownNameError: The caller sees no repository of that name.
     """
-    if body.expires_at is not None and body.expires_at <= get_time():
-        message = f"the time {body.expires_at:%Y-%m-%dT%H:%M:%SZ} has passed"
-        raise InvalidRequestError(message, hint="Give a later `expires_at`.")
     bound = None if body.repositories is None else resolve_names(services, principal, body.repositories)
     issued = services.keys.create(
         principal,
@@ -85,7 +82,7 @@ def issue_key(services: AdministrationServices, principal: Principal, user_id: s
     return to_created_reply(services, principal, issued)
 
 
-def to_created_reply(services: AdministrationServices, principal: Principal, issued: IssuedKey) -> CreatedKeyReply:
+def to_created_reply(services: AdministrationServices, principal: Principal, issued: CreatedKey) -> CreatedKeyReply:
     """Convert a new key."""
     return CreatedKeyReply(_to_reply(issued.key, read_names(services, principal)), issued.secret)
 
@@ -93,7 +90,7 @@ def to_created_reply(services: AdministrationServices, principal: Principal, iss
 def list_key_replies(
     services: AdministrationServices, principal: Principal, user_id: str, cursor: str | None, limit: int
 ) -> ListPage[KeyReply]:
-    """List the keys of an account, oldest first."""
+    """List the newest keys of an account, in the order of their creation."""
     keys = sorted(services.keys.list(user_id), key=_sort_key)
     page = slice_page(keys, _sort_key, cursor, limit)
     names = read_names(services, principal)

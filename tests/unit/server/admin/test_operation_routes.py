@@ -7,30 +7,39 @@ import pytest
 
 from coderag.server.access.principal import Principal
 from coderag.server.access.roles import Level, Role
+from coderag.server.audit.audit_log import AuditLog
+from coderag.server.sealing import MasterKey
 from coderag.server.storage.models import AuditEntry, HostedRepository
 from tests.support.server_accounts import make_principal
-from tests.support.server_services import ServerWorld, SimpleVerdict, make_world
+from tests.support.server_services import ServerWorld, make_world
 from tests.unit.server.admin.conftest import Send
 
 UNKNOWN = "0" * 32
 TOKEN = "glpat-very-secret-token"
 
 
-def add_entry(world: ServerWorld, sequence: int, **values: object) -> None:
-    fields = {
-        "time": datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=sequence),
-        "actor_id": "a" * 32,
-        "actor": "ann",
-        "credential_id": "",
-        "address": "::1",
-        "action": "repository.read",
-        "repository_id": "",
-        "outcome": "allowed",
-        "detail": "{}",
-        "mac": "m",
-    }
-    with world.database.begin() as session:
-        session.add(AuditEntry(sequence=sequence, **{**fields, **values}))
+class SteppingClock:
+    """A clock that is a day later at each look."""
+
+    def __init__(self) -> None:
+        self.time = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.time += timedelta(days=1)
+        return self.time
+
+
+@pytest.fixture
+def audit(world: ServerWorld) -> AuditLog:
+    """The record, from 2 January 2026 on with an entry each day."""
+    world.audit = AuditLog(
+        world.database,
+        MasterKey(bytes(32)),
+        world.settings.audit,
+        world.settings.data / "audit.counter",
+        clock=SteppingClock(),
+    )
+    return world.audit
 
 
 @pytest.mark.parametrize(
@@ -175,44 +184,51 @@ def test_no_reply_has_the_secret_of_a_credential(send: Send, world: ServerWorld,
 
 
 def test_the_audit_record_is_searched_newest_first(
-    send: Send, world: ServerWorld, shop: str, principals: dict[Role, Principal]
+    send: Send, audit: AuditLog, shop: str, principals: dict[Role, Principal]
 ) -> None:
-    add_entry(world, 1, action="users.manage", actor="ben", actor_id="b" * 32)
-    for sequence in (2, 3, 4):
-        add_entry(world, sequence, repository_id=shop)
+    admin = principals[Role.ADMIN]
+    audit.record(admin, "users.manage")
+    for _ in range(3):
+        audit.record(principals[Role.MEMBER], "repository.read", repository_id=shop)
 
     def list_sequences(role: Role = Role.AUDITOR, **query: object) -> list[int]:
-        reply = send(role, "GET", "/audit", params=query)
+        reply = send(role, "GET", "/audit", params={"until": "2026-01-06T00:00:00Z", **query})
         return [entry["sequence"] for entry in reply.json()["items"]]
 
     assert list_sequences() == [4, 3, 2, 1]
-    assert list_sequences(actor="ben") == list_sequences(actor="b" * 32) == list_sequences(action="users.manage") == [1]
+    for filters in ({"actor": "admin"}, {"actor": admin.user_id}, {"action": "users.manage"}):
+        assert list_sequences(**filters) == [1]
     assert list_sequences(Role.OWNER, repository="shop") == list_sequences(repository=shop) == [4, 3, 2]
     assert list_sequences(repository="shop") == []  # an auditor does not know its name
     assert list_sequences(since="2026-01-03T00:00:00Z", until="2026-01-04T01:00:00+01:00") == [2]
-    page = send(Role.OWNER, "GET", "/audit?limit=3").json()
+    page = send(Role.OWNER, "GET", "/audit?limit=3&until=2026-01-06T00:00:00Z").json()
     assert page["next"] == "2"
     assert list_sequences(before=page["next"]) == [1]
     assert page["items"][0]["repository"] == "shop"
-    assert send(Role.AUDITOR, "GET", "/audit").json()["items"][0]["repository"] == shop
+    assert send(Role.AUDITOR, "GET", f"/audit?repository={shop}").json()["items"][0]["repository"] == shop
 
 
-def test_the_audit_record_is_exported_as_lines(send: Send, world: ServerWorld, shop: str) -> None:
-    for sequence in range(1, 4):
-        add_entry(world, sequence, detail='{"question": "wo ist die Prüfung?"}')
-    reply = send(Role.AUDITOR, "GET", "/audit/export?since=2026-01-03T00:00:00Z")
+def test_the_audit_record_is_exported_as_lines(send: Send, audit: AuditLog) -> None:
+    for _ in range(3):
+        audit.record(None, "search", detail={"question": "wo ist die Prüfung?"})
+    reply = send(Role.AUDITOR, "GET", "/audit/export?since=2026-01-03T00:00:00Z&until=2026-01-05T00:00:00Z")
     assert reply.headers["content-type"] == "application/x-ndjson"
     lines = [json.loads(line) for line in reply.text.splitlines()]
     assert [line["sequence"] for line in lines] == [2, 3]
-    assert lines[0]["mac"] == "m"
-    assert "Prüfung" in reply.text
+    assert lines[0]["detail"] == {"question": "wo ist die Prüfung?"}
+    assert len(lines[0]["mac"]) == 64
     assert send(Role.AUDITOR, "GET", "/audit/export?until=2020-01-01T00:00:00Z").text == ""
 
 
 def test_damage_of_the_audit_record_is_reported(send: Send, world: ServerWorld) -> None:
-    world.audit.verdict = SimpleVerdict(is_intact=False, count=3, problem="entry 2 was changed")
-    reply = send(Role.AUDITOR, "POST", "/audit/verify")
-    assert reply.json() == {"is_intact": False, "count": 3, "problem": "entry 2 was changed"}
+    for _ in range(3):
+        world.audit.record(None, "search")
+    intact = send(Role.AUDITOR, "POST", "/audit/verify").json()
+    assert intact == {"is_intact": True, "count": 4, "problem": ""}  # with that of the request itself
+    with world.database.begin() as session:
+        session.get_one(AuditEntry, 2).actor = "somebody else"
+    damaged = send(Role.AUDITOR, "POST", "/audit/verify").json()
+    assert (damaged["is_intact"], damaged["problem"] != "") == (False, True)
 
 
 def test_settings_are_shown_without_secrets(send: Send, world: ServerWorld, tmp_path) -> None:
