@@ -10,6 +10,7 @@ from urllib.parse import parse_qs
 
 from coderag.errors import AuthenticationError, InvalidRequestError
 from coderag.server.jobs.queue import JobQueue
+from coderag.server.repositories.names import is_id
 from coderag.server.sealing import MasterKey
 from coderag.server.storage.database import Database
 from coderag.server.storage.models import HostedRepository, WebhookDelivery
@@ -59,7 +60,7 @@ class WebhookReceiver:
             headers: Headers of the request, with names in lower case.
         """
         with self._database.read() as session:
-            repository = session.get(HostedRepository, repository_id)
+            repository = session.get(HostedRepository, repository_id) if is_id(repository_id) else None
         # A repository without a secret gets one that nobody has.
         sealed = repository.sealed_webhook_secret if repository is not None else None
         decoy = self._master_key.seal(self._master_key.derive("webhook").hex())

@@ -21,7 +21,7 @@ def create_rows():
             id="r1", name="shop", url="https://git.example.org/shop.git", credential_id="c1", team_id="t1", commit="ab12"
         ),
         models.HostedRepository(id="r2", name="дом", url="ssh://git@git.example.org/home.git", interval_minutes=5),
-        models.RepositorySource(id="s1", repository_id="r1", name="wiki"),
+        models.RepositorySource(id="s1", repository_id="r1", name="wiki", kind="documentation"),
         models.Grant(id="g1", team_id="t1", repository_id="r1", level=2, created_at=NOW),
         models.Grant(id="g2", team_id="t1", source_id="s1", level=1, created_at=NOW),
         models.ApiKey(id="k1", user_id="u1", name="laptop", prefix="aaaa", digest="d" * 64, scopes=["read"]),

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from coderag.errors import InvalidRequestError, UnknownNameError
 from coderag.server.jobs.claims import find_expired, is_claimable, select_next
+from coderag.server.repositories.names import is_id
 from coderag.server.storage.columns import get_time
 from coderag.server.storage.database import Database
 from coderag.server.storage.models import HostedRepository, Job
@@ -69,7 +70,7 @@ class JobQueue:
         if session is None:
             with self._database.begin() as own_session:
                 return self.submit(repository_id, reason, session=own_session)
-        repository = _lock_repository(session, repository_id)
+        repository = _lock_repository(session, repository_id) if is_id(repository_id) else None
         if repository is None:
             raise UnknownNameError("there is no such repository", hint="List the repositories.")
         job = _find_queued(session, repository_id)
@@ -167,7 +168,7 @@ class JobQueue:
             InvalidRequestError: It has ended.
         """
         with self._database.begin() as session:
-            job = session.get(Job, job_id, with_for_update=True)
+            job = session.get(Job, job_id, with_for_update=True) if is_id(job_id) else None
             if job is None:
                 raise _build_unknown_job()
             if job.state in ENDED_STATES:
@@ -181,8 +182,10 @@ class JobQueue:
         Raises:
             UnknownNameError: There is no such job.
         """
-        with self._database.read() as session:
-            job = session.get(Job, job_id)
+        job = None
+        if is_id(job_id):
+            with self._database.read() as session:
+                job = session.get(Job, job_id)
         if job is None:
             raise _build_unknown_job()
         return job

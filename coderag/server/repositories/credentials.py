@@ -16,7 +16,7 @@ from coderag.server.repositories.git_access import GitAccess, build_http_access,
 from coderag.server.repositories.git_url import GitAddress, parse_host, parse_url
 from coderag.server.repositories.github_app import GitHubAppInstallation, InstallationTokens, get_api_url
 from coderag.server.repositories.host_addresses import HostResolver, resolve_host
-from coderag.server.repositories.names import check_name
+from coderag.server.repositories.names import check_name, is_id
 from coderag.server.sealing import MasterKey
 from coderag.server.settings import RepositorySettings
 from coderag.server.storage.columns import get_time
@@ -103,8 +103,10 @@ class CredentialService:
         Raises:
             UnknownNameError: There is none with this id.
         """
-        with self._database.read() as session:
-            credential = session.get(Credential, credential_id)
+        credential = None
+        if is_id(credential_id):
+            with self._database.read() as session:
+                credential = session.get(Credential, credential_id)
         if credential is None:
             raise UnknownNameError("there is no such credential", hint="List the credentials.")
         return credential

@@ -4,11 +4,17 @@ import re
 from typing import Final
 
 from coderag.errors import InvalidRequestError
+from coderag.server.storage.columns import ID_CHARS
 
 MAX_NAME_CHARS: Final = 100
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*")
-_HEX_ID: Final = re.compile(r"[0-9a-f]{32}")
+_HEX_ID: Final = re.compile(rf"[0-9a-f]{{{ID_CHARS}}}")
 _BRANCH: Final = re.compile(r"[^\x00-\x20\x7f~^:?*\[\\]{1,200}")
+
+
+def is_id(text: str) -> bool:
+    """Return whether a text can be an id. Others are not looked up: a database may fail on them."""
+    return _HEX_ID.fullmatch(text) is not None
 
 
 def check_name(name: str) -> str:
@@ -17,7 +23,7 @@ def check_name(name: str) -> str:
     Raises:
         InvalidRequestError: It is empty, too long, has other characters, or looks like an id.
     """
-    if len(name) > MAX_NAME_CHARS or not _NAME.fullmatch(name) or _HEX_ID.fullmatch(name):
+    if len(name) > MAX_NAME_CHARS or not _NAME.fullmatch(name) or is_id(name):
         hint = f"Use up to {MAX_NAME_CHARS} letters, digits, '.', '_', '-', with single '/' between words."
         raise InvalidRequestError(f"the name {name[:MAX_NAME_CHARS]!r} is invalid", hint=hint)
     return name

@@ -1,6 +1,5 @@
 """Repositories of the team server: their records, mirrors and checkouts."""
 
-import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
@@ -22,17 +21,16 @@ from coderag.server.repositories.git_runner import GitRunner, ProgressCallback
 from coderag.server.repositories.git_url import check_url
 from coderag.server.repositories.host_addresses import HostResolver, resolve_host
 from coderag.server.repositories.mirror import Mirror
-from coderag.server.repositories.names import check_branch, check_name
+from coderag.server.repositories.names import check_branch, check_name, is_id
 from coderag.server.sealing import MasterKey
 from coderag.server.settings import RepositorySettings
-from coderag.server.storage.columns import ID_CHARS, get_time
+from coderag.server.storage.columns import get_time
 from coderag.server.storage.database import Database
 from coderag.server.storage.models import Credential, HostedRepository, Job, Team
 
 MIN_INTERVAL_MINUTES: Final = 5
 MAX_INTERVAL_MINUTES: Final = 60 * 24 * 366
 _SECRET_BYTES: Final = 32
-_ID: Final = re.compile(rf"[0-9a-f]{{{ID_CHARS}}}")
 _REMOVED_NAME: Final = "removed"
 _KNOWN_HOSTS_NAME: Final = "known_hosts"
 
@@ -208,9 +206,11 @@ class RepositoryService:
         Raises:
             UnknownNameError: There is none.
         """
-        matches = (HostedRepository.id == name_or_id) | (HostedRepository.name == name_or_id)
-        with self._database.read() as session:
-            repository = session.scalars(select(HostedRepository).where(matches)).first()
+        column = HostedRepository.id if is_id(name_or_id) else HostedRepository.name  # no name looks like an id
+        repository = None
+        if name_or_id.isprintable():
+            with self._database.read() as session:
+                repository = session.scalars(select(HostedRepository).where(column == name_or_id)).first()
         if repository is None:
             raise _build_unknown()
         return repository
@@ -234,7 +234,9 @@ class RepositoryService:
         """
         secret = secrets.token_urlsafe(_SECRET_BYTES)
         with self._database.begin() as session:
-            repository = session.get(HostedRepository, repository_id, with_for_update=True)
+            repository = (
+                session.get(HostedRepository, repository_id, with_for_update=True) if is_id(repository_id) else None
+            )
             if repository is None:
                 raise _build_unknown()
             repository.sealed_webhook_secret = self._master_key.seal(secret)
@@ -272,7 +274,7 @@ class RepositoryService:
 
     def sweep(self) -> int:
         """Delete the folders of removed repositories that no worker uses any more; return their number."""
-        folders = [mark.parent for mark in self._folder.glob(f"*/{_REMOVED_NAME}") if _ID.fullmatch(mark.parent.name)]
+        folders = [mark.parent for mark in self._folder.glob(f"*/{_REMOVED_NAME}") if is_id(mark.parent.name)]
         count = 0
         for folder in folders:
             with suppress(FolderBusyError), self._get_mirror(folder.name).hold(GitRunner()):
@@ -291,7 +293,7 @@ class RepositoryService:
             raise
 
     def _get_mirror(self, repository_id: str) -> Mirror:
-        if not _ID.fullmatch(repository_id):  # it becomes a path
+        if not is_id(repository_id):  # it becomes a path
             raise _build_unknown()
         return Mirror(self._folder / repository_id, self._settings)
 
@@ -318,7 +320,7 @@ class RepositoryService:
 
 
 def _check_team(session: Session, team_id: str | None) -> None:
-    if team_id is not None and session.get(Team, team_id) is None:
+    if team_id is not None and (not is_id(team_id) or session.get(Team, team_id) is None):
         raise UnknownNameError("there is no such team", hint="List the teams.")
 
 

@@ -71,6 +71,15 @@ def test_a_push_while_a_job_runs_makes_one_more(world):
 def test_a_job_of_an_unknown_repository_is_refused(world):
     with pytest.raises(UnknownNameError):
         world.queue.submit("0" * 32, "push")
+    for name in ("\0", "x" * 5000, ""):
+        for call in (
+            world.queue.get,
+            world.queue.cancel,
+            lambda name: world.queue.submit(name, "push"),
+            world.repositories.find,
+        ):
+            with pytest.raises(UnknownNameError):
+                call(name)
 
 
 def test_a_finished_job_is_noted_with_its_repository(world):

@@ -203,6 +203,9 @@ def upgrade() -> None:
         sa.Column("id", sa.String(length=32), nullable=False),
         sa.Column("repository_id", sa.String(length=32), nullable=False),
         sa.Column("name", sa.String(length=200), nullable=False),
+        sa.Column("kind", sa.String(length=32), nullable=False),
+        sa.Column("sealed_settings", sa.LargeBinary(), nullable=True),
+        sa.Column("synced_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(
             ["repository_id"], ["repositories.id"], name=op.f("fk_sources_repository_id"), ondelete="CASCADE"
         ),
