@@ -44,4 +44,4 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=10s --start-period=60s --retries=3 \
     CMD ["python", "-c", "import os, urllib.request as r; r.urlopen(f'http://127.0.0.1:{os.environ[\"CODERAG_SERVER_PORT\"]}/readyz', timeout=8)"]
 ENTRYPOINT ["coderag"]
-CMD ["server", "run"]
+CMD ["server", "start"]

@@ -62,10 +62,6 @@ class BackupManifest(BaseModel):
     repositories: int
     members: tuple[BackupMember, ...]
 
-    def get_member(self, name: str) -> BackupMember | None:
-        """Return a member; None if the backup has none of that name."""
-        return next((member for member in self.members if member.name == name), None)
-
 
 def describe_file(path: Path) -> BackupMember:
     """Describe a file for the manifest."""

@@ -3,6 +3,7 @@
 import base64
 import json
 import secrets
+import unicodedata
 from typing import Final
 
 from cryptography.exceptions import InvalidKey
@@ -56,5 +57,6 @@ def open_key(sealed: bytes, passphrase: str) -> bytes:
 
 
 def _derive(passphrase: str, salt: bytes, cost: int) -> Fernet:
-    key = Scrypt(salt, _KEY_BYTES, cost, _BLOCKS, 1).derive(passphrase.encode())
+    secret = unicodedata.normalize("NFC", passphrase).encode("utf-8", "surrogateescape")
+    key = Scrypt(salt, _KEY_BYTES, cost, _BLOCKS, 1).derive(secret)
     return Fernet(base64.urlsafe_b64encode(key))

@@ -25,6 +25,7 @@ from coderag.server.storage.copies import load_database, require_empty
 from coderag.server.storage.database import Database
 from coderag.server.storage.models import ApiKey, BrowserSession, HostedRepository, Job, SignInAttempt
 from coderag.server.storage.upgrade import complete_copy, require_known_revision
+from coderag.system.atomic_write import create_private
 
 _STAGING_PREFIX: Final = ".coderag-restore-"
 _LOCK_NAME: Final = ".coderag-restore.lock"
@@ -67,14 +68,18 @@ def restore_backup(
     database = Database(settings.url)
     try:
         _check_target(settings, database, manifest)
-        folder = settings.data.absolute()
+        settings.data.mkdir(parents=True, exist_ok=True)
+        # Beside the database, as a file can be given its name on its own file system only.
+        folder = settings.data.absolute() if database.path is None else database.path.absolute().parent
         folder.mkdir(parents=True, exist_ok=True)
         with lock_folder(folder, _LOCK_NAME), create_staging(folder, _STAGING_PREFIX) as staging:
             extract_archive(archive, staging)
             key = _open_key(settings, manifest, staging, passphrase)
             if key is None and not allow_missing_key and not get_key_path(settings).exists():
                 raise _explain_missing_key(get_key_path(settings), manifest)
-            _place_files(settings, staging, key)
+            _place_counter(settings, staging)
+            if key is not None:
+                _create_file(get_key_path(settings), key)
             _place_database(database, staging / DATABASE_NAMES[manifest.database], manifest.revision)
     except OSError as error:
         raise ServerError(f"{settings.data}: cannot be written: {error.strerror or error}") from error
@@ -107,18 +112,19 @@ def _check_target(settings: ServerSettings, database: Database, manifest: Backup
         raise ConfigurationError(message, hint="Put the right one there, or move this one away.")
 
 
-def _open_key(settings: ServerSettings, manifest: BackupManifest, staging: Path, passphrase: str | None) -> Path | None:
-    """Decrypt the key of the backup into the staging folder; None if there is none, or it is in place already."""
+def _open_key(
+    settings: ServerSettings, manifest: BackupManifest, staging: Path, passphrase: str | None
+) -> bytes | None:
+    """Decrypt the key of the backup; None if there is none, or it is in place already."""
     if get_key_path(settings).exists() or passphrase is None:
         return None
     if not manifest.has_key:
         raise ConfigurationError("the backup holds no master key", hint="Leave out the passphrase.")
-    path = staging / "key"
-    path.touch(mode=0o600)
-    path.write_bytes(open_key((staging / KEY_NAME).read_bytes(), passphrase))
-    if compute_fingerprint(read_master_key(path)) != manifest.key_fingerprint:
+    content = open_key((staging / KEY_NAME).read_bytes(), passphrase)
+    create_private(staging / "key", content)
+    if compute_fingerprint(read_master_key(staging / "key")) != manifest.key_fingerprint:
         raise ServerError("the key in the backup is not that of its database", hint="Take another backup.")
-    return path
+    return content
 
 
 def _explain_missing_key(path: Path, manifest: BackupManifest) -> ConfigurationError:
@@ -127,15 +133,16 @@ def _explain_missing_key(path: Path, manifest: BackupManifest) -> ConfigurationE
     return ConfigurationError(f"{path}: the master key of this backup is missing", hint=hint)
 
 
-def _place_files(settings: ServerSettings, staging: Path, key: Path | None) -> None:
-    if key is not None:
-        get_key_path(settings).parent.mkdir(parents=True, exist_ok=True)
-        publish(key, get_key_path(settings))
+def _place_counter(settings: ServerSettings, staging: Path) -> None:
+    """Put the audit counter in place, unless there is one: it shows which entries the backup does not have."""
     counter, target = staging / COUNTER_NAME, get_counter_path(settings)
-    # One that is kept elsewhere and is there stays: it shows which entries of the record the backup does not have.
     if counter.exists() and not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        publish(counter, target)
+        _create_file(target, counter.read_bytes())
+
+
+def _create_file(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    create_private(path, content)
 
 
 def _place_database(database: Database, source: Path, revision: str) -> None:

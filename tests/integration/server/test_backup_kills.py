@@ -88,7 +88,13 @@ def test_backup_that_is_killed_after_its_end_is_complete(settings, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "when"),
-    [("extract_archive", "after"), ("_place_files", "after"), ("complete_copy", "before"), ("complete_copy", "after")],
+    [
+        ("extract_archive", "after"),
+        ("_place_counter", "after"),
+        ("_create_file", "after"),
+        ("complete_copy", "before"),
+        ("complete_copy", "after"),
+    ],
 )
 def test_killed_restore_leaves_no_server_and_is_done_again(tmp_path, name, when):
     archive = tmp_path / "monday.tar.gz"

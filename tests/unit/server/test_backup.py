@@ -10,10 +10,12 @@ import tarfile
 import threading
 
 import pytest
+from pydantic import SecretStr
 from sqlalchemy import select, update
 
 from coderag.errors import CodeRAGError, ConfigurationError, DatabaseUnavailableError, ServerError
 from coderag.server import backup as backups
+from coderag.server import restore as restores
 from coderag.server.backup import create_backup, verify_backup
 from coderag.server.backup_archive import read_manifest
 from coderag.server.restore import restore_backup
@@ -80,7 +82,7 @@ def test_restored_server_has_all_that_lives_on(settings, new_settings, target):
     assert (new_settings.data / "master.key").read_bytes() == (settings.data / "master.key").read_bytes()
     assert (new_settings.data / "audit.counter").read_text() == "7"
     for path in new_settings.data.iterdir():
-        assert path.stat().st_mode & 0o077 == 0 or path.suffix in (".lock", ".counter"), path
+        assert path.stat().st_mode & 0o077 == 0 or path.suffix == ".lock", path
     database = Database(new_settings.url)
     check_revision(database)
     database.close()
@@ -422,3 +424,78 @@ def test_failed_load_leaves_the_database_empty(postgres_server, postgres_url, tm
         "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'", url.rpartition("/")[2]
     ) == [(0,)]
     postgres_server.drop_database(url)
+
+
+def test_folder_that_cannot_be_written_is_named(small, tmp_path, target):
+    create_backup(small, target, passphrase=PASSPHRASE)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ServerError, match=r"file/data: cannot be written: Not a directory"):
+        restore_backup(target, create_settings(tmp_path / "file" / "data"), passphrase=PASSPHRASE)
+
+
+def test_file_system_without_hard_links_will_do(small, tmp_path, target, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(backups.os, "link", refuse)
+    create_backup(small, target, passphrase=PASSPHRASE)
+    restore_backup(target, create_settings(tmp_path / "new"), passphrase=PASSPHRASE)
+    verify_backup(target)
+    (tmp_path / "staged").write_text("new")
+    with pytest.raises(FileExistsError):
+        backups.publish(tmp_path / "staged", target)
+    verify_backup(target)
+
+
+def test_folder_instead_of_a_backup_is_named(tmp_path):
+    with pytest.raises(ServerError, match="cannot be read: Is a directory"):
+        verify_backup(tmp_path)
+
+
+def test_database_that_appears_meanwhile_is_not_overwritten(small, tmp_path, target, monkeypatch):
+    """Between the check and the end, somebody else sets up a server."""
+    create_backup(small, target, passphrase=PASSPHRASE)
+    new = create_settings(tmp_path / "new")
+    extract_archive = restores.extract_archive
+
+    def extract_slowly(archive, folder):
+        (new.data / "server.sqlite").write_bytes(b"theirs")
+        return extract_archive(archive, folder)
+
+    monkeypatch.setattr(restores, "extract_archive", extract_slowly)
+    with pytest.raises(ServerError, match="cannot be written: File exists"):
+        restore_backup(target, new, passphrase=PASSPHRASE)
+    assert (new.data / "server.sqlite").read_bytes() == b"theirs"
+
+
+def test_key_in_a_folder_of_its_own_is_restored_there(small, tmp_path, target):
+    create_backup(small, target, passphrase=PASSPHRASE)
+    path = tmp_path / "etc" / "master.key"
+    new = create_settings(tmp_path / "new").model_copy(update={"key_file": path})
+    restore_backup(target, new, passphrase=PASSPHRASE)
+    assert path.read_bytes() == (small.data / "master.key").read_bytes()
+    assert path.stat().st_mode & 0o077 == 0
+    assert list_names(new.data) == ["server.sqlite"]
+
+
+def test_key_that_is_not_of_its_database_is_refused(small, tmp_path, target):
+    create_backup(small, target, passphrase=PASSPHRASE)
+    fingerprint = read_manifest(target).key_fingerprint.encode()
+    rewrite(target, edit_manifest(fingerprint, b"0" * len(fingerprint)))
+    with pytest.raises(ServerError, match="is not that of its database"):
+        restore_backup(target, create_settings(tmp_path / "new"), passphrase=PASSPHRASE)
+    assert list_names(tmp_path / "new") == []
+
+
+def test_database_of_sqlite_that_is_elsewhere_is_restored_there(small, tmp_path, target):
+    create_backup(small, target, passphrase=PASSPHRASE)
+    new = create_settings(tmp_path / "new").model_copy(
+        update={"database_url": SecretStr(f"sqlite:///{tmp_path / 'disk/elsewhere.sqlite'}")}
+    )
+    restore_backup(target, new, passphrase=PASSPHRASE)
+    assert read_server(new)["users"]
+    (new.data / "master.key").unlink()
+    with pytest.raises(ConfigurationError, match=r"elsewhere\.sqlite: exists already"):
+        restore_backup(
+            target, create_settings(tmp_path / "other").model_copy(update={"database_url": new.database_url})
+        )
