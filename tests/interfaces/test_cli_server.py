@@ -2,6 +2,7 @@
 
 import json
 import stat
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -196,6 +197,8 @@ def test_repositories_and_jobs(server: Run) -> None:
     assert (changed["interval_minutes"], changed["branch"]) == (60, "next")
     assert server("repositories", "set", "shop", "--credential", "unknown").exit_code == 2
     assert server("repositories", "set", "shop").exit_code == 2
+    assert "unknown repository 'shoop'" in server("repositories", "sync", "shoop").stderr
+    assert "unknown job 'x'" in server("jobs", "show", "x").stderr
     assert server("repositories", "sources", "shop").stdout.startswith("wiki  documentation")
     webhook = read_json(server("repositories", "webhook", "shop", "--json"))
     assert str(webhook["url"]).endswith(f"/hooks/{changed['id']}")
@@ -296,3 +299,19 @@ def test_a_missing_extra_names_the_packages_to_install() -> None:
     assert "coderag-engine[server]" in caught.value.hint
     with pytest.raises(ImportError), explain_missing_extra():
         raise ImportError("No module named 'own'", name="own")
+
+
+def test_other_commands_do_not_load_those_of_the_server(environment: dict[str, str]) -> None:
+    script = (
+        "import sys; from coderag.interfaces.cli.main import app; from typer.main import get_command; get_command(app);"
+    )
+    script += "print([name for name in sys.modules if '.commands.server.' in name or name == 'sqlalchemy'])"
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['coderag.interfaces.cli.commands.server.server_command']"
+
+
+def test_help_lists_all_commands(run: Run) -> None:
+    text = run("--help").stdout
+    for command in ("init", "start", "upgrade", "status", "users", "grants", "audit", "backup"):
+        assert f"\n  {command} " in text
+    assert "--secret-stdin" in run("credentials", "add", "--help").stdout

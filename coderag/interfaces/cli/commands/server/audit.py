@@ -24,7 +24,7 @@ audit: Final = typer.Typer(name="audit", cls=LightGroup, invoke_without_command=
 
 _DATE_FORMATS: Final = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z"]
 _OUTCOME_STYLES: Final = {"allowed": "green", "denied": "yellow", "failed": "red"}
-_MAX_DETAIL_CHARS: Final = 60
+_MAX_DETAIL_CHARS: Final = 120
 
 SinceOption = Annotated[
     datetime | None,
@@ -88,7 +88,7 @@ def list_entries(  # noqa: PLR0913  # one parameter an option
         from coderag.server.audit.search import AuditFilter
 
         names = {each.id: each.name for each in server.repositories.list()}
-        repository_id = server.repositories.find(repository).id if repository else ""
+        repository_id = server.find_repository(repository).id if repository else ""
         criteria = AuditFilter(
             actor=actor, action=action, repository_id=repository_id, since=_to_utc(since), until=_to_utc(until)
         )
@@ -98,7 +98,7 @@ def list_entries(  # noqa: PLR0913  # one parameter an option
         return
     rows = [
         (f"{entry.sequence}", f"{entry.time:%Y-%m-%d %H:%M:%S}", entry.actor or "-", entry.action, entry.outcome,
-         names.get(entry.repository_id, entry.repository_id or "-"), entry.detail[:_MAX_DETAIL_CHARS])
+         names.get(entry.repository_id, entry.repository_id or "-"), _format_detail(entry.detail))
         for entry in entries
     ]  # fmt: skip
     columns = ("number", "time (UTC)", "account", "action", "outcome", "repository", "detail")
@@ -181,6 +181,12 @@ def prune(
         output.write_json({"deleted": deleted})
     else:
         output.write(f"deleted {deleted:,} entries")
+
+
+def _format_detail(text: str) -> str:
+    from coderag.server.audit.entries import parse_detail
+
+    return ", ".join(f"{name} {value}" for name, value in parse_detail(text).items())[:_MAX_DETAIL_CHARS]
 
 
 def _describe_report(report: "AuditReport") -> str:

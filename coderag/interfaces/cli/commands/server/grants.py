@@ -64,7 +64,7 @@ def list_grants(
     output = Output(as_json)
     with open_server(place) as server:
         team_id = server.accounts.teams.find(server.operator, team).id if team else ""
-        repository_id = server.repositories.find(repository).id if repository else ""
+        repository_id = server.find_repository(repository).id if repository else ""
         summaries = server.accounts.grants.list_grants(server.operator, team_id=team_id, repository_id=repository_id)
     if as_json:
         output.write_json({"grants": [_to_record(grant) for grant in summaries]})
@@ -96,7 +96,7 @@ def set_(
     with open_server(place) as server:
         service = server.accounts.grants
         team_id = server.accounts.teams.find(server.operator, team).id
-        repository_id = server.repositories.find(repository).id
+        repository_id = server.find_repository(repository).id
         source_id = service.find_source(server.operator, repository_id, source).id if source else None
         subject = {"source_id": source_id} if source_id else {"repository_id": repository_id}
         detail = {"team_id": team_id, "level": level, "source": source or ""}
@@ -128,7 +128,7 @@ def remove(
     output = Output(as_json)
     with open_server(place) as server:
         team_id = server.accounts.teams.find(server.operator, team).id
-        repository_id = server.repositories.find(repository).id
+        repository_id = server.find_repository(repository).id
         candidates = server.accounts.grants.list_grants(server.operator, team_id=team_id, repository_id=repository_id)
         grant = next((each for each in candidates if each.source == source), None)
         if grant is None:

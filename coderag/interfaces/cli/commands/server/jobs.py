@@ -58,7 +58,7 @@ def list_jobs(
 
     output = Output(as_json)
     with open_server(place) as server:
-        ids = [server.repositories.find(repository).id] if repository else None
+        ids = [server.find_repository(repository).id] if repository else None
         listed = server.queue.list(ids, states=[state] if state else [], limit=limit)
         names = {each.id: each.name for each in server.repositories.list()}
     if as_json:
@@ -83,8 +83,8 @@ def show(job: JobArgument, *, place: ServerPlace, as_json: JsonOption = False, d
 
     output = Output(as_json)
     with open_server(place) as server:
-        stored = server.queue.get(job)
-        name = server.repositories.find(stored.repository_id).name
+        stored = server.find_job(job)
+        name = server.find_repository(stored.repository_id).name
     if as_json:
         output.write_json(_to_record(stored, name))
         return
@@ -110,7 +110,7 @@ def cancel(job: JobArgument, *, place: ServerPlace, as_json: JsonOption = False,
     """Cancel a queued or running job. The last index stays in use."""
     del debug  # as above
     with open_server(place) as server:
-        repository = server.repositories.find(server.queue.get(job).repository_id)
+        repository = server.find_repository(server.find_job(job).repository_id)
         with server.record(Action.REPOSITORY_INDEX, "jobs cancel", repository_id=repository.id, job_id=job):
             stored = server.queue.cancel(job)
     print_job("cancelled", stored, repository.name, Output(as_json))

@@ -91,7 +91,7 @@ def create(  # noqa: PLR0913  # one parameter an option
     expires_at = datetime.now(UTC) + timedelta(days=days) if days else None
     with open_server(place) as server:
         user = server.accounts.users.find(server.operator, account)
-        bound = [server.repositories.find(each).id for each in repository] if repository else None
+        bound = [server.find_repository(each).id for each in repository] if repository else None
         detail = {"user_id": user.id, "key": name, "scope": scope}
         with server.record(Action.USERS_MANAGE, "keys create", **detail):
             created = server.keys.create(

@@ -8,7 +8,7 @@ from coderag.errors import ConfigurationError
 from coderag.interfaces.cli.commands.server.options import ServerPlace
 
 if TYPE_CHECKING:
-    from coderag.interfaces.cli.commands.server.local_server import LocalServer
+    from coderag.interfaces.cli.commands.server.operator_services import OperatorServices
     from coderag.server.settings import ServerSettings
 
 _EXTRA_PACKAGES: Final = frozenset({"alembic", "authlib", "cryptography", "joserfc", "prometheus_client", "sqlalchemy"})
@@ -32,7 +32,7 @@ def load_settings(place: ServerPlace, **arguments: Any) -> "ServerSettings":  # 
 
 
 @contextmanager
-def open_server(place: ServerPlace) -> "Iterator[LocalServer]":
+def open_server(place: ServerPlace) -> "Iterator[OperatorServices]":
     """Open the services of a server on this machine, as its operator.
 
     Raises:
@@ -41,9 +41,9 @@ def open_server(place: ServerPlace) -> "Iterator[LocalServer]":
     """
     settings = load_settings(place)
     with explain_missing_extra():
-        from coderag.interfaces.cli.commands.server.local_server import LocalServer
+        from coderag.interfaces.cli.commands.server.operator_services import OperatorServices
 
-    server = LocalServer(settings)
+    server = OperatorServices(settings)
     try:
         yield server
     finally:

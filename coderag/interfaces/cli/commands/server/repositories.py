@@ -15,7 +15,7 @@ from coderag.interfaces.cli.typer_ext.option_groups import expand_options
 from coderag.server.access.roles import Action
 
 if TYPE_CHECKING:
-    from coderag.interfaces.cli.commands.server.local_server import LocalServer
+    from coderag.interfaces.cli.commands.server.operator_services import OperatorServices
     from coderag.server.storage.models import HostedRepository
 
 repositories: Final = typer.Typer(
@@ -133,7 +133,7 @@ def set_(  # noqa: PLR0913  # one parameter an option
     with open_server(place) as server:
         values = _collect_changes(server, credential=credential, team=team, branch=branch, interval=interval)
         values |= {key: value for key, value in (("name", name), ("url", url)) if value is not None}
-        repository_id = server.repositories.find(repository).id
+        repository_id = server.find_repository(repository).id
         changed = ", ".join(sorted(values))
         with server.record(
             Action.REPOSITORIES_MANAGE, "repositories set", repository_id=repository_id, changed=changed
@@ -156,7 +156,7 @@ def remove(
     del debug  # as above
     output = Output(as_json)
     with open_server(place) as server:
-        stored = server.repositories.find(repository)
+        stored = server.find_repository(repository)
         if not confirm_removal(f"Remove {stored.name} with its mirror and index?", yes=yes):
             output.note("nothing changed")
             raise typer.Exit(1)
@@ -175,7 +175,7 @@ def sync(
     from coderag.interfaces.cli.commands.server.jobs import print_job
 
     with open_server(place) as server:
-        stored = server.repositories.find(repository)
+        stored = server.find_repository(repository)
         with server.record(Action.REPOSITORY_INDEX, "repositories sync", repository_id=stored.id):
             job = server.queue.submit(stored.id, "manual")
     print_job("queued", job, stored.name, Output(as_json))
@@ -190,7 +190,7 @@ def webhook(
     del debug  # as above
     output = Output(as_json)
     with open_server(place) as server:
-        stored = server.repositories.find(repository)
+        stored = server.find_repository(repository)
         with server.record(Action.REPOSITORY_ADMINISTER, "repositories webhook", repository_id=stored.id):
             secret = server.repositories.create_webhook_secret(stored.id)
         address = server.settings.public_url.rstrip("/")
@@ -213,7 +213,7 @@ def sources(
 
     output = Output(as_json)
     with open_server(place) as server:
-        stored = server.repositories.find(repository)
+        stored = server.find_repository(repository)
         listed = server.accounts.grants.list_sources(server.operator, stored.id)
     if as_json:
         output.write_json({"sources": [to_record(source, ("id", "name", "kind", "synced_at")) for source in listed]})
@@ -225,7 +225,7 @@ def sources(
 
 
 def _collect_changes(
-    server: "LocalServer", *, credential: str | None, team: str | None, branch: str | None, interval: int | None
+    server: "OperatorServices", *, credential: str | None, team: str | None, branch: str | None, interval: int | None
 ) -> dict[str, Any]:
     """Return the given values as arguments of the service; '' stands for none."""
     from coderag.errors import UnknownNameError

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 
-from coderag.errors import CodeRAGError
+from coderag.errors import CodeRAGError, UnknownNameError
 from coderag.server.access.roles import Action
 from coderag.server.accounts.operator import make_operator
 from coderag.server.accounts.service import AccountService
@@ -18,10 +18,11 @@ from coderag.server.repositories.service import RepositoryService
 from coderag.server.sealing import read_master_key
 from coderag.server.settings import ServerSettings
 from coderag.server.storage.database import Database
+from coderag.server.storage.models import HostedRepository, Job
 from coderag.server.storage.upgrade import check_revision
 
 
-class LocalServer:
+class OperatorServices:
     """Services of a server, opened by its operator.
 
     Args:
@@ -75,6 +76,30 @@ class LocalServer:
             self.queue,
             credentials=self.credentials,
         )
+
+    def find_repository(self, reference: str) -> HostedRepository:
+        """Find a repository by its name or id.
+
+        Raises:
+            UnknownNameError: There is none.
+        """
+        try:
+            return self.repositories.find(reference)
+        except UnknownNameError as error:
+            message = f"unknown repository {reference[:80]!r}"
+            raise UnknownNameError(message, hint="`coderag server repositories list` lists them.") from error
+
+    def find_job(self, job_id: str) -> Job:
+        """Find a job by its id.
+
+        Raises:
+            UnknownNameError: There is none.
+        """
+        try:
+            return self.queue.get(job_id)
+        except UnknownNameError as error:
+            message = f"unknown job {job_id[:80]!r}"
+            raise UnknownNameError(message, hint="`coderag server jobs list` lists them.") from error
 
     @contextmanager
     def record(self, action: Action, command: str, *, repository_id: str = "", **detail: str) -> Iterator[None]:
