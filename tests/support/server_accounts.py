@@ -11,10 +11,11 @@ from coderag.server.storage.database import Database
 from coderag.server.storage.models import HostedRepository, RepositorySource, ServerTable, User
 
 
-def create_database(folder: Path) -> Database:
-    """Create an empty database with all tables."""
-    database = Database(f"sqlite:///{folder / 'server.sqlite'}")
-    event.listen(database.engine, "connect", _skip_synchronization)
+def create_database(place: Path | str) -> Database:
+    """Create all tables in the database of a URL, or in a file in a folder."""
+    database = Database(place if isinstance(place, str) else f"sqlite:///{place / 'server.sqlite'}")
+    if database.is_sqlite:
+        event.listen(database.engine, "connect", _skip_synchronization)
     ServerTable.metadata.create_all(database.engine)
     return database
 

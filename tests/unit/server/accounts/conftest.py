@@ -1,7 +1,6 @@
-"""An empty database and the services of accounts over it."""
+"""An empty database, on SQLite and on PostgreSQL, and the services of accounts over it."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -11,8 +10,8 @@ from tests.support.server_accounts import create_database
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    database = create_database(tmp_path)
+def database(database_url: str) -> Iterator[Database]:
+    database = create_database(database_url)
     yield database
     database.close()
 
