@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 
+from coderag.server.access.principal import Principal
 from coderag.server.accounts.service import AccountService
 from coderag.server.audit.audit_log import AuditLog
 from coderag.server.identity.keys import KeyService
@@ -16,6 +17,22 @@ from coderag.server.sealing import MasterKey
 from coderag.server.settings import ServerSettings
 from coderag.server.storage.database import Database
 from tests.support.server_accounts import create_database
+
+
+@dataclass(frozen=True)
+class SimpleQuota:
+    """Use of a daily quota."""
+
+    subject: str
+    requests: int
+    limit: int
+
+
+class SimpleLimits:
+    """Limits that nobody uses up: seven requests of an account, nine of each team."""
+
+    def read_usage(self, principal: Principal) -> list[SimpleQuota]:
+        return [SimpleQuota("account", 7, 0), *(SimpleQuota(f"team:{team}", 9, 50) for team in principal.team_ids)]
 
 
 @dataclass
@@ -31,6 +48,7 @@ class ServerWorld:
         self.accounts = AccountService(self.database)
         self.keys = KeyService(self.database, PrincipalLoader(self.database))
         self.audit = AuditLog(self.database, master_key, self.settings.audit, folder / "audit.counter")
+        self.limits = SimpleLimits()
         self.queue = JobQueue(self.database)
         limits = self.settings.repositories
         self.credentials = CredentialService(self.database, master_key, limits, resolve=resolve_public)

@@ -18,7 +18,6 @@ from coderag.interfaces.server.admin.parameters import (
 )
 from coderag.interfaces.server.admin.services import PrincipalDependency, ServicesDependency
 from coderag.server.access.roles import Action
-from coderag.server.accounts.usage import QuotaUsage, read_usage
 from coderag.server.paging import DEFAULT_PAGE_ITEMS, ListPage
 
 router: Final = APIRouter(prefix="/server", route_class=StrictRoute, tags=["account"])
@@ -36,6 +35,21 @@ class TeamName:
 
     id: str
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaReply:
+    """Use of a daily quota.
+
+    Attributes:
+        name: Description of the quota.
+        used: Requests since midnight UTC.
+        limit: Maximum number of requests; 0 is no limit.
+    """
+
+    name: str
+    used: int
+    limit: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +72,7 @@ class AccountReply:
     actions: Sequence[str]
     teams: Sequence[TeamName]
     repositories: Mapping[str, VisibleLevelName]
-    quotas: Sequence[QuotaUsage]
+    quotas: Sequence[QuotaReply]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +96,7 @@ def get_account(services: ServicesDependency, principal: PrincipalDependency) ->
     """Return the account of the caller: its role, teams, repositories and quotas."""
     user = services.accounts.users.get(principal, principal.user_id)
     teams = services.accounts.users.list_teams(principal, principal.user_id)
+    titles = {"account": "requests today"} | {f"team:{team.id}": f"requests of {team.name} today" for team in teams}
     return AccountReply(
         id=user.id,
         name=user.name,
@@ -94,7 +109,10 @@ def get_account(services: ServicesDependency, principal: PrincipalDependency) ->
             repository.name: to_level_name(principal.get_level(repository.id))
             for repository in list_visible(services, principal)
         },
-        quotas=read_usage(services.database, services.settings.limits, principal, teams),
+        quotas=[
+            QuotaReply(titles.get(quota.subject, "requests of a team today"), quota.requests, quota.limit)
+            for quota in services.limits.read_usage(principal)
+        ],
     )
 
 

@@ -1,5 +1,6 @@
 """Services that the administration works with, and the dependencies that hand them to its routes."""
 
+from collections.abc import Sequence
 from typing import Annotated, Protocol, cast
 
 from fastapi import Depends, Request
@@ -15,6 +16,33 @@ from coderag.server.repositories.credentials import CredentialService
 from coderag.server.repositories.service import RepositoryService
 from coderag.server.settings import ServerSettings
 from coderag.server.storage.database import Database
+
+
+class DailyQuota(Protocol):
+    """Use of a daily quota, of `coderag.server.limits`."""
+
+    @property
+    def subject(self) -> str:
+        """``account``, or ``team`` with its id behind a colon."""
+        ...
+
+    @property
+    def requests(self) -> int:
+        """Requests today (UTC)."""
+        ...
+
+    @property
+    def limit(self) -> int:
+        """Requests that it may send a day; 0 is no limit."""
+        ...
+
+
+class QuotaReader(Protocol):
+    """Reader of daily quotas, of `coderag.server.limits`."""
+
+    def read_usage(self, principal: Principal) -> Sequence[DailyQuota]:
+        """Return the use of the daily quotas of an account and its teams."""
+        ...
 
 
 class AdministrationServices(Protocol):
@@ -43,6 +71,11 @@ class AdministrationServices(Protocol):
     @property
     def audit(self) -> AuditLog:
         """Audit record."""
+        ...
+
+    @property
+    def limits(self) -> QuotaReader:
+        """Rates and quotas."""
         ...
 
     @property

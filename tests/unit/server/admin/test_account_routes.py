@@ -1,12 +1,13 @@
 """Routes for accounts, keys and teams, as the roles that use them."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from coderag.server.access.principal import Principal
 from coderag.server.access.roles import Level, Role
-from coderag.server.storage.models import BrowserSession, DailyUsage
+from coderag.server.storage.models import BrowserSession
 from tests.support.server_accounts import add_user, make_principal
 from tests.support.server_services import ServerWorld
 from tests.unit.server.admin.conftest import Send
@@ -14,19 +15,19 @@ from tests.unit.server.admin.conftest import Send
 UNKNOWN = "0" * 32
 
 
-def test_me_has_the_own_account_only(
-    send: Send, world: ServerWorld, principals: dict[Role, Principal], shop: str
-) -> None:
+def test_me_has_the_own_account_only(send: Send, principals: dict[Role, Principal]) -> None:
     team = send(Role.ADMIN, "POST", "/teams", json={"name": "core"}).json()
     member = principals[Role.MEMBER].user_id
     assert send(Role.ADMIN, "PUT", f"/teams/{team['id']}/members/{member}").status_code == 204
-    with world.database.begin() as session:
-        session.add(DailyUsage(day=datetime.now(UTC).date(), subject=f"user:{member}", requests=7))
-    me = send(Role.MEMBER, "GET", "/me").json()
+    caller = replace(principals[Role.MEMBER], team_ids=frozenset({team["id"]}))
+    me = send(caller, "GET", "/me").json()
     assert (me["id"], me["role"], me["kind"]) == (member, "member", "person")
     assert me["teams"] == [{"id": team["id"], "name": "core"}]
     assert me["repositories"] == {"shop": "administer"}
-    assert me["quotas"][0] == {"name": "requests today", "used": 7, "limit": 0}
+    assert me["quotas"] == [
+        {"name": "requests today", "used": 7, "limit": 0},
+        {"name": "requests of core today", "used": 9, "limit": 50},
+    ]
     assert "repository.converse" in me["actions"]
     assert "users.manage" not in me["actions"]
 

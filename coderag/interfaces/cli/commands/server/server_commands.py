@@ -113,7 +113,13 @@ def start(
     with explain_missing_extra():
         from coderag.interfaces.server.process import serve
 
-    serve(settings)
+    output = Output()
+
+    def announce(address: str) -> None:
+        output.write(f"serving at {address}")
+        output.note("Stop it with Ctrl-C; requests in flight are finished.")
+
+    serve(settings, announce)
 
 
 @commands.command(cls=LightCommand)
