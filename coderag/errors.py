@@ -35,7 +35,7 @@
         ├── QuotaExceededError        a quota or rate that is used up (retryable)
         ├── DatabaseUnavailableError  the database is away (retryable)
         ├── GitFetchError             a repository that cannot be fetched
-            └── GitUnavailableError   its git server is unreachable or overloaded (retryable)
+        │   └── GitUnavailableError   its git server is unreachable or overloaded (retryable)
         └── ProviderUnavailableError  the OpenID Connect provider is away (retryable)
 
 The message says what failed (component, path or id); ``hint`` says what the reader can do. ``interfaces/_errors.py`` maps
