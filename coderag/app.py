@@ -23,6 +23,7 @@ from coderag.engine.mention_queries import MentionQueries
 from coderag.engine.open_index import OpenIndex
 from coderag.engine.query_input import build_query_input, check_range, resolve_filters
 from coderag.engine.query_runs import MAX_RUNS, QueryRunner, build_answer, verdict_fields
+from coderag.engine.reader import OWNER, Reader
 from coderag.engine.telemetry import build_tracer
 from coderag.engine.view_queries import ViewQueries
 from coderag.errors import ConfigurationError
@@ -112,6 +113,7 @@ class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess, History
             raise ConfigurationError("give either settings or single arguments, not both")
         self.settings = settings or Settings.load(self.root, trusted=trusted, **arguments)
         self._store = IndexStore(find_index_folder(self.root, self.settings.storage))
+        self._reader = OWNER
         self._sessions = ContextSessions(self._store.directory)
         self._chats = ChatMemory(self.settings.chat, self._store.directory, self._project)
         self._loaded_dense_model: DenseModel | None = None
@@ -119,8 +121,8 @@ class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess, History
         has_language_model = self.settings.llm.provider != "none" or language_model is not None
         is_counting = has_language_model and self.settings.summaries.count_results
         counts = SearchCounts(self._store.directory, is_enabled=is_counting)
-        models, load, items = self._language_models, self._load_dense_model, LazyItemFinder(lambda: self.items)
-        self._open_index = OpenIndex(self.root, self.settings, self._store, load, models, on_edited, items)
+        models, load = self._language_models, self._load_dense_model
+        self._open_index = OpenIndex(self.root, self.settings, self._store, load, models, on_edited)
         self._runs = QueryRunner(load_query_graph, build_tracer(self.settings.telemetry), counts, self._open_index)
 
     def index(self, *, full: bool = False, progress: Progress | None = None) -> IndexReport:
@@ -250,6 +252,18 @@ class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess, History
         variant.settings = self.settings.model_copy(update={"search": search})
         no_counts = SearchCounts(self._store.directory, is_enabled=False)  # trial searches are not counted as use
         variant._runs = replace(self._runs, search_counts=no_counts)
+        return variant
+
+    def with_reader(self, reader: Reader) -> "CodeRAG":
+        """Return a copy that shares the open index, and has only what a reader may see and what is its own.
+
+        Sessions and conversations are those of the reader's namespace, mirrored items those of its sources.
+        """
+        self._item_searches  # noqa: B018  # so that all copies share them
+        variant = copy(self)
+        variant._reader = reader
+        variant._sessions = self._sessions.with_namespace(reader.namespace)
+        variant._chats = self._chats.with_namespace(reader.namespace)
         return variant
 
     def explain(
@@ -430,7 +444,7 @@ class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess, History
         """Build the context of the chat graph, for a program that runs the graph itself. Raises as `search`."""
         from coderag.engine.chat import make_chat_context  # noqa: PLC0415  # loads LangGraph
 
-        query = self._open_index.open_context(self.settings.search, sweep="unless watched")
+        query = self._open_index.open_context(self.settings.search, sweep="unless watched", items=self._item_finder)
         return make_chat_context(query, self._runs.arun, self.settings)
 
     def definition(self, name: str) -> list[SearchHit]:
@@ -541,8 +555,12 @@ class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess, History
             self._loaded_dense_model = model
         return self._loaded_dense_model
 
+    @property
+    def _item_finder(self) -> LazyItemFinder:
+        return LazyItemFinder(lambda: self.items)
+
     def _open(self) -> QueryContext:
-        return self._open_index.open_context(self.settings.search)
+        return self._open_index.open_context(self.settings.search, items=self._item_finder)
 
     def _make_input(
         self,

@@ -33,7 +33,9 @@
         ├── InvalidRequestError       a value that cannot be taken
         ├── DuplicateNameError        a name that is taken
         ├── QuotaExceededError        a quota or rate that is used up (retryable)
-        └── DatabaseUnavailableError  the database is away (retryable)
+        ├── DatabaseUnavailableError  the database is away (retryable)
+        └── GitFetchError             a repository that cannot be fetched
+            └── GitUnavailableError   its git server is unreachable or overloaded (retryable)
 
 The message says what failed (component, path or id); ``hint`` says what the reader can do. ``interfaces/_errors.py`` maps
 each class to an exit code and an HTTP status.
@@ -223,5 +225,15 @@ class QuotaExceededError(ServerError):
 
 class DatabaseUnavailableError(ServerError):
     """The database does not answer."""
+
+    retryable = True
+
+
+class GitFetchError(ServerError):
+    """A repository cannot be fetched from its git server."""
+
+
+class GitUnavailableError(GitFetchError):
+    """The git server of a repository is unreachable, too slow or overloaded."""
 
     retryable = True

@@ -98,7 +98,6 @@ class OpenIndex:
         dense_model: Returns the configured embedding model.
         language_models: Provides the model that writes answers, if any.
         on_edited: Called with the paths of files that differ from the index.
-        items: Finder of mirrored items for queries, if there may be any.
 
     Attributes:
         live: Tracker of the files edited since indexing.
@@ -113,9 +112,7 @@ class OpenIndex:
         dense_model: Callable[[], DenseModel],
         language_models: LanguageModels,
         on_edited: OnEdited | None = None,
-        items: ItemFinder | None = None,
     ) -> None:
-        self._items = items
         self._root = root
         self._settings = settings
         self._store = store
@@ -150,12 +147,14 @@ class OpenIndex:
         wanted: Sequence[str] = (),
         hidden: Sequence[str] = (),
         sweep: Sweep = "when due",
+        items: ItemFinder | None = None,
     ) -> QueryContext:
         """Open the query context for some search settings, with edited files in their current state.
 
         Args:
             search: Search settings.
             wanted, hidden, sweep: See `LiveIndex.over`.
+            items: Finder of the mirrored items that the reader may see, if there may be any.
 
         Raises:
             IndexNotFoundError: Nothing is indexed yet.
@@ -176,9 +175,9 @@ class OpenIndex:
         )
         if overlay is None:
             self._overlay_parts = None  # release an old generation
-            return replace(base, settings=search, open_history=self.open_history)
+            return replace(base, settings=search, open_history=self.open_history, items=items)
         context = self._get_overlay_parts(overlay).build_context(base)
-        return replace(context, settings=search, open_history=self.open_history)
+        return replace(context, settings=search, open_history=self.open_history, items=items)
 
     def refresh_context(
         self, context: QueryContext, paths: Iterable[str], *, sweep: bool = False, hide: bool = False
@@ -195,7 +194,8 @@ class OpenIndex:
         if not (stale_paths or sweep):
             return None
         wanted, hidden = ((), stale_paths) if hide else (stale_paths, ())
-        fresh = self.open_context(context.settings, wanted=wanted, hidden=hidden, sweep="now" if sweep else "when due")
+        due: Sweep = "now" if sweep else "when due"
+        fresh = self.open_context(context.settings, wanted=wanted, hidden=hidden, sweep=due, items=context.items)
         if fresh.corpus is context.corpus:
             return None
         return replace(fresh, language_model=context.language_model)
@@ -217,14 +217,15 @@ class OpenIndex:
                 )
         if not new_paths and not self.live.find_stale(_get_opened_snapshot(context), indexed_paths):
             return context
-        return self.open_context(context.settings, wanted=safe_paths)
+        return self.open_context(context.settings, wanted=safe_paths, items=context.items)
 
     def reopen_context(self, context: QueryContext) -> QueryContext | None:
         """Return a context of the current generation; None if this context already is, so retrying is pointless."""
         previous = context.corpus.snapshot.pointer
         if previous.is_same_generation(self._read_pointer()):
             return None
-        return replace(self.open_context(context.settings), language_model=context.language_model)
+        fresh = self.open_context(context.settings, items=context.items)
+        return replace(fresh, language_model=context.language_model)
 
     def raise_damage(self, context: QueryContext) -> None:
         """Raise the error of a damaged file of a context's generation; the first query waits for the check of its content.
@@ -428,10 +429,9 @@ class OpenIndex:
         if open_part is None or not open_part.pointer.has_same_graph(stored.pointer):
             open_part = self._open_graph_part = _OpenPart(stored.pointer, _build_graph(stored))
         language_model = self._language_models.model
-        context = build_query_context(
+        return build_query_context(
             self._root, self._settings, stored, open_part.part, model, language_model, lambda: self.path_mask
         )
-        return replace(context, items=self._items)
 
     def _build_text_search(self, snapshot: "IndexSnapshot") -> "TextSearch":
         from coderag.retrieval.text_search.search import TextSearch  # noqa: PLC0415  # only `search_text` needs it

@@ -58,7 +58,7 @@ class SqliteChatStorage:
         with map_storage_errors(f"store conversations in {self.path}"):
             create_index_directory(self._directory)
             path = self._build_lock_path(key)
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             lock = filelock.FileLock(path, timeout=0, thread_local=False)
             try:
                 lock.acquire()

@@ -55,12 +55,22 @@ class ChatMemory:
         settings: The section ``chat``.
         directory: Directory of the index.
         project: Name of the repository; it separates conversations of several repositories on one server.
+        namespace: Reader to whom the conversations belong; others cannot name them. Empty for the owner of the index.
     """
 
-    def __init__(self, settings: ChatSettings, directory: Path, project: str) -> None:
+    def __init__(self, settings: ChatSettings, directory: Path, project: str, namespace: str = "") -> None:
         self._settings = settings
         self._directory = directory
+        self._project = project
         self._prefix = f"{project}/" if settings.memory == "postgres" else ""
+        if namespace:  # ids of threads have no slash, so that nobody can name those of others
+            self._prefix += f"reader-{namespace}/"
+
+    def with_namespace(self, namespace: str) -> "ChatMemory":
+        """Return the conversations of a reader in the same storage."""
+        variant = ChatMemory(self._settings, self._directory, self._project, namespace)
+        variant._storage = self._storage
+        return variant
 
     @asynccontextmanager
     async def open_conversation(self, thread: str) -> "AsyncIterator[tuple[Saver, RunnableConfig]]":
@@ -99,7 +109,8 @@ class ChatMemory:
                     continue
                 if key not in newest or newest[key].checkpoint["id"] < checkpoint.checkpoint["id"]:
                     newest[key] = checkpoint
-        return {key.removeprefix(self._prefix): _extract_state(checkpoint) for key, checkpoint in newest.items()}
+        states = {key.removeprefix(self._prefix): _extract_state(checkpoint) for key, checkpoint in newest.items()}
+        return {thread: state for thread, state in states.items() if "/" not in thread}  # the rest are other readers'
 
     async def delete(self, thread: str) -> bool:
         """Delete a conversation; return whether it existed. Raises as `open_conversation`."""

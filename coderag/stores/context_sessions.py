@@ -20,11 +20,18 @@ class ContextSessions:
 
     Args:
         index_directory: Folder of the index.
+        namespace: Reader to whom the sessions belong; others cannot name them. Empty for the owner of the index.
     """
 
-    def __init__(self, index_directory: Path) -> None:
+    def __init__(self, index_directory: Path, namespace: str = "") -> None:
         self._index_directory = index_directory
         self._directory = index_directory / "sessions"
+        if namespace:
+            self._directory /= f"reader-{namespace}"
+
+    def with_namespace(self, namespace: str) -> "ContextSessions":
+        """Return the sessions of a reader of the same index."""
+        return ContextSessions(self._index_directory, namespace)
 
     def read(self, name: str) -> list[str]:
         """Return the keys of a session; empty if it does not exist yet.
@@ -72,7 +79,7 @@ class ContextSessions:
 
         with map_storage_errors(f"write the session {name}"):
             create_index_directory(self._index_directory)
-            self._directory.mkdir(exist_ok=True)
+            self._directory.mkdir(parents=True, exist_ok=True)
         try:
             with filelock.FileLock(self._directory / "sessions.lock", timeout=_LOCK_TIMEOUT_S):
                 yield

@@ -5,11 +5,16 @@ import time
 from collections.abc import Callable, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from coderag.engine.query_input import build_query_input
 from coderag.errors import CodeRAGError, RetrievalError
-from coderag.schema.search import SearchHits
-from coderag.workspace.results import RepositoryHit, RepositoryVerdict
+from coderag.retrieval.filters import to_filter_values
+from coderag.schema.search import Filters, SearchHits
+from coderag.workspace.results import RepositoryHit, RepositoryVerdict, WorkspaceHits
+
+if TYPE_CHECKING:
+    from coderag.workspace.repository import OpenRepository
 
 TIMEOUT_S: Final = 30.0
 """Seconds after which a repository without a reply is reported as an error."""
@@ -31,6 +36,38 @@ class RepositoryReply(NamedTuple):
     root: str
     hits: SearchHits
     top_k: int = 0
+
+
+def search_repositories(
+    query: str,
+    places: Sequence[str | Path],
+    open_repository: "Callable[[str | Path], OpenRepository]",
+    *,
+    top_k: int | None,
+    filters: Filters | None,
+) -> WorkspaceHits:
+    """Search several repositories. The error of one is in its verdict and does not affect the others.
+
+    Args:
+        query: The query.
+        places: Folders or names of the repositories, each once.
+        open_repository: Opens one; may raise `CodeRAGError`.
+        top_k: Maximum number of results; None takes the largest of the repositories' settings.
+        filters: Filters of the search.
+
+    Raises:
+        InvalidQueryError: The query is empty or too long.
+    """
+    build_query_input(query, "search", top_k=top_k, filters=to_filter_values(filters) if filters else None)
+
+    def ask(place: str | Path) -> RepositoryReply:
+        with open_repository(place).keep_open() as repository:
+            hits = repository.engine.search(query, top_k=top_k, filters=filters)
+            default_top_k = repository.engine.settings.search.top_k
+            return RepositoryReply(repository.name, str(repository.root), hits, top_k or default_top_k)
+
+    replies, verdicts = query_repositories(places, ask)
+    return WorkspaceHits(merge_hits(replies, max((reply.top_k for reply in replies), default=0)), verdicts)
 
 
 def query_repositories(

@@ -5,10 +5,12 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Final
 
 from coderag.app import CodeRAG
+from coderag.engine.reader import Reader
 from coderag.errors import CodeRAGError, ServiceError, StoreError
 from coderag.schema.search import SearchHit
 from coderag.stores.pointer import Pointer, read_pointer
@@ -27,6 +29,24 @@ _WARM_WINDOW_S: Final = 600.0  # a repository used within this time opens a new 
 _ANY_PATH: Final = ""  # stands for any path, see `CodeRAG`
 
 _logger = logging.getLogger(__name__)
+
+
+class _UseCounter:
+    """Counter of the uses of a repository, shared by the objects of its readers."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.count = 0
+
+    @contextmanager
+    def count_use(self) -> Iterator[None]:
+        with self._lock:
+            self.count += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.count -= 1
 
 
 class OpenRepository:
@@ -64,8 +84,9 @@ class OpenRepository:
         self._request = IndexRequest(str(self.root), stamp.trusted, self._take_edits)
         self._edits = EditDebouncer(self._update_index, quiet_s=DEFAULT_QUIET_S, max_delay_s=DEFAULT_MAX_DELAY_S)
         self._lock = threading.Lock()
-        self._use_count = 0
+        self._uses = _UseCounter()
         self._failure_count = 0
+        self._check_index: Callable[[], None] = _allow
         self._is_followed = False
         self._was_followed_at_start = False  # whether edits were followed when the current run began
         self._has_all_edits = False  # whether the pending edits are complete since the last scan
@@ -95,25 +116,36 @@ class OpenRepository:
     @property
     def is_busy(self) -> bool:
         """Return whether it is in use, or has a queued or running job."""
-        return self._use_count > 0 or self._queue.is_active(str(self.root))
+        return self._uses.count > 0 or self._queue.is_active(str(self.root))
 
     @contextmanager
     def keep_open(self) -> Iterator["OpenRepository"]:
         """Protect it from LRU eviction within the block."""
-        with self._lock:
-            self._use_count += 1
-        try:
+        with self._uses.count_use():
             yield self
-        finally:
-            with self._lock:
-                self._use_count -= 1
+
+    def with_reader(self, reader: Reader, name: str, check_index: Callable[[], None]) -> "OpenRepository":
+        """Return the same repository as a reader of a shared workspace sees it.
+
+        Args:
+            reader: The reader.
+            name: Name of the repository for the reader.
+            check_index: Called before a job is started; raises an error if the reader may not.
+        """
+        variant = copy(self)
+        variant.engine = self.engine.with_reader(reader)
+        variant.name = name
+        variant._check_index = check_index
+        return variant
 
     def index(self, *, full: bool = False) -> IndexJob:
         """Start to update the index and return the job; a running job is joined.
 
         Raises:
             ServiceError: The workspace is closed.
+            PermissionDeniedError: The reader may not index it.
         """
+        self._check_index()
         return self._queue.submit(self._request, full=full)
 
     def find_preview_hits(self, query: str, top_k: int) -> list[SearchHit]:
@@ -211,3 +243,7 @@ class OpenRepository:
     def _read_generation(self) -> tuple[int, str] | None:
         pointer = self._read_pointer()
         return pointer.identity if pointer else None
+
+
+def _allow() -> None:
+    """Let the owner do everything."""

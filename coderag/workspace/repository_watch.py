@@ -5,10 +5,10 @@ from collections.abc import AsyncGenerator
 from contextlib import suppress
 
 from coderag.workspace.results import RepositoryEvent
-from coderag.workspace.workspace import Workspace
+from coderag.workspace.workspace_view import WorkspaceView
 
 
-async def stream_changes(workspace: Workspace, root: str, interval_s: float) -> AsyncGenerator[frozenset[str]]:
+async def stream_changes(workspace: WorkspaceView, root: str, interval_s: float) -> AsyncGenerator[frozenset[str]]:
     """Yield the kinds of a repository's events since the last ones; empty after an interval without any.
 
     The first item comes at once and is empty. Close the generator if you leave it early. It does not keep the repository open.

@@ -11,13 +11,12 @@ from types import TracebackType
 from typing import Final, Self
 
 from coderag.config.trust import is_trusted
-from coderag.engine.query_input import build_query_input
 from coderag.errors import CodeRAGError, IngestionError, ServiceError, StoreError
-from coderag.retrieval.filters import to_filter_values
+from coderag.schema.item_search import ItemScope
 from coderag.schema.search import Filters
 from coderag.workspace.allowed_roots import check_allowed
 from coderag.workspace.engines import EngineOpener, EngineStamp, get_index_folder, open_engine
-from coderag.workspace.federated_search import RepositoryReply, merge_hits, query_repositories
+from coderag.workspace.federated_search import search_repositories
 from coderag.workspace.index_queue import IndexQueue
 from coderag.workspace.jobs import ENDED_STATES, IndexJob
 from coderag.workspace.listeners import Listeners
@@ -31,6 +30,7 @@ from coderag.workspace.results import (
     RepositoryVerdict,
     WorkspaceHits,
 )
+from coderag.workspace.source_hints import MAX_HINTED, may_have_source
 from coderag.workspace.view_refresher import QUIET_S, ViewRefresher
 from coderag.workspace.view_worker import ViewEnd, ViewWorker
 from coderag.workspace.writer import IndexTaskRunner, WriterProcess
@@ -75,9 +75,6 @@ class Workspace:
         registry: Registry of known repositories; by default that of this user.
         start_writer: Starts the runner of indexing tasks; by default a process.
         open_engine: Opens the engine of a repository.
-
-    Attributes:
-        projections: Embedding maps of the repositories.
     """
 
     def __init__(
@@ -99,7 +96,7 @@ class Workspace:
         self._view_refresher = ViewRefresher(
             self._view_worker, self._queue.is_active, quiet_s=self.options.view_quiet_s
         )
-        self.projections = Projections(self._view_worker)
+        self._projections = Projections(self._view_worker)
         self._is_closed = False
 
     def __enter__(self) -> Self:
@@ -109,6 +106,11 @@ class Workspace:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def projections(self) -> Projections:
+        """Embedding maps of the repositories."""
+        return self._projections
 
     def open_repository(self, root: str | Path) -> OpenRepository:
         """Return a repository, opening it if necessary.
@@ -173,6 +175,11 @@ class Workspace:
             for entry in entries
         ]
 
+    def may_have_source(self, scope: ItemScope) -> bool:
+        """Return whether a known repository configures a source of a kind; nothing is opened."""
+        entries = self.list_repositories()[:MAX_HINTED]
+        return any(may_have_source(Path(entry.root), scope) for entry in entries)
+
     def forget(self, root: str | Path) -> bool:
         """Close a repository and remove it from the registry; its index stays. Return whether it was known.
 
@@ -203,17 +210,8 @@ class Workspace:
         Raises:
             InvalidQueryError: The query is empty or too long.
         """
-        build_query_input(query, "search", top_k=top_k, filters=to_filter_values(filters) if filters else None)
-
-        def ask(place: str | Path) -> RepositoryReply:
-            with self.open_repository(place).keep_open() as repository:
-                hits = repository.engine.search(query, top_k=top_k, filters=filters)
-                return RepositoryReply(
-                    repository.name, str(repository.root), hits, top_k or repository.engine.settings.search.top_k
-                )
-
-        replies, verdicts = query_repositories(self._deduplicate(repositories), ask)
-        return WorkspaceHits(merge_hits(replies, max((reply.top_k for reply in replies), default=0)), verdicts)
+        places = self._deduplicate(repositories)
+        return search_repositories(query, places, self.open_repository, top_k=top_k, filters=filters)
 
     def find_job(self, job_id: str) -> IndexJob | None:
         """Find a job by its id; None if there is none."""
@@ -328,7 +326,7 @@ class Workspace:
         self._listeners.notify(event)
 
     def _note_view_end(self, end: ViewEnd) -> None:
-        self.projections.note_end(end)
+        self._projections.note_end(end)
         self._view_refresher.note_end(end)
 
     def _note_job(self, job: IndexJob) -> None:

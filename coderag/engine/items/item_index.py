@@ -4,6 +4,7 @@ The mirror is a repository of its own, with settings that are built here. Nothin
 file is read from it, and ignore files and attributes of git do not apply to it.
 """
 
+import hashlib
 import logging
 import threading
 from collections.abc import Callable
@@ -35,15 +36,17 @@ _INCLUDE_EVERYTHING: Final = ("!*",)  # precedes every ignore file, and those of
 _logger = logging.getLogger(__name__)
 
 
-def build_item_settings(settings: Settings, directory: Path) -> Settings:
+def build_item_settings(settings: Settings, directory: Path, sources: frozenset[str] | None = None) -> Settings:
     """Build the settings of the mirror from those of its repository: models that embed, privacy, and nothing else.
 
     Args:
         settings: Settings of the repository.
         directory: Folder of the mirror's index.
+        sources: Names of the sources whose items are indexed; None for all.
     """
+    only = () if sources is None else ("/*", *(f"!/{name}/" for name in sorted(sources)))
     ingestion = IngestionSettings(
-        max_file_bytes=_MAX_FILE_BYTES, exclude=_INCLUDE_EVERYTHING, workers=settings.ingestion.workers
+        max_file_bytes=_MAX_FILE_BYTES, exclude=(*_INCLUDE_EVERYTHING, *only), workers=settings.ingestion.workers
     )
     return settings.model_copy(
         update={
@@ -57,19 +60,35 @@ def build_item_settings(settings: Settings, directory: Path) -> Settings:
     )
 
 
+def _name_index_folder(sources: frozenset[str] | None) -> str:
+    if sources is None:
+        return INDEX_FOLDER_NAME
+    digest = hashlib.sha256("\n".join(sorted(sources)).encode()).hexdigest()
+    return f"{INDEX_FOLDER_NAME}-{digest[:16]}"
+
+
 class ItemIndex:
     """Index of one mirror, for use by several threads.
+
+    Readers who see only some sources have an index of those alone: no term statistics come from what they may not see.
 
     Args:
         files_folder: Folder of the mirrored files.
         settings: Settings of the repository.
         dense_model: Returns the embedding model of the repository, which is shared.
+        sources: Names of the sources whose items are indexed; None for all.
     """
 
-    def __init__(self, files_folder: Path, settings: Settings, dense_model: Callable[[], DenseModel]) -> None:
+    def __init__(
+        self,
+        files_folder: Path,
+        settings: Settings,
+        dense_model: Callable[[], DenseModel],
+        sources: frozenset[str] | None = None,
+    ) -> None:
         self._root = files_folder
-        self._directory = files_folder.parent / INDEX_FOLDER_NAME
-        self._settings = build_item_settings(settings, self._directory)
+        self._directory = files_folder.parent / _name_index_folder(sources)
+        self._settings = build_item_settings(settings, self._directory, sources)
         self._dense_model = dense_model
         self._store = IndexStore(self._directory)
         self._open_index = OpenIndex(

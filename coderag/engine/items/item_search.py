@@ -61,9 +61,10 @@ class ItemSearch:
         dense_model: Returns its embedding model.
         open_corpus: Opens the repository's own index, to find what items name in it.
         read_source_kinds: Returns the kind of each configured source, by its name.
+        sources: Names of the sources that the reader may see; None for all. Nothing tells that there are others.
     """
 
-    def __init__(
+    def __init__(  # its collaborators
         self,
         root: Path,
         directory: Path,
@@ -71,12 +72,14 @@ class ItemSearch:
         dense_model: Callable[[], DenseModel],
         open_corpus: "Callable[[], Corpus]",
         read_source_kinds: Callable[[], Mapping[str, SourceKind]],
+        sources: frozenset[str] | None = None,
     ) -> None:
-        self._read_source_kinds = read_source_kinds
+        self._read_all_kinds = read_source_kinds
+        self._sources = sources
         self._open_corpus = open_corpus
         self._mirror = ItemMirror(directory / MIRROR_FOLDER)  # for reading alone, which needs no key of pseudonyms
         self._places = ItemPlaces(root, self._mirror.files_folder)
-        self._index = ItemIndex(self._mirror.files_folder, settings, dense_model)
+        self._index = ItemIndex(self._mirror.files_folder, settings, dense_model, sources)
         self._lock = threading.Lock()
         self._records: tuple[str, ItemRecords] | None = None
         self._runner: ItemQueryRunner | None = None
@@ -179,6 +182,7 @@ class ItemSearch:
         """
         mirrored_path = self._places.parse_path(path)
         item = self._mirror.get_by_path(mirrored_path) if mirrored_path else None
+        item = item if item is not None and self._may_see(item) else None
         lines = self._mirror.read_text(item).removesuffix("\n").split("\n") if item else []
         if item is None or start_line > len(lines):
             return None
@@ -263,8 +267,16 @@ class ItemSearch:
         backlog = frozenset(name for name, kind in self._read_source_kinds().items() if kind == "backlog")
         with self._lock:
             if self._records is None or self._records[0] != stamp or self._records[1].backlog_sources != backlog:
-                self._records = stamp, ItemRecords(self._mirror.list_items() if stamp else (), backlog)
+                items = filter(self._may_see, self._mirror.list_items() if stamp else ())
+                self._records = stamp, ItemRecords(items, backlog)
             return self._records
+
+    def _read_source_kinds(self) -> Mapping[str, SourceKind]:
+        kinds = self._read_all_kinds()
+        return kinds if self._sources is None else {name: kinds[name] for name in kinds if name in self._sources}
+
+    def _may_see(self, item: MirroredItem) -> bool:
+        return self._sources is None or item.source in self._sources
 
     def _get_runner(self) -> "ItemQueryRunner":
         from coderag.engine.items.item_query import ItemQueryRunner  # noqa: PLC0415  # only searches need the engine

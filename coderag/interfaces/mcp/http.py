@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from coderag.interfaces.mcp.server import Profile, make_server
 
 if TYPE_CHECKING:
-    from coderag.workspace.workspace import Workspace
+    from coderag.workspace.workspace_view import WorkspaceView
 
 LOOPBACK_HOSTS = ("127.0.0.1", "127.0.0.1:*", "localhost", "localhost:*", "[::1]", "[::1]:*")
 """Values of ``Host`` in requests from this machine."""
@@ -18,7 +18,7 @@ LOOPBACK_ORIGINS = tuple(f"{scheme}://{host}" for scheme in ("http", "https") fo
 
 
 def make_http(
-    workspace: "Workspace | Callable[[], Workspace]",
+    workspace: "WorkspaceView | Callable[[], WorkspaceView]",
     *,
     profile: Profile = "all",
     allowed_hosts: Sequence[str] | None = LOOPBACK_HOSTS,

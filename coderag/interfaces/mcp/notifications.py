@@ -27,7 +27,7 @@ from mcp_types import (
 
 if TYPE_CHECKING:
     from coderag.workspace.results import RepositoryEvent
-    from coderag.workspace.workspace import Workspace
+    from coderag.workspace.workspace_view import WorkspaceView
 
 REPOSITORIES_URI: Final = "coderag://repositories"
 
@@ -72,7 +72,7 @@ class NotificationBus(InMemorySubscriptionBus):
                     self._detach()
                     self._detach = None
 
-    def attach(self, workspace: "Workspace", loop: asyncio.AbstractEventLoop) -> None:
+    def attach(self, workspace: "WorkspaceView", loop: asyncio.AbstractEventLoop) -> None:
         """Subscribe to the events of a workspace, once. May be called from any thread.
 
         Args:

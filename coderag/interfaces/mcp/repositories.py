@@ -15,15 +15,16 @@ from mcp_types import Resource
 from coderag.config.repository_root import find_root
 from coderag.errors import CodeRAGError, InvalidQueryError
 from coderag.interfaces.mcp.cleaner import Cleaner
-from coderag.interfaces.mcp.documents import may_have_documents, may_have_history, may_have_source
+from coderag.interfaces.mcp.documents import may_have_documents, may_have_history
 from coderag.interfaces.mcp.notifications import NotificationBus, build_repository_uri
 from coderag.interfaces.mcp.progress import follow
+from coderag.workspace.source_hints import may_have_source, may_registered_have_source
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
     from coderag.workspace.jobs import JobView
     from coderag.workspace.repository import OpenRepository
-    from coderag.workspace.workspace import Workspace
+    from coderag.workspace.workspace_view import WorkspaceView
 
 ROOT_HEADER: Final = "x-coderag-root"
 PROJECT_ENV_VARIABLE: Final = "CLAUDE_PROJECT_DIR"
@@ -75,12 +76,12 @@ class Repositories:
 
     def __init__(
         self,
-        workspace: "Workspace | Callable[[], Workspace]",
+        workspace: "WorkspaceView | Callable[[], WorkspaceView]",
         default_root: Path | None,
         notifications: NotificationBus,
     ) -> None:
         self._create_workspace = workspace if callable(workspace) else None
-        self._workspace: Workspace | None = None if callable(workspace) else workspace
+        self._workspace: WorkspaceView | None = None if callable(workspace) else workspace
         self._default_root = default_root
         self._notifications = notifications
         # Not anyio's threads: threads of cancelled requests would pile up next to new ones.
@@ -100,7 +101,7 @@ class Repositories:
             self._threads.shutdown(wait=False)
             self._threads = None
 
-    async def get_workspace(self) -> "Workspace":
+    async def get_workspace(self) -> "WorkspaceView":
         """Return the workspace, created on first use."""
         async with self._creation_lock:
             if self._workspace is None and self._create_workspace is not None:
@@ -154,7 +155,11 @@ class Repositories:
 
     async def may_have_backlog(self) -> bool:
         """Return whether the default repository has a source of tickets; without a default, whether a known one has."""
-        return await self.run(partial(_has_backlog, self._default_root))
+        if self._default_root is not None:
+            return await self.run(partial(may_have_source, self._default_root, "backlog"))
+        if self._workspace is None:  # listing must not create it, which takes seconds
+            return await self.run(partial(may_registered_have_source, "backlog"))
+        return await self.run(partial(self._workspace.may_have_source, "backlog"))
 
     async def may_have_history(self) -> bool:
         """Return whether the default repository has a history; True if the calls name their repositories."""
@@ -179,7 +184,7 @@ class Repositories:
             )
         ]
 
-    async def _find_session_root(self, workspace: "Workspace", headers: Mapping[str, str] | None) -> str | Path:
+    async def _find_session_root(self, workspace: "WorkspaceView", headers: Mapping[str, str] | None) -> str | Path:
         if headers is not None and (given_root := headers.get(ROOT_HEADER, "").strip()):
             return given_root
         if self._default_root is not None:
@@ -195,10 +200,3 @@ class Repositories:
             "this session has no repository of its own, and the call names none",
             hint=f"Give `repository`, a name or a folder. Known: {names}.",
         )
-
-
-def _has_backlog(root: Path | None) -> bool:
-    from coderag.workspace.registry import Registry  # noqa: PLC0415  # only this list needs it
-
-    roots = [Path(entry.root) for entry in Registry().read_entries()[:_MAX_LISTED]] if root is None else [root]
-    return any(may_have_source(known, "backlog") for known in roots)

@@ -33,7 +33,7 @@ from coderag.interfaces.mcp.tools.status import STATUS
 from coderag.interfaces.mcp.tools.symbol import SYMBOL
 
 if TYPE_CHECKING:
-    from coderag.workspace.workspace import Workspace
+    from coderag.workspace.workspace_view import WorkspaceView
 
 Profile = Literal["all", "single"]
 """What agents get: all tools, or the one tool ``run_search_codebase``."""
@@ -118,7 +118,7 @@ class CodeRAGServer(MCPServer[None]):
 
 
 def make_server(
-    workspace: "Workspace | Callable[[], Workspace]",
+    workspace: "WorkspaceView | Callable[[], WorkspaceView]",
     *,
     default_root: Path | None = None,
     profile: Profile = "all",

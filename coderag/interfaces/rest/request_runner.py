@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, asynccontextmanager
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
@@ -15,12 +16,15 @@ from coderag.errors import ServiceBusyError, ServiceError, UnknownNameError
 from coderag.interfaces.json_values import encode_json
 from coderag.interfaces.rest.query_recorder import QueryRecorder
 from coderag.workspace.repository import OpenRepository
-from coderag.workspace.workspace import Workspace
+from coderag.workspace.workspace_view import WorkspaceView
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
 
 JSON_TYPE: Final = "application/json"
+
+VIEW_KEY: Final = "coderag.workspace_view"
+"""Key of an ASGI scope with the `WorkspaceView` of its caller; without it, the request is of the owner."""
 
 _SHORT_THREADS = 4
 _LONG_THREADS = 4
@@ -40,7 +44,7 @@ class RequestRunner:
         request_s: Timeout of a request in seconds.
     """
 
-    def __init__(self, workspace: Workspace, request_s: float) -> None:
+    def __init__(self, workspace: WorkspaceView, request_s: float) -> None:
         self.workspace = workspace
         self.request_s = request_s
         self.recorder = QueryRecorder()
@@ -132,6 +136,12 @@ class RequestRunner:
         hint = "Give the absolute path of its folder, or a name that GET /api/v1/repositories lists."
         raise UnknownNameError(f"unknown repository {root[:80]!r}", hint=hint)
 
+    def with_workspace(self, workspace: WorkspaceView) -> "RequestRunner":
+        """Return a runner of requests on another view of the workspace, with the same threads."""
+        variant = copy(self)
+        variant.workspace = workspace
+        return variant
+
     def close(self) -> None:
         """Accept no more work; drop queued work without waiting for running work."""
         for pool in (self._short_pool, self._long_pool):
@@ -150,9 +160,10 @@ def _make_busy_error(seconds: float) -> ServiceBusyError:
 
 
 def get_runner(request: Request) -> RequestRunner:
-    """Return the runner of a request's app."""
+    """Return the runner of a request's app, on what its caller may use."""
     runner: RequestRunner = request.app.state.runner
-    return runner
+    view: WorkspaceView | None = request.scope.get(VIEW_KEY)
+    return runner if view is None else runner.with_workspace(view)
 
 
 RunnerDependency = Annotated[RequestRunner, Depends(get_runner)]

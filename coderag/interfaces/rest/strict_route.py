@@ -1,9 +1,9 @@
 """Strict JSON request bodies: limited in size and depth, in UTF-8, without duplicate keys or NaN."""
 
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from email.message import Message
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from fastapi import Request
 from fastapi.responses import Response
@@ -11,6 +11,9 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 MAX_BODY_BYTES: Final = 4 << 20
+
+GATE_KEY: Final = "coderag.request_gate"
+"""Key of an ASGI scope with the `RequestGate` of a server with accounts; without it, the owner may do everything."""
 
 
 class StrictRequest(Request):
@@ -51,21 +54,47 @@ class StrictRequest(Request):
             raise HTTPException(400, f"the body is not valid JSON: {error}") from error
 
 
+class RequestGate(Protocol):
+    """Decider of whether a caller may use a route."""
+
+    async def __call__(
+        self, request: StrictRequest, route: str, handle: Callable[[Request], Awaitable[Response]]
+    ) -> Response:
+        """Handle a request if its caller may send it.
+
+        Args:
+            request: The request; its body can be read again by the handler.
+            route: Method and path of the route, such as ``GET /chat/{thread}``.
+            handle: Handler of the route.
+
+        Raises:
+            CodeRAGError: The request is refused.
+        """
+        ...
+
+
 class StrictRoute(APIRoute):
-    """A route that accepts only JSON bodies, see `StrictRequest`."""
+    """A route that accepts only JSON bodies, see `StrictRequest`, behind the gate of its server, if there is one."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler of its requests."""
         handle = super().get_route_handler()
         takes_body = self.body_field is not None
+        name = get_route_name(self)
 
         async def handle_strictly(request: Request) -> Response:
             strict = StrictRequest(request.scope, request.receive)
             if takes_body and await strict.body() and not _is_json(request.headers.get("content-type", "")):
                 raise HTTPException(415, "the Content-Type of the body must be application/json")
-            return await handle(strict)
+            gate: RequestGate | None = request.scope.get(GATE_KEY)
+            return await handle(strict) if gate is None else await gate(strict, name, handle)
 
         return handle_strictly
+
+
+def get_route_name(route: APIRoute) -> str:
+    """Return method and path of a route, below the prefix of its app."""
+    return f"{' '.join(sorted(route.methods or ()))} {route.path}"
 
 
 def _is_json(content_type: str) -> bool:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final, Literal
 
 from coderag.server.access.roles import ACTION_LEVELS, READ_SCOPE_ACTIONS, ROLE_ACTIONS, Action, Level, Role, Scope
@@ -10,7 +9,6 @@ from coderag.server.access.roles import ACTION_LEVELS, READ_SCOPE_ACTIONS, ROLE_
 PrincipalKind = Literal["session", "key", "agent"]
 """Credential of a request: a browser session, an API key, or an agent's token."""
 
-_NO_LEVELS: Final[Mapping[str, Level]] = MappingProxyType({})
 _ALL_SCOPES: Final = frozenset(Scope)
 
 
@@ -39,8 +37,8 @@ class Principal:
     credential_id: str = ""
     team_ids: frozenset[str] = frozenset()
     scopes: frozenset[Scope] = _ALL_SCOPES
-    repository_levels: Mapping[str, Level] = field(default=_NO_LEVELS)
-    source_levels: Mapping[str, Level] = field(default=_NO_LEVELS)
+    repository_levels: Mapping[str, Level] = field(default_factory=dict)
+    source_levels: Mapping[str, Level] = field(default_factory=dict)
     sees_all_sources: bool = False
     address: str = ""
 

@@ -118,7 +118,10 @@ class HostedRepository(ServerTable):
 
 
 class RepositorySource(ServerTable):
-    """A source of documentation or backlog items of a repository, by its name in the repository's settings."""
+    """A source of documentation or backlog items of a repository; `kind` is one of the two words.
+
+    `sealed_settings` are its settings as in ``.coderag.yaml``, with their credentials; None if that file has them.
+    """
 
     __tablename__ = "sources"
     __table_args__ = (Unique("repository_id", "name"),)
@@ -126,6 +129,9 @@ class RepositorySource(ServerTable):
     id: Mapped[Id]
     repository_id: Mapped[str] = mapped_column(String(ID_CHARS), _refer("repositories.id"))
     name: Mapped[str] = mapped_column(String(_NAME_CHARS))
+    kind: Mapped[str] = mapped_column(String(_WORD_CHARS))
+    sealed_settings: Mapped[bytes | None] = mapped_column(LargeBinary)
+    synced_at: Mapped[datetime | None]
 
 
 class Grant(ServerTable):

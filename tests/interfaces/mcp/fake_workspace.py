@@ -17,6 +17,7 @@ from coderag.workspace.results import (
     RepositoryVerdict,
     WorkspaceHits,
 )
+from coderag.workspace.source_hints import may_have_source
 
 REPORT = IndexReport(1, {"indexed": 3, "skipped": 1}, 5, 4, 2, 30, 3, 0, 0, 0, 0, elapsed_s=0.5)
 
@@ -68,6 +69,10 @@ class FakeWorkspace:
         self.repositories = {str(one.root): one for one in repositories}
         self.listeners = []
         self.closed = threading.Event()
+
+    def may_have_source(self, scope):
+        """Return whether a repository may have a source."""
+        return any(may_have_source(Path(root), scope) for root in self.repositories)
 
     def open_repository(self, root):
         repository = self.repositories.get(str(root)) or next(

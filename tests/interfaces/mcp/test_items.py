@@ -2,7 +2,7 @@
 
 import pytest
 
-from coderag.interfaces.mcp.documents import may_have_source
+from coderag.workspace.source_hints import may_have_source
 from tests.interfaces.mcp.conftest import connected, data_of, text_of
 from tests.interfaces.mcp.fake_workspace import FakeRepository
 from tests.interfaces.mcp.test_tool_list import list_names

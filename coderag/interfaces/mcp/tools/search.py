@@ -18,7 +18,7 @@ from coderag.interfaces.mcp.verdicts import format_verdict, suggest_next_steps, 
 from coderag.schema.vocabulary import Evidence
 
 if TYPE_CHECKING:
-    from coderag.workspace.workspace import Workspace
+    from coderag.workspace.workspace_view import WorkspaceView
 
 _MAX_TITLE_CHARS: Final = 100
 
@@ -54,7 +54,9 @@ async def run_search(call: ToolRequest, arguments: SearchArguments) -> McpReply:
     return reply
 
 
-def _build_reply(workspace: "Workspace", handles: Sequence[RepositoryHandle], arguments: SearchArguments) -> McpReply:
+def _build_reply(
+    workspace: "WorkspaceView", handles: Sequence[RepositoryHandle], arguments: SearchArguments
+) -> McpReply:
     is_batch = len(arguments.query) > 1
     search = _TextSearch(handles, arguments) if arguments.mode != "hybrid" else _Search(workspace, handles, arguments)
     reply = McpReply(max_tokens=arguments.max_tokens, facts={"results": []})
@@ -99,7 +101,9 @@ class _TextSearch:
 class _Search:
     """The mode ``hybrid``, over one repository or several."""
 
-    def __init__(self, workspace: "Workspace", handles: Sequence[RepositoryHandle], arguments: SearchArguments) -> None:
+    def __init__(
+        self, workspace: "WorkspaceView", handles: Sequence[RepositoryHandle], arguments: SearchArguments
+    ) -> None:
         self._workspace = workspace
         self._handles = handles
         self._arguments = arguments
