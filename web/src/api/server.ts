@@ -1,7 +1,7 @@
 /** Requests to the administration of the team server, below `/api/v1/server`. */
 
 import { session } from "../state/session.svelte";
-import { ApiError, makeUnreachableError, toApiError } from "./client";
+import { makeUnreachableError, toApiError } from "./client";
 import type { Page } from "./server_types";
 
 const PREFIX = "/api/v1/server";
@@ -63,9 +63,4 @@ export async function loadAll<Item>(path: string, signal?: AbortSignal): Promise
     if (cursor === null) return items;
   }
   return items;
-}
-
-/** Return whether an error is that of something that does not exist. */
-export function isMissing(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 404;
 }

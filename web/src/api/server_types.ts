@@ -1,8 +1,6 @@
-/** Bodies of the team server's administration. */
+/** Names of the types of the team server's administration; they come from its OpenAPI description. */
 
-export type Role = "owner" | "admin" | "member" | "viewer" | "auditor";
-export type LevelName = "none" | "read" | "index" | "administer";
-export type ScopeName = "read" | "index" | "administer";
+import type { Schemas } from "./client";
 
 /** A part of a list; `next` is the cursor of the following part. */
 export interface Page<Item> {
@@ -10,159 +8,31 @@ export interface Page<Item> {
   next: string | null;
 }
 
-export interface Quota {
-  name: string;
-  used: number;
-  /** 0 is no limit. */
-  limit: number;
-}
+export type User = Schemas["UserReply"];
+export type Role = User["role"];
+export type Me = Schemas["AccountReply"];
+export type BrowserSession = Schemas["SessionReply"];
+export type ApiKey = Schemas["KeyReply"];
+export type CreatedKey = Schemas["CreatedKeyReply"];
+export type ScopeName = ApiKey["scopes"][number];
+export type Team = Schemas["TeamSummary"];
+export type TeamDetails = Schemas["TeamDetailsReply"];
+export type Member = Schemas["TeamMember"];
+export type Grant = Schemas["GrantReply"];
+/** Level of a grant. */
+export type LevelName = Schemas["GrantBody"]["level"];
+/** Level of an account on a repository; `none` hides it. */
+export type VisibleLevel = Me["repositories"][string];
+export type HostedRepository = Schemas["HostedRepositoryReply"];
+export type CreatedWebhook = Schemas["WebhookSecretReply"];
+export type Source = Schemas["SourceReply"];
+export type Credential = Schemas["CredentialReply"];
+export type CredentialKindName = Schemas["NewCredentialBody"]["kind"];
+export type AuditEntry = Schemas["AuditEntryReply"];
+export type AuditReport = Schemas["AuditReportReply"];
+export type Overview = Schemas["ServerOverview"];
 
-export interface Me {
-  id: string;
-  name: string;
-  email: string | null;
-  kind: string;
-  role: Role;
-  actions: string[];
-  teams: { id: string; name: string }[];
-  /** Level by the name of each repository that is visible. */
-  repositories: Record<string, LevelName>;
-  quotas: Quota[];
-}
-
-export interface BrowserSession {
-  id: string;
-  address: string;
-  created_at: string;
-  expires_at: string;
-  is_current: boolean;
-}
-
-export interface ApiKey {
-  id: string;
-  kind: string;
-  name: string;
-  prefix: string;
-  scopes: ScopeName[];
-  /** Names of the repositories that it is bound to; null binds it to none. */
-  repositories: string[] | null;
-  created_at: string;
-  expires_at: string | null;
-  used_at: string | null;
-  revoked_at: string | null;
-}
-
-/** A key or token with its secret, which is shown once. */
-export interface CreatedKey {
-  key: ApiKey;
-  secret: string;
-}
-
-export interface User {
-  id: string;
-  kind: "person" | "service";
-  name: string;
-  email: string | null;
-  role: Role;
-  is_active: boolean;
-  created_at: string;
-  seen_at: string | null;
-  teams?: { id: string; name: string }[];
-}
-
-export interface Team {
-  id: string;
-  name: string;
-  oidc_group: string | null;
-  created_at: string;
-  member_count: number;
-}
-
-export interface Member {
-  id: string;
-  name: string;
-  email: string | null;
-  role: Role;
-  is_from_oidc: boolean;
-}
-
-/** A grant on a repository, or on one of its sources. */
-export interface Grant {
-  id: string;
-  repository: string;
-  source: string | null;
-  level: LevelName;
-}
-
-export interface TeamDetails extends Team {
-  members: Member[];
-  grants: Grant[];
-}
-
-export interface HostedRepository {
-  id: string;
-  name: string;
-  url: string;
-  branch: string;
-  credential_id: string | null;
-  team_id: string | null;
-  interval_minutes: number;
-  has_webhook: boolean;
-  commit: string;
-  indexed_at: string | null;
-  next_sync_at: string | null;
-  created_at: string;
-  level: LevelName;
-}
-
-export interface CreatedWebhook {
-  url: string;
-  secret: string;
-}
-
-export interface Source {
-  id: string;
-  name: string;
-}
-
-export interface Credential {
-  id: string;
-  name: string;
-  kind: string;
-  host: string;
-  details: Record<string, string>;
-  created_at: string;
-}
-
-export interface Job {
-  id: string;
-  repository: string;
-  reason: string;
-  state: "queued" | "running" | "done" | "failed" | "cancelled";
-  attempts: number;
-  /** `phase` of the job as a whole; `stage`, `done` and `total` of its indexing. */
+/** A job; `phase` is that of the job as a whole, `stage`, `done` and `total` are those of its indexing. */
+export type Job = Omit<Schemas["SyncJobReply"], "progress"> & {
   progress: { phase?: string; stage?: string; done?: number; total?: number };
-  error: string;
-  commit: string;
-  created_at: string;
-  started_at: string | null;
-  ended_at: string | null;
-}
-
-export interface AuditEntry {
-  sequence: number;
-  time: string;
-  actor_id: string;
-  actor: string;
-  address: string;
-  action: string;
-  repository: string;
-  outcome: "allowed" | "denied" | "failed";
-  detail: string;
-}
-
-export interface AuditReport {
-  is_intact: boolean;
-  count: number;
-  problem: string;
-}
+};

@@ -1,14 +1,14 @@
 /** Account of the team server that is signed in: its teams, its levels on repositories and its quotas. */
 
 import { getFrom } from "../api/server";
-import type { LevelName, Me } from "../api/server_types";
+import type { Me, VisibleLevel } from "../api/server_types";
 import { repositories } from "./repositories.svelte";
 import { session } from "./session.svelte";
 
-const LEVELS: LevelName[] = ["none", "read", "index", "administer"];
+const LEVELS: VisibleLevel[] = ["none", "read", "index", "administer"];
 
 /** Level that an action needs on its repository. */
-const ACTION_LEVELS: Record<string, LevelName> = {
+const ACTION_LEVELS: Record<string, VisibleLevel> = {
   "repository.read": "read",
   "repository.converse": "read",
   "repository.index": "index",

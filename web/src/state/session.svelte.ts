@@ -114,7 +114,7 @@ class Session {
 
 function describeRefusal(status: number, reply: unknown): string {
   const { detail = "", hint = "" } = (reply ?? {}) as { detail?: string; hint?: string };
-  if (status === 401 || status === 403) return "This key does not sign in. Check that it is whole, not expired and not revoked.";
+  if (status === 401) return "This key does not sign in. Check that it is whole, not expired and not revoked.";
   return detail ? [detail, hint].filter(Boolean).join(". ").replace("..", ".") : `The server replied with status ${status}.`;
 }
 

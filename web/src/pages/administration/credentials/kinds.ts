@@ -1,5 +1,7 @@
 /** Kinds of credentials of git servers, with the fields of their forms. */
 
+import type { CredentialKindName } from "../../../api/server_types";
+
 interface DetailField {
   name: string;
   title: string;
@@ -8,7 +10,7 @@ interface DetailField {
 }
 
 export interface CredentialKind {
-  name: string;
+  name: CredentialKindName;
   title: string;
   /** What the secret is; a key has several lines. */
   secret: string;
