@@ -92,6 +92,16 @@ def test_a_job_is_cancelled_and_a_failure_has_its_reason(team: TeamSite) -> None
     assert page.url.endswith("/administration/jobs?state=failed")
 
 
+def test_a_repository_without_an_index_shows_why(team: TeamSite) -> None:
+    page = team.sign_in("owner", "dashboard?repo=payments")
+    expect(page.get_by_text("Nothing is indexed yet.")).to_be_visible()
+    expect(page.get_by_text("The last job failed: git.example.org refused the credential")).to_be_visible()
+    page.goto(team.address("search?repo=payments"))
+    expect(page.get_by_text("payments is not indexed yet")).to_be_visible()
+    page.get_by_role("button", name="Sync now").click()
+    expect(page.get_by_text("A job waits for a worker.")).to_be_visible()
+
+
 def test_repositories_are_addressed_by_their_names(team: TeamSite, team_machine) -> None:
     page = team.sign_in("member", "dashboard")
     expect(page.get_by_role("heading", name="shop")).to_be_visible()

@@ -34,6 +34,8 @@ export class DashboardRepository {
   }
 
   get isMissingIndex(): boolean {
+    // A team server may have no folder of it yet, either: then nothing can be asked of it.
+    if (session.isTeamServer && repositories.current?.is_indexed === false) return true;
     return this.error instanceof ApiError && this.error.type === "IndexNotFoundError";
   }
 
