@@ -293,3 +293,14 @@ def test_timer_applies_the_retention_and_survives_a_broken_record(open_log, ada,
         pass
     timer.close()
     assert log.verify().is_intact
+
+
+def test_request_about_several_repositories_has_an_entry_for_each_in_one_commit(log, ada, monkeypatch):
+    commits = []
+    monkeypatch.setattr(log.counter, "advance", commits.append)
+    log.record_repositories(ada, "repository.read", ["r1", "r2", "r3"], detail={"route": "POST /search"})
+    log.record_repositories(ada, "repository.read", [])
+    assert [entry.repository_id for entry in log.search(ALL)] == ["r3", "r2", "r1"]
+    assert len(commits) == 1
+    with pytest.raises(ValueError, match=r"audit\.reset"):
+        log.record_repositories(ada, "audit.reset", ["r1"])

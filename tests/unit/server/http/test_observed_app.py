@@ -14,6 +14,7 @@ from starlette.responses import StreamingResponse
 from coderag.engine.telemetry import QueryTracer
 from coderag.errors import DatabaseUnavailableError, QuotaExceededError, ServiceBusyError, UnknownNameError
 from coderag.interfaces.rest.problems import install_handlers
+from coderag.interfaces.rest.request_runner import RequestRunner
 from coderag.interfaces.server.access_gate import PRINCIPAL_KEY
 from coderag.interfaces.server.observed_app import ObservedApp
 from coderag.server.logs import FIELDS, REQUEST_ID
@@ -164,3 +165,12 @@ async def test_client_that_leaves_early_is_counted_as_such(sqlite_database, capl
     scope = {"type": "http", "method": "GET", "path": "/mcp", "headers": []}
     await ObservedApp(app, ServerMetrics(sqlite_database))(scope, receive, None)
     assert get_fields(caplog)[0]["status"] == 499
+
+
+async def test_threads_of_a_request_know_its_id():
+    runner = RequestRunner(None, 30)
+    token = REQUEST_ID.set("request-1")
+    assert await runner.run(REQUEST_ID.get) == "request-1"
+    REQUEST_ID.reset(token)
+    assert await runner.run(REQUEST_ID.get, is_long=True) == ""
+    runner.close()
