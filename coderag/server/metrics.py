@@ -28,7 +28,7 @@ _LIVE_SUM: Final = "livesum"
 """Mode of a gauge: the sum over the processes that live."""
 
 
-class Metrics:
+class ServerMetrics:
     """Metrics of a server. Thread-safe.
 
     With a folder of `prepare_metrics_folder`, they are of all its processes, whichever is asked.

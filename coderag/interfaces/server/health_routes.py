@@ -18,7 +18,7 @@ from coderag.interfaces.rest.problems import respond
 from coderag.interfaces.server.access_gate import AuditRecorder
 from coderag.server.access.principal import Principal
 from coderag.server.access.roles import Action
-from coderag.server.metrics import CONTENT_TYPE, Metrics
+from coderag.server.metrics import CONTENT_TYPE, ServerMetrics
 from coderag.server.readiness import OK, Readiness
 
 HEALTH_PATH: Final = "/healthz"
@@ -44,7 +44,7 @@ class HealthRoutes:
     """
 
     def __init__(
-        self, readiness: Readiness, metrics: Metrics, audit: AuditRecorder, identify: Identify, token: SecretStr
+        self, readiness: Readiness, metrics: ServerMetrics, audit: AuditRecorder, identify: Identify, token: SecretStr
     ) -> None:
         self._readiness = readiness
         self._metrics = metrics

@@ -1,138 +1,88 @@
-"""Request ids, one log line a request, metrics and spans: the outermost layer of the server's app."""
+"""Observability of the server: its app with ids, logs, metrics and spans, and the routes that monitoring asks."""
 
-import logging
-import re
-import secrets
-import time
-from collections.abc import Iterable
-from typing import Final
+from functools import partial
+from typing import Protocol
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from coderag.engine.telemetry import NullTracer, QueryTracer
-from coderag.interfaces.server.access_gate import PRINCIPAL_KEY
+from coderag.engine.telemetry import build_tracer
+from coderag.interfaces.server.access_gate import AuditRecorder
+from coderag.interfaces.server.health_routes import HEALTH_PATHS, HealthRoutes, Identify
+from coderag.interfaces.server.observed_app import ObservedApp
 from coderag.server.access.principal import Principal
-from coderag.server.logs import FIELDS, REQUEST_ID
-from coderag.server.metrics import Metrics
-
-REQUEST_ID_HEADER: Final = b"x-request-id"
-REQUEST_ID_KEY: Final = "coderag.request_id"
-"""Key of an ASGI scope with the id of the request."""
-
-UNMATCHED: Final = "unmatched"
-"""Route of a path that no route has. The path itself is what a caller wrote, so it is nowhere."""
-
-_CLIENT_CLOSED: Final = 499
-"""Status, as of nginx, of a request whose client has gone before the reply began."""
-
-_VALID_ID: Final = re.compile(rb"[A-Za-z0-9._-]{8,64}")
-_ID_BYTES: Final = 12
-_PREFIXES: Final = ("/api/v1/server", "/api/v1")
-_MOUNTED: Final = ("/mcp", "/sse", "/messages", "/web", "/assets", "/healthz", "/readyz", "/metrics")
-"""Parts of the app that have no templates of their own."""
-
-_log = logging.getLogger("coderag.server.requests")
+from coderag.server.metrics import ServerMetrics
+from coderag.server.readiness import Readiness, make_folder_check, make_key_check
+from coderag.server.sealing import KEY_FILE_NAME
+from coderag.server.settings import ServerSettings
+from coderag.server.storage.database import Database
+from coderag.server.storage.upgrade import check_revision
 
 
-class ObservedApp:
-    """ASGI app that observes the requests of another.
+class ObservedServices(Protocol):
+    """Services of a server, as monitoring sees them."""
 
-    A valid ``X-Request-ID`` of the client or proxy is taken over; each reply has one.
+    @property
+    def settings(self) -> ServerSettings:
+        """Settings in force."""
+        ...
+
+    @property
+    def database(self) -> Database:
+        """Database."""
+        ...
+
+    @property
+    def metrics(self) -> ServerMetrics:
+        """Metrics of this process."""
+        ...
+
+    @property
+    def audit(self) -> AuditRecorder:
+        """Audit record."""
+        ...
+
+
+class Observability:
+    """ASGI app around that of a server: it observes every request, and answers those of monitoring itself.
 
     Args:
-        app: The app.
-        metrics: Metrics to add to.
-        tracer: Tracer of requests.
+        app: App of the server.
+        server: Its services.
+        identify: Returns the caller of a request; None opens the metrics to their token only.
+
+    Raises:
+        ConfigurationError: Spans are configured, and their extra is not installed.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, tracer: QueryTracer | NullTracer | None = None) -> None:
+    def __init__(self, app: ASGIApp, server: ObservedServices, identify: Identify | None = None) -> None:
+        settings = server.settings
+        self.readiness = Readiness(
+            {
+                "database": partial(_check_database, server.database),
+                "key": make_key_check(settings.key_file or settings.data / KEY_FILE_NAME),
+                "folder": make_folder_check(settings.data),
+            }
+        )
+        routes = HealthRoutes(
+            self.readiness, server.metrics, server.audit, identify or _identify_nobody, settings.metrics_token
+        )
         self._app = app
-        self._metrics = metrics
-        self._tracer = tracer or NullTracer()
+        self._health = routes.make_app()
+        self._observed = ObservedApp(self._dispatch, server.metrics, build_tracer(settings.telemetry))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        request_id = scope[REQUEST_ID_KEY] = _choose_id(scope["headers"])
-        token = REQUEST_ID.set(request_id)
-        reply = _ObservedReply(send, self._metrics, request_id)
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        try:
-            with self._tracer.trace_request(scope["method"], headers) as record_reply:
-                try:
-                    await self._app(scope, receive, reply.send)
-                except Exception:
-                    reply.status = reply.status or 500
-                    raise
-                finally:
-                    record_reply(find_route(scope), reply.status or _CLIENT_CLOSED)
-        finally:
-            self._finish(scope, reply)
-            REQUEST_ID.reset(token)
+        await self._observed(scope, receive, send)
 
-    def _finish(self, scope: Scope, reply: "_ObservedReply") -> None:
-        status, route = reply.status or _CLIENT_CLOSED, find_route(scope)
-        total_s = reply.finish()
-        self._metrics.observe_request(route, scope["method"], status, reply.seconds or total_s)
-        principal = scope.get(PRINCIPAL_KEY)
-        fields = {
-            "principal": principal.user_id if isinstance(principal, Principal) else "",
-            "method": scope["method"],
-            "route": route,
-            "status": status,
-            "ms": round(total_s * 1_000, 1),
-        }
-        _log.info("request", extra={FIELDS: fields})
+    async def _dispatch(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_health = scope["type"] == "http" and scope["path"] in HEALTH_PATHS
+        await (self._health if is_health else self._app)(scope, receive, send)
 
 
-class _ObservedReply:
-    """Reply that is being sent. An event stream ends when its client goes, so its latency is that of its start."""
-
-    def __init__(self, send: Send, metrics: Metrics, request_id: str) -> None:
-        self._send = send
-        self._metrics = metrics
-        self._request_id = request_id
-        self._started_at = time.perf_counter()
-        self._gauge = metrics.in_flight
-        self._gauge.inc()
-        self.status = 0
-        self.seconds = 0.0
-
-    async def send(self, message: Message) -> None:
-        """Forward a part of the reply."""
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            headers = [item for item in message.get("headers", ()) if item[0].lower() != REQUEST_ID_HEADER]
-            message = {**message, "headers": [*headers, (REQUEST_ID_HEADER, self._request_id.encode())]}
-            if _is_stream(headers):
-                self.seconds = time.perf_counter() - self._started_at
-                self._gauge.dec()
-                self._gauge = self._metrics.open_streams
-                self._gauge.inc()
-        await self._send(message)
-
-    def finish(self) -> float:
-        """Note the end of the reply, and return the seconds since its request."""
-        self._gauge.dec()
-        return time.perf_counter() - self._started_at
+def _check_database(database: Database) -> None:
+    database.check()
+    check_revision(database)
 
 
-def find_route(scope: Scope) -> str:
-    """Return the template of the route that a request took, such as ``/api/v1/chat/{thread}``."""
-    path: str = scope["path"]
-    template = getattr(scope.get("route"), "path", "")
-    if template:
-        prefix = next((prefix for prefix in _PREFIXES if path.startswith(f"{prefix}/")), "")
-        return str(template) if template.startswith(prefix) else f"{prefix}{template}"
-    return next((part for part in _MOUNTED if path == part or path.startswith(f"{part}/")), UNMATCHED)
-
-
-def _choose_id(headers: Iterable[tuple[bytes, bytes]]) -> str:
-    given = next((value for name, value in headers if name.lower() == REQUEST_ID_HEADER), b"")
-    return given.decode() if _VALID_ID.fullmatch(given) else secrets.token_hex(_ID_BYTES)
-
-
-def _is_stream(headers: Iterable[tuple[bytes, bytes]]) -> bool:
-    return any(name.lower() == b"content-type" and value.startswith(b"text/event-stream") for name, value in headers)
+async def _identify_nobody(_: Scope) -> Principal | None:
+    return None

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
@@ -115,6 +116,8 @@ class AuditLog:
     ) -> None:
         """Append an entry.
 
+        Within a transaction, give its session: on SQLite, an entry of its own would wait for that transaction.
+
         Args:
             principal: Who acts; None for nobody that is known.
             action: What is done.
@@ -127,13 +130,30 @@ class AuditLog:
         Raises:
             DatabaseUnavailableError: It cannot be written: the database is away, or a disk is full.
         """
-        if action in RESERVED_ACTIONS:
-            raise ValueError(f"{action} is recorded by the audit itself")
+        _check_action(action)
         draft = self._make_draft(principal, action, repository_id=repository_id, outcome=outcome, detail=detail)
         if session is None:
-            self._group.submit(draft)
+            self._group.submit([draft])
         else:
             self._enqueue(session, draft)
+
+    def record_repositories(
+        self,
+        principal: Principal | None,
+        action: str,
+        repository_ids: Sequence[str],
+        *,
+        outcome: AuditOutcome = "allowed",
+        detail: Mapping[str, str] | None = None,
+    ) -> None:
+        """Append an entry for each repository of a request, all of them or none, in one commit. Raises as `record`."""
+        _check_action(action)
+        drafts = [
+            self._make_draft(principal, action, repository_id=repository_id, outcome=outcome, detail=detail)
+            for repository_id in repository_ids
+        ]
+        if drafts:
+            self._group.submit(drafts)
 
     def hash_question(self, text: str) -> str:
         """Return a question in the form that the policy keeps: as a keyed hash, as text, or empty.
@@ -214,8 +234,9 @@ class AuditLog:
     ) -> AuditDraft:
         return make_draft(self._clock(), principal, action, repository_id=repository_id, outcome=outcome, detail=detail)
 
-    def _write(self, drafts: Sequence[AuditDraft]) -> None:
-        """Write a batch in a transaction of its own."""
+    def _write(self, batch: Sequence[Sequence[AuditDraft]]) -> None:
+        """Write the entries of several requests in a transaction of its own."""
+        drafts = list(chain.from_iterable(batch))
         with self._count_failures():
             with self._database.begin() as session:
                 commit = self._append(session, drafts)
@@ -309,6 +330,11 @@ class AuditLog:
                 message = "the audit record was changed while an entry was appended"
                 raise DatabaseUnavailableError(message, hint="Try again in a moment.") from error
             raise
+
+
+def _check_action(action: str) -> None:
+    if action in RESERVED_ACTIONS:
+        raise ValueError(f"{action} is recorded by the audit itself")
 
 
 def _drop_pending(session: Session, transaction: SessionTransaction) -> None:

@@ -206,26 +206,24 @@ def _read_counter(counter: AuditCounter) -> tuple[ChainEnd | None, str]:
         counted = counter.read()
     except DamagedCounterError as error:
         return None, str(error)
-    return counted, "" if counted else f"{counter.path}: the counter is missing"
+    return counted, ""
 
 
 def _check_end(
     report: AuditReport, counted: ChainEnd | None, counted_mac: str, counter_fault: str
 ) -> BrokenChainError | None:
     """Compare the end of an intact chain with the counter."""
-    behind = report.last_sequence + 1
-    if counted is None:
-        return BrokenChainError(behind, counter_fault) if report.entries or "missing" not in counter_fault else None
-    if counted.sequence > report.last_sequence:
-        return BrokenChainError(behind, f"the entries {behind} to {counted.sequence} were deleted from the end")
-    if counted == EMPTY_CHAIN and report.first_sequence <= 1:
-        return None
-    if counted.sequence < report.first_sequence:
+    sequence, reason = report.last_sequence + 1, ""
+    if counted is None:  # a new server has none
+        reason = counter_fault or ("the counter is missing" if report.entries else "")
+    elif counted.sequence > report.last_sequence:
+        reason = f"the entries {sequence} to {counted.sequence} were deleted from the end"
+    elif counted == EMPTY_CHAIN and report.first_sequence <= 1:
+        reason = ""
+    elif counted.sequence < report.first_sequence:
+        sequence = report.first_sequence
         reason = f"the counter stands at {counted.sequence}, before the first entry: it was replaced"
-        return BrokenChainError(report.first_sequence, reason)
-    if counted_mac != counted.mac:
-        reason = (
-            f"the entry {counted.sequence} is another one than the counter has: the end was deleted and written anew"
-        )
-        return BrokenChainError(counted.sequence, reason)
-    return None
+    elif counted_mac != counted.mac:
+        sequence = counted.sequence
+        reason = f"the entry {sequence} is another one than the counter has: the end was deleted and written anew"
+    return BrokenChainError(sequence, reason) if reason else None

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from coderag.errors import ConfigurationError
-from coderag.server.metrics import Metrics, forget_process
+from coderag.server.metrics import ServerMetrics, forget_process
 from coderag.server.metrics_folder import prepare_metrics_folder
 from coderag.server.storage.database import Database
 from coderag.server.storage.models import HostedRepository, Job, Team
@@ -20,7 +20,7 @@ NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 @pytest.fixture
 def metrics(sqlite_database):
-    return Metrics(sqlite_database, lambda: NOW)
+    return ServerMetrics(sqlite_database, lambda: NOW)
 
 
 def read(metrics):
@@ -64,7 +64,7 @@ def test_state_of_jobs_queue_and_indexes_is_read_from_the_database(metrics, sqli
 
 
 def test_database_that_is_away_is_a_value_and_no_failure(tmp_path):
-    metrics = Metrics(Database("postgresql://nobody@127.0.0.1:1/nothing"))
+    metrics = ServerMetrics(Database("postgresql://nobody@127.0.0.1:1/nothing"))
     read(metrics)  # counts the failure, for the next time
     samples = read(metrics)
     assert samples["coderag_database_up",] == 0
@@ -95,12 +95,12 @@ def test_audit_writes_are_counted(metrics):
 
 _PROCESS = """
 import os, sys
-from coderag.server.metrics import Metrics
+from coderag.server.metrics import ServerMetrics
 from coderag.server.storage.database import Database
 from coderag.server.storage.models import ServerTable
 database = Database(sys.argv[1])
 ServerTable.metadata.create_all(database.engine)
-metrics = Metrics(database)
+metrics = ServerMetrics(database)
 metrics.observe_request("/api/v1/search", "POST", 200, 0.1)
 metrics.in_flight.inc()
 if sys.argv[2] == "render":

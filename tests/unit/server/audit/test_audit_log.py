@@ -12,6 +12,7 @@ from sqlalchemy import select, text
 from coderag.errors import DatabaseUnavailableError, ServerError
 from coderag.server.audit.audit_log import AuditLog
 from coderag.server.audit.entries import format_entry
+from coderag.server.audit.retention_timer import RetentionTimer
 from coderag.server.audit.search import AuditFilter
 from coderag.server.sealing import MasterKey
 from coderag.server.settings import AuditSettings
@@ -272,3 +273,34 @@ def test_counter_is_private_and_made_beside_the_database(open_log, ada, tmp_path
     log.record(ada, "read")
     counter: Path = tmp_path / "audit.counter"
     assert counter.stat().st_mode & 0o077 == 0
+
+
+def test_timer_applies_the_retention_and_survives_a_broken_record(open_log, ada, caplog):
+    clock = Clock()
+    log = open_log(clock=clock, retention_days=1)
+    for _ in range(3):
+        log.record(ada, "read")
+    clock.now += timedelta(days=2)
+    with log._database.begin() as session:
+        session.execute(text("UPDATE audit_entries SET actor = 'Eve' WHERE sequence = 1"))
+    timer = RetentionTimer(log, 0.01)
+    timer.start()
+    while "not applied: nothing is deleted: the audit record is broken at 1" not in caplog.text:
+        pass
+    with log._database.begin() as session:
+        session.execute(text("UPDATE audit_entries SET actor = 'Ada' WHERE sequence = 1"))
+    while len(log.search(ALL)) > 2:
+        pass
+    timer.close()
+    assert log.verify().is_intact
+
+
+def test_request_about_several_repositories_has_an_entry_for_each_in_one_commit(log, ada, monkeypatch):
+    commits = []
+    monkeypatch.setattr(log.counter, "advance", commits.append)
+    log.record_repositories(ada, "repository.read", ["r1", "r2", "r3"], detail={"route": "POST /search"})
+    log.record_repositories(ada, "repository.read", [])
+    assert [entry.repository_id for entry in log.search(ALL)] == ["r3", "r2", "r1"]
+    assert len(commits) == 1
+    with pytest.raises(ValueError, match=r"audit\.reset"):
+        log.record_repositories(ada, "audit.reset", ["r1"])

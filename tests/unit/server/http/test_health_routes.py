@@ -11,7 +11,7 @@ from coderag.interfaces.server.health_routes import HealthRoutes
 from coderag.server.access.roles import Role
 from coderag.server.audit.audit_log import AuditLog
 from coderag.server.audit.search import AuditFilter
-from coderag.server.metrics import Metrics
+from coderag.server.metrics import ServerMetrics
 from coderag.server.readiness import Readiness, make_folder_check, make_key_check
 from coderag.server.sealing import MasterKey, create_master_key
 from coderag.server.settings import AuditSettings
@@ -44,7 +44,7 @@ class Health:
         return self.principal
 
     def open(self, token=TOKEN):
-        routes = HealthRoutes(self.readiness, Metrics(self.database), self.audit, self.identify, SecretStr(token))
+        routes = HealthRoutes(self.readiness, ServerMetrics(self.database), self.audit, self.identify, SecretStr(token))
         return httpx.AsyncClient(transport=httpx.ASGITransport(routes.make_app()), base_url="http://server")
 
 
