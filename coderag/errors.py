@@ -34,8 +34,9 @@
         ├── DuplicateNameError        a name that is taken
         ├── QuotaExceededError        a quota or rate that is used up (retryable)
         ├── DatabaseUnavailableError  the database is away (retryable)
-        └── GitFetchError             a repository that cannot be fetched
-            └── GitUnavailableError   its git server is unreachable or overloaded (retryable)
+        ├── GitFetchError             a repository that cannot be fetched
+        │   └── GitUnavailableError   its git server is unreachable or overloaded (retryable)
+        └── ProviderUnavailableError  the OpenID Connect provider is away (retryable)
 
 The message says what failed (component, path or id); ``hint`` says what the reader can do. ``interfaces/_errors.py`` maps
 each class to an exit code and an HTTP status.
@@ -235,5 +236,11 @@ class GitFetchError(ServerError):
 
 class GitUnavailableError(GitFetchError):
     """The git server of a repository is unreachable, too slow or overloaded."""
+
+    retryable = True
+
+
+class ProviderUnavailableError(ServerError):
+    """The OpenID Connect provider does not answer, or sends something unusable."""
 
     retryable = True

@@ -30,6 +30,7 @@ from coderag.errors import (
     ModelError,
     ModelUnavailableError,
     PermissionDeniedError,
+    ProviderUnavailableError,
     QuotaExceededError,
     RetrievalError,
     ServerError,
@@ -97,6 +98,7 @@ ERROR_TABLE: Final[Mapping[type[CodeRAGError], ErrorRow]] = MappingProxyType(
         DatabaseUnavailableError: ErrorRow(49, "the database does not answer", 503),
         GitFetchError: ErrorRow(50, "a repository cannot be fetched", 502),
         GitUnavailableError: ErrorRow(51, "a git server is unreachable", 503),
+        ProviderUnavailableError: ErrorRow(52, "the sign-in provider does not answer", 503),
     }
 )
 

@@ -2,6 +2,7 @@
 
 import base64
 import os
+import ssl
 import subprocess
 import threading
 import time
@@ -22,7 +23,7 @@ class GitHttpServer:
         requests: Paths that were asked for.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, tls: ssl.SSLContext | None = None) -> None:
         self.folder = folder
         self.account: tuple[str, str] | None = None
         self.redirect = ""
@@ -31,6 +32,9 @@ class GitHttpServer:
         self.requests: list[str] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _build_handler(self))
         self._server.daemon_threads = True
+        self._scheme = "http" if tls is None else "https"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 
     @property
@@ -38,7 +42,7 @@ class GitHttpServer:
         return self._server.server_address[1]
 
     def url(self, name: str, host: str = "127.0.0.1") -> str:
-        return f"http://{host}:{self.port}/{name}"
+        return f"{self._scheme}://{host}:{self.port}/{name}"
 
     def __enter__(self) -> "GitHttpServer":
         self._thread.start()
@@ -129,13 +133,16 @@ class _GitHandler(BaseHTTPRequestHandler):
                 status = int(value.split()[0])
             else:
                 headers.append((name, value))
+        pause_s = self.git_server.pause_s
+        body = b"" if pause_s else output.read()
+        if not pause_s:  # without a length, TLS takes the end for a broken connection
+            headers.append(("content-length", str(len(body))))
         self.send_response(status)
         for name, value in headers:
             self.send_header(name, value)
         self.end_headers()
-        pause_s = self.git_server.pause_s
-        while block := output.read(4096 if pause_s else 65536):
+        self.wfile.write(body)
+        while pause_s and (block := output.read(4096)):
             self.wfile.write(block)
-            if pause_s:
-                self.wfile.flush()
-                time.sleep(pause_s)
+            self.wfile.flush()
+            time.sleep(pause_s)

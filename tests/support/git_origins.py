@@ -1,5 +1,6 @@
 """Bare repositories that a git server serves, and commits in them."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -38,6 +39,15 @@ class GitOrigin:
         self.write(files)
         self.git(self.work, "add", "--all", "--force")
         return self.push(message, branch)
+
+    def replace_all(self, files: dict[str, str | bytes | None]) -> str:
+        """Commit files as the only ones, and push them; return the commit."""
+        for path in self.work.iterdir():
+            if path.is_dir() and path.name != ".git":
+                shutil.rmtree(path)
+            elif path.is_file():
+                path.unlink()
+        return self.commit(files)
 
     def push(self, message: str = "Change", branch: str = "") -> str:
         """Commit what is staged and push it; return the commit."""

@@ -1,6 +1,7 @@
 """API of a GitHub App on the loopback: it verifies the signed token and gives installation tokens."""
 
 import json
+import ssl
 import threading
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,7 +24,7 @@ class GitHubApi:
         redirect: Address of a redirect; empty for none.
     """
 
-    def __init__(self, public_key: RSAKey) -> None:
+    def __init__(self, public_key: RSAKey, tls: ssl.SSLContext | None = None) -> None:
         self.public_key = public_key
         self.now = datetime.now(UTC)
         self.status = 201
@@ -35,6 +36,8 @@ class GitHubApi:
         handler = type("Handler", (_Handler,), {"api": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 
     @property

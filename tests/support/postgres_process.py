@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -48,7 +49,7 @@ def open_postgres(folder: Path) -> Iterator[str]:
         _wait_for(url, process)
         yield url
     finally:
-        process.terminate()
+        process.send_signal(signal.SIGINT)  # waits for no client, unlike SIGTERM
         process.wait(30)
 
 

@@ -34,6 +34,9 @@ async def receive_webhook(repository_id: str, request: Request) -> WebhookReply:
     The secret of the webhook signs a delivery of GitHub and Gitea; GitLab sends it along. A wrong signature and an unknown
     repository have the same reply.
     """
+    announced = request.headers.get("content-length", "")
+    if announced.isascii() and announced.isdigit() and int(announced[:20]) > MAX_BODY_BYTES:
+        raise _build_too_large()
     server: Any = request.app.state.server
     receiver = WebhookReceiver(server.database, server.master_key, server.queue)
     headers = dict(request.headers)
@@ -42,8 +45,12 @@ async def receive_webhook(repository_id: str, request: Request) -> WebhookReply:
     async for part in request.stream():
         size += len(part)
         if size > MAX_BODY_BYTES:
-            raise HTTPException(413, f"the body has more than {MAX_BODY_BYTES:,} bytes")
+            raise _build_too_large()
         reader.feed(part)
     outcome = await run_in_threadpool(reader.finish)
     request.state.audit_detail = {"job": outcome.job_id or ""}
     return WebhookReply(job_id=outcome.job_id)
+
+
+def _build_too_large() -> HTTPException:
+    return HTTPException(413, f"the body has more than {MAX_BODY_BYTES:,} bytes")

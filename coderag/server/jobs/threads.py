@@ -1,6 +1,7 @@
 """Threads of a server process that run jobs and the scheduler."""
 
 import threading
+import time
 from typing import Final
 
 from coderag.server.jobs.queue import JobQueue
@@ -47,6 +48,7 @@ class JobThreads:
     def close(self, timeout_s: float = _STOP_S) -> bool:
         """Stop the threads, and put running jobs back; return whether all have ended within the time."""
         self._stop.set()
+        end = time.monotonic() + timeout_s
         for thread in self._threads:
-            thread.join(timeout_s)
+            thread.join(max(0.0, end - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads)

@@ -59,7 +59,7 @@ class Checkout:
 
     def forget_commit(self) -> None:
         """Mark the files as incomplete, so that the next update writes them all."""
-        atomic_write(self._marker, [b""])
+        self._marker.touch()
 
     def update(self, commit: str, runner: GitRunner) -> None:
         """Change the files to those of a commit.

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from coderag.server.repositories.git_url import DEFAULT_PORTS, GitAddress
+from coderag.server.repositories.host_addresses import is_literal
 
-_STALL_S: Final = 60
+_STALL_S: Final = 120
 _SSH_CONNECT_S: Final = 20
 
 _SAFE_CONFIG: Final = (
@@ -27,7 +28,7 @@ _SAFE_CONFIG: Final = (
     ("gc.worktreePruneExpire", "never"),
     ("http.cookieFile", ""),
     ("http.followRedirects", "false"),  # also turns off alternates that the server names
-    ("http.lowSpeedLimit", "1000"),
+    ("http.lowSpeedLimit", "1"),  # a server that prepares a large pack sends a few bytes now and then
     ("http.lowSpeedTime", str(_STALL_S)),
     ("http.proxy", ""),
     ("http.sslVerify", "true"),
@@ -79,6 +80,8 @@ class GitAccess:
         """Build the variables of a git command."""
         config = [*_SAFE_CONFIG, *self.config]
         variables = {**_SAFE_VARIABLES, **self.environment, "GIT_CONFIG_COUNT": str(len(config))}
+        if "GIT_SSL_CAINFO" not in os.environ and (certificates := os.environ.get("SSL_CERT_FILE")):
+            variables["GIT_SSL_CAINFO"] = certificates  # not every build of git's HTTP client reads the other one
         for index, (name, value) in enumerate(config):
             variables |= {f"GIT_CONFIG_KEY_{index}": name, f"GIT_CONFIG_VALUE_{index}": value}
         return variables
@@ -89,7 +92,9 @@ def build_http_access(address: GitAddress, user: str = "", secret: str = "") -> 
     url = address.url
     host = f"[{url.host}]" if ":" in url.host else url.host
     addresses = ",".join(f"[{ip}]" if ip.version == 6 else str(ip) for ip in address.addresses)
-    config = [("http.curloptResolve", f"{host}:{url.port}:{addresses}")]
+    config = []
+    if not is_literal(url.host):
+        config.append(("http.curloptResolve", f"{host}:{url.port}:{addresses}"))
     if secret:
         token = base64.b64encode(f"{user}:{secret}".encode()).decode()
         config.append((f"http.{url.scheme}://{host}:{url.port}/.extraHeader", f"Authorization: Basic {token}"))

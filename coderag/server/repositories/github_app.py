@@ -98,7 +98,11 @@ class InstallationTokens:
         path = f"/app/installations/{installation.installation_id}/access_tokens"
         address = check_url(installation.api_url.rstrip("/") + path, self._settings, resolve=self._resolve)
         try:
-            with httpx.Client(timeout=_TIMEOUT_S, follow_redirects=False, trust_env=False) as client:
+            # Certificates of the environment count, as they do for git; its proxies do not.
+            certificates = httpx.create_ssl_context()
+            with httpx.Client(
+                timeout=_TIMEOUT_S, follow_redirects=False, trust_env=False, verify=certificates
+            ) as client:
                 request = _build_request(client, address, self._sign(installation))
                 reply = client.send(request, stream=True)
                 content = _read_limited(reply)

@@ -44,16 +44,23 @@ def resolve_host(host: str, port: int) -> list[IpAddress]:
     return [ipaddress.ip_address(text) for text in texts]
 
 
+def is_literal(host: str) -> bool:
+    """Return whether a host is an address itself."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
 def find_addresses(host: str, port: int, resolve: HostResolver) -> tuple[IpAddress, ...]:
     """Return the address of a literal, or look up those of a name.
 
     Raises:
         GitUnavailableError: The name cannot be resolved.
     """
-    try:
+    if is_literal(host):
         return (ipaddress.ip_address(host),)
-    except ValueError:
-        pass
     try:
         addresses = tuple(resolve(host, port))
     except (OSError, UnicodeError) as error:

@@ -172,6 +172,8 @@ class Mirror:
 
     def _take_incoming(self, reference: str) -> None:
         """Move the fetched objects into the mirror, then its references."""
+        # A server of mere files sends single objects; all others send a pack.
+        self._run_locally(f"--git-dir={self._incoming}", "repack", "-d", "-l", "--quiet")
         source, target = self._incoming / "objects" / "pack", self._git / "objects" / "pack"
         target.mkdir(parents=True, exist_ok=True)
         # An index makes its pack visible, so it comes last.
@@ -216,6 +218,6 @@ class Mirror:
             if "pack" in folders and Path(parent).name == "objects":
                 folders[:] = ["pack", "info"]
             for name in files:
-                if name.endswith(".lock") or name.startswith("tmp_"):
+                if name.endswith((".lock", ".tmp")) or name.startswith("tmp_"):
                     with suppress(OSError):
                         (Path(parent) / name).unlink()

@@ -208,6 +208,9 @@ def test_a_large_push_is_proven_and_taken_without_being_kept(world):
 def test_a_body_over_the_limit_is_refused_for_every_repository_alike(world):
     body = b"x" * (MAX_BODY_BYTES + 1)
     replies = [deliver(world, payload=body), deliver(world, payload=body, repository="0" * 32)]
+    parts = (body[start : start + (1 << 20)] for start in range(0, len(body), 1 << 20))  # without a length
+    headers = build_headers("github", world.secret, body)
+    replies.append(world.client.post(f"/hooks/{world.repository}", content=parts, headers=headers))
     assert {reply.status_code for reply in replies} == {413}
     assert len({reply.content for reply in replies}) == 1
 

@@ -5,6 +5,8 @@ import random
 import subprocess
 import threading
 from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
 import pytest
@@ -50,6 +52,25 @@ def test_the_checkout_has_the_files_of_the_default_branch(world):
     world.origin.commit({"other.py": "o\n"}, branch="other")
     assert update(world) == commit
     assert files(world) == {"a.py": b"a\n", "lib/b.py": b"b\n", "ümläut.py": b"u\n"}
+
+
+def test_server_of_mere_files_sends_single_objects(world):
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_SilentHandler, directory=str(world.server.folder))) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        world.server = SimpleNamespace(url=lambda name, host: f"http://{host}:{server.server_address[1]}/{name}")
+        for text in ("a\n", "b\n"):
+            commit = world.origin.commit({"a.py": text})
+            world.origin.git(world.origin.bare, "update-server-info")
+            assert update(world) == commit
+            assert files(world) == {"a.py": text.encode()}
+        server.shutdown()
+
+
+class _SilentHandler(SimpleHTTPRequestHandler):
+    """Serves files, and logs nothing."""
+
+    def log_message(self, *_: object) -> None:
+        pass
 
 
 def test_the_history_and_tags_can_be_read_in_the_checkout(world):

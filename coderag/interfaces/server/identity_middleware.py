@@ -1,0 +1,63 @@
+"""Middleware that identifies the sender of each request, before any app sees it."""
+
+from typing import Final
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from coderag.errors import CodeRAGError, QuotaExceededError
+from coderag.interfaces.rest.problems import to_problem, to_response
+from coderag.interfaces.server.access_gate import PRINCIPAL_KEY
+from coderag.interfaces.server.authentication import RequestAuthenticator
+from coderag.interfaces.server.resource_metadata import build_challenge
+
+_UNAUTHORIZED: Final = 401
+
+
+class IdentityMiddleware:
+    """ASGI middleware that puts the principal of a request into its scope, or refuses the request.
+
+    It adds the challenge to replies that ask for a sign-in, and the cookie of a session that was replaced.
+
+    Args:
+        app: The guarded app.
+        authenticator: Decider of who sends a request.
+        public_url: Address of the server that users see.
+        has_provider: Whether people can sign in with a provider.
+    """
+
+    def __init__(
+        self, app: ASGIApp, authenticator: RequestAuthenticator, *, public_url: str = "", has_provider: bool = False
+    ) -> None:
+        self._app = app
+        self._authenticator = authenticator
+        self._public_url = public_url
+        self._has_provider = has_provider
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve or refuse a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        challenging_send = self._wrap_send(scope, send)
+        try:
+            scope[PRINCIPAL_KEY] = await self._authenticator.identify(scope)
+        except CodeRAGError as error:
+            wait_s = error.wait_s if isinstance(error, QuotaExceededError) else 0.0
+            headers = {"retry-after": str(max(1, round(wait_s)))} if wait_s else {}
+            await to_response(to_problem(error), headers)(scope, receive, challenging_send)
+            return
+        await self._app(scope, receive, self._authenticator.wrap_send(scope, challenging_send))
+
+    def _wrap_send(self, scope: Scope, send: Send) -> Send:
+        has_credential = any(name == b"authorization" for name, _ in scope["headers"])
+
+        async def send_with_challenge(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == _UNAUTHORIZED:
+                challenge = build_challenge(
+                    self._public_url, scope["path"], has_provider=self._has_provider, was_refused=has_credential
+                )
+                MutableHeaders(scope=message).setdefault("www-authenticate", challenge)
+            await send(message)
+
+        return send_with_challenge
