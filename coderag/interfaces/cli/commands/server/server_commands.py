@@ -115,11 +115,11 @@ def start(
 
     output = Output()
 
-    def announce(address: str) -> None:
+    def print_address(address: str) -> None:
         output.write(f"serving at {address}")
         output.note("Stop it with Ctrl-C; requests in flight are finished.")
 
-    serve(settings, announce)
+    serve(settings, print_address)
 
 
 @commands.command(cls=LightCommand)
