@@ -96,16 +96,12 @@ class IdentityWorld:
         self.audit = RecordedAudit()
         self.loader = PrincipalLoader(self.database, self.clock)
         self.keys = KeyService(self.database, self.loader, self.clock)
-        self.sessions = SessionService(
-            self.database, self.loader, self.settings.sessions, self.clock, keys=self.keys
-        )
+        self.sessions = SessionService(self.database, self.loader, self.settings.sessions, self.clock, keys=self.keys)
         self.throttle = SignInThrottle(self.database, self.clock)
         self.oidc: OidcClient | None = None
         access_tokens = None
         if self.oidc_settings is not None:
-            self.oidc = OidcClient(
-                self.oidc_settings, self.public_url, self.database, MasterKey(b"k" * 32), self.clock
-            )
+            self.oidc = OidcClient(self.oidc_settings, self.public_url, self.database, MasterKey(b"k" * 32), self.clock)
             access_tokens = AccessTokenService(
                 self.database, self.loader, self.oidc.verifier, self.oidc_settings.issuer
             )
@@ -140,7 +136,9 @@ class IdentityWorld:
 
     def add_user(self, name: str = "ada", role: Role = Role.MEMBER, **values: Any) -> User:
         """Add an account."""
-        user = User(**{"name": name, "role": role, "email": f"{name}@example.org", "created_at": self.clock(), **values})
+        user = User(
+            **{"name": name, "role": role, "email": f"{name}@example.org", "created_at": self.clock(), **values}
+        )
         self.add(user)
         return user
 
@@ -159,7 +157,9 @@ class IdentityWorld:
         self.add(*(Membership(team_id=team.id, user_id=user_id) for user_id in user_ids))
         return team.id
 
-    def grant(self, team_id: str, level: Level, *, repository_id: str | None = None, source_id: str | None = None) -> None:
+    def grant(
+        self, team_id: str, level: Level, *, repository_id: str | None = None, source_id: str | None = None
+    ) -> None:
         """Grant a level to a team."""
         self.add(Grant(team_id=team_id, level=int(level), repository_id=repository_id, source_id=source_id))
 
@@ -168,7 +168,9 @@ class IdentityWorld:
         with self.database.begin() as session:
             session.add_all(rows)
 
-    def load(self, user: User, *, scopes: Collection[str] | None = None, bound: Collection[str] | None = None) -> Principal:
+    def load(
+        self, user: User, *, scopes: Collection[str] | None = None, bound: Collection[str] | None = None
+    ) -> Principal:
         """Load the principal of an account, as its session has it; with scopes, as a key has it."""
         with self.database.read() as session:
             return self.loader.load(

@@ -1,7 +1,6 @@
 """Authentication of requests: programs send a key or token, browsers the cookie of a session."""
 
 import hmac
-import time
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
@@ -107,8 +106,7 @@ class RequestAuthenticator:
             session: AuthenticatedSession | None = scope.get(SESSION_KEY)
             if message["type"] == "http.response.start" and session is not None and session.new_cookie is not None:
                 carrier = Response()
-                left_s = max(0, round(session.expires_at.timestamp() - time.time()))
-                self.cookies.set_session(carrier, scope, session.new_cookie, left_s)
+                self.cookies.set_session(carrier, scope, session.new_cookie, session.max_age_s)
                 headers = MutableHeaders(scope=message)
                 if "set-cookie" not in headers:  # signing in and out set their own
                     headers.append("set-cookie", carrier.headers["set-cookie"])
@@ -190,7 +188,8 @@ def _has_csrf(headers: Headers, session: AuthenticatedSession) -> bool:
 
 
 def _is_sign_in(scope: Scope) -> bool:
-    return scope["path"] == SESSION_PATH and scope["method"] == "POST"
+    path: str = scope["path"]
+    return path == SESSION_PATH and scope["method"] == "POST"
 
 
 def _is_navigation(scope: Scope, headers: Headers) -> bool:

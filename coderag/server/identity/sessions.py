@@ -41,12 +41,14 @@ class OpenedSession:
         cookie: Value of its cookie.
         csrf: Token that its writing requests need.
         expires_at: Time at which it ends.
+        max_age_s: Seconds until then, for its cookie.
         caller: Its principal.
     """
 
     cookie: str = field(repr=False)
     csrf: str = field(repr=False)
     expires_at: datetime
+    max_age_s: int
     caller: Principal
 
 
@@ -58,12 +60,14 @@ class AuthenticatedSession:
         caller: Its principal.
         csrf: Token that its writing requests need.
         expires_at: Time at which it ends.
+        max_age_s: Seconds until then, for its cookie.
         new_cookie: Value that replaces its cookie; None to keep it.
     """
 
     caller: Principal
     csrf: str = field(repr=False)
     expires_at: datetime
+    max_age_s: int
     new_cookie: str | None = field(default=None, repr=False)
 
 
@@ -146,7 +150,8 @@ class SessionService:
             self._delete(row.id)
             raise _make_ended_error()
         new_cookie = self._rotate(row, cookie, now) if is_current and now >= row.rotated_at + ROTATION else None
-        return AuthenticatedSession(caller, _compute_csrf(cookie), row.expires_at, new_cookie)
+        max_age_s = int((row.expires_at - now).total_seconds())
+        return AuthenticatedSession(caller, _compute_csrf(cookie), row.expires_at, max_age_s, new_cookie)
 
     def close(self, cookie: str) -> None:
         """End the session of a cookie, if there is one."""
@@ -178,7 +183,8 @@ class SessionService:
             session.flush()
             user.seen_at = now
             caller = self._load(session, row, cookie, address)
-        return OpenedSession(cookie, _compute_csrf(cookie), row.expires_at, caller)
+        max_age_s = int(self._life.total_seconds())
+        return OpenedSession(cookie, _compute_csrf(cookie), row.expires_at, max_age_s, caller)
 
     def _load(self, session: Session, row: BrowserSession, cookie: str, address: str) -> Principal:
         if key_id := cookie.split(".")[1]:

@@ -32,7 +32,9 @@ def test_key_authenticates_with_its_scopes_and_is_stored_as_a_digest(world: Iden
     assert created.secret.rpartition("_")[2].encode() not in raw
 
 
-@pytest.mark.parametrize("change", [lambda text: text[:-1] + ("A" if text[-1] != "A" else "B"), lambda text: text[:-1], str.upper])
+@pytest.mark.parametrize(
+    "change", [lambda text: text[:-1] + ("A" if text[-1] != "A" else "B"), lambda text: text[:-1], str.upper]
+)
 def test_wrong_and_unknown_keys_have_the_same_error(world: IdentityWorld, change) -> None:
     secret = world.create_key(world.add_user()).secret
     errors = []
