@@ -173,6 +173,7 @@ def test_number_of_pending_sign_ins_is_bounded(world: IdentityWorld, monkeypatch
 
 def test_access_token_opens_api_and_mcp(world: IdentityWorld, provider: TokenProvider) -> None:
     user = finish(world, provider).user
+    provider.claims = {}
     http = TestClient(world.build_app())
     headers = {"authorization": f"Bearer {provider.sign(aud=world.public_url)}"}
     for path in ("/api/who", "/mcp"):
