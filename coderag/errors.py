@@ -34,6 +34,8 @@
         ├── DuplicateNameError        a name that is taken
         ├── QuotaExceededError        a quota or rate that is used up (retryable)
         ├── DatabaseUnavailableError  the database is away (retryable)
+        ├── GitFetchError             a repository that cannot be fetched
+        │   └── GitUnavailableError   its git server is unreachable or overloaded (retryable)
         └── ProviderUnavailableError  the OpenID Connect provider is away (retryable)
 
 The message says what failed (component, path or id); ``hint`` says what the reader can do. ``interfaces/_errors.py`` maps
@@ -224,6 +226,16 @@ class QuotaExceededError(ServerError):
 
 class DatabaseUnavailableError(ServerError):
     """The database does not answer."""
+
+    retryable = True
+
+
+class GitFetchError(ServerError):
+    """A repository cannot be fetched from its git server."""
+
+
+class GitUnavailableError(GitFetchError):
+    """The git server of a repository is unreachable, too slow or overloaded."""
 
     retryable = True
 

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["tests.support.postgres_server"]
+
 # The same examples in every run, so that a change is judged by what it changes; `make fuzz` looks for new ones. Deadlines and
 # the check for slow examples measure how busy the machine is; a database would be one more thing that a run leaves behind.
 _STEADY = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import yaml
 
+from coderag.config.environment import SERVER_ENVIRONMENT_PREFIX
 from coderag.config.file_names import FILE_NAMES
 from coderag.errors import ConfigurationError
 
@@ -271,7 +272,8 @@ def check_environment(prefix: str, known_names: set[str]) -> None:
         ConfigurationError: With the variable and the most similar known one.
     """
     for name in sorted(os.environ):
-        if name.startswith(prefix) and name not in known_names:
+        is_checked = name.startswith(prefix) and not name.startswith(SERVER_ENVIRONMENT_PREFIX)
+        if is_checked and name not in known_names:
             # Compared without the common prefix, which would make all names similar.
             matches = get_close_matches(
                 name.removeprefix(prefix), [known_name.removeprefix(prefix) for known_name in known_names], n=1

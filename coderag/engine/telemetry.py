@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
 _SERVICE_NAME = "coderag"
+_MIN_SERVER_ERROR = 500
 _EXPORTABLE_WORDS = frozenset({"intent", "evidence", "relation", "direction", "generator", "reranker", "order_stands"})
 """Details whose words are CodeRAG's own; others may contain words of the question."""
 
@@ -70,6 +71,39 @@ class QueryTracer:
         finally:
             span.end(time.time_ns())
 
+    @contextmanager
+    def trace_request(self, method: str, headers: Mapping[str, str]) -> Iterator[Callable[[str, int], None]]:
+        """Trace one request; queries in the block are its children, and it is one of the client's ``traceparent``.
+
+        Args:
+            method: Method of the request.
+            headers: Headers of the request, with names in lower case.
+
+        Yields:
+            Function that records the template of the route and the status. The path itself may hold names.
+        """
+        from opentelemetry.trace import SpanKind, Status, StatusCode, use_span  # noqa: PLC0415  # an extra
+        from opentelemetry.trace.propagation.tracecontext import (  # noqa: PLC0415  # an extra
+            TraceContextTextMapPropagator,
+        )
+
+        parent = TraceContextTextMapPropagator().extract(headers)
+        span = self._tracer.start_span("coderag.request", kind=SpanKind.SERVER, context=parent)
+        span.set_attribute("http.request.method", method)
+
+        def record_reply(route: str, status: int) -> None:
+            span.update_name(f"{method} {route}")
+            span.set_attribute("http.route", route)
+            span.set_attribute("http.response.status_code", status)
+            if status >= _MIN_SERVER_ERROR:
+                span.set_status(Status(StatusCode.ERROR))
+
+        try:
+            with use_span(span, record_exception=False, set_status_on_exception=False):
+                yield record_reply
+        finally:
+            span.end()
+
     def _select_attributes(self, detail: Mapping[str, Any]) -> dict[str, Any]:
         return {f"coderag.{name}": value for name, value in detail.items() if self._is_exportable(name, value)}
 
@@ -87,6 +121,17 @@ class NullTracer:
         """Return a block that records nothing."""
         del query_input
         return nullcontext(_ignore_output)
+
+    def trace_request(
+        self, method: str, headers: Mapping[str, str]
+    ) -> AbstractContextManager[Callable[[str, int], None]]:
+        """Return a block that records nothing."""
+        del method, headers
+        return nullcontext(_ignore_reply)
+
+
+def _ignore_reply(route: str, status: int) -> None:
+    del route, status
 
 
 def _ignore_output(output: QueryOutput) -> None:

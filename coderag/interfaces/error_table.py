@@ -16,6 +16,8 @@ from coderag.errors import (
     DatabaseUnavailableError,
     DuplicateNameError,
     ForbiddenRootError,
+    GitFetchError,
+    GitUnavailableError,
     HistoryError,
     IndexLockedError,
     IndexModelError,
@@ -94,6 +96,8 @@ ERROR_TABLE: Final[Mapping[type[CodeRAGError], ErrorRow]] = MappingProxyType(
         DuplicateNameError: ErrorRow(48, "the name is taken", 409),
         QuotaExceededError: ErrorRow(41, "the service is overloaded", 429),
         DatabaseUnavailableError: ErrorRow(49, "the database does not answer", 503),
+        GitFetchError: ErrorRow(50, "a repository cannot be fetched", 502),
+        GitUnavailableError: ErrorRow(51, "a git server is unreachable", 503),
         ProviderUnavailableError: ErrorRow(52, "the sign-in provider does not answer", 503),
     }
 )

@@ -7,6 +7,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
+from coderag.config.sections import TelemetrySettings
 from coderag.errors import ConfigurationError
 
 ENVIRONMENT_PREFIX: Final = "CODERAG_SERVER_"
@@ -57,6 +58,9 @@ class LimitSettings(BaseModel):
     model_config = _SECTION
 
     requests_per_minute: int = Field(1_200, ge=0, description="Requests a minute of one key or session.")
+    account_requests_per_minute: int = Field(
+        2_400, ge=0, description="Requests a minute of all keys and sessions of one account together."
+    )
     team_requests_per_minute: int = Field(12_000, ge=0, description="Requests a minute of a team's members together.")
     requests_per_day: int = Field(0, ge=0, description="Requests a day of one account.")
     team_requests_per_day: int = Field(0, ge=0, description="Requests a day of a team's members together.")
@@ -96,6 +100,9 @@ class ServerSettings(BaseSettings):
     trusted_proxies: tuple[str, ...] = Field(
         (), description="Addresses of proxies whose `X-Forwarded-For` and `-Proto` are believed."
     )
+    metrics_token: SecretStr = Field(
+        SecretStr(""), description="Token with which Prometheus reads `/metrics`; empty: only operators read it."
+    )
     tls_cert: Path | None = Field(None, description="Certificate, to serve TLS without a proxy.")
     tls_key: Path | None = Field(None, description="Key of the certificate.")
     key_file: Path | None = Field(None, description="Master key; by default in the data folder.")
@@ -103,6 +110,7 @@ class ServerSettings(BaseSettings):
     sessions: SessionSettings = SessionSettings()
     audit: AuditSettings = AuditSettings()
     limits: LimitSettings = LimitSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     repositories: RepositorySettings = RepositorySettings()
 
     @property

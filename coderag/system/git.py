@@ -147,6 +147,48 @@ def open_git_process(
             running.error = os.fsdecode(errors.read()).strip()
 
 
+def start_git(  # noqa: PLR0913  # each is one of `Popen` or of `run_git_command`
+    directory: Path,
+    arguments: Sequence[str],
+    *,
+    is_excluded: Callable[[str], object],
+    environment: Mapping[str, str],
+    protocols: Sequence[str] = (),
+    stdin: IO[bytes] | int = subprocess.DEVNULL,
+    stdout: IO[bytes] | int = subprocess.DEVNULL,
+    descriptors: Sequence[int] = (),
+) -> "subprocess.Popen[bytes] | None":
+    """Start a git command in a process group of its own, with a pipe for its messages; None if git is unavailable.
+
+    Args:
+        directory: Working directory; a ``git`` executable inside it is not run.
+        arguments: Arguments of git.
+        is_excluded: See `run_git_command`.
+        environment: Further variables.
+        protocols: Protocols by which it may fetch; by default none.
+        stdin: Its input.
+        stdout: Its output.
+        descriptors: Descriptors that it inherits; not on Windows.
+    """
+    git = find_git(directory)
+    if git is None:
+        return None
+    variables = _build_environment(is_excluded, environment)
+    try:
+        return subprocess.Popen(
+            [git, *_SAFE_OPTIONS, *arguments],
+            cwd=directory,
+            env={**variables, "GIT_ALLOW_PROTOCOL": ":".join(protocols) or "none"},
+            stdin=stdin,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            pass_fds=descriptors if os.name == "posix" else (),
+            start_new_session=True,
+        )
+    except OSError:
+        return None
+
+
 def _build_environment(is_excluded: Callable[[str], object], added: Mapping[str, str] | None) -> dict[str, str]:
     environment = {name: value for name, value in os.environ.items() if not is_excluded(name)}
     return {**environment, **(added or {}), **_SAFE_ENVIRONMENT}

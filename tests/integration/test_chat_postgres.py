@@ -1,77 +1,20 @@
-"""Conversations on a PostgreSQL server: a real one, started for these tests where its programs are installed."""
+"""Conversations on a PostgreSQL server: a real one, where its programs are installed."""
 
 import asyncio
-import os
-import shutil
-import socket
-import subprocess
-import time
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
 from coderag.app import CodeRAG
 from coderag.errors import ConfigurationError, StoreError
 from tests.support.chats import answer_in, events_of, make_shop
-
-
-def program(name):
-    """Return where a program of PostgreSQL is; Debian has them outside of the path."""
-    found = shutil.which(name)
-    return found or next((str(path) for path in sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))), None)
-
-
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
+from tests.support.postgres_server import find_free_port
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    pytest.importorskip("psycopg", reason="the extra 'postgres' is not installed")
-    initdb, postgres = program("initdb"), program("postgres")
-    if not (initdb and postgres):
-        pytest.skip("PostgreSQL's initdb and postgres are not installed")
-    folder = tmp_path_factory.mktemp("postgres")
-    data, port, account = folder / "data", free_port(), {}
-    if hasattr(os, "geteuid") and os.geteuid() == 0:  # PostgreSQL refuses to run as root
-        account = {"user": "nobody", "group": "nogroup", "extra_groups": []}
-        for parent in (folder, *folder.parents):
-            with suppress(PermissionError):
-                parent.chmod(parent.stat().st_mode | 0o111)
-        shutil.chown(folder, "nobody", "nogroup")
-    made = subprocess.run(
-        [initdb, "-D", data, "-U", "chat", "-A", "trust", "-E", "UTF8", "--no-sync"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        **account,
-    )
-    if made.returncode:
-        pytest.skip(f"PostgreSQL cannot be set up here: {made.stderr[-300:]}")
-    command = [postgres, "-D", data, "-p", str(port), "-h", "127.0.0.1", "-k", "", "-F"]
-    with (folder / "log").open("w", encoding="utf-8") as log:
-        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, **account)
-    try:
-        url = f"postgresql://chat@127.0.0.1:{port}/postgres"
-        wait_for(url, process)
-        yield url
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def wait_for(url, process):
-    import psycopg
-
-    end = time.monotonic() + 30
-    while process.poll() is None and time.monotonic() < end:
-        with suppress(psycopg.OperationalError), psycopg.connect(url, connect_timeout=2):
-            return
-    pytest.skip("PostgreSQL does not start here")
+def server(postgres_server):
+    url = postgres_server.create_database()
+    yield url
+    postgres_server.drop_database(url)
 
 
 @pytest.fixture
@@ -133,7 +76,7 @@ async def test_a_conversation_that_goes_on_elsewhere_is_not_disturbed(shop):
 
 def test_a_server_that_is_not_there_is_an_error_without_the_password(tmp_path):
     pytest.importorskip("psycopg", reason="the extra 'postgres' is not installed")
-    url = f"postgresql://chat:hunter2@127.0.0.1:{free_port()}/chats"
+    url = f"postgresql://chat:hunter2@127.0.0.1:{find_free_port()}/chats"
     chat = make_shop(tmp_path / "shop", chat={"memory": "postgres", "url": url}).chat()
     with pytest.raises(StoreError, match=r"PostgreSQL server 127\.0\.0\.1") as caught:
         chat.ask("who calls round_up")

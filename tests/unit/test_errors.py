@@ -40,8 +40,11 @@ def test_an_error_survives_the_way_to_another_process(kind):
 
 def test_only_what_may_pass_is_retryable():
     assert {kind.__name__ for kind in CLASSES if kind.retryable} == {
+        "DatabaseUnavailableError",
+        "GitUnavailableError",
         "IndexLockedError",
         "ModelUnavailableError",
+        "QuotaExceededError",
         "ServiceBusyError",
         "SourceUnavailableError",
     }

@@ -4,7 +4,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -13,6 +13,8 @@ import pytest
 
 from tests.integration.service_machine import Machine
 from tests.support.shop import write_shop
+from tests.web.team_server import TeamServer, run_team_server
+from tests.web.team_state import TeamState, make_state
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -127,3 +129,72 @@ def find_violations(page: "Page") -> list[str]:
     options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
     violations = axe.run(page, options=options).response["violations"]
     return [f"{entry['id']}: {entry['nodes'][0]['html'][:200]}" for entry in violations]
+
+
+@dataclass(frozen=True)
+class TeamSite:
+    """A team server and a browser.
+
+    Attributes:
+        server: The server, with its state.
+        browser: The browser.
+        faults: Errors of scripts and of the content security policy.
+    """
+
+    server: TeamServer
+    browser: "Browser"
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def state(self) -> TeamState:
+        return self.server.state
+
+    def address(self, path: str) -> str:
+        """Return the address of a page."""
+        return f"{self.server.url}/{path}"
+
+    def open(self, path: str = "", *, width: int = 1280) -> "Page":
+        """Open a page in a new browser without a session."""
+        context = self.browser.new_context(viewport={"width": width, "height": 850})
+        context.set_default_timeout(TIMEOUT_MS)
+        page = context.new_page()
+        page.on("pageerror", lambda error: self.faults.append(str(error)))
+        page.on("console", lambda message: self._note_message(message.text))
+        page.goto(self.address(path))
+        return page
+
+    def sign_in(self, role: str, path: str = "", *, width: int = 1280) -> "Page":
+        """Open a page as the account of a role."""
+        page = self.open(path, width=width)
+        page.get_by_label("API key").fill(f"cr_{role}")
+        page.get_by_role("button", name="Sign in", exact=True).click()
+        page.get_by_role("navigation", name="Pages", exact=True).wait_for()
+        return page
+
+    def _note_message(self, text: str) -> None:
+        if "Content Security Policy" in text:
+            self.faults.append(text)
+
+
+@pytest.fixture(scope="session")
+def team_machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    """A machine on which the repository `shop` is indexed."""
+    root = tmp_path_factory.mktemp("hosted") / "shop"
+    root.mkdir()
+    machine = Machine(tmp_path_factory.mktemp("server-home"), write_shop(root))
+    done = machine.run("index")
+    assert done.returncode == 0, done.stderr
+    return machine
+
+
+@pytest.fixture
+def team(browser: "Browser", team_machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Iterator[TeamSite]:
+    """A team server of its own for a test."""
+    for name, value in team_machine.variables.items():
+        monkeypatch.setenv(name, value)
+    with run_team_server(make_state(extra_users=120)) as server:
+        site = TeamSite(server, browser)
+        yield site
+        for context in browser.contexts:
+            context.close()
+    assert site.faults == []

@@ -47,6 +47,18 @@ def test_pages_of_others_and_requests_without_a_session_are_refused(site: Site) 
         assert client.post("/mcp", headers=headers).status_code == 401
 
 
+def test_the_local_service_has_nothing_of_a_team_server(page: "Page", site: Site) -> None:
+    page.goto(site.address("dashboard"))
+    page.get_by_role("button", name="Sign out").wait_for()
+    pages = page.get_by_role("navigation", name="Pages", exact=True).get_by_role("link").all_text_contents()
+    assert pages == ["Dashboard", "Code", "Search", "Graph", "Map", "Changes", "Ask", "Settings"]
+    for path in ("administration/users", "account"):
+        page.goto(site.address(path))
+        page.get_by_label("Folder of a repository").wait_for()  # as any unknown address: the dashboard
+        assert page.url.startswith(f"{site.url}/dashboard?")
+    assert page.get_by_text("Sync now").count() == 0
+
+
 def test_a_page_keeps_its_session_when_the_service_restarts(page: "Page", site: Site) -> None:
     page.goto(site.address("dashboard"))
     page.get_by_role("link", name="Dashboard").wait_for()

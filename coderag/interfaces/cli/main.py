@@ -30,6 +30,7 @@ from coderag.interfaces.cli.commands.chat import chat_command
 from coderag.interfaces.cli.commands.eval.eval_command import eval_
 from coderag.interfaces.cli.commands.graph import graph_command
 from coderag.interfaces.cli.commands.prompts import prompts
+from coderag.interfaces.cli.commands.server.server_command import server
 from coderag.interfaces.cli.commands.sources.sources_command import sources
 from coderag.interfaces.cli.options import DebugOption
 from coderag.interfaces.cli.output.error_report import InterruptedByUserError, is_interrupt, report_error
@@ -92,6 +93,7 @@ app.add_typer(graph_command.graph)
 app.add_typer(eval_)
 app.add_typer(sources)
 app.add_typer(prompts)
+app.add_typer(server)
 
 
 def _print_version(is_requested: bool) -> None:

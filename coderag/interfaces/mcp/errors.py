@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
+from mcp_types import CallToolResult, TextContent
 from pydantic import ValidationError
 
 from coderag.errors import AmbiguousNameError, CodeRAGError, IndexNotFoundError, UnknownNameError
@@ -59,3 +60,15 @@ def format_invalid_arguments(tool: str, error: ValidationError, parameters: Iter
     if parameters and any(detail["type"] == "extra_forbidden" for detail in error.errors()):
         lines.append(f"It takes: {', '.join(parameters)}.")
     return "\n".join(lines)
+
+
+def build_refusal(message_id: str | int, error: CodeRAGError) -> dict[str, Any]:
+    """Build the reply to a call that is refused before a server sees it: a result with the error, for the model.
+
+    Args:
+        message_id: Id of the message.
+        error: Reason of the refusal.
+    """
+    result = CallToolResult(content=[TextContent(text=format_error(error))], is_error=True)
+    reply = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return {"jsonrpc": "2.0", "id": message_id, "result": reply}

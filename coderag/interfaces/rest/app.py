@@ -1,12 +1,12 @@
 """ASGI app of the REST interface."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from operator import attrgetter
 from typing import Final
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 
 from coderag import __version__
 from coderag.interfaces.rest import (
@@ -38,7 +38,7 @@ from coderag.workspace.workspace_view import WorkspaceView
 PREFIX: Final = "/api/v1"
 
 
-def make_app(workspace: WorkspaceView, *, request_s: float = 120) -> FastAPI:
+def make_app(workspace: WorkspaceView, *, request_s: float = 120, routers: Sequence[APIRouter] = ()) -> FastAPI:
     """Make the REST interface to the repositories of a workspace, served below ``/api/v1``.
 
     It checks no token: wrap it where others can reach it. It can be served once, as its threads end with its lifespan.
@@ -47,6 +47,7 @@ def make_app(workspace: WorkspaceView, *, request_s: float = 120) -> FastAPI:
     Args:
         workspace: The repositories; it decides which folders may be opened.
         request_s: Seconds that a request may take, or that an event stream may be silent.
+        routers: Further routes, such as those of an administration; one description has all.
     """
     runner = RequestRunner(workspace, request_s)
 
@@ -90,5 +91,7 @@ def make_app(workspace: WorkspaceView, *, request_s: float = 120) -> FastAPI:
         change_routes,
     ):
         app.include_router(module.router, prefix=PREFIX)
+    for router in routers:
+        app.include_router(router, prefix=PREFIX)
     app.openapi = partial(build_openapi, app)  # type: ignore[method-assign]  # as FastAPI documents it
     return app

@@ -1,6 +1,7 @@
 """Errors as problem details of RFC 9457 with additional fields."""
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -12,7 +13,13 @@ from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
-from coderag.errors import AmbiguousNameError, CodeRAGError, IndexNotFoundError
+from coderag.errors import (
+    AmbiguousNameError,
+    CodeRAGError,
+    DatabaseUnavailableError,
+    IndexNotFoundError,
+    QuotaExceededError,
+)
 from coderag.interfaces.error_table import find_error_row
 from coderag.interfaces.json_values import encode_json
 from coderag.schema.graph import GraphDeclaration
@@ -24,6 +31,8 @@ INVALID_REQUEST: Final = "InvalidRequestError"
 
 _INTERNAL_ERROR: Final = "InternalError"
 _MAX_ERROR_DETAILS = 5
+_DEFAULT_WAIT_S: Final = 1
+_DATABASE_WAIT_S: Final = 5
 _START_INDEXING = 'POST /api/v1/index with {"root": "..."} starts indexing; GET /api/v1/jobs/{id} tells how far it is.'
 
 _log = logging.getLogger(__name__)
@@ -79,8 +88,21 @@ def build_internal_problem(error: Exception) -> Problem:
 
 def to_response(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
     """Convert a problem to a response."""
-    extra_headers = {"retry-after": "1"} if problem.retryable else {}
+    extra_headers = {"retry-after": str(_DEFAULT_WAIT_S)} if problem.retryable else {}
     return Response(encode_json(problem), problem.status, {**extra_headers, **(headers or {})}, PROBLEM_TYPE)
+
+
+def respond(error: CodeRAGError) -> Response:
+    """Convert an error to a response, with the time to wait if the same request may succeed later."""
+    headers = {"retry-after": str(get_wait_s(error))} if error.retryable else {}
+    return to_response(to_problem(error), headers)
+
+
+def get_wait_s(error: CodeRAGError) -> int:
+    """Return the seconds to wait before the same request may succeed."""
+    if isinstance(error, QuotaExceededError):
+        return max(_DEFAULT_WAIT_S, math.ceil(error.wait_s))
+    return _DATABASE_WAIT_S if isinstance(error, DatabaseUnavailableError) else _DEFAULT_WAIT_S
 
 
 def install_handlers(app: FastAPI) -> None:
@@ -93,7 +115,7 @@ def install_handlers(app: FastAPI) -> None:
 
 async def _handle_expected(_: Request, error: Exception) -> Response:
     assert isinstance(error, CodeRAGError)
-    return to_response(to_problem(error))
+    return respond(error)
 
 
 async def _handle_invalid(request: Request, error: Exception) -> Response:

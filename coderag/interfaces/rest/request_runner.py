@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, asynccontextmanager
+from contextvars import copy_context
 from copy import copy
 from functools import partial
 from pathlib import Path
@@ -83,7 +84,8 @@ class RequestRunner:
             ServiceBusyError: No thread was free in time.
             ServiceError: The timeout is over.
         """
-        future: Future[_Result] = (self._long_pool if is_long else self._short_pool).submit(function)
+        pool = self._long_pool if is_long else self._short_pool
+        future: Future[_Result] = pool.submit(copy_context().run, function)  # the id and the span of the request
         result = asyncio.wrap_future(future)
         try:
             await asyncio.wait({result}, timeout=self.request_s)

@@ -20,7 +20,7 @@ from coderag import __version__
 from coderag.errors import CodeRAGError
 from coderag.interfaces.mcp.http import make_http
 from coderag.interfaces.rest.app import make_app
-from coderag.interfaces.rest.problems import to_problem, to_response
+from coderag.interfaces.rest.problems import respond
 from coderag.interfaces.serve.activity import Activity
 from coderag.interfaces.web.app import make_web_app
 from coderag.interfaces.web.sessions import WebSessions
@@ -134,7 +134,7 @@ async def _handle_repository(workspace: Workspace, request: Request) -> Response
     try:
         repository = await run_in_threadpool(workspace.open_repository, root)
     except CodeRAGError as error:
-        return to_response(to_problem(error))
+        return respond(error)
     restrictions = [{"key": item.key, "place": item.place} for item in repository.engine.settings.restrictions]
     return JSONResponse({"restrictions": restrictions, "digest": compute_digest(names)})
 
@@ -155,5 +155,5 @@ async def _handle_web(sessions: WebSessions, open_web: OpenWeb, request: Request
     try:
         url = await open_web(port)
     except CodeRAGError as error:
-        return to_response(to_problem(error))
+        return respond(error)
     return JSONResponse({"url": url, "code": sessions.issue_code()})

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from coderag.interfaces.serve.connections import BoundedConnection
-from coderag.interfaces.serve.request_guard import RequestGuard
 
 _GRACEFUL_SHUTDOWN_S: Final = 20
 """Seconds that requests in flight have to finish when the service ends."""
@@ -23,7 +23,7 @@ class HttpServers:
         app: The guarded app.
     """
 
-    def __init__(self, app: RequestGuard) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._servers: list[uvicorn.Server] = []
         self._tasks: list[asyncio.Task[None]] = []
@@ -50,7 +50,7 @@ class _HttpServer(uvicorn.Server):
         yield
 
 
-def _make_config(app: RequestGuard, cert: Path | None = None, key: Path | None = None) -> uvicorn.Config:
+def _make_config(app: ASGIApp, cert: Path | None = None, key: Path | None = None) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=BoundedConnection,

@@ -6,9 +6,11 @@ from typing import Any, Final
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from coderag.errors import PermissionDeniedError
+from coderag.errors import CodeRAGError, PermissionDeniedError
+from coderag.interfaces.mcp.errors import build_refusal
 from coderag.interfaces.mcp.repositories import ROOT_HEADER
 from coderag.interfaces.rest.request_runner import VIEW_KEY
 from coderag.interfaces.rest.strict_route import MAX_BODY_BYTES
@@ -35,28 +37,39 @@ class McpGate:
         self._pool = pool
 
     async def serve(self, principal: Principal, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request.
+        """Serve a request. A call that is refused has the refusal as its result, for the model to read.
 
         Raises:
-            CodeRAGError: The caller may not call the tool, or the call cannot be recorded.
-            HTTPException: The body is too large.
+            CodeRAGError: Another message is refused, or cannot be recorded.
+            HTTPException: The body is too large, or a batch.
         """
         body = await _read_body(receive) if scope["method"] == "POST" else b""
-        name, action, subject = _describe_message(body, Headers(scope=scope))
-        await self._gate.authorize(principal, action, name, subject, scope)
+        message = _parse_message(body)
+        try:
+            name, action, subject = _describe_message(message, Headers(scope=scope))
+            await self._gate.authorize(principal, action, name, subject, scope)
+        except CodeRAGError as error:
+            if message.get("method") != _CALL_METHOD or "id" not in message:
+                raise
+            await JSONResponse(build_refusal(message["id"], error))(scope, receive, send)
+            return
         await self._pool.serve(principal, scope[VIEW_KEY], scope, _replay(body, receive), send)
 
 
-def _describe_message(body: bytes, headers: Headers) -> tuple[str, Action, RequestSubject]:
-    """Return name, action and subject of a message; those of calls are of their tool."""
+def _parse_message(body: bytes) -> dict[str, Any]:
+    """Return a message; an empty one for anything that the SDK will refuse."""
     try:
         message: Any = json.loads(body) if body else {}
-    except (ValueError, RecursionError):  # the SDK refuses it
-        message = {}
+    except (ValueError, RecursionError):
+        return {}
     if isinstance(message, list):  # batches ended with protocol 2025-06-18; one could hide a call
         raise HTTPException(400, "batches of messages are not accepted")
-    method = message.get("method") if isinstance(message, dict) else None
-    params = message.get("params") if isinstance(message, dict) else None
+    return message if isinstance(message, dict) else {}
+
+
+def _describe_message(message: dict[str, Any], headers: Headers) -> tuple[str, Action, RequestSubject]:
+    """Return name, action and subject of a message; those of calls are of their tool."""
+    method, params = message.get("method"), message.get("params")
     params = params if isinstance(params, dict) else {}
     if method != _CALL_METHOD:
         return (

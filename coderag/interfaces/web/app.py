@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 from starlette.types import Scope
 
 from coderag import __version__
@@ -33,8 +33,8 @@ _KEEP_FOREVER: Final = "public, max-age=31536000, immutable"
 _REVALIDATE: Final = "no-cache"
 
 
-def make_web_app(sessions: WebSessions) -> Starlette:
-    """Make the app that serves the pages and signs browsers in.
+def make_page_app() -> Starlette:
+    """Make the app that serves the page and its files.
 
     It answers every path that is no file with the page, whose script reads the path: each view has an address. Programs,
     which do not ask for HTML, get 404.
@@ -51,6 +51,16 @@ def make_web_app(sessions: WebSessions) -> Starlette:
         if page is None:
             return PlainTextResponse("The web interface is not part of this installation.\n", HTTPStatus.NOT_FOUND)
         return _build_file_response(page, request.headers, is_asset=name.startswith(ASSET_PREFIX))
+
+    return Starlette(routes=[Route("/{path:path}", serve_page, methods=["GET", "HEAD"])])
+
+
+def make_web_app(sessions: WebSessions) -> Starlette:
+    """Make the app that serves the page, as `make_page_app`, and signs browsers in.
+
+    Args:
+        sessions: Sessions of browsers.
+    """
 
     async def read_session(request: Request) -> Response:
         session = find_session(sessions, request.scope)
@@ -81,7 +91,7 @@ def make_web_app(sessions: WebSessions) -> Starlette:
             Route(SESSION_PATH, read_session, methods=["GET"]),
             Route(SESSION_PATH, sign_in, methods=["POST"]),
             Route(SESSION_PATH, sign_out, methods=["DELETE"]),
-            Route("/{path:path}", serve_page, methods=["GET", "HEAD"]),
+            Mount("/", make_page_app()),
         ]
     )
 

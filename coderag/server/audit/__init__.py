@@ -1,1 +1,1 @@
-"""Append-only record of who did what, chained by HMAC."""
+"""The audit record: who did what to which repository, in a chain that shows every change."""

@@ -165,6 +165,13 @@ def test_an_unknown_variable_is_told_with_one_that_it_is_like_or_where_all_are(t
     assert refused(tmp_path, "").hint == hint
 
 
+def test_variables_of_the_team_server_are_no_settings_of_a_repository(tmp_path, monkeypatch):
+    monkeypatch.setenv("CODERAG_SERVER_DATA", "/data/server")
+    assert Settings.load(tmp_path).search.top_k > 0
+    monkeypatch.setenv("CODERAG_SERVE_DATA", "/data/server")
+    assert "CODERAG_SERVE_DATA" in str(refused(tmp_path, ""))
+
+
 def test_a_fault_in_the_environment_is_not_blamed_on_the_file(tmp_path, monkeypatch):
     monkeypatch.setenv("CODERAG_SEARCH__TOP_K", "many")
     error = refused(tmp_path, "search:\n  top_k: 5\n")

@@ -47,7 +47,8 @@ export async function unwrap<Data>(reply: Promise<{ data?: Data; error?: unknown
 
 /** Make the error of a service that does not answer. */
 export function makeUnreachableError(): ApiError {
-  return new ApiError(0, "The service does not answer.", "Start it with `coderag web`.");
+  const hint = session.isTeamServer ? "Try again in a moment." : "Start it with `coderag web`.";
+  return new ApiError(0, "The service does not answer.", hint);
 }
 
 export function toApiError(status: number, problem: unknown): ApiError {

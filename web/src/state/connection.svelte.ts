@@ -22,7 +22,7 @@ class Connection {
   }
 
   async #check(): Promise<void> {
-    const isUp = await fetch("/health").then((response) => response.ok).catch(() => false);
+    const isUp = await fetch(session.isTeamServer ? "/healthz" : "/health").then((response) => response.ok).catch(() => false);
     if (isUp && this.isLost) {
       await session.open();
       this.epoch += 1;

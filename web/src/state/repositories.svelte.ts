@@ -2,6 +2,7 @@
 
 import { api, type Schemas, unwrap } from "../api/client";
 import { router } from "./router.svelte";
+import { session } from "./session.svelte";
 
 export type Repository = Schemas["KnownRepository"];
 
@@ -9,11 +10,19 @@ class Repositories {
   list = $state.raw<Repository[]>([]);
   isLoaded = $state(false);
 
-  /** Folder of the repository that is shown: that of the address, else the last one used. Empty without any. */
+  /** Folder of the repository that is shown: that of the address, else the last one used. Empty without any.
+   * A team server has no folders for users, and takes the name instead.
+   */
   get root(): string {
     const named = router.route.query.get("repo") ?? "";
     const match = this.list.find((entry) => entry.root === named || entry.name === named);
-    return match?.root ?? (named || this.list.find((entry) => entry.is_there)?.root || "");
+    return match?.root ?? (named || this.#first?.root || "");
+  }
+
+  /** The one that was used last; a team server lists by name, and keeps no uses. */
+  get #first(): Repository | undefined {
+    const present = this.list.filter((entry) => entry.is_there);
+    return (session.isTeamServer ? present.find((entry) => entry.is_indexed) : undefined) ?? present[0];
   }
 
   get current(): Repository | undefined {
@@ -21,7 +30,8 @@ class Repositories {
   }
 
   async load(): Promise<void> {
-    this.list = (await unwrap(api.GET("/api/v1/repositories"))).repositories;
+    const { repositories: list } = await unwrap(api.GET("/api/v1/repositories"));
+    this.list = session.isTeamServer ? list.map((entry) => ({ ...entry, root: entry.name })) : list;
     this.isLoaded = true;
   }
 

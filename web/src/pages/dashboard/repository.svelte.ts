@@ -4,6 +4,7 @@ import { ApiError, api, isAbort, type Schemas, unwrap } from "../../api/client";
 import { followStream } from "../../api/follow";
 import type { Freshness } from "../../state/freshness.svelte";
 import { repositories } from "../../state/repositories.svelte";
+import { session } from "../../state/session.svelte";
 
 export type Statistics = Schemas["IndexStatistics"];
 export type Job = Schemas["JobReply"];
@@ -33,6 +34,8 @@ export class DashboardRepository {
   }
 
   get isMissingIndex(): boolean {
+    // A team server may have no folder of it yet, either: then nothing can be asked of it.
+    if (session.isTeamServer && repositories.current?.is_indexed === false) return true;
     return this.error instanceof ApiError && this.error.type === "IndexNotFoundError";
   }
 
@@ -44,7 +47,7 @@ export class DashboardRepository {
   /** Load and follow the repository; return the function that ends that. */
   open(): () => void {
     void this.loadStatistics();
-    void this.loadJobs();
+    if (!session.isTeamServer) void this.loadJobs(); // its jobs have their own list
     return () => this.close();
   }
 
@@ -89,14 +92,14 @@ export class DashboardRepository {
 
   /** Take a new state of its freshness, or why there is none. */
   accept(state: Freshness | null, refusal: ApiError | null): void {
-    if (refusal) this.error = refusal;
+    if (refusal && !session.isTeamServer) this.error = refusal;
     if (!state) return;
     const isFirst = this.#generation < 0;
     const hasChanged = state.is_open && !isFirst && state.generation !== this.#generation;
     if (state.is_open) this.#generation = state.generation;
     if (hasChanged) void this.loadStatistics();
     if (isFirst && !repositories.current) void repositories.load().catch(() => undefined);
-    if (state.is_open && state.job !== (this.job?.id ?? "")) void this.loadJobs();
+    if (!session.isTeamServer && state.is_open && state.job !== (this.job?.id ?? "")) void this.loadJobs();
   }
 
   #followJob(id: string): void {

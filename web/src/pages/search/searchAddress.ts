@@ -31,8 +31,8 @@ export const VIEWS: { name: View; title: string }[] = [
   { name: "golden", title: "Golden set" },
 ];
 
-export function parseView(query: URLSearchParams): View {
-  return VIEWS.find((view) => view.name === query.get("view"))?.name ?? "results";
+export function parseView(query: URLSearchParams, views = VIEWS): View {
+  return views.find((view) => view.name === query.get("view"))?.name ?? "results";
 }
 
 export function parseFilters(query: URLSearchParams): Filters {

@@ -1,0 +1,1 @@
+"""Accounts, teams and grants: who exists, and what teams may see."""

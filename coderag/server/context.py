@@ -1,0 +1,183 @@
+"""Everything that a server process works with, built from its settings."""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from coderag.engine.items.configured_sources import read_source_kinds
+from coderag.server.access.catalogue import load_visible
+from coderag.server.access.principal import Principal
+from coderag.server.access.visible_workspace import VisibleRepository
+from coderag.server.accounts.service import AccountService
+from coderag.server.audit.audit_log import AuditLog
+from coderag.server.hosted_engine import make_engine_opener
+from coderag.server.identity.keys import KeyService
+from coderag.server.identity.oidc import OidcClient
+from coderag.server.identity.principals import PrincipalLoader
+from coderag.server.identity.sessions import SessionService
+from coderag.server.identity.throttle import SignInThrottle
+from coderag.server.indexing import CheckoutIndexer
+from coderag.server.jobs.queue import JobQueue
+from coderag.server.jobs.scheduler import Scheduler
+from coderag.server.jobs.threads import JobThreads
+from coderag.server.limits import CallerLimits
+from coderag.server.metrics import Metrics
+from coderag.server.readiness import Readiness, make_folder_check, make_key_check
+from coderag.server.repositories.credentials import CredentialService
+from coderag.server.repositories.service import RepositoryService
+from coderag.server.repositories.sources import SourceService
+from coderag.server.sealing import KEY_FILE_NAME, MasterKey, read_master_key
+from coderag.server.settings import ServerSettings
+from coderag.server.storage.database import Database
+from coderag.server.storage.upgrade import check_revision
+from coderag.workspace.registry import Registry
+from coderag.workspace.workspace import Workspace, WorkspaceOptions
+
+COUNTER_FILE_NAME: Final = "audit.counter"
+_REGISTRY_FILE_NAME: Final = "open-repositories.json"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerContext:
+    """Services of a server process.
+
+    Attributes:
+        settings: Settings in force.
+        database: The database.
+        master_key: Key that seals what is secret.
+        metrics: Counters of this process.
+        readiness: State of what requests need.
+        audit: Record of who did what.
+        limits: Rates and quotas.
+        accounts: Accounts, teams and grants.
+        loader: Loader of principals.
+        keys: API keys and tokens of agents.
+        sessions: Sessions of browsers.
+        throttle: Slows failed sign-ins.
+        oidc: Client of the OpenID Connect provider; None without one.
+        queue: Jobs.
+        credentials: Credentials of git servers.
+        repositories: Hosted repositories.
+        sources: Their documentation and backlog systems.
+        workspace: Repositories open in this process.
+        jobs: Threads that run jobs.
+    """
+
+    settings: ServerSettings
+    database: Database
+    master_key: MasterKey
+    metrics: Metrics
+    readiness: Readiness
+    audit: AuditLog
+    limits: CallerLimits
+    accounts: AccountService
+    loader: PrincipalLoader
+    keys: KeyService
+    sessions: SessionService
+    throttle: SignInThrottle
+    oidc: OidcClient | None
+    queue: JobQueue
+    credentials: CredentialService
+    repositories: RepositoryService
+    sources: SourceService
+    workspace: Workspace
+    jobs: JobThreads
+
+    def load_visible(self, principal: Principal) -> list[VisibleRepository]:
+        """Load the repositories that a principal may see.
+
+        Raises:
+            DatabaseUnavailableError: The database does not answer.
+        """
+        with self.database.read() as session:
+            return load_visible(session, principal, self.settings.repositories_folder)
+
+    def close(self) -> None:
+        """Put running jobs back, write what is pending, and close everything."""
+        self.jobs.close()
+        self.limits.close()
+        self.workspace.close()
+        self.database.close()
+
+
+def open_server(settings: ServerSettings) -> ServerContext:
+    """Open the services of a process.
+
+    Raises:
+        ConfigurationError: A setting cannot be used, the master key is missing, or the database has another revision.
+        DatabaseUnavailableError: The database does not answer.
+    """
+    key_path = settings.key_file or settings.data / KEY_FILE_NAME
+    master_key = read_master_key(key_path)
+    database = Database(settings.url)
+    check_revision(database)
+    metrics = Metrics(database)
+    counter = settings.audit.counter_file or settings.data / COUNTER_FILE_NAME
+    audit = AuditLog(database, master_key, settings.audit, counter, observer=metrics)
+    loader = PrincipalLoader(database)
+    keys = KeyService(database, loader, agent_token_minutes=settings.sessions.agent_token_minutes)
+    queue = JobQueue(database)
+    credentials = CredentialService(database, master_key, settings.repositories)
+    folder = settings.repositories_folder
+    folder.mkdir(parents=True, exist_ok=True)
+    repositories = RepositoryService(
+        database, settings.repositories, folder, master_key, queue, credentials=credentials
+    )
+    sources = SourceService(database, master_key, settings.repositories)
+    workspace = Workspace(
+        WorkspaceOptions((folder,), settings.repositories.max_open, watch=False),
+        registry=Registry(settings.data / _REGISTRY_FILE_NAME),
+        open_engine=make_engine_opener(sources.load_settings),
+    )
+    accounts = AccountService(database)
+    indexer = CheckoutIndexer(workspace, partial(_synchronize_sources, workspace, sources, accounts))
+    return ServerContext(
+        settings=settings,
+        database=database,
+        master_key=master_key,
+        metrics=metrics,
+        readiness=Readiness(
+            {"database": database.check, "key": make_key_check(key_path), "folder": make_folder_check(folder)}
+        ),
+        audit=audit,
+        limits=CallerLimits(database, settings.limits),
+        accounts=accounts,
+        loader=loader,
+        keys=keys,
+        sessions=SessionService(database, loader, settings.sessions, keys=keys),
+        throttle=SignInThrottle(database),
+        oidc=_make_oidc(settings, database, master_key),
+        queue=queue,
+        credentials=credentials,
+        repositories=repositories,
+        sources=sources,
+        workspace=workspace,
+        jobs=JobThreads(
+            queue,
+            repositories,
+            indexer.index,
+            scheduler=Scheduler(database, queue, repositories),
+            size=settings.repositories.workers,
+        ),
+    )
+
+
+def _make_oidc(settings: ServerSettings, database: Database, master_key: MasterKey) -> OidcClient | None:
+    if not settings.oidc.issuer:
+        return None
+    return OidcClient(settings.oidc, settings.public_url, database, master_key)
+
+
+def _synchronize_sources(
+    workspace: Workspace, sources: SourceService, accounts: AccountService, checkout: Path
+) -> None:
+    """Synchronise the sources of a repository, those of its settings files and those of the server."""
+    workspace.forget(checkout)  # an engine that is open may have older settings of sources
+    with workspace.open_repository(checkout).keep_open() as repository:
+        engine = repository.engine
+        accounts.grants.synchronize_sources(checkout.parent.name, read_source_kinds(engine.settings))
+        if engine.sources.names:
+            engine.sources.sync()
+            engine.items.update()
+            sources.note_synchronized(checkout)
