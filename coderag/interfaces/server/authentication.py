@@ -99,6 +99,15 @@ class RequestAuthenticator:
         scope[SESSION_KEY] = session
         return session.caller
 
+    def reload(self, principal: Principal) -> Principal:
+        """Load the principal of a request that goes on for long again.
+
+        Raises:
+            AuthenticationError: Its account or credential has ended.
+            DatabaseUnavailableError: The database does not answer.
+        """
+        return self._keys.loader.reload(principal)
+
     def wrap_send(self, scope: Scope, send: Send) -> Send:
         """Return a send that replaces the cookie of a session whenever it is time to."""
 
