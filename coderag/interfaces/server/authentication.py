@@ -10,7 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import Message, Scope, Send
 
-from coderag.errors import AuthenticationError, PermissionDeniedError
+from coderag.errors import AuthenticationError, DatabaseUnavailableError, PermissionDeniedError
 from coderag.interfaces.server.access_gate import AuditRecorder
 from coderag.interfaces.server.session_cookies import SessionCookies
 from coderag.interfaces.web.app import SESSION_PATH
@@ -93,10 +93,10 @@ class RequestAuthenticator:
             return None
         if not is_own:
             await self._refuse(session.caller, "the request comes from another page", "Use the pages of this server.")
+        scope[SESSION_KEY] = session
         if scope["method"] not in _READING_METHODS and not _has_csrf(headers, session):
             hint = f"Send the token of GET {SESSION_PATH} in the header {CSRF_HEADER}."
             await self._refuse(session.caller, "the CSRF token is missing or wrong", hint)
-        scope[SESSION_KEY] = session
         return session.caller
 
     def reload(self, principal: Principal) -> Principal:
@@ -113,15 +113,23 @@ class RequestAuthenticator:
 
         async def send_with_cookie(message: Message) -> None:
             session: AuthenticatedSession | None = scope.get(SESSION_KEY)
-            if message["type"] == "http.response.start" and session is not None and session.new_cookie is not None:
-                carrier = Response()
-                self.cookies.set_session(carrier, scope, session.new_cookie, session.max_age_s)
+            if message["type"] == "http.response.start" and session is not None and session.needs_rotation:
                 headers = MutableHeaders(scope=message)
                 if "set-cookie" not in headers:  # signing in and out set their own
-                    headers.append("set-cookie", carrier.headers["set-cookie"])
+                    await self._rotate(scope, session, headers)
             await send(message)
 
         return send_with_cookie
+
+    async def _rotate(self, scope: Scope, session: AuthenticatedSession, headers: MutableHeaders) -> None:
+        try:
+            cookie = await run_in_threadpool(self._sessions.rotate, self.cookies.read_session(scope))
+        except DatabaseUnavailableError:
+            return  # the present cookie is still good, and the next request tries again
+        if cookie is not None:
+            carrier = Response()
+            self.cookies.set_session(carrier, scope, cookie, session.max_age_s)
+            headers.append("set-cookie", carrier.headers["set-cookie"])
 
     def is_own_page(self, headers: Headers) -> bool:
         """Return whether a request may come from a page of this server.

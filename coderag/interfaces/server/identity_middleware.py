@@ -43,17 +43,16 @@ class IdentityMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        challenging_send = self._wrap_send(scope, send)
+        send = self._authenticator.wrap_send(scope, self._wrap_send(scope, send))
         try:
             principal = scope[PRINCIPAL_KEY] = await self._authenticator.identify(scope)
         except CodeRAGError as error:
-            await respond(error)(scope, receive, challenging_send)
+            await respond(error)(scope, receive, send)
             return
-        send_with_cookie = self._authenticator.wrap_send(scope, challenging_send)
         if principal is None:
-            await self._app(scope, receive, send_with_cookie)
+            await self._app(scope, receive, send)
         else:
-            await self._watch(principal, scope, receive, send_with_cookie)
+            await self._watch(principal, scope, receive, send)
 
     async def _watch(self, principal: Principal, scope: Scope, receive: Receive, send: Send) -> None:
         reply = WatchedReply(principal, self._authenticator.reload, send)

@@ -228,6 +228,19 @@ def test_browser_gets_the_new_cookie_and_the_old_one_has_a_grace(world: Identity
     assert http.get("/api/who").json() == {"name": None}
 
 
+@pytest.mark.parametrize("headers", [{}, {"origin": "https://evil.example.org"}, {"sec-fetch-site": "cross-site"}])
+def test_refused_request_does_not_lose_the_new_cookie(
+    world: IdentityWorld, http: TestClient, headers: dict[str, str]
+) -> None:
+    sign_in(world, http)
+    old = http.cookies["coderag"]
+    world.clock.advance(seconds=ROTATION.total_seconds())
+    assert http.post("/api/who", headers=headers).status_code == 403
+    assert (http.cookies["coderag"] == old) == bool(headers)  # other pages change nothing
+    world.clock.advance(seconds=GRACE.total_seconds())
+    assert http.get("/api/who").json()["name"] == "ada"
+
+
 def test_signing_in_again_ends_the_session_before(world: IdentityWorld, http: TestClient) -> None:
     sign_in(world, http)
     old = http.cookies["coderag"]
