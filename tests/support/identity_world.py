@@ -1,6 +1,8 @@
 """The identity of a team server in a folder: database, keys, sessions and a small app behind them."""
 
-from collections.abc import Collection, Mapping
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -8,6 +10,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from sqlalchemy import event
+from starlette.responses import StreamingResponse
 from starlette.types import ASGIApp
 
 from coderag.interfaces.rest.problems import install_handlers
@@ -84,6 +87,8 @@ class IdentityWorld:
     oidc_settings: OidcSettings | None = None
     clock: MovableClock = field(default_factory=MovableClock)
     url: str = ""
+    steps: list[int] = field(default_factory=list)
+    release: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
         self.database = Database(self.url or f"sqlite:///{self.folder / 'server.sqlite'}")
@@ -130,9 +135,26 @@ class IdentityWorld:
                 return {"name": None}
             return {"name": principal.name, "kind": principal.kind, "scopes": sorted(principal.scopes)}
 
+        @app.get("/api/stream")
+        async def stream(request: Request) -> StreamingResponse:
+            return StreamingResponse(self._count(), media_type="text/event-stream")
+
+        @app.get("/api/slow")
+        def wait() -> dict[str, str]:
+            self.steps.append(0)
+            assert self.release.wait(30)
+            return {"secret": "content"}
+
         return IdentityMiddleware(
             app, self.authenticator, public_url=self.public_url, has_provider=self.oidc is not None
         )
+
+    async def _count(self) -> AsyncIterator[str]:
+        """Stream numbers; a test sees in `steps` how far it is."""
+        for number in range(1_000):
+            self.steps.append(number)
+            yield f"data: {number}\n\n"
+            await asyncio.sleep(0.02)
 
     def add_user(self, name: str = "ada", role: Role = Role.MEMBER, **values: Any) -> User:
         """Add an account."""

@@ -44,6 +44,7 @@ def test_only_what_may_pass_is_retryable():
         "GitUnavailableError",
         "IndexLockedError",
         "ModelUnavailableError",
+        "ProviderUnavailableError",
         "QuotaExceededError",
         "ServiceBusyError",
         "SourceUnavailableError",

@@ -1,7 +1,6 @@
 """Authentication of requests: programs send a key or token, browsers the cookie of a session."""
 
 import hmac
-import time
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
@@ -11,7 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import Message, Scope, Send
 
-from coderag.errors import AuthenticationError, PermissionDeniedError
+from coderag.errors import AuthenticationError, DatabaseUnavailableError, PermissionDeniedError
 from coderag.interfaces.server.access_gate import AuditRecorder
 from coderag.interfaces.server.session_cookies import SessionCookies
 from coderag.interfaces.web.app import SESSION_PATH
@@ -94,27 +93,43 @@ class RequestAuthenticator:
             return None
         if not is_own:
             await self._refuse(session.caller, "the request comes from another page", "Use the pages of this server.")
+        scope[SESSION_KEY] = session
         if scope["method"] not in _READING_METHODS and not _has_csrf(headers, session):
             hint = f"Send the token of GET {SESSION_PATH} in the header {CSRF_HEADER}."
             await self._refuse(session.caller, "the CSRF token is missing or wrong", hint)
-        scope[SESSION_KEY] = session
         return session.caller
+
+    def reload(self, principal: Principal) -> Principal:
+        """Load the principal of a request that goes on for long again.
+
+        Raises:
+            AuthenticationError: Its account or credential has ended.
+            DatabaseUnavailableError: The database does not answer.
+        """
+        return self._keys.loader.reload(principal)
 
     def wrap_send(self, scope: Scope, send: Send) -> Send:
         """Return a send that replaces the cookie of a session whenever it is time to."""
 
         async def send_with_cookie(message: Message) -> None:
             session: AuthenticatedSession | None = scope.get(SESSION_KEY)
-            if message["type"] == "http.response.start" and session is not None and session.new_cookie is not None:
-                carrier = Response()
-                left_s = max(0, round(session.expires_at.timestamp() - time.time()))
-                self.cookies.set_session(carrier, scope, session.new_cookie, left_s)
+            if message["type"] == "http.response.start" and session is not None and session.needs_rotation:
                 headers = MutableHeaders(scope=message)
                 if "set-cookie" not in headers:  # signing in and out set their own
-                    headers.append("set-cookie", carrier.headers["set-cookie"])
+                    await self._rotate(scope, session, headers)
             await send(message)
 
         return send_with_cookie
+
+    async def _rotate(self, scope: Scope, session: AuthenticatedSession, headers: MutableHeaders) -> None:
+        try:
+            cookie = await run_in_threadpool(self._sessions.rotate, self.cookies.read_session(scope))
+        except DatabaseUnavailableError:
+            return  # the present cookie is still good, and the next request tries again
+        if cookie is not None:
+            carrier = Response()
+            self.cookies.set_session(carrier, scope, cookie, session.max_age_s)
+            headers.append("set-cookie", carrier.headers["set-cookie"])
 
     def is_own_page(self, headers: Headers) -> bool:
         """Return whether a request may come from a page of this server.
@@ -190,7 +205,8 @@ def _has_csrf(headers: Headers, session: AuthenticatedSession) -> bool:
 
 
 def _is_sign_in(scope: Scope) -> bool:
-    return scope["path"] == SESSION_PATH and scope["method"] == "POST"
+    path: str = scope["path"]
+    return path == SESSION_PATH and scope["method"] == "POST"
 
 
 def _is_navigation(scope: Scope, headers: Headers) -> bool:

@@ -1,15 +1,18 @@
 """Middleware that identifies the sender of each request, before any app sees it."""
 
+import asyncio
 from typing import Final
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from coderag.errors import CodeRAGError, QuotaExceededError
-from coderag.interfaces.rest.problems import to_problem, to_response
+from coderag.errors import CodeRAGError
+from coderag.interfaces.rest.problems import respond
 from coderag.interfaces.server.access_gate import PRINCIPAL_KEY
 from coderag.interfaces.server.authentication import RequestAuthenticator
 from coderag.interfaces.server.resource_metadata import build_challenge
+from coderag.interfaces.server.watched_reply import WatchedReply
+from coderag.server.access.principal import Principal
 
 _UNAUTHORIZED: Final = 401
 
@@ -17,7 +20,8 @@ _UNAUTHORIZED: Final = 401
 class IdentityMiddleware:
     """ASGI middleware that puts the principal of a request into its scope, or refuses the request.
 
-    It adds the challenge to replies that ask for a sign-in, and the cookie of a session that was replaced.
+    It adds the challenge to replies that ask for a sign-in, and the cookie of a session that was replaced. Replies that
+    take long end when their caller loses its rights.
 
     Args:
         app: The guarded app.
@@ -39,15 +43,25 @@ class IdentityMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        challenging_send = self._wrap_send(scope, send)
+        send = self._authenticator.wrap_send(scope, self._wrap_send(scope, send))
         try:
-            scope[PRINCIPAL_KEY] = await self._authenticator.identify(scope)
+            principal = scope[PRINCIPAL_KEY] = await self._authenticator.identify(scope)
         except CodeRAGError as error:
-            wait_s = error.wait_s if isinstance(error, QuotaExceededError) else 0.0
-            headers = {"retry-after": str(max(1, round(wait_s)))} if wait_s else {}
-            await to_response(to_problem(error), headers)(scope, receive, challenging_send)
+            await respond(error)(scope, receive, send)
             return
-        await self._app(scope, receive, self._authenticator.wrap_send(scope, challenging_send))
+        if principal is None:
+            await self._app(scope, receive, send)
+        else:
+            await self._watch(principal, scope, receive, send)
+
+    async def _watch(self, principal: Principal, scope: Scope, receive: Receive, send: Send) -> None:
+        reply = WatchedReply(principal, self._authenticator.reload, send)
+        try:
+            await self._app(scope, receive, reply.send)
+        except asyncio.CancelledError:
+            if not reply.was_ended:
+                raise
+            await reply.finish(scope, receive)
 
     def _wrap_send(self, scope: Scope, send: Send) -> Send:
         has_credential = any(name == b"authorization" for name, _ in scope["headers"])

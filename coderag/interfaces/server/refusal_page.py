@@ -6,8 +6,8 @@ from typing import Final
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, Response
 
-from coderag.errors import CodeRAGError, QuotaExceededError
-from coderag.interfaces.rest.problems import Problem, to_problem, to_response
+from coderag.errors import CodeRAGError
+from coderag.interfaces.rest.problems import Problem, respond, to_problem
 from coderag.interfaces.web.app import SECURITY_HEADERS
 
 _PAGE: Final = """<!doctype html>
@@ -28,15 +28,12 @@ def build_refusal(error: CodeRAGError, headers: Headers) -> Response:
         error: Reason of the failure.
         headers: Headers of the request, which say what it accepts.
     """
-    problem = to_problem(error)
-    extra_headers = {"cache-control": "no-store"}
-    if isinstance(error, QuotaExceededError):
-        extra_headers["retry-after"] = str(max(1, round(error.wait_s)))
-    elif problem.retryable:
-        extra_headers["retry-after"] = "1"
+    response = respond(error)
     if "text/html" in headers.get("accept", ""):
-        return HTMLResponse(_render(problem), problem.status, {**SECURITY_HEADERS, **extra_headers})
-    return to_response(problem, extra_headers)
+        waits = {name: value for name, value in response.headers.items() if name == "retry-after"}
+        response = HTMLResponse(_render(to_problem(error)), response.status_code, {**SECURITY_HEADERS, **waits})
+    response.headers["cache-control"] = "no-store"
+    return response
 
 
 def _render(problem: Problem) -> str:

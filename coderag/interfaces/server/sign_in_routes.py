@@ -1,7 +1,6 @@
 """Routes by which browsers sign in and out: with an API key, or at the OpenID Connect provider."""
 
 import re
-import time
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Protocol, cast
@@ -250,8 +249,7 @@ def _sign_out(server: SignInServices, session: AuthenticatedSession, cookie: str
 
 
 def _set_session(server: SignInServices, response: Response, request: Request, opened: OpenedSession) -> None:
-    left_s = max(0, round(opened.expires_at.timestamp() - time.time()))
-    server.authenticator.cookies.set_session(response, request.scope, opened.cookie, left_s)
+    server.authenticator.cookies.set_session(response, request.scope, opened.cookie, opened.max_age_s)
 
 
 def _get_oidc(server: SignInServices) -> OidcClient:

@@ -55,6 +55,9 @@ class CreatedKey:
 class KeyService:
     """API keys of accounts. Shared by threads and processes.
 
+    Attributes:
+        loader: Loader of principals.
+
     Args:
         database: Database of the server.
         loader: Loader of principals.
@@ -71,7 +74,7 @@ class KeyService:
         agent_token_minutes: float = 60.0,
     ) -> None:
         self._database = database
-        self._loader = loader
+        self.loader = loader
         self._clock = clock
         self._token_life = timedelta(minutes=agent_token_minutes)
 
@@ -211,7 +214,7 @@ class KeyService:
 
     def _load(self, session: Session, key: ApiKey, address: str, now: datetime) -> Principal:
         check_key(session, key, now)
-        return self._loader.load(
+        return self.loader.load(
             session,
             check_active(session.get(User, key.user_id)),
             kind="agent" if key.kind == "agent" else "key",

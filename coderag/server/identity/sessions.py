@@ -41,12 +41,14 @@ class OpenedSession:
         cookie: Value of its cookie.
         csrf: Token that its writing requests need.
         expires_at: Time at which it ends.
+        max_age_s: Seconds until then, for its cookie.
         caller: Its principal.
     """
 
     cookie: str = field(repr=False)
     csrf: str = field(repr=False)
     expires_at: datetime
+    max_age_s: int
     caller: Principal
 
 
@@ -58,13 +60,15 @@ class AuthenticatedSession:
         caller: Its principal.
         csrf: Token that its writing requests need.
         expires_at: Time at which it ends.
-        new_cookie: Value that replaces its cookie; None to keep it.
+        max_age_s: Seconds until then, for its cookie.
+        needs_rotation: Whether it is time for `SessionService.rotate`.
     """
 
     caller: Principal
     csrf: str = field(repr=False)
     expires_at: datetime
-    new_cookie: str | None = field(default=None, repr=False)
+    max_age_s: int
+    needs_rotation: bool
 
 
 class SessionService:
@@ -145,8 +149,31 @@ class SessionService:
         if is_over or is_replayed:
             self._delete(row.id)
             raise _make_ended_error()
-        new_cookie = self._rotate(row, cookie, now) if is_current and now >= row.rotated_at + ROTATION else None
-        return AuthenticatedSession(caller, _compute_csrf(cookie), row.expires_at, new_cookie)
+        max_age_s = int((row.expires_at - now).total_seconds())
+        needs_rotation = is_current and now >= row.rotated_at + ROTATION
+        return AuthenticatedSession(caller, _compute_csrf(cookie), row.expires_at, max_age_s, needs_rotation)
+
+    def rotate(self, cookie: str) -> str | None:
+        """Replace a cookie and return the new value; None if another request has just done it.
+
+        Call it only for a reply that carries the new value: without it, the browser is signed out after `GRACE`.
+
+        Raises:
+            DatabaseUnavailableError: The database does not answer.
+        """
+        now = self._clock()
+        digest = hash_secret(cookie)
+        seed, key_id, _ = cookie.split(".")
+        replacement = f"{seed}.{key_id}.{create_secret()}"
+        change = (
+            update(BrowserSession)
+            .where(BrowserSession.digest == digest, BrowserSession.rotated_at <= now - ROTATION)
+            .values(digest=hash_secret(replacement), previous_digest=digest, rotated_at=now)
+        )
+        with self._database.begin() as session:
+            user_id = session.scalar(change.returning(BrowserSession.user_id))
+            session.execute(update(User).where(User.id == user_id).values(seen_at=now))
+        return replacement if user_id is not None else None
 
     def close(self, cookie: str) -> None:
         """End the session of a cookie, if there is one."""
@@ -178,7 +205,8 @@ class SessionService:
             session.flush()
             user.seen_at = now
             caller = self._load(session, row, cookie, address)
-        return OpenedSession(cookie, _compute_csrf(cookie), row.expires_at, caller)
+        max_age_s = int(self._life.total_seconds())
+        return OpenedSession(cookie, _compute_csrf(cookie), row.expires_at, max_age_s, caller)
 
     def _load(self, session: Session, row: BrowserSession, cookie: str, address: str) -> Principal:
         if key_id := cookie.split(".")[1]:
@@ -192,20 +220,6 @@ class SessionService:
             repository_ids=None,
             address=address,
         )
-
-    def _rotate(self, row: BrowserSession, cookie: str, now: datetime) -> str | None:
-        """Replace a cookie; None if another request has just done it."""
-        seed, key_id, _ = cookie.split(".")
-        replacement = f"{seed}.{key_id}.{create_secret()}"
-        change = (
-            update(BrowserSession)
-            .where(BrowserSession.id == row.id, BrowserSession.digest == row.digest)
-            .values(digest=hash_secret(replacement), previous_digest=row.digest, rotated_at=now)
-        )
-        with self._database.begin() as session:
-            has_changed = session.scalar(change.returning(BrowserSession.id)) is not None
-            session.execute(update(User).where(User.id == row.user_id).values(seen_at=now))
-        return replacement if has_changed else None
 
     def _delete(self, session_id: str) -> None:
         with self._database.begin() as session:

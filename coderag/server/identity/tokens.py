@@ -18,6 +18,7 @@ ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES25
 """Accepted algorithms: signatures of a private key only. With a shared secret, whoever verifies could also sign."""
 
 MAX_TOKEN_CHARS: Final = 16_384
+_MAX_HEADER_BYTES: Final = 8_192  # some providers send the certificates of their key
 _MAX_SUBJECT_CHARS: Final = 200
 _ID_TYPE: Final = "ID"
 """Value of the claim ``typ`` by which Keycloak marks ID tokens."""
@@ -48,6 +49,7 @@ class TokenVerifier:
         self._leeway_s = leeway_s
         self._clock = clock
         self._registry = JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
+        self._registry.max_header_length = _MAX_HEADER_BYTES
 
     def verify_id_token(self, token: str, nonce: str) -> Mapping[str, Any]:
         """Return the claims of an ID token that the provider has sent to this server.

@@ -23,7 +23,8 @@ def test_session_identifies_its_account(world: IdentityWorld) -> None:
     assert (session.caller.user_id, session.caller.kind) == (user.id, "session")
     assert session.caller.scopes == set(Scope)
     assert session.csrf == opened.csrf
-    assert session.new_cookie is None
+    assert not session.needs_rotation
+    assert world.sessions.rotate(opened.cookie) is None
 
 
 @pytest.mark.parametrize("cookie", ["", "x", "a..b", "\udcff", "." * 300])
@@ -46,16 +47,18 @@ def test_no_part_of_a_cookie_can_be_changed(world: IdentityWorld) -> None:
 def test_cookie_is_replaced_and_the_previous_one_has_a_short_grace(world: IdentityWorld) -> None:
     opened = world.sessions.open(world.add_user().id, ADDRESS)
     world.clock.advance(seconds=ROTATION.total_seconds())
-    rotated = world.sessions.authenticate(opened.cookie, ADDRESS)
-    assert rotated.new_cookie not in (None, opened.cookie)
-    assert rotated.csrf == opened.csrf
+    assert world.sessions.authenticate(opened.cookie, ADDRESS).needs_rotation
+    cookie = world.sessions.rotate(opened.cookie)
+    assert cookie not in (None, opened.cookie)
+    assert world.sessions.authenticate(cookie, ADDRESS).csrf == opened.csrf
     late = world.sessions.authenticate(opened.cookie, ADDRESS)  # a request that was under way
-    assert (late.new_cookie, late.csrf) == (None, opened.csrf)
+    assert (late.needs_rotation, late.csrf) == (False, opened.csrf)
+    assert world.sessions.rotate(opened.cookie) is None
     world.clock.advance(seconds=GRACE.total_seconds())
     with pytest.raises(AuthenticationError, match="the session has ended"):
         world.sessions.authenticate(opened.cookie, ADDRESS)
     with pytest.raises(AuthenticationError):  # one of the two browsers with a cookie is a thief's
-        world.sessions.authenticate(rotated.new_cookie, ADDRESS)
+        world.sessions.authenticate(cookie, ADDRESS)
 
 
 def test_session_ends_after_its_hours_and_when_idle(world: IdentityWorld) -> None:
@@ -63,7 +66,8 @@ def test_session_ends_after_its_hours_and_when_idle(world: IdentityWorld) -> Non
     cookie = world.sessions.open(user.id, ADDRESS).cookie
     for _ in range(11):
         world.clock.advance(hours=1)
-        cookie = world.sessions.authenticate(cookie, ADDRESS).new_cookie
+        assert world.sessions.authenticate(cookie, ADDRESS).needs_rotation
+        cookie = world.sessions.rotate(cookie)
     world.clock.advance(hours=1)
     with pytest.raises(AuthenticationError):
         world.sessions.authenticate(cookie, ADDRESS)
@@ -165,9 +169,9 @@ class SessionMachine(RuleBasedStateMachine):
             return
         assert session.caller.user_id == self.user.id
         assert session.csrf == self.csrf
-        if session.new_cookie is not None:
+        if session.needs_rotation:
             self.old_cookies.append(self.cookie)
-            self.cookie = session.new_cookie
+            self.cookie = self.world.sessions.rotate(self.cookie)
 
     @precondition(lambda self: self.cookie)
     @rule()
