@@ -41,6 +41,37 @@ def test_a_name_is_known_in_any_spelling():
     assert answer.lead.startswith("**`")
 
 
+OTHER_WORDS = {
+    "shop/cookies.py": (
+        'def read_max_age(cookie):\n    """Read the age from a cookie."""\n    return cookie.max_age\n\n\n'
+        "def limit_concurrency(pool):\n    return pool.concurrency\n\n\n"
+        "def set_keep_alive(pool):\n    return pool.touch(3)\n"
+    )
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [
+        ("the maximum age of a cookie", "maximum"),
+        ("the simultaneous use of a pool", "simultaneous"),
+        ("the age that a cookie held", "held"),
+        ("the age of 17 cookies", "17"),
+        ("the keepalive of a pool", "keepalive"),
+    ],
+)
+def test_a_word_that_the_code_has_in_another_form_is_no_evidence_of_absence(question, word):
+    answer = extracted(make_context(OTHER_WORDS), question, evidence="weak")
+    assert f"`{word}`" not in answer.lead
+    assert answer.lead.startswith("Probably **`")
+    assert not answer.missing
+
+
+def test_a_word_without_any_form_in_the_code_stays_evidence_of_absence():
+    answer = extracted(make_context(OTHER_WORDS), "the kafka age of a cookie", evidence="weak")
+    assert answer.lead.startswith("No indexed file has the word `kafka`; nearest: **`read_max_age`**")
+
+
 @pytest.mark.parametrize("question", ["qwertz asdf", "how does the flurbex get zorbed"])
 def test_a_question_of_unknown_words_says_so_before_the_nearest(question):
     answer = extracted(make_context(FILES), question)
