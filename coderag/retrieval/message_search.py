@@ -13,7 +13,8 @@ from coderag.stores.corpus import Corpus
 from coderag.text.message_templates import TemplateMatch, iter_templates, split_message_words
 from coderag.text.tokenizer import tokenize_text
 
-_MAX_CHUNKS: Final = 80  # by all words of a message, and again by those that are no values
+_MAX_CHUNKS: Final = 50  # by all words of a message, and again by those that are no values
+_MIN_CHUNK_WORDS: Final = 2  # of a message, without stop words
 _MIN_SHARE: Final = 0.6  # of a message's words
 _MIN_BEGINNING_WORDS: Final = 4  # of a template that is the beginning of a message in several parts
 _MIN_MESSAGE_WORDS: Final = 3
@@ -105,9 +106,7 @@ def _rank(place: MessagePlace) -> tuple[bool, bool, float, int, int]:
 def _iter_places(corpus: Corpus, row: int, text: str, message: str, words: frozenset[str]) -> Iterator[MessagePlace]:
     first = int(corpus.start_lines[row])
     for template in iter_templates(text, words):
-        if not template.words <= words or _is_comment(text, template.start):
-            continue
-        match = template.match(message)
+        match = None if _is_comment(text, template.start) else template.match(message)
         is_beginning = match is not None and match.starts and match.word_count >= _MIN_BEGINNING_WORDS
         if match is not None and (match.share >= _MIN_SHARE or is_beginning):
             start = first + text.count("\n", 0, template.start)
@@ -127,8 +126,11 @@ def _rank_rows(corpus: Corpus, message: str) -> Sequence[int]:
 
 
 def _rank_by_words(corpus: Corpus, words: Sequence[str]) -> list[int]:
-    scores = np.zeros(corpus.n_chunks, np.float32)
+    scores, counts = np.zeros(corpus.n_chunks, np.float32), np.zeros(corpus.n_chunks, np.uint16)
     for term in dict.fromkeys(term for word in words for term in tokenize_text(word)):
-        scores[corpus.find_chunks_with_term(term)] += corpus.idf(term)
-    order = np.argsort(-scores, kind="stable")[:_MAX_CHUNKS]
-    return [int(row) for row in order if scores[row] > 0]
+        rows = corpus.find_chunks_with_term(term)
+        scores[rows] += corpus.idf(term)
+        counts[rows] += 1
+    candidates = np.flatnonzero(counts >= _MIN_CHUNK_WORDS)
+    order = np.argsort(-scores[candidates], kind="stable")[:_MAX_CHUNKS]
+    return [int(row) for row in candidates[order]]

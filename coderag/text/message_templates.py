@@ -5,9 +5,10 @@ write the same message. A template is matched against a message as it was logged
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import zip_longest
 from typing import Final
 
 _PLACEHOLDER: Final = re.compile(
@@ -28,6 +29,7 @@ _JOINING: Final = re.compile(r"[\s+.&\\]*(?:<>)?[\s\\]*[bfruBFRULsx$@]{0,2}")
 """Code between two literals that are one text."""
 
 _QUOTES: Final = "\"'`‘’“”«»"
+_STARTS_WORD, _ENDS_WORD = re.compile(r"[^\W_]"), re.compile(r"[^\W_]\Z")
 _EDGE_SIGNS: Final = " .!?:;,"
 _WORD: Final = re.compile(r"[^\W_]+")
 _LETTERS: Final = re.compile(r"[^\W\d_]{2,}")
@@ -36,6 +38,8 @@ _MAX_LITERAL_CHARS: Final = 600
 _MAX_VALUE_CHARS: Final = 200  # of a value between two parts of a message
 _MIN_WORDS, _MIN_LETTERS = 3, 10  # of a template that identifies a message
 _MIN_WHOLE_WORDS: Final = 2  # likewise, if no more is in the message
+_MAX_WHOLE_WORDS: Final = 5  # of such a message
+_MIN_OPENING_CHARS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +73,26 @@ class MessageTemplate:
     @cached_property
     def words(self) -> frozenset[str]:
         """Its whole words in lower case; one that touches a value is part of another."""
-        words = set[str]()
-        for number, part in enumerate(self.parts):
-            for match in _WORD.finditer(part):
-                is_open = (match.start() == 0 and number > 0) or (
-                    match.end() == len(part) and number < len(self.parts) - 1
-                )
-                if not is_open:
-                    words.add(match[0].lower())
-        return frozenset(words)
+        last = len(self.parts) - 1
+        return frozenset(
+            word
+            for number, part in enumerate(self.parts)
+            for word in _list_whole_words(part, is_open_left=number > 0, is_open_right=number < last)
+        )
+
+    @property
+    def inner_words(self) -> frozenset[str]:
+        """Its whole words but those at its end, which a literal behind it may go on with."""
+        return self.words.difference(_list_whole_words(self.parts[-1])[-1:])
 
     def match(self, message: str) -> TemplateMatch | None:
         """Match the template in a message; None if it is not there or is too short to identify one."""
         pieces = _trim_pieces([_normalize(part) for part in self.parts])
         fixed = [word for piece in pieces for word in _LETTERS.findall(piece)]
         if len(fixed) < _MIN_WHOLE_WORDS or sum(map(len, fixed)) < _MIN_LETTERS:
+            return None
+        total = len(_WORD.findall(message))
+        if len(fixed) < _MIN_WORDS and (total > _MAX_WHOLE_WORDS or not pieces[0] or not pieces[-1]):
             return None
         pattern = rf"(?:.{{0,{_MAX_VALUE_CHARS}}}?)".join(map(_compile_piece, pieces))
         before = r"(?<!\w)" if pieces[0][:1].isalnum() else ""
@@ -93,35 +102,50 @@ class MessageTemplate:
             return None
         start = span.start() if pieces[0] else 0
         end = span.end() if pieces[-1] else len(message)
-        total = len(_WORD.findall(message))
         share = len(_WORD.findall(message[start:end])) / total if total else 0.0
-        if len(fixed) < _MIN_WORDS and (share < 1 or not pieces[0] or not pieces[-1]):
+        if len(fixed) < _MIN_WORDS and share < 1:
             return None
         return TemplateMatch(len(fixed), share, not _WORD.search(message[:start]))
 
 
-def iter_templates(code: str, words: Collection[str] = ()) -> Iterator[MessageTemplate]:
+def iter_templates(code: str, words: frozenset[str] = frozenset()) -> Iterator[MessageTemplate]:
     """Yield the templates in code: each string literal, and each run of literals that code joins to one text.
 
     Args:
         code: Lines of code.
-        words: Words in lower case of which the first literal has one; any literal by default.
+        words: Words of a message in lower case; templates with others are left out. Empty for all templates.
     """
+    opening = _compile_opening(words) if words else None
     for pattern in _LITERALS:
         literals = [match for match in pattern.finditer(code) if len(match[1]) <= _MAX_LITERAL_CHARS]
         for first, literal in enumerate(literals):
-            if words and not any(word.lower() in words for word in _WORD.findall(literal[1])):
-                continue
-            parts = split_template(literal[1])
-            yield MessageTemplate(literal.start(), literal.end(), parts)
-            for previous, further in zip(literals[first:], literals[first + 1 : first + _MAX_LITERALS], strict=False):
-                gap = code[previous.end() : further.start()]
-                if len(gap) > _MAX_GAP_CHARS or gap.count("\n") > _MAX_GAP_LINES:
-                    break
-                head, *tail = split_template(further[1])
-                is_joined = _JOINING.fullmatch(gap) is not None
-                parts = [*parts[:-1], parts[-1] + head, *tail] if is_joined else [*parts, head, *tail]
-                yield MessageTemplate(literal.start(), further.end(), parts)
+            if opening is None or opening.search(literal[1]):
+                yield from _iter_runs(code, literals[first : first + _MAX_LITERALS], words)
+
+
+@lru_cache(16)
+def _compile_opening(words: frozenset[str]) -> re.Pattern[str]:
+    """Compile the pattern of a word of a message that may be in its first literal: the long ones, if it has any."""
+    long_words = [word for word in words if len(word) >= _MIN_OPENING_CHARS]
+    return re.compile("|".join(map(re.escape, sorted(long_words or words))), re.IGNORECASE)
+
+
+def _iter_runs(code: str, literals: Sequence[re.Match[str]], words: frozenset[str]) -> Iterator[MessageTemplate]:
+    """Yield the template of the first literal, and of it with those after it, while they may be in the message."""
+    first, *_ = literals
+    parts = split_template(first[1])
+    for previous, further in zip_longest(literals, literals[1:]):
+        template = MessageTemplate(first.start(), previous.end(), parts)
+        if words and not template.inner_words <= words:
+            return
+        if not words or template.words <= words:
+            yield template
+        gap = code[previous.end() : further.start()] if further else ""
+        if further is None or len(gap) > _MAX_GAP_CHARS or gap.count("\n") > _MAX_GAP_LINES:
+            return
+        head, *tail = split_template(further[1])
+        is_joined = _JOINING.fullmatch(gap) is not None
+        parts = [*parts[:-1], parts[-1] + head, *tail] if is_joined else [*parts, head, *tail]
 
 
 def split_template(literal: str) -> list[str]:
@@ -132,7 +156,15 @@ def split_template(literal: str) -> list[str]:
 
 def split_message_words(text: str) -> list[str]:
     """Split a message into its words, in lower case."""
-    return [word.lower() for word in _WORD.findall(text)]
+    return _WORD.findall(text.lower())
+
+
+def _list_whole_words(text: str, *, is_open_left: bool = False, is_open_right: bool = False) -> list[str]:
+    """List the words of a fixed text in lower case, without those at an edge where a value may go on with them."""
+    words = split_message_words(text)
+    first = 1 if is_open_left and _STARTS_WORD.match(text) else 0
+    last = len(words) - (1 if is_open_right and _ENDS_WORD.search(text) else 0)
+    return words[first:last]
 
 
 def _trim_pieces(pieces: list[str]) -> list[str]:
