@@ -113,6 +113,16 @@ async def test_long_definition_is_one_place(huge):
     assert len(places) == 1
 
 
+async def test_long_definition_in_few_tokens_keeps_its_end(huge):
+    async with connected(huge) as client:
+        given = {"name": "target", "relations": ["definition"], "max_tokens": 1_000}
+        result = await client.call_tool("coderag_symbol", given)
+    (definition,) = data_of(result)["definitions"]
+    assert (definition["start_line"], definition["end_line"], definition["detail"]) == (1, 904, "elided")
+    assert "    return total" in text_of(result)
+    assert "… " in text_of(result)
+
+
 @pytest.mark.parametrize(
     ("arguments", "tokens"),
     [

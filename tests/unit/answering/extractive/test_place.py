@@ -124,3 +124,23 @@ class TestExcerpts:
         shown = self._shown({"limit": 3.0})
         left_out = sum(int(line.split()[1]) for line in shown if line.strip().startswith("…"))
         assert left_out + len([line for line in shown if "…" not in line]) == self.TEXT.count("\n")
+
+
+ATTRIBUTE = {
+    "shop/state.py": "class State:\n    def __init__(self):\n        setattr(self, 'total_' + 'requests', 0)\n",
+    "shop/serve.py": (
+        "def serve(server):\n    server.state.total_requests += 1\n\n\n"
+        "def check(server):\n    return server.state.total_requests > 9\n"
+    ),
+    "tests/test_serve.py": "def test_it(server):\n    assert server.state.total_requests\n",
+}
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["what breaks if I change State.total_requests?", "what is affected if State.total_requests changes its type?"],
+)
+def test_what_depends_on_an_undeclared_attribute_is_named_in_the_first_sentence(question):
+    answer = extracted(make_context(ATTRIBUTE), question)
+    assert "2 declarations have it in the code: `serve` and `check`" in answer.lead
+    assert "test_it" not in answer.lead
