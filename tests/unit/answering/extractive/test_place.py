@@ -18,6 +18,15 @@ def test_weak_evidence_makes_the_first_sentence_a_guess():
     assert answer.text.startswith("Probably **`round_up`**")
 
 
+def test_weak_evidence_for_a_setting_makes_the_first_sentence_a_guess():
+    files = {
+        "shop/pool.py": "class Pool:\n    def __init__(self, keep_alive=5):\n        self.keep_alive = keep_alive\n"
+    }
+    answer = extracted(make_context(files), "what is the default keep alive of a pool", evidence="weak")
+    assert answer.lead.startswith("Probably **`")
+    assert "`5`" in answer.lead
+
+
 def test_without_clear_evidence_the_nearest_is_named_as_such():
     answer = extracted(make_context(FILES), "rounding of cards to whole payments", evidence="not_found")
     assert answer.text.startswith("Nothing here clearly answers this; nearest: **`")
