@@ -450,6 +450,7 @@ class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess, History
     def definition(self, name: str) -> list[SearchHit]:
         """Find the declarations of a name, best match first."""
         from coderag.codegraph.lookup import find_definitions  # noqa: PLC0415
+        from coderag.retrieval.ranking.merging import join_parts  # noqa: PLC0415
 
         context = self._open()
         for attempt in count():
@@ -459,7 +460,7 @@ class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess, History
             if refreshed is None:
                 break
             context = refreshed
-        return build_hits(context.corpus, rows)
+        return build_hits(context.corpus, join_parts(context.corpus, rows))
 
     @property
     def graph(self) -> "CodeGraph":

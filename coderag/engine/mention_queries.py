@@ -1,4 +1,4 @@
-"""Queries for lines that mention a name, and for declarations without a known use."""
+"""Queries for lines that mention a name, for declarations without a known use, and for gaps between declarations."""
 
 from coderag.engine.open_index import OpenIndex
 from coderag.engine.query_input import check_range
@@ -9,6 +9,7 @@ from coderag.schema.mentions import (
     Mentions,
     UnusedReport,
 )
+from coderag.schema.path_gaps import PathGap
 from coderag.schema.text_matches import MAX_COUNTED_MATCHES
 
 
@@ -49,3 +50,19 @@ class MentionQueries:
 
         search = UnusedSearch(*self._open_index.open_linked_index())
         return search.find(path, limit=check_range("limit", limit, 1, MAX_COUNTED_MATCHES))
+
+    def find_path_gap(self, start: str, end: str) -> PathGap:
+        """Return what is known on both sides of two declarations that no known calls connect.
+
+        Args:
+            start: Name of the declaration where the path should begin, as for `graph`.
+            end: Name of the declaration where it should end.
+
+        Raises:
+            UnknownNameError: No declaration has one of the names.
+            AmbiguousNameError: Several declarations have one of the names.
+            IndexNotFoundError: Nothing is indexed yet.
+        """
+        from coderag.retrieval.path_gaps import PathGapSearch  # noqa: PLC0415  # only this method needs it
+
+        return PathGapSearch(*self._open_index.open_linked_index()).find(start, end)

@@ -1,17 +1,21 @@
 """Excerpts of results, for space-limited output."""
 
 import re
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Mapping, Sequence
 from math import sqrt
 from typing import Final
 
 from coderag.question.literals import parse_literal_query
+from coderag.retrieval.context.elision import WeightedLine, elide_lines, join_with_markers, weigh_lines
+from coderag.text.token_counts import count_tokens
 from coderag.text.tokenizer import tokenize_query
 
 _MIN_ADVANTAGE: Final = 1.3
 """Factor by which lines must match a question better than the first ones, which name what they belong to."""
 
 _MIN_TERM_CHARS = 3
+_COMMENT: Final = re.compile(r"\s*(?://|#(?!\[|\s*(?:if|else|endif|define))|/?\*(?!\w)|--)")
 
 
 def cut_excerpt(text: str, name: str, lines: int, query: str = "") -> tuple[int, list[str]]:
@@ -54,6 +58,55 @@ def find_matching_lines(code: Sequence[str], query: str, limit: int) -> list[int
             break
         selected.append(max(scores, key=lambda index: (scores[index], -index)))
     return sorted(selected)
+
+
+def find_deciding_lines(code: Sequence[str], query: str, limit: int, max_chars: int) -> list[int]:
+    """Return the indexes of the lines that decide about a declaration too long to be shown in full, in order.
+
+    The first half are the head and the lines that match the query, the others branches and exits before plain lines.
+
+    Args:
+        code: Lines of the declaration.
+        query: As in `find_matching_lines`.
+        limit: Maximum number of lines; a gap of one line adds it.
+        max_chars: Maximum number of characters; the head and one matching line are always returned.
+    """
+    matching = find_matching_lines(code, query, limit // 2)
+    lines = _weigh_deciding_lines(code, matching)
+    for count in range(limit - 1, 0, -1):
+        selected = elide_lines(lines, 1, count)
+        if count == 1 or sum(len(line.text) for line in selected) <= max_chars:
+            return [line.number for line in selected]
+    return [0]
+
+
+def elide_to_tokens(code: Sequence[str], first_line: int, max_tokens: int) -> str:
+    """Return a declaration cut to its head, branches and exits, with markers for the lines that are left out.
+
+    Args:
+        code: Lines of the declaration.
+        first_line: Number of its first line.
+        max_tokens: Maximum tokens; the head and one line are always shown.
+    """
+    lines = [
+        line._replace(number=first_line + line.number) for line in _weigh_deciding_lines(code, matching=frozenset())
+    ]
+    last_line = first_line + len(code) - 1
+
+    def cut(count: int) -> str:
+        return join_with_markers(elide_lines(lines, 1, count), first_line, last_line)
+
+    fitting = bisect_right(range(1, len(code)), max_tokens, key=lambda count: count_tokens(cut(count)))
+    return cut(max(fitting, 1))
+
+
+def _weigh_deciding_lines(code: Sequence[str], matching: Collection[int]) -> list[WeightedLine]:
+    """Weigh the lines of a declaration by their index: matching ones before branches and exits, comments last."""
+    values = weigh_lines("\n".join(code), {})
+    return [
+        WeightedLine(index, text, (index in matching) + (0.0 if _COMMENT.match(text) or not text.strip() else value))
+        for index, (text, value) in enumerate(zip(code, values, strict=True))
+    ]
 
 
 def _find_best_start(code: Sequence[str], name_start: int, lines: int, query: str) -> int:

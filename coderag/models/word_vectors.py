@@ -123,6 +123,23 @@ class WordVectors:
         """Return the row of each term in the table, -1 for unknown terms."""
         return np.fromiter(map(self._rows_by_term.get, terms, repeat(-1)), np.int32, len(terms))
 
+    def find_similar_terms(self, term: str, candidates: Sequence[str], min_cosine: float) -> list[str]:
+        """Return the candidates whose vectors resemble that of a term, the most similar first; none for an unknown term."""
+        row = self._rows_by_term.get(term)
+        known = [candidate for candidate in candidates if candidate in self._rows_by_term]
+        if row is None or not known:
+            return []
+        rows = [row, *(self._rows_by_term[candidate] for candidate in known)]
+        vectors = to_unit_vectors(self._rows[rows].astype(np.float32))
+        cosines = vectors[1:] @ vectors[0]
+        order = np.argsort(-cosines, kind="stable")
+        return [known[position] for position in order.tolist() if cosines[position] >= min_cosine]
+
+    def get_question_weight(self, term: str) -> float:
+        """Return how much a term decides in a question, 0 to 1; 0 for an unknown term."""
+        row = self._rows_by_term.get(term)
+        return 0.0 if row is None else float(self._weights["question"][row]) / np.iinfo(np.uint16).max
+
     def embed(self, fields: Sequence[CountedField], rows: NDArray[np.integer], side: Side = "code") -> FloatArray:
         """Embed texts, given as term counts of their fields.
 

@@ -30,6 +30,8 @@ from coderag.text.tokenizer import STOP_WORDS, split_raw_tokens, tokenize_query
 _MAX_TERMS = 400
 _PROSE: tuple[PartKind, ...] = ("title", "prose", "steps")  # parts of a report in its human language
 _CERTAIN, _LIKELY = 1.0, 0.9
+_STATEMENT_INTENTS: frozenset[Intent] = frozenset({"general", "understand_module", "find_similar"})
+"""Intents of texts that may ask nothing: a message may say that something is a duplicate."""
 
 _SYMBOL_QUERY = re.compile(
     r"^[`'\"]?(?:[A-Za-z_$][\w$]*(?:(?:::|\\|->|\.|#)[A-Za-z_$][\w$]*)+[!?]?|_[\w$]*|[A-Za-z]\w*[A-Z_]\w*|[A-Z]\w*)(?:\(\))?[`'\"]?$"
@@ -181,7 +183,7 @@ class _Analyzer:
             languages=find_languages(query),
             roles=find_roles(query),
             messages=self._find_messages(reading),
-            is_statement=intent in ("general", "understand_module") and is_statement(query, self._cues),
+            is_statement=intent in _STATEMENT_INTENTS and not is_place and is_statement(query, self._cues),
             report=None,
         )
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from coderag.question.entities import names_in
 from coderag.question.literals import is_hyphenated_word, is_plain_word
 from coderag.retrieval.literal_text import LiteralOccurrence, find_exact, find_respelt, strip_signs
+from coderag.retrieval.message_search import find_message_places, list_messages
 from coderag.schema.query import Analysis, Candidate
 from coderag.schema.vocabulary import FILE_NAMED_KINDS, VALUE_KINDS, Intent
 from coderag.stores.corpus import Corpus
@@ -29,6 +30,8 @@ _MIN_EXACT_QUALITY = 0.9  # of a symbol match: the name as typed, in the request
 _MIN_FOLDED_QUALITY = 0.6
 _MIN_KEY_QUALITY = 0.9  # of a literal at the beginning of a line, such as a key
 _RESPELT_FACTOR = 0.65
+_MESSAGE_QUALITY = 0.9  # of the code that writes a message with any values, before what repeats the message as typed
+_MAX_MESSAGE_PLACES = 5
 _SUFFIX_FACTOR = 0.6  # of the last part of a dotted name, whose other parts are elsewhere in the file
 _OTHER_SCOPE_SHARE = 0.5  # weight of a dotted name declared only in another scope, such as a settings key
 _MAX_TELLING_CHUNKS = 10  # chunks; beyond that each mention of a question's literal counts less
@@ -86,13 +89,12 @@ def find_literal_matches(
         allowed: bool (n_chunks,), chunks that may be results; None if all may.
     """
     search = _LiteralSearch(corpus, allowed)
-    if analysis["report"] or analysis["intent"] == "find_similar":
-        return []
+    matches = [match for message in list_messages(analysis) for match in search.find_message(message)]
     if analysis["literal_query"]:
-        matches = [match for literal in analysis["literals"] for match in search.find_named(literal)]
-    else:
+        matches += [match for literal in analysis["literals"] for match in search.find_named(literal)]
+    elif not analysis["report"] and analysis["intent"] != "find_similar":
         names = dict.fromkeys([*analysis["literals"], *names_in(analysis["entities"])])
-        matches = [match for name in names for match in search.find_evidence(name, analysis["intent"])]
+        matches += [match for name in names for match in search.find_evidence(name, analysis["intent"])]
     factors = [_ROLE_FACTORS.get(corpus.get_value("role", match.row), 1.0) for match in matches]
     weighted = [replace(match, quality=match.quality * factor) for match, factor in zip(matches, factors, strict=True)]
     return sorted(weighted, key=lambda match: (-match.quality, match.row, match.start_line))
@@ -174,6 +176,15 @@ class _LiteralSearch:
                 is_mention=is_mention,
             )
             for match in matches
+        ]
+
+    def find_message(self, message: str) -> list[LiteralMatch]:
+        """Find the declarations that write a message with any values, if the question gives most of its text."""
+        places = find_message_places(self._corpus, message, self._allowed)[:_MAX_MESSAGE_PLACES]
+        return [
+            replace(match, quality=_MESSAGE_QUALITY * place.match.share)
+            for place in places
+            for match in self._locate_lines(place.row, place.start_line)
         ]
 
     def _find_plain_word(self, word: str) -> list[LiteralMatch]:
@@ -307,6 +318,10 @@ class _LiteralSearch:
             if symbol not in best or best[symbol].quality < occurrence.quality:
                 best[symbol] = LiteralMatch(row, start, end, symbol, occurrence.quality)
         yield from best.values()
+
+    def _locate_lines(self, row: int, line: int) -> Iterator[LiteralMatch]:
+        """Yield the declaration around a line of a chunk, or the line in a large one."""
+        yield from self._locate(row, [LiteralOccurrence(line - int(self._corpus.start_lines[row]), _MESSAGE_QUALITY)])
 
     def _widen_line(self, match: LiteralMatch) -> LiteralMatch:
         """Return a match with the paragraph around its line, or its section: a question asks for more than the line."""

@@ -165,6 +165,10 @@ class Corpus:
         column = self.term_ids.get(term)
         return _NO_ROWS if column is None else self.body.find_documents(column)
 
+    def has_term(self, term: str) -> bool:
+        """Return whether any chunk has a term."""
+        return len(self.find_chunks_with_term(term)) > 0
+
     def find_chunks_with_name(self, name: str) -> IntArray:
         """Return the rows of the chunks that contain all parts of a name with a compound part, such as ``maxSize``.
 

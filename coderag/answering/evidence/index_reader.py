@@ -13,10 +13,12 @@ from coderag.retrieval.filters import NO_FILTERS, build_chunk_mask
 from coderag.retrieval.mentions.mention_search import MentionSearch
 from coderag.retrieval.mentions.targets import build_node_target
 from coderag.retrieval.mentions.unused import UnusedSearch
+from coderag.retrieval.path_gaps import PathGapSearch
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.graph_queries import GraphQuery
 from coderag.schema.mentions import MentionQuery, Mentions
+from coderag.schema.path_gaps import PathGap
 from coderag.schema.query import FilterValues
 from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE
 
@@ -81,6 +83,13 @@ class IndexReader(DeclarationReader):
         groups = self.graph.declaration_groups.group_nodes(declaration.node for declaration in declared)
         target = build_node_target(self._strict, name, [node for group in groups for node in group])
         return self._mentions.find_target(target, query, limit=_MAX_MENTIONS)
+
+    def find_path_gap(self, start: str, end: str) -> PathGap | None:
+        """Find what is known on both sides of two names that no known calls connect; None if a name means several."""
+        first, last = (self.find_unambiguous_name("callers", name) for name in (start, end))
+        if not first or not last:
+            return None
+        return PathGapSearch(self._strict, self.corpus.snapshot).find(first, last)
 
     @cached_property
     def unused(self) -> UnusedSearch:

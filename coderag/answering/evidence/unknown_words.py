@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from coderag.answering.evidence.index_reader import IndexReader
+from coderag.answering.evidence.word_evidence import has_other_form, is_ordinary_word
 from coderag.retrieval.literal_text import find_respelt
 from coderag.schema.query import Analysis
 from coderag.text.tokenizer import COMPOUND_PREFIX, expand_token, extract_content_words, split_identifier, tokenize_text
@@ -36,7 +37,8 @@ def find_unknown_words(reader: IndexReader, analysis: Analysis) -> UnknownWords:
     """Find the words of a question that no indexed file has in any form.
 
     None are known of a report and of a question in another language: one tells of other programs, the other is translated
-    word by word. A misspelt word that resembles an indexed one counts as known.
+    word by word. A misspelt word that resembles an indexed one counts as known, as does one that the index has under
+    another form: in a compound, as a short form or as a synonym.
     """
     if analysis["report"] or analysis["human_language"] != "en":
         return UnknownWords((), (), 0.0)
@@ -49,10 +51,12 @@ def find_unknown_words(reader: IndexReader, analysis: Analysis) -> UnknownWords:
     unknown: list[str] = []
     for word in dict.fromkeys(extract_content_words(analysis["question"])):
         word_terms = expand_token(word)
-        if not terms.issuperset(word_terms) or not word_terms or any(word in text for text in quoted):
+        is_value = word[0].isdigit()  # of a message or an example
+        if not terms.issuperset(word_terms) or not word_terms or is_value or any(word in text for text in quoted):
             continue
         idf_by_word[word] = max(map(reader.corpus.idf, word_terms))
-        if not _is_known(reader, word, word_terms):
+        is_plain = not _NAME.search(word)
+        if not _is_known(reader, word, word_terms) and not (is_plain and _is_replaceable(reader, word, word_terms[0])):
             unknown.append(word)
     return UnknownWords(unknown, [word for word in unknown if _NAME.search(word)], _compute_share(idf_by_word, unknown))
 
@@ -60,6 +64,11 @@ def find_unknown_words(reader: IndexReader, analysis: Analysis) -> UnknownWords:
 def _compute_share(idf_by_word: Mapping[str, float], words: Sequence[str]) -> float:
     total = sum(idf_by_word.values())
     return sum(idf_by_word[word] for word in words) / total if total else 0.0
+
+
+def _is_replaceable(reader: IndexReader, word: str, term: str) -> bool:
+    """Return whether the code may say the same without a plain word, which then is no evidence of absence."""
+    return is_ordinary_word(term) or has_other_form(reader.corpus, word.lower(), term)
 
 
 def _is_known(reader: IndexReader, word: str, word_terms: Sequence[str]) -> bool:

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from coderag.answering.evidence.answer_input import AnswerInput
 from coderag.answering.evidence.failure_search import find_deciding_statements
 from coderag.answering.plan import choose_topic
+from coderag.retrieval.message_search import find_message_places, list_messages
 from coderag.schema.vocabulary import AnswerForm, AnswerTopic
 
 _MIN_STATEMENT_VALUE: Final = 0.45  # of a line that raises or handles
@@ -56,10 +57,26 @@ _ALTERNATIVES: Final[Mapping[AnswerTopic, _Alternative]] = MappingProxyType(
 )  # in the order of the probability that each needs: what the wording says most surely comes first
 
 
+_TOPICS_OF_MESSAGES: Final = frozenset[AnswerTopic]({"setting", "flow", "similar"})
+"""Topics that the words of a message may resemble; the others look for a message themselves, or ask for more than its place."""
+
+
+def _is_message(answer_input: AnswerInput) -> bool:
+    """Return whether code writes a text that the question quotes or consists of, apart from the values in it."""
+    corpus = answer_input.reader.corpus
+    return any(
+        place.is_complete and not place.is_repeated
+        for message in list_messages(answer_input.analysis)
+        for place in find_message_places(corpus, message)[:1]
+    )
+
+
 def choose_supported_topic(answer_input: AnswerInput) -> AnswerTopic:
     """Choose the topic by the wording; where that is unsure, the first that is likely enough and has evidence."""
     topic, reading = choose_topic(answer_input.state), answer_input.reading
     probabilities = reading.get("topic_probabilities", {})
+    if topic in _TOPICS_OF_MESSAGES and _is_message(answer_input):
+        return "message"
     if reading["form"] in _SETTLED_FORMS:
         is_unsure = topic == "failure" and reading["form"] == "place" and probabilities.get(topic, 1.0) < _MIN_SURE
         return "place" if is_unsure else topic

@@ -6,6 +6,8 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
+from coderag.config.sections import MAX_TOKENS
+from coderag.interfaces.excerpt import elide_to_tokens
 from coderag.interfaces.mcp.cleaner import Cleaner
 from coderag.interfaces.mcp.declarations import FILE_KIND
 from coderag.interfaces.mcp.places import format_file_lines, format_range, format_record_place, to_place_record
@@ -18,6 +20,9 @@ from coderag.schema.search import SearchHit
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
 
+_ELIDABLE_KINDS: Final = frozenset({"function", "method"})
+_MIN_PIECES: Final = 2
+_FRAME_TOKENS: Final = 150  # of a reply around the code
 _MAX_MEMBERS: Final = 40
 _MAX_NAMES_PER_LINE: Final = 20
 _MAX_OUTLINE_DEPTH: Final = 9
@@ -43,22 +48,29 @@ def build_definition_parts(
         for declaration in readable
     }
     parts = list[ReplyPart]()
-    for section in engine.read(places, token_budget=token_budget).sections:
-        for item in _join_pieces(section.items):
-            # A chunk of several small declarations has the name of the first.
-            name, kind = names.get((item.path, item.start_line), (item.name, item.kind))
-            record: dict[str, Any] = {
-                "path": cleaner.clean_line(item.path),
-                "start_line": item.start_line,
-                "end_line": item.end_line,
-                "name": cleaner.clean_line(name),
-                "kind": kind,
-            }
-            if item.detail != "full":
-                record["detail"] = item.detail
-            text = f"{format_record_place(record)} {record['name']}"
-            code = cleaner.clean_code(item.text)
-            parts.append(ReplyPart(text, [record], code, item.language, "definitions", title))
+    items = [
+        item
+        for section in engine.read(places, token_budget=token_budget).sections
+        for item in _join_pieces(section.items)
+    ]
+    for declaration in readable:
+        if declaration.kind in _ELIDABLE_KINDS:
+            items = _elide_declaration(engine, declaration, items, token_budget // len(readable))
+    for item in items:
+        # A chunk of several small declarations has the name of the first.
+        name, kind = names.get((item.path, item.start_line), (item.name, item.kind))
+        record: dict[str, Any] = {
+            "path": cleaner.clean_line(item.path),
+            "start_line": item.start_line,
+            "end_line": item.end_line,
+            "name": cleaner.clean_line(name),
+            "kind": kind,
+        }
+        if item.detail != "full":
+            record["detail"] = item.detail
+        text = f"{format_record_place(record)} {record['name']}"
+        code = cleaner.clean_code(item.text)
+        parts.append(ReplyPart(text, [record], code, item.language, "definitions", title))
     return parts
 
 
@@ -146,6 +158,44 @@ def _list_members(engine: "CodeRAG", declaration: GraphDeclaration, cleaner: Cle
         line.removeprefix(f"{declaration.path}: ")
         for line, _ in format_file_lines([record for record in own if record["kind"] != "variable"])
     ]
+
+
+def _elide_declaration(
+    engine: "CodeRAG", declaration: GraphDeclaration, items: Sequence[ContextItem], token_budget: int
+) -> list[ContextItem]:
+    """Replace the pieces of a long function by one excerpt, so that lines of its end count as much as those of its begin.
+
+    Args:
+        engine: The repository.
+        declaration: The function.
+        items: Pieces of several declarations.
+        token_budget: Maximum tokens of the excerpt.
+    """
+    pieces = [item for item in items if _is_inside(item, declaration)]
+    if len(pieces) < _MIN_PIECES or all(piece.detail == "full" for piece in pieces):
+        return list(items)
+    place = format_location(declaration.path, declaration.start_line, declaration.end_line)
+    full_items = [item for section in engine.read([place], token_budget=MAX_TOKENS).sections for item in section.items]
+    if any(item.detail != "full" for item in full_items):
+        return list(items)
+    lines = {
+        number: line for item in full_items for number, line in enumerate(item.text.split("\n"), item.start_line)
+    }  # blank lines between chunks are in none
+    code = [lines.get(number, "") for number in range(declaration.start_line, declaration.end_line + 1)]
+    text = elide_to_tokens(code, declaration.start_line, token_budget - _FRAME_TOKENS)
+    excerpt = replace(
+        pieces[0], start_line=declaration.start_line, end_line=declaration.end_line, text=text, detail="elided"
+    )
+    position = items.index(pieces[0])
+    return [*items[:position], excerpt, *(item for item in items[position:] if item not in pieces)]
+
+
+def _is_inside(item: ContextItem, declaration: GraphDeclaration) -> bool:
+    return (
+        item.path == declaration.path
+        and declaration.start_line <= item.start_line
+        and item.end_line <= declaration.end_line
+    )
 
 
 def _join_pieces(items: Iterable[ContextItem]) -> Iterator[ContextItem]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from coderag.interfaces.excerpt import find_matching_lines
+from coderag.interfaces.excerpt import find_deciding_lines, find_matching_lines
 from coderag.interfaces.mcp.cleaner import Cleaner
 from coderag.interfaces.mcp.declarations import find_hit_declaration
 from coderag.interfaces.mcp.places import format_file_lines, format_record_place, to_place_record
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _MAX_BODY_LINES: Final = 24
 _MAX_BODY_CHARS: Final = 900
-_DECIDING_LINES: Final = 6  # of a first result that is too long to be shown in full
+_DECIDING_LINES: Final = 14  # of a first result that is too long to be shown in full
 _MATCHING_LINES: Final = 1  # of any other result
 _MAX_DETAILED: Final = 6  # results with lines; others are names in their file
 _MAX_NEIGHBOURS: Final = 6
@@ -106,7 +106,9 @@ class HitWriter:
             return list(range(len(code))) if len(code) <= self.lines else find_matching_lines(code, query, self.lines)
         if is_first and len(code) <= _MAX_BODY_LINES and sum(map(len, code)) <= _MAX_BODY_CHARS:
             return list(range(len(code)))
-        return find_matching_lines(code, query, _DECIDING_LINES if is_first else _MATCHING_LINES)
+        if is_first and code:
+            return find_deciding_lines(code, query, _DECIDING_LINES, _MAX_BODY_CHARS)
+        return find_matching_lines(code, query, _MATCHING_LINES)
 
 
 def _build_record(source: HitSource, hit: SearchHit, declaration: GraphDeclaration | None) -> dict[str, Any]:

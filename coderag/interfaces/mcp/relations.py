@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from coderag.interfaces.mcp.cleaner import Cleaner
-from coderag.interfaces.mcp.places import format_file_lines, format_range, to_place_record
+from coderag.interfaces.mcp.places import format_file_lines, to_place_record
 from coderag.interfaces.mcp.replies import ReplyPart
 from coderag.retrieval.mentions.wording import describe_mentions, list_caveats
 from coderag.schema.graph import GraphNeighbour
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph
 
 _MAX_MENTION_CHARS: Final = 140
+_MENTION_TITLE: Final = "Lines that mention it"
 _MIN_SURE_CONFIDENCE: Final = 0.75
 """Minimum confidence at which a relation is shown without it: models read numbers as doubt."""
 
@@ -86,26 +87,6 @@ def find_related_parts(
     return related
 
 
-def build_path_parts(engine: "CodeRAG", start: str, end: str, cleaner: Cleaner) -> RelatedParts:
-    """Collect the steps of a shortest path from a declaration to another, in order.
-
-    Raises as `find_related_parts`.
-    """
-    steps = engine.graph.path(start, end)
-    related = RelatedParts(counts={"path": len(steps)})
-    for step in steps:
-        record = _to_neighbour_record(step, "path", cleaner)
-        place = f"{record['path']}:{format_range(record['start_line'], record['end_line'])} " if step.path else ""
-        text = f"{step.relation.replace('_', ' ')} {place}{record['name']}, at {record['evidence']}"
-        related.parts.append(ReplyPart(text, [record], key="neighbours", title="path"))
-    if not steps:
-        related.notes.append(
-            f"No path is known from {cleaner.clean_line(start)} to {cleaner.clean_line(end)}; calls that could not be "
-            "resolved are not followed."
-        )
-    return related
-
-
 def format_counts(counts: Mapping[str, int]) -> str:
     """Format the number of neighbours per relation; empty relations are in the notes."""
     return ", ".join(_format_count(count, relation) for relation, count in counts.items() if count)
@@ -144,14 +125,15 @@ def _add_mentions(  # what a reply is made of
     answers = [(query, engine.mentions(name, query, limit=limit)) for query in queries]
     lines = {(line.path, line.line): line for _, mentions in answers for line in mentions.lines}
     related.counts["mentions"] = max(mentions.total for _, mentions in answers)
-    related.parts += [_build_mention_part(line, cleaner) for line in list(lines.values())[:limit]]
+    related.parts += [build_mention_part(line, cleaner) for line in list(lines.values())[:limit]]
     described = "; ".join(f"{query}: {describe_mentions(mentions, query)}" for query, mentions in answers)
     related.notes.append(f"No edge could be resolved. {cleaner.clean_line(described)}.")
     if not has_edges:
         related.notes += map(cleaner.clean_line, list_caveats(answers[0][1], answers[0][0]))
 
 
-def _build_mention_part(mention: NameMention, cleaner: Cleaner) -> ReplyPart:
+def build_mention_part(mention: NameMention, cleaner: Cleaner, title: str = _MENTION_TITLE) -> ReplyPart:
+    """Build the part of a line that mentions a name."""
     line = cleaner.clean_line(mention.text.strip())[:_MAX_MENTION_CHARS]
     record = {
         "path": cleaner.clean_line(mention.path),
@@ -165,7 +147,7 @@ def _build_mention_part(mention: NameMention, cleaner: Cleaner) -> ReplyPart:
     inside = f" in {record['name']}" if mention.symbol else ""
     context = "" if mention.context == "code" else f" ({mention.context})"
     text = f"{record['path']}:{mention.line}{inside}{context}: {line}"
-    return ReplyPart(text, [record], key="mentions", title="Lines that mention it", has_lines=True)
+    return ReplyPart(text, [record], key="mentions", title=title, has_lines=True)
 
 
 def _build_neighbour_parts(
@@ -173,14 +155,15 @@ def _build_neighbour_parts(
 ) -> Iterator[ReplyPart]:
     """Yield the parts of the neighbours by relation, steps and file."""
     for depth, run in groupby(neighbours, key=lambda neighbour: neighbour.depth):
-        entries = [(neighbour, _to_neighbour_record(neighbour, relation, cleaner)) for neighbour in run]
+        entries = [(neighbour, to_neighbour_record(neighbour, relation, cleaner)) for neighbour in run]
         notes = {id(record): _format_note(neighbour, record, relation) for neighbour, record in entries}
         title = relation if depth == 1 else f"{relation}, step {depth}"
         for line, records in format_file_lines([record for _, record in entries], notes):
             yield ReplyPart(line, records, key="neighbours", title=title)
 
 
-def _to_neighbour_record(neighbour: GraphNeighbour, relation: str, cleaner: Cleaner) -> dict[str, Any]:
+def to_neighbour_record(neighbour: GraphNeighbour, relation: str, cleaner: Cleaner) -> dict[str, Any]:
+    """Return the record of a neighbour, with its evidence and its confidence if that is low."""
     is_unsure = neighbour.confidence < _MIN_SURE_CONFIDENCE
     facts = {
         "evidence": cleaner.clean_line(f"{neighbour.evidence}:{neighbour.line}") if neighbour.evidence else "",

@@ -1,7 +1,7 @@
 """Merging of duplicate results and of adjacent parts of one declaration."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from coderag.schema.query import Candidate
@@ -31,15 +31,20 @@ def merge_results(
     return [_join_neighbours(corpus, result, pool_ids) for result in _remove_copies(corpus, results)[:top_k]]
 
 
-def _join_neighbours(corpus: Corpus, result: Candidate, pool_ids: set[str]) -> Candidate:
-    """Join a part of a declaration with adjacent parts in the pool; other results are unchanged."""
+def join_parts(corpus: Corpus, results: Sequence[Candidate]) -> list[Candidate]:
+    """Join each result that is a part of a declaration with all other parts of it."""
+    return [_join_neighbours(corpus, result, None) for result in results]
+
+
+def _join_neighbours(corpus: Corpus, result: Candidate, pool_ids: Collection[str] | None) -> Candidate:
+    """Join a part of a declaration with adjacent parts in the pool, or with all; other results are unchanged."""
     row = corpus.rows_by_id[result["chunk_id"]]
     if (result["start_line"], result["end_line"]) != (corpus.start_lines[row], corpus.end_lines[row]):
         return result  # lines of a member
     first = last = row
-    while _is_continuation(corpus, first) and corpus.get_value("id", first - 1) in pool_ids:
+    while _is_continuation(corpus, first) and (pool_ids is None or corpus.get_value("id", first - 1) in pool_ids):
         first -= 1
-    while _is_continuation(corpus, last + 1) and corpus.get_value("id", last + 1) in pool_ids:
+    while _is_continuation(corpus, last + 1) and (pool_ids is None or corpus.get_value("id", last + 1) in pool_ids):
         last += 1
     if first == last:
         return result

@@ -87,12 +87,40 @@ async def test_path_lists_the_calls_from_one_declaration_to_another(shop):
     assert "## path (2)" in text_of(result)
 
 
+async def test_path_that_is_not_known_says_how_far_calls_go_and_what_reaches_the_end(shop):
+    async with connected(shop) as client:
+        result = await client.call_tool("coderag_symbol", {"name": "Cart.add", "path_to": "total_price"})
+    text, data = text_of(result), data_of(result)
+    assert "No path is known from Cart.add to total_price" in text
+    assert "No call from Cart.add is known to stay in this repository." in text
+    assert "## callers of the end\nshop/cart.py:18-20 Cart.checkout" in text
+    assert {"path": "shop/cart.py", "name": "Cart.checkout", "side": "callers of the end"}.items() <= data["gap"][
+        -1
+    ].items()
+
+
+async def test_path_that_is_known_the_other_way_round_says_so(shop):
+    async with connected(shop) as client:
+        text = text_of(await client.call_tool("coderag_symbol", {"name": "total_price", "path_to": "place_order"}))
+    assert "The other way is known: path_to from place_order to total_price has 2 steps." in text
+
+
 async def test_long_definition_is_one_place(huge):
     async with connected(huge) as client:
         given = {"name": "target", "relations": ["definition"], "max_tokens": 20_000}
         result = await client.call_tool("coderag_symbol", given)
     places = [(one["start_line"], one["end_line"]) for one in data_of(result)["definitions"]]
     assert len(places) == 1
+
+
+async def test_long_definition_in_few_tokens_keeps_its_end(huge):
+    async with connected(huge) as client:
+        given = {"name": "target", "relations": ["definition"], "max_tokens": 1_000}
+        result = await client.call_tool("coderag_symbol", given)
+    (definition,) = data_of(result)["definitions"]
+    assert (definition["start_line"], definition["end_line"], definition["detail"]) == (1, 904, "elided")
+    assert "    return total" in text_of(result)
+    assert "… " in text_of(result)
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,21 @@ def test_unconnected_ends_are_reported(shop):
     assert answer.missing
 
 
+def test_a_gap_between_named_ends_says_where_it_may_go_on():
+    files = {
+        "shop/server.py": (
+            "class Server:\n    def handle_exit(self):\n        self.should_exit = True\n\n"
+            "    def serve(self):\n        while not self.should_exit:\n            self.tick()\n        self.close_all()\n\n"
+            "    def tick(self):\n        return 1\n\n    def close_all(self):\n        return 2\n"
+        )
+    }
+    answer = extracted(make_context(files), "how does Server.handle_exit reach Server.close_all?")
+    assert "No known calls lead from `Server.handle_exit` to `Server.close_all`." in answer.text
+    assert "From `Server.handle_exit` it may go on by a field: `self.should_exit = True`" in answer.text
+    assert "`should_exit` is also in `shop/server.py:6`" in answer.text
+    assert places(answer) == cited(answer)
+
+
 def test_flow_is_deterministic(shop):
     query = "what happens when items are sold"
     assert drawn(shop, query) == drawn(make_context(FILES), query)

@@ -10,6 +10,7 @@ from coderag.answering.extractive.builders.place import is_cited, list_cited, li
 from coderag.answering.extractive.sections import DraftSection, DraftStatement, build_lead
 from coderag.answering.extractive.wording import format_code, format_count, format_prose, join_words
 from coderag.retrieval.filters import NO_FILTERS
+from coderag.stores.symbol_table import split_qualified
 
 _MAX_NEAREST, _MAX_REASONS, _MAX_NAMES = 3, 4, 3
 _NAME_KINDS: Final = frozenset({"identifier", "qualified_name", "quoted"})
@@ -85,13 +86,28 @@ def describe_unknown_names(answer_input: AnswerInput) -> list[str]:
     for name in find_unknown_names(answer_input):
         if len(corpus.find_chunks_with_name(name)):
             sentences.append(
-                f"Nothing that the index knows declares {format_code(name)}, but it is written in the code."
+                f"Nothing that the index knows declares {format_code(name)}, but {_describe_users(answer_input, name)}."
             )
             continue
         nearest = [format_code(other) for other in corpus.symbols.suggest_names(name, _MAX_NAMES)]
         hint = f" Close by spelling: {join_words(nearest, 'or')}." if nearest else ""
         sentences.append(f"Nothing is called {format_code(name)}.{hint}")
     return sentences
+
+
+def _describe_users(answer_input: AnswerInput, name: str) -> str:
+    """Describe which declarations have a name in their code that none declares, such as an attribute set in passing."""
+    *_, last = split_qualified(name)
+    lines = answer_input.reader.find_mentions(last, []).lines
+    users = dict.fromkeys(
+        line.symbol for line in lines if line.context == "code" and line.symbol and line.role != "test"
+    )
+    if not users:
+        return "it is written in the code"
+    names = [format_code(user) for user in list(users)[:_MAX_NAMES]]
+    more = [f"{len(users) - len(names):,} more"] if len(users) > len(names) else []
+    verb = "has" if len(users) == 1 else "have"
+    return f"{format_count(len(users), 'declaration')} {verb} it in the code: {join_words([*names, *more])}"
 
 
 def _describe_unknown_places(answer_input: AnswerInput) -> list[str]:

@@ -25,12 +25,20 @@ def qualify_lead(answer_input: AnswerInput, lead: DraftSection) -> DraftSection:
     if unknown.names or (unknown.share >= _MIN_NOTED_SHARE and evidence != "found"):
         prefix = f"{describe_unknown_words(answer_input)}; nearest: "
         missing.append(f"{describe_unknown_words(answer_input)}.")
-    elif lead.kind == "place" and evidence != "found":
-        prefix = "Nothing here clearly answers this; nearest: " if evidence == "not_found" else "Probably "
+    elif lead.kind == "place" and evidence == "not_found":
+        prefix = "Nothing here clearly answers this; nearest: "
+    elif evidence != "found" and _has_declaration(lead):
+        prefix = "Probably "
     else:
         return lead
     first, *further = lead.statements
     return replace(lead, statements=[replace(first, parts=[prefix, *first.parts]), *further], missing=missing)
+
+
+def _has_declaration(lead: DraftSection) -> bool:
+    """Return whether a lead begins with a declaration, which may be the wrong one."""
+    first = lead.statements[0].parts[0]
+    return isinstance(first, str) and first.startswith("**")
 
 
 def has_unknown_subject(answer_input: AnswerInput) -> bool:

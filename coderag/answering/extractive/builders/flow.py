@@ -10,6 +10,7 @@ from coderag.answering.evidence.index_reader import IndexReader
 from coderag.answering.extractive.sections import DraftSection, DraftStatement, Part, build_lead
 from coderag.answering.extractive.wording import format_code, format_code_line, format_count, join_words
 
+_MAX_HANDOFFS: Final = 2
 _CALLS: Final = frozenset({"calls", "dispatches"})
 
 
@@ -24,7 +25,8 @@ def build_flow(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> D
     if not chain:
         names = join_words([format_code(flow.declarations[start].name) for start in flow.starts])
         text = f"The likeliest places on the way are {names}; no known call connects them."
-        return build_lead("flow", DraftStatement([text], is_claim=False), missing=missing or [text])
+        handoffs = _build_handoffs(answer_input.reader, flow, chain)
+        return build_lead("flow", DraftStatement([text], is_claim=False), *handoffs, missing=missing or [text])
     first, last = flow.declarations[chain[0].source], flow.declarations[chain[-1].target]
     arrows = " → ".join(format_code(flow.declarations[position].name) for position in _list_stations(chain))
     parts: list[Part] = [
@@ -36,6 +38,7 @@ def build_flow(answer_input: AnswerInput, sections: Sequence[DraftSection]) -> D
         "flow",
         DraftStatement(parts, "calls"),
         *(DraftStatement([f"*{sentence}*"], is_claim=False) for sentence in missing),
+        *_build_handoffs(answer_input.reader, flow, chain),
         missing=missing,
     )
 
@@ -103,12 +106,37 @@ def _count_steps(chain: Sequence[FlowStep]) -> str:
     return format_count(len(chain), "step") + (f", {unsure} of them only possible," if unsure else "")
 
 
+def _build_handoffs(reader: IndexReader, flow: Flow, chain: Sequence[FlowStep]) -> list[DraftStatement]:
+    """Build the lines where known calls from one named end leave off, and where the other end takes over."""
+    if not _has_gap(flow, chain) or flow.ends is None:
+        return []
+    gap = reader.find_path_gap(flow.ends.first, flow.ends.last)
+    statements = []
+    for handoff in gap.handoffs[:_MAX_HANDOFFS] if gap else ():
+        if line := reader.read_line(handoff.path, handoff.line):
+            name = format_code(handoff.symbol)
+            parts: list[Part] = [
+                f"From {name} it may go on by a {handoff.kind}: {format_code_line(line.text)} — ",
+                line,
+            ]
+            other = reader.read_line(handoff.other_path, handoff.other_line) if handoff.other_path else None
+            parts += [f"; {format_code(handoff.shared)} is also in ", other] if other else []
+            statements.append(DraftStatement([*parts, "."], "references"))
+    return statements
+
+
+def _has_gap(flow: Flow, chain: Sequence[FlowStep]) -> bool:
+    """Return whether the question names both ends of a flow that no chain joins."""
+    if not flow.is_between_names or flow.ends is None:
+        return False
+    stations = [flow.declarations[position] for position in _list_stations(chain)] if chain else []
+    return not (stations and _is_named(stations[0], flow.ends.first) and _is_named(stations[-1], flow.ends.last))
+
+
 def _describe_missing(flow: Flow, chain: Sequence[FlowStep]) -> list[str]:
     """Describe what is asked for and not known: a way between the ends that the question names, or to a later start."""
-    if flow.is_between_names and flow.ends:
-        stations = [flow.declarations[position] for position in _list_stations(chain)] if chain else []
-        if not (stations and _is_named(stations[0], flow.ends.first) and _is_named(stations[-1], flow.ends.last)):
-            return [f"No known calls lead from {format_code(flow.ends.first)} to {format_code(flow.ends.last)}."]
+    if flow.ends and _has_gap(flow, chain):
+        return [f"No known calls lead from {format_code(flow.ends.first)} to {format_code(flow.ends.last)}."]
     if chain and len(flow.starts) > 1:
         apart = join_words([format_code(flow.declarations[start].name) for start in flow.starts[1:]])
         return [f"No known call connects this with {apart}, which the question also matches."]

@@ -12,6 +12,7 @@ from coderag.answering.evidence.index_reader import IndexReader
 from coderag.answering.evidence.line_reader import MAX_LINE_CHARS
 from coderag.answering.extractive.sections import DraftSection, DraftStatement, Excerpt, Part, build_lead
 from coderag.answering.extractive.wording import format_code, format_code_line, format_count
+from coderag.retrieval.message_search import MessagePlace, find_message_places, strip_error_name
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import Role
 from coderag.text.tokenizer import split_raw_tokens, tokenize_text
@@ -31,10 +32,8 @@ _MAX_CALLS = 4
 _QUOTE: Final = re.compile(r"[\"'`].*")  # the rest of a line from where a literal begins
 _COMMENT: Final = re.compile(r"^\s*(?://|#|/?\*|--)")
 _VALUE: Final = re.compile(r"\d")
+_VALUE_SIGN: Final = re.compile(r"[\d\"'`:(]")  # else the text may be words of a question
 _PREFIX: Final = re.compile(r"\b[bfruBFRUL]{1,2}(?=[\"'])")  # of a literal
-_EXCEPTION: Final = re.compile(
-    r"^\W*(?:E\s+)?(?:[\w.:]*(?:Error|Exception|Warning|panic|fatal)\w*)\s*:\s*", re.IGNORECASE
-)
 
 
 class _Message(NamedTuple):
@@ -108,11 +107,27 @@ def _list_messages(state: QueryState) -> list[_Message]:
 
 def _find_chain(index: IndexReader, message: _Message) -> list[list[CitedLines]]:
     """Return where a message is written, else its parts: an error is often told within what it made fail."""
-    text = _EXCEPTION.sub("", message.text)
+    text = strip_error_name(message.text)
+    templates = find_message_places(index.corpus, text)
+    code = [place for place in templates if not place.is_repeated]
+    if any(place.is_complete for place in code):
+        return [_read_places(index, code)]
     for parts in ([text], text.split(": ")):
         if written := [places for part in parts if (places := _find_written(index, message._replace(text=part)))]:
             return written
-    return []
+    beginnings = [] if message.is_literal and not _VALUE_SIGN.search(text) else code
+    return [_read_places(index, beginnings)] if beginnings else []
+
+
+def _read_places(index: IndexReader, places: Sequence[MessagePlace]) -> list[CitedLines]:
+    """Return the lines of the places whose templates are as specific as the first."""
+    best = places[0].match
+    lines = (
+        index.read_lines(index.corpus.paths[index.corpus.chunk_files[place.row]], place.start_line, place.end_line)
+        for place in places
+        if place.match == best
+    )
+    return [cited for cited in lines if cited]
 
 
 def _find_written(index: IndexReader, message: _Message) -> list[CitedLines]:

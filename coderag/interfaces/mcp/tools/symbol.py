@@ -10,10 +10,11 @@ from coderag.interfaces.mcp.cleaner import Cleaner
 from coderag.interfaces.mcp.declarations import FILE_KIND, NamedDeclarations, find_declarations
 from coderag.interfaces.mcp.definition_parts import build_definition_parts, build_outline_parts
 from coderag.interfaces.mcp.errors import format_error
+from coderag.interfaces.mcp.path_parts import build_path_parts
 from coderag.interfaces.mcp.paths import normalize_place
 from coderag.interfaces.mcp.pending_reply import build_pending_reply
 from coderag.interfaces.mcp.places import format_record_place, to_place_record
-from coderag.interfaces.mcp.relations import RelatedParts, build_path_parts, build_unused_parts, find_related_parts
+from coderag.interfaces.mcp.relations import RelatedParts, build_unused_parts, find_related_parts
 from coderag.interfaces.mcp.replies import McpReply, ReplyPart
 from coderag.interfaces.mcp.repositories import RepositoryHandle
 from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest

@@ -101,3 +101,41 @@ def test_calls_that_lead_to_the_message_are_listed():
     files = {**FILES, "shop/desk.py": "from shop.pay import refund\n\n\ndef help_out(card):\n    refund(card)\n"}
     text = extracted(make_context(files), 'why do I get "refund of 1234 is not possible any more"').text
     assert "**Calls of `refund`**\n\n- `help_out`: `refund(card)` — `shop/desk.py:5`" in text
+
+
+VALUED = {
+    "shop/stock.py": (
+        'def bind(name):\n    """Bind a stream."""\n'
+        '    raise Refused(f"stock: duplicate stream name ({name} and {name.other})")\n\n\n'
+        "def check(value):\n"
+        '    raise Refused(f"configuration requests {value.field} to be {value.wanted}, but the value is {value.real}")\n'
+    ),
+    "tests/test_stock.py": ('def test_it():\n    assert "stock: duplicate stream name (ORDERS and EVENTS)" in told\n'),
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "place"),
+    [
+        ("stock: duplicate stream name (ORDERS and EVENTS)", "**`bind`** writes this message in `shop/stock.py:3`"),
+        (
+            "configuration requests max waiting to be 512, but the value is 256",
+            "**`check`** writes this message in `shop/stock.py:7`",
+        ),
+    ],
+)
+def test_a_message_that_sounds_like_another_question_is_answered_by_the_code_that_writes_it(question, place):
+    assert extracted(make_context(VALUED), question).lead.startswith(place)
+
+
+def test_the_beginning_of_a_message_that_code_puts_together_is_named():
+    files = {
+        "shop/error.rs": (
+            'fn describe(code: u16) -> String {\n    let prefix = "HTTP status client error";\n'
+            '    format!("{prefix} ({code})")\n}\n'
+        )
+    }
+    text = extracted(
+        make_context(files), 'why "HTTP status client error (404 Not Found) for url (https://a.example/b)"?'
+    ).text
+    assert text.startswith("**`describe`** writes this message in `shop/error.rs:2")

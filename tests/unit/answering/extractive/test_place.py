@@ -18,6 +18,15 @@ def test_weak_evidence_makes_the_first_sentence_a_guess():
     assert answer.text.startswith("Probably **`round_up`**")
 
 
+def test_weak_evidence_for_a_setting_makes_the_first_sentence_a_guess():
+    files = {
+        "shop/pool.py": "class Pool:\n    def __init__(self, keep_alive=5):\n        self.keep_alive = keep_alive\n"
+    }
+    answer = extracted(make_context(files), "what is the default keep alive of a pool", evidence="weak")
+    assert answer.lead.startswith("Probably **`")
+    assert "`5`" in answer.lead
+
+
 def test_without_clear_evidence_the_nearest_is_named_as_such():
     answer = extracted(make_context(FILES), "rounding of cards to whole payments", evidence="not_found")
     assert answer.text.startswith("Nothing here clearly answers this; nearest: **`")
@@ -39,6 +48,37 @@ def test_a_name_is_known_in_any_spelling():
     files = FILES | {"shop/proxy.py": "def connect():\n    return 'socks-5'\n"}
     answer = extracted(make_context(files), "rounding of SOCKS5 values to whole cents", evidence="found")
     assert answer.lead.startswith("**`")
+
+
+OTHER_WORDS = {
+    "shop/cookies.py": (
+        'def read_max_age(cookie):\n    """Read the age from a cookie."""\n    return cookie.max_age\n\n\n'
+        "def limit_concurrency(pool):\n    return pool.concurrency\n\n\n"
+        "def set_keep_alive(pool):\n    return pool.touch(3)\n"
+    )
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [
+        ("the maximum age of a cookie", "maximum"),
+        ("the simultaneous use of a pool", "simultaneous"),
+        ("the age that a cookie held", "held"),
+        ("the age of 17 cookies", "17"),
+        ("the keepalive of a pool", "keepalive"),
+    ],
+)
+def test_a_word_that_the_code_has_in_another_form_is_no_evidence_of_absence(question, word):
+    answer = extracted(make_context(OTHER_WORDS), question, evidence="weak")
+    assert f"`{word}`" not in answer.lead
+    assert answer.lead.startswith("Probably **`")
+    assert not answer.missing
+
+
+def test_a_word_without_any_form_in_the_code_stays_evidence_of_absence():
+    answer = extracted(make_context(OTHER_WORDS), "the kafka age of a cookie", evidence="weak")
+    assert answer.lead.startswith("No indexed file has the word `kafka`; nearest: **`read_max_age`**")
 
 
 @pytest.mark.parametrize("question", ["qwertz asdf", "how does the flurbex get zorbed"])
@@ -93,3 +133,23 @@ class TestExcerpts:
         shown = self._shown({"limit": 3.0})
         left_out = sum(int(line.split()[1]) for line in shown if line.strip().startswith("…"))
         assert left_out + len([line for line in shown if "…" not in line]) == self.TEXT.count("\n")
+
+
+ATTRIBUTE = {
+    "shop/state.py": "class State:\n    def __init__(self):\n        setattr(self, 'total_' + 'requests', 0)\n",
+    "shop/serve.py": (
+        "def serve(server):\n    server.state.total_requests += 1\n\n\n"
+        "def check(server):\n    return server.state.total_requests > 9\n"
+    ),
+    "tests/test_serve.py": "def test_it(server):\n    assert server.state.total_requests\n",
+}
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["what breaks if I change State.total_requests?", "what is affected if State.total_requests changes its type?"],
+)
+def test_what_depends_on_an_undeclared_attribute_is_named_in_the_first_sentence(question):
+    answer = extracted(make_context(ATTRIBUTE), question)
+    assert "2 declarations have it in the code: `serve` and `check`" in answer.lead
+    assert "test_it" not in answer.lead

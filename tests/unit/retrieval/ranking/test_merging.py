@@ -1,6 +1,7 @@
 import pytest
 
-from coderag.retrieval.ranking.merging import merge_results
+from coderag.retrieval.hits import build_hits
+from coderag.retrieval.ranking.merging import join_parts, merge_results
 from tests.support.candidates import candidate, names_of, paths_of
 from tests.support.corpora import make_corpus
 
@@ -81,3 +82,19 @@ def test_overloads_are_not_joined():
     rows = [row for row in range(corpus.n_chunks) if corpus.get_value("qualified_name", row).endswith("run")]
     pool = [candidate(corpus, row) for row in rows]
     assert all("parts" not in result for result in merge_results(corpus, pool, pool, 10))
+
+
+def test_any_part_of_a_long_declaration_is_joined_with_all_others(corpus):
+    rows = [row for row in rows_in(corpus, "src/long.py") if corpus.get_value("qualified_name", row) == "long"]
+    assert len(rows) > 1
+    for row in rows:
+        joined = join_parts(corpus, [candidate(corpus, row)])
+        (hit,) = build_hits(corpus, joined)
+        assert (hit.start_line, hit.end_line) == (1, 151)
+        assert hit.text.split("\n")[-1] == LONG.splitlines()[-1]
+        assert len(joined[0]["parts"]) == len(rows)
+
+
+def test_joining_parts_leaves_a_declaration_of_one_chunk_as_it_is(corpus):
+    results = one_each(corpus, "src/area.py")
+    assert join_parts(corpus, results) == results
