@@ -17,6 +17,7 @@ from coderag.interfaces.rest.strict_route import StrictRequest
 from coderag.server.access.principal import Principal
 from coderag.server.access.roles import ACTION_LEVELS, Action, Level
 from coderag.server.access.visible_workspace import VisibleRepository, VisibleWorkspace
+from coderag.server.storage.columns import ID_CHARS
 from coderag.workspace.workspace import Workspace
 
 PRINCIPAL_KEY: Final = "coderag.principal"
@@ -96,12 +97,14 @@ class RequestSubject:
         question: Text that it asks or searches for.
         detail: Values that the audit keeps as they are.
         takes_only_repository: Whether a request that names none is about the only one that its caller sees.
+        repository_id: Id of the repository that a route of the administration is about.
     """
 
     places: Sequence[str]
     question: str
     detail: Mapping[str, str]
     takes_only_repository: bool = False
+    repository_id: str = ""
 
 
 class AccessGate:
@@ -166,9 +169,11 @@ class AccessGate:
             self._audit.record(principal, str(action), outcome="denied", detail=detail)
             raise
         detail = {"route": name, **subject.detail}
-        if subject.question:
+        if subject.question and action in ACTION_LEVELS:
             detail["question"] = self._audit.hash_question(subject.question)
-        for repository_id in ids or [""]:
+        elif subject.question:  # the name of an account, a team or a repository
+            detail["name"] = subject.question[:_MAX_DETAIL_CHARS]
+        for repository_id in ids or [subject.repository_id]:
             self._audit.record(principal, str(action), repository_id=repository_id, detail=detail)
         scope[VIEW_KEY] = view
 
@@ -224,7 +229,8 @@ def build_subject(values: Mapping[str, Any], path_values: Mapping[str, Any]) -> 
     questions = [value for field in _QUESTION_FIELDS if isinstance(value := values.get(field), str) and value]
     detail = {name: _format(value) for name, value in path_values.items()}
     detail |= {field: _format(values[field]) for field in _DETAIL_FIELDS if values.get(field)}
-    return RequestSubject(places, " ".join(questions), detail)
+    repository_id = str(path_values.get("repository_id", ""))[:ID_CHARS]
+    return RequestSubject(places, " ".join(questions), detail, repository_id=repository_id)
 
 
 def _format(value: object) -> str:

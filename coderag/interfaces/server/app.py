@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coderag.errors import AuthenticationError, CodeRAGError, ServiceBusyError
 from coderag.interfaces.rest.app import PREFIX, make_app
-from coderag.interfaces.rest.problems import build_internal_problem, to_problem, to_response
+from coderag.interfaces.rest.problems import build_internal_problem, respond, to_response
 from coderag.interfaces.rest.strict_route import GATE_KEY
 from coderag.interfaces.serve.bounded_requests import BoundedRequests
 from coderag.interfaces.serve.refusals import build_problem
@@ -155,14 +155,14 @@ class TeamApp:
                 await self._mcp.serve(principal, scope, receive, send)
                 return
         except CodeRAGError as error:  # here, where the challenge is added
-            await to_response(to_problem(error))(scope, receive, send)
+            await respond(error)(scope, receive, send)
             return
         await self._rest(scope, receive, send)
 
 
 def _build_refusal(error: Exception) -> Response:
     if isinstance(error, CodeRAGError):
-        return to_response(to_problem(error))
+        return respond(error)
     if isinstance(error, HTTPException):
         return to_response(build_problem(HTTPStatus(error.status_code), error.detail), error.headers)
     return to_response(build_internal_problem(error))

@@ -4,7 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from coderag.server.access.roles import ACTION_LEVELS, READ_SCOPE_ACTIONS, ROLE_ACTIONS, Action, Level, Role, Scope
+from coderag.server.access.roles import (
+    ACTION_LEVELS,
+    BOUND_ACTIONS,
+    READ_SCOPE_ACTIONS,
+    ROLE_ACTIONS,
+    Action,
+    Level,
+    Role,
+    Scope,
+)
 
 PrincipalKind = Literal["session", "key", "agent"]
 """Credential of a request: a browser session, an API key, or an agent's token."""
@@ -27,6 +36,7 @@ class Principal:
         repository_levels: Level by id of each repository that it may see, limited by role, scopes and binding.
         source_levels: Level by id of each source that it may see.
         sees_all_sources: Whether its role sees every source of the repositories that it sees.
+        is_bound: Whether its credential is bound to repositories, so that it does nothing to the server itself.
         address: Network address of the client.
     """
 
@@ -40,11 +50,12 @@ class Principal:
     repository_levels: Mapping[str, Level] = field(default_factory=dict)
     source_levels: Mapping[str, Level] = field(default_factory=dict)
     sees_all_sources: bool = False
+    is_bound: bool = False
     address: str = ""
 
     def may(self, action: Action) -> bool:
         """Return whether role and scopes allow an action, on some repository if it is one on a repository."""
-        if action not in ROLE_ACTIONS[self.role]:
+        if action not in ROLE_ACTIONS[self.role] or (self.is_bound and action not in BOUND_ACTIONS):
             return False
         if Scope.ADMINISTER in self.scopes or action in READ_SCOPE_ACTIONS:
             # A key must not make keys: it would outlive itself, and escape its scopes.

@@ -120,3 +120,6 @@ SCOPE_LEVELS: Final[Mapping[Scope, Level]] = MappingProxyType(
 
 READ_SCOPE_ACTIONS: Final = _READER | {Action.REPOSITORY_CONVERSE}
 """Actions of a key without the scope `administer`, beside those on repositories at its level."""
+
+BOUND_ACTIONS: Final = READ_SCOPE_ACTIONS | ACTION_LEVELS.keys()
+"""Actions of a credential that is bound to repositories: it could otherwise give itself or others more than it has."""

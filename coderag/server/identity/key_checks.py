@@ -34,11 +34,17 @@ def check_key(session: Session, key: ApiKey, now: datetime) -> None:
         check_key(session, parent, now)
 
 
-def require_key_owner(session: Session, principal: Principal, user_id: str) -> User:
+def require_key_owner(session: Session, principal: Principal, user_id: str, *, is_revocation: bool = False) -> User:
     """Return the account whose keys the principal may manage.
 
     Accounts of programs are managed by those who manage users, keys of other people by owners only: a key acts as its
-    account in everything, the audit record included.
+    account in everything, the audit record included. Who manages users may revoke those of people, too.
+
+    Args:
+        session: An open transaction.
+        principal: The acting principal.
+        user_id: Id of the account.
+        is_revocation: Whether a key is only revoked.
 
     Raises:
         PermissionDeniedError: The principal may not manage these keys.
@@ -50,7 +56,8 @@ def require_key_owner(session: Session, principal: Principal, user_id: str) -> U
     else:
         _require(principal, Action.USERS_MANAGE)
         user = session.get(User, user_id)
-        if user is not None and (user.kind != SERVICE_KIND or Role(user.role) in ROLE_LEVELS):
+        is_personal = user is not None and user.kind != SERVICE_KIND and not is_revocation
+        if user is not None and (is_personal or Role(user.role) in ROLE_LEVELS):
             _require(principal, Action.OWNERS_MANAGE)
     if user is None:
         raise UnknownNameError(f"unknown account {user_id[:_MAX_SHOWN_CHARS]!r}", hint="Check the id of the account.")

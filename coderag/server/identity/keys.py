@@ -202,7 +202,7 @@ class KeyService:
             may_know = key is not None and (key.user_id == caller.user_id or caller.may(Action.USERS_MANAGE))
             if key is None or not may_know:
                 raise UnknownNameError(f"unknown key {key_id[:80]!r}", hint="Check the id of the key.")
-            require_key_owner(session, caller, key.user_id)
+            require_key_owner(session, caller, key.user_id, is_revocation=True)
             ended = or_(ApiKey.id == key_id, ApiKey.parent_id == key_id)
             session.execute(update(ApiKey).where(ended, ApiKey.revoked_at.is_(None)).values(revoked_at=now))
 

@@ -96,6 +96,7 @@ class PrincipalLoader:
             repository_levels=levels,
             source_levels=_limit(source_levels, limit),
             sees_all_sources=sees_all_sources,
+            is_bound=repository_ids is not None,
             address=address,
         )
 
