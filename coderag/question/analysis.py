@@ -30,8 +30,8 @@ from coderag.text.tokenizer import STOP_WORDS, split_raw_tokens, tokenize_query
 _MAX_TERMS = 400
 _PROSE: tuple[PartKind, ...] = ("title", "prose", "steps")  # parts of a report in its human language
 _CERTAIN, _LIKELY = 1.0, 0.9
-_STATEMENT_INTENTS: frozenset[Intent] = frozenset({"general", "understand_module", "find_similar"})
-"""Intents of texts that may ask nothing: a message may say that something is a duplicate."""
+_STATEMENT_INTENTS: frozenset[Intent] = frozenset({"general", "understand_module"})
+"""Intents of texts that may ask nothing."""
 
 _SYMBOL_QUERY = re.compile(
     r"^[`'\"]?(?:[A-Za-z_$][\w$]*(?:(?:::|\\|->|\.|#)[A-Za-z_$][\w$]*)+[!?]?|_[\w$]*|[A-Za-z]\w*[A-Z_]\w*|[A-Z]\w*)(?:\(\))?[`'\"]?$"
@@ -183,9 +183,14 @@ class _Analyzer:
             languages=find_languages(query),
             roles=find_roles(query),
             messages=self._find_messages(reading),
-            is_statement=intent in _STATEMENT_INTENTS and not is_place and is_statement(query, self._cues),
+            is_statement=self._is_statement(intent, is_place=is_place),
             report=None,
         )
+
+    def _is_statement(self, intent: Intent, *, is_place: bool) -> bool:
+        """Return whether the text asks nothing; one with code or a place does not say that something is a duplicate."""
+        is_possible = intent in _STATEMENT_INTENTS or (intent == "find_similar" and not is_place)
+        return is_possible and is_statement(self._query, self._cues)
 
     def _find_messages(self, reading: QuestionReading) -> list[str]:
         messages = find_messages(self._query, self._entities, self._tokens, self._cues)

@@ -104,6 +104,7 @@ def test_calls_that_lead_to_the_message_are_listed():
 
 
 VALUED = {
+    "shop/pool.py": 'def open_pool(pool):\n    log.debug("Starting new pool (%d): %s:%s", pool.number, pool.host, pool.port)\n',
     "shop/stock.py": (
         'def bind(name):\n    """Bind a stream."""\n'
         '    raise Refused(f"stock: duplicate stream name ({name} and {name.other})")\n\n\n'
@@ -117,6 +118,7 @@ VALUED = {
 @pytest.mark.parametrize(
     ("question", "place"),
     [
+        ("Starting new pool (1): a.example:443", "**`open_pool`** writes this message in `shop/pool.py:2`"),
         ("stock: duplicate stream name (ORDERS and EVENTS)", "**`bind`** writes this message in `shop/stock.py:3`"),
         (
             "configuration requests max waiting to be 512, but the value is 256",
