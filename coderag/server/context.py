@@ -22,8 +22,7 @@ from coderag.server.jobs.queue import JobQueue
 from coderag.server.jobs.scheduler import Scheduler
 from coderag.server.jobs.threads import JobThreads
 from coderag.server.limits import CallerLimits
-from coderag.server.metrics import Metrics
-from coderag.server.readiness import Readiness, make_folder_check, make_key_check
+from coderag.server.metrics import ServerMetrics
 from coderag.server.repositories.credentials import CredentialService
 from coderag.server.repositories.service import RepositoryService
 from coderag.server.repositories.sources import SourceService
@@ -47,7 +46,6 @@ class ServerContext:
         database: The database.
         master_key: Key that seals what is secret.
         metrics: Counters of this process.
-        readiness: State of what requests need.
         audit: Record of who did what.
         limits: Rates and quotas.
         accounts: Accounts, teams and grants.
@@ -67,8 +65,7 @@ class ServerContext:
     settings: ServerSettings
     database: Database
     master_key: MasterKey
-    metrics: Metrics
-    readiness: Readiness
+    metrics: ServerMetrics
     audit: AuditLog
     limits: CallerLimits
     accounts: AccountService
@@ -112,7 +109,7 @@ def open_server(settings: ServerSettings) -> ServerContext:
     master_key = read_master_key(key_path)
     database = Database(settings.url)
     check_revision(database)
-    metrics = Metrics(database)
+    metrics = ServerMetrics(database)
     counter = settings.audit.counter_file or settings.data / COUNTER_FILE_NAME
     audit = AuditLog(database, master_key, settings.audit, counter, observer=metrics)
     loader = PrincipalLoader(database)
@@ -137,9 +134,6 @@ def open_server(settings: ServerSettings) -> ServerContext:
         database=database,
         master_key=master_key,
         metrics=metrics,
-        readiness=Readiness(
-            {"database": database.check, "key": make_key_check(key_path), "folder": make_folder_check(folder)}
-        ),
         audit=audit,
         limits=CallerLimits(database, settings.limits),
         accounts=accounts,

@@ -26,7 +26,6 @@ from coderag.interfaces.server.access_gate import PRINCIPAL_KEY, AccessGate, Vie
 from coderag.interfaces.server.actions import REST_ACTIONS
 from coderag.interfaces.server.admin import router as administration
 from coderag.interfaces.server.authentication import RequestAuthenticator
-from coderag.interfaces.server.health_routes import HEALTH_PATHS, HealthRoutes
 from coderag.interfaces.server.hosts import PublicHosts
 from coderag.interfaces.server.identity_middleware import IdentityMiddleware
 from coderag.interfaces.server.mcp_gate import McpGate
@@ -70,10 +69,14 @@ class TeamApp:
     Args:
         server: Services of the process.
         stopping: Set when the process ends.
+
+    Attributes:
+        identify: Returns the principal of a request.
     """
 
     def __init__(self, server: ServerContext, stopping: asyncio.Event) -> None:
         self._server = services = _add_authenticator(server)
+        self.identify = services.authenticator.identify
         self._hosts = PublicHosts(server.settings)
         self._gate = AccessGate(ViewLoader(server.workspace, server.load_visible), server.audit, ROUTE_ACTIONS)
         self._pool = McpPool()
@@ -84,13 +87,6 @@ class TeamApp:
             self._rest.include_router(module.router)
         self._rest.state.server = services
         self._page = make_page_app()
-        self._health = HealthRoutes(
-            server.readiness,
-            server.metrics,
-            server.audit,
-            services.authenticator.identify,
-            server.settings.metrics_token,
-        ).make_app()
         self._slots = asyncio.Semaphore(limits.concurrent_requests)
         identified = IdentityMiddleware(
             self._dispatch,
@@ -129,9 +125,6 @@ class TeamApp:
             await _build_refusal(error)(scope, receive, send)
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"] in HEALTH_PATHS:  # load balancers know no host name, and must be answered under load
-            await self._health(scope, receive, send)
-            return
         self._hosts.check(Headers(scope=scope))
         if self._slots.locked():
             raise ServiceBusyError("too many concurrent requests", hint="Try again in a moment.")

@@ -10,14 +10,12 @@ from typing import Any, Final, cast
 from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from coderag.config.sections import TelemetrySettings
-from coderag.engine.telemetry import build_tracer
 from coderag.errors import ConfigurationError
 from coderag.interfaces.serve.http_servers import HttpServers
 from coderag.interfaces.serve.options import is_loopback
 from coderag.interfaces.serve.sockets import open_network_socket
 from coderag.interfaces.server.app import TeamApp
-from coderag.interfaces.server.observability import ObservedApp
+from coderag.interfaces.server.observability import Observability
 from coderag.server.context import ServerContext, open_server
 from coderag.server.logs import configure_logs
 from coderag.server.settings import ServerSettings
@@ -65,7 +63,7 @@ async def _run(server: ServerContext, announce: Callable[[str], None]) -> None:
     settings, stopping = server.settings, asyncio.Event()
     app = TeamApp(server, stopping)
     listener = open_network_socket(settings.host, settings.port)
-    observed = ObservedApp(app, server.metrics, build_tracer(TelemetrySettings()))
+    observed = Observability(app, server, app.identify)
     trusted = list(settings.trusted_proxies)
     # uvicorn and Starlette have types of their own for ASGI, which do not fit one another.
     servers = HttpServers(cast("ASGIApp", ProxyHeadersMiddleware(cast("Any", observed), trusted)))
@@ -76,7 +74,7 @@ async def _run(server: ServerContext, announce: Callable[[str], None]) -> None:
         announce(settings.public_url or f"{scheme}://{settings.host}:{listener.getsockname()[1]}")
         await stopping.wait()
         _log.info("shutting down")
-        server.readiness.drain()
+        observed.readiness.drain()
         await servers.finish()
 
 
