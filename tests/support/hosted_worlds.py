@@ -27,9 +27,9 @@ QUESTIONS = (
 )
 
 
-def build_repositories(folder: Path) -> None:
+def build_repositories(folder: Path, count: int = len(WORDS)) -> None:
     """Index a repository for each word; they share names and words, so that statistics would mix."""
-    for number, word in enumerate(WORDS):
+    for number, word in enumerate(WORDS[:count]):
         root = get_checkout(folder, IDS[number])
         write_files(root, _write_code(word, rounds=number % 3 + 1))
         with CodeRAG(root, sources=SOURCES) as rag:

@@ -50,5 +50,6 @@ class JobThreads:
         self._stop.set()
         end = time.monotonic() + timeout_s
         for thread in self._threads:
-            thread.join(max(0.0, end - time.monotonic()))
+            if thread.ident is not None:  # it was started
+                thread.join(max(0.0, end - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads)

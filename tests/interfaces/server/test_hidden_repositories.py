@@ -39,7 +39,7 @@ from tests.support.mirrors import SOURCES
 ADA = Principal("a" * 32, "Ada", Role.MEMBER, "key", "k1")
 BOB = Principal("b" * 32, "Bob", Role.MEMBER, "key", "k2")
 
-_EXAMPLES = int(os.environ.get("CODERAG_TEST_WORLDS", "8"))
+_EXAMPLES = int(os.environ.get("CODERAG_TEST_WORLDS", "5"))
 _NUMBERS = st.integers(0, len(WORDS) - 1)
 _VARYING = re.compile(
     rb'"(?:id|thread|job|[a-z_]*ms|start_ns)":(?:"[^"]*"|[0-9.e+-]+|null)|\d{4}-\d\d-\d\d[T ]\d\d:\d\d[0-9:.+]*'
@@ -57,6 +57,10 @@ class SilentAudit:
         self, principal: Any, action: str, *, repository_id: str = "", outcome: str = "allowed", detail: Any = None
     ) -> None:
         self.entries.append((principal.user_id, action, repository_id, outcome, dict(detail or {})))
+
+    def record_repositories(self, principal: Any, action: str, repository_ids: Any, **values: Any) -> None:
+        for repository_id in repository_ids:
+            self.record(principal, action, repository_id=repository_id, **values)
 
     def hash_question(self, text: str) -> str:
         return f"{len(text)} characters"

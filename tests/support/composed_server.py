@@ -1,0 +1,91 @@
+"""The whole team server in this process: database, accounts, audit and app, over repositories that are indexed already."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from coderag.interfaces.server.app import TeamApp
+from coderag.server.access.roles import Level, Role, Scope
+from coderag.server.accounts.operator import make_operator
+from coderag.server.context import open_server
+from coderag.server.initialization import initialize
+from coderag.server.settings import ServerSettings
+from coderag.server.storage.columns import get_time
+from coderag.server.storage.models import HostedRepository
+
+ADDRESS = "http://127.0.0.1"
+
+
+@dataclass
+class Reply:
+    """Reply to a request."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class ComposedServer:
+    """A team server without a network, whose jobs do not run.
+
+    Args:
+        data: Data folder, created if it is missing.
+        settings: Settings beside the folder.
+    """
+
+    def __init__(self, data: Path, **settings: Any) -> None:
+        self.settings = ServerSettings(data=data, **settings)
+        self.owner_key = initialize(self.settings, "Owner", "owner@example.org").secret
+        self.context = open_server(self.settings)
+        self._numbers = count()
+        self._app = TeamApp(self.context, asyncio.Event())
+
+    def host(self, repository_id: str, name: str) -> None:
+        """Add a repository whose checkout is indexed already."""
+        with self.context.database.begin() as session:
+            repository = HostedRepository(id=repository_id, name=name, url=f"https://git.example.org/{name}.git")
+            repository.indexed_at = get_time()
+            session.add(repository)
+
+    def create_member(self, name: str, levels: Mapping[str, Level], role: Role = Role.MEMBER) -> str:
+        """Create an account with a team that has grants; return its id."""
+        operator, accounts = make_operator(self.context.database), self.context.accounts
+        number = next(self._numbers)
+        user = accounts.users.create_person(operator, name, f"{name.lower()}{number}@example.org", role)
+        team = accounts.teams.create(operator, f"team {number}")
+        accounts.teams.add_member(operator, team.id, user.id)
+        for repository_id, level in levels.items():
+            accounts.grants.set_level(operator, team.id, level, repository_id=repository_id)
+        return user.id
+
+    def create_key(self, user_id: str, scopes: Sequence[Scope] = tuple(Scope), **values: Any) -> str:
+        """Create a key of an account, and return its secret."""
+        operator = make_operator(self.context.database)
+        return self.context.keys.create(operator, user_id, "key", scopes=list(map(str, scopes)), **values).secret
+
+    def send(self, key: str, requests: Sequence[tuple[str, str, Any]]) -> list[Reply]:
+        """Send requests, each a method, a path and a body, with a key; an empty one sends none."""
+        return asyncio.run(self._send(key, requests))
+
+    def read_audit(self) -> list[Any]:
+        """Return all entries of the audit, oldest first."""
+        return list(self.context.audit.export())
+
+    def close(self) -> None:
+        """Close the services."""
+        self.context.close()
+
+    async def _send(self, key: str, requests: Sequence[tuple[str, str, Any]]) -> list[Reply]:
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        replies = []
+        transport = httpx.ASGITransport(self._app)
+        async with httpx.AsyncClient(transport=transport, base_url=ADDRESS, headers=headers, timeout=60) as client:
+            for method, path, body in requests:
+                reply = await client.request(method, path, json=body)
+                replies.append(Reply(reply.status_code, reply.content, dict(reply.headers)))
+        return replies
