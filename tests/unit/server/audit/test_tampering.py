@@ -232,3 +232,28 @@ def test_empty_record_without_a_counter_is_intact(tmp_path):
     report = AuditLog(database, MasterKey(bytes(32)), AuditSettings(), tmp_path / "audit.counter").verify()
     database.close()
     assert (report.is_intact, report.entries) == (True, 0)
+
+
+@pytest.mark.parametrize(
+    ("tamper", "sequence", "reason"),
+    [
+        (lambda rows: [*rows[:4], rows[4] | {"actor": "Eve"}, *rows[5:]], 5, "changed, moved or inserted"),
+        (lambda rows: [*rows[:4], rows[4] | {"detail": b"\xff"}, *rows[5:]], 5, "changed"),
+        (lambda rows: [*rows[:4], rows[4] | {"time": "soon"}, *rows[5:]], 5, "cannot be read"),
+        (lambda rows: [*rows[:2], *rows[5:]], 3, "the entries 3 to 5 are missing"),
+        (lambda rows: [rows[0] | {"sequence": -3}, *rows], -3, "inserted"),
+        (lambda rows: rows[:-2], ROWS - 1, f"the entries {ROWS - 1} to {ROWS} were deleted from the end"),
+        (lambda rows: [], 1, f"the entries 1 to {ROWS} were deleted from the end"),
+    ],
+)
+def test_report_names_the_first_entry_and_the_reason(rig, tamper, sequence, reason):
+    report = rig.verify(tamper(rig.rows))
+    assert (report.broken_sequence, reason in report.reason) == (sequence, True)
+
+
+def test_report_names_entries_that_are_back_after_retention(pruned_rig):
+    back = [row for row in pruned_rig.before if 5 <= row["sequence"] < pruned_rig.rows[0]["sequence"]]
+    report = pruned_rig.verify(back + pruned_rig.rows)
+    assert (report.broken_sequence, report.reason) == (5, "deleted entries are back: later retention covers them")
+    report = pruned_rig.verify(back[-1:] + pruned_rig.rows)
+    assert (report.broken_sequence, "is back" in report.reason) == (7, True)
