@@ -1,6 +1,6 @@
 """Everything that a server process works with, built from its settings."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -35,6 +35,11 @@ from coderag.workspace.workspace import Workspace, WorkspaceOptions
 
 COUNTER_FILE_NAME: Final = "audit.counter"
 _REGISTRY_FILE_NAME: Final = "open-repositories.json"
+
+_RELOADABLE_FIELDS: Final = ("public_url", "oidc", "sessions", "audit", "limits")
+"""Settings that a running process takes over."""
+
+_RESTART_FIELDS: Final = tuple(name for name in ServerSettings.model_fields if name not in _RELOADABLE_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,31 @@ class ServerContext:
         with self.database.read() as session:
             return load_visible(session, principal, self.settings.repositories_folder)
 
+    def with_settings(self, settings: ServerSettings) -> "tuple[ServerContext, list[str]]":
+        """Return the services with new settings, as far as a running process can take them, and what it cannot.
+
+        Database, workspace and jobs are shared with this object, which must not be closed.
+
+        Args:
+            settings: The new settings.
+
+        Raises:
+            ConfigurationError: A setting cannot be used.
+        """
+        delayed = [name for name in _RESTART_FIELDS if getattr(settings, name) != getattr(self.settings, name)]
+        taken = self.settings.model_copy(update={name: getattr(settings, name) for name in _RELOADABLE_FIELDS})
+        keys = _make_keys(taken, self.database, self.loader)
+        variant = replace(
+            self,
+            settings=taken,
+            audit=_make_audit(taken, self.database, self.master_key, self.metrics),
+            limits=CallerLimits(self.database, taken.limits),
+            keys=keys,
+            sessions=SessionService(self.database, self.loader, taken.sessions, keys=keys),
+            oidc=_make_oidc(taken, self.database, self.master_key),
+        )
+        return variant, delayed
+
     def close(self) -> None:
         """Put running jobs back, write what is pending, and close everything."""
         self.jobs.close()
@@ -110,10 +140,9 @@ def open_server(settings: ServerSettings) -> ServerContext:
     database = Database(settings.url)
     check_revision(database)
     metrics = ServerMetrics(database)
-    counter = settings.audit.counter_file or settings.data / COUNTER_FILE_NAME
-    audit = AuditLog(database, master_key, settings.audit, counter, observer=metrics)
+    audit = _make_audit(settings, database, master_key, metrics)
     loader = PrincipalLoader(database)
-    keys = KeyService(database, loader, agent_token_minutes=settings.sessions.agent_token_minutes)
+    keys = _make_keys(settings, database, loader)
     queue = JobQueue(database)
     credentials = CredentialService(database, master_key, settings.repositories)
     folder = settings.repositories_folder
@@ -155,6 +184,17 @@ def open_server(settings: ServerSettings) -> ServerContext:
             size=settings.repositories.workers,
         ),
     )
+
+
+def _make_audit(
+    settings: ServerSettings, database: Database, master_key: MasterKey, metrics: ServerMetrics
+) -> AuditLog:
+    counter = settings.audit.counter_file or settings.data / COUNTER_FILE_NAME
+    return AuditLog(database, master_key, settings.audit, counter, observer=metrics)
+
+
+def _make_keys(settings: ServerSettings, database: Database, loader: PrincipalLoader) -> KeyService:
+    return KeyService(database, loader, agent_token_minutes=settings.sessions.agent_token_minutes)
 
 
 def _make_oidc(settings: ServerSettings, database: Database, master_key: MasterKey) -> OidcClient | None:

@@ -1,5 +1,7 @@
 """Settings of the team server: arguments > environment (``CODERAG_SERVER_*``) > ``server.yaml`` > defaults."""
 
+import os
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -8,10 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from coderag.config.sections import TelemetrySettings
+from coderag.config.validation_errors import collect_environment_names, suggest_fix
 from coderag.errors import ConfigurationError
 
 ENVIRONMENT_PREFIX: Final = "CODERAG_SERVER_"
 FILE_NAME: Final = "server.yaml"
+_HINT: Final = "Check server.yaml and CODERAG_SERVER_*."
 _SECTION: Final = ConfigDict(frozen=True, extra="forbid")
 
 
@@ -135,10 +139,15 @@ class ServerSettings(BaseSettings):
             ConfigurationError: The file cannot be read, or a value is invalid.
         """
         values = _read_file(file or Path(FILE_NAME), is_required=file is not None)
+        _check_environment(cls)
         try:
             return cls(_file_values=values, **arguments)  # type: ignore[call-arg]  # taken out below
-        except (ValidationError, SettingsError) as error:
-            raise ConfigurationError(_format_error(error), hint="Check server.yaml and CODERAG_SERVER_*.") from error
+        except SettingsError as error:
+            raise ConfigurationError(str(error), hint=_HINT) from error
+        except ValidationError as error:
+            suggestion = suggest_fix(error, cls)
+            hint = suggestion if suggestion.startswith("Did you mean") else _HINT
+            raise ConfigurationError(_format_error(error), hint=hint) from error
 
     @classmethod
     def settings_customise_sources(
@@ -170,8 +179,21 @@ def _read_file(path: Path, *, is_required: bool) -> dict[str, Any]:
     return values
 
 
-def _format_error(error: ValidationError | SettingsError) -> str:
-    if isinstance(error, SettingsError):
-        return str(error)
+def _check_environment(model: type[BaseSettings]) -> None:
+    """Check that every variable of the server names a setting.
+
+    Raises:
+        ConfigurationError: One does not.
+    """
+    known = collect_environment_names(model, ENVIRONMENT_PREFIX)
+    for name in sorted(os.environ):
+        if name.upper().startswith(ENVIRONMENT_PREFIX) and name.upper() not in known:
+            matches = get_close_matches(name.upper(), known, 1)
+            hint = f"Did you mean {matches[0]}?" if matches else _HINT
+            raise ConfigurationError(f"the variable {name} is no setting of the server", hint=hint)
+
+
+def _format_error(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]  # an input may be a secret
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    message = "no such setting" if first["type"] == "extra_forbidden" else first["msg"]
+    return f"{'.'.join(map(str, first['loc']))}: {message}"

@@ -257,6 +257,13 @@ def test_the_record_is_exported(server: Run, tmp_path: Path) -> None:
     assert server("audit", "export", "-o", str(target)).exit_code == 3  # nothing is overwritten
 
 
+def test_reset_of_the_counter_needs_consent_and_is_recorded(server: Run) -> None:
+    before = read_json(server("audit", "verify", "--json"))["entries"]
+    reply = read_json(server("audit", "reset-counter", "--yes", "--json"))
+    assert reply["entries"] == before + 1
+    assert read_json(server("audit", "verify", "--json"))["is_intact"]
+
+
 def test_without_retention_nothing_is_pruned(server: Run) -> None:
     assert read_json(server("audit", "prune", "--json")) == {"deleted": 0}
 

@@ -183,6 +183,29 @@ def prune(
         output.write(f"deleted {deleted:,} entries")
 
 
+@audit.command("reset-counter", cls=LightCommand)
+@expand_options("place", make_place)
+def reset_counter(
+    *, yes: YesOption = False, place: ServerPlace, as_json: JsonOption = False, debug: DebugOption = False
+) -> None:
+    """Let the counter file begin anew with the record as it is, after a restore or the loss of the file.
+
+    Run `coderag server audit verify` first: entries that are missing at the end are not detected afterwards.
+    """
+    del debug  # as above
+    output = Output(as_json)
+    with open_server(place) as server:
+        if not confirm_removal("Trust the record as it is, and reset the counter?", yes=yes):
+            output.note("nothing changed")
+            raise typer.Exit(1)
+        server.audit.reset_counter(server.operator)
+        position = server.audit.read_position()
+    if as_json:
+        output.write_json({"entries": position})
+    else:
+        output.write(f"the counter is at number {position:,}")
+
+
 def _format_detail(text: str) -> str:
     from coderag.server.audit.entries import parse_detail
 

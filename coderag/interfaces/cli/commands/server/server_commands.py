@@ -1,5 +1,6 @@
 """Commands of ``coderag server`` that set up and run a server, with the groups of the others."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -109,7 +110,8 @@ def start(
 ) -> None:
     """Serve the web interface, REST and MCP, and index repositories, until the process is ended."""
     del debug  # as above
-    settings = load_settings(place, host=host, port=port, public_url=public_url, tls_cert=tls_cert, tls_key=tls_key)
+    given = {"host": host, "port": port, "public_url": public_url, "tls_cert": tls_cert, "tls_key": tls_key}
+    settings = load_settings(place, **given)
     with explain_missing_extra():
         from coderag.interfaces.server.process import serve
 
@@ -119,7 +121,7 @@ def start(
         output.write(f"serving at {address}")
         output.note("Stop it with Ctrl-C; requests in flight are finished.")
 
-    serve(settings, print_address)
+    serve(settings, print_address, partial(load_settings, place, **given))
 
 
 @commands.command(cls=LightCommand)
