@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -38,6 +38,7 @@ from coderag.server.identity.access_tokens import AccessTokenService
 from coderag.server.webhooks import MAX_BODY_BYTES
 
 _OPENAPI_PATH: Final = "/openapi.json"
+_HSTS: Final = "max-age=31536000"
 _ROUTED_PREFIXES: Final = (f"{PREFIX}/", "/hooks/", "/web/", resource_metadata.METADATA_PATH)
 
 ROUTE_ACTIONS: Final[Mapping[str, Action]] = MappingProxyType(
@@ -78,6 +79,7 @@ class TeamApp:
         self._server = services = _add_authenticator(server)
         self.identify = services.authenticator.identify
         self._hosts = PublicHosts(server.settings)
+        self._is_encrypted = server.settings.public_url.startswith("https://") or server.settings.tls_cert is not None
         self._gate = AccessGate(ViewLoader(server.workspace, server.load_visible), server.audit, ROUTE_ACTIONS)
         self._pool = McpPool()
         self._mcp = McpGate(self._gate, self._pool)
@@ -114,7 +116,9 @@ class TeamApp:
 
         async def note_begin(message: Message) -> None:
             nonlocal has_begun
-            has_begun = has_begun or message["type"] == "http.response.start"
+            if message["type"] == "http.response.start":
+                has_begun = True
+                self._add_headers(message)
             await send(message)
 
         try:
@@ -122,7 +126,15 @@ class TeamApp:
         except Exception as error:
             if has_begun:
                 raise
-            await _build_refusal(error)(scope, receive, send)
+            await _build_refusal(error)(scope, receive, note_begin)
+
+    def _add_headers(self, message: Message) -> None:
+        """Add the headers that keep browsers from storing or guessing at a reply; those of the page stay."""
+        headers = MutableHeaders(scope=message)
+        headers.setdefault("cache-control", "no-store")
+        headers.setdefault("x-content-type-options", "nosniff")
+        if self._is_encrypted:
+            headers.setdefault("strict-transport-security", _HSTS)
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._hosts.check(Headers(scope=scope))

@@ -179,6 +179,12 @@ def test_routes_of_the_local_service_alone_are_not_served(server):
     assert replies[2].status in (404, 405)
 
 
+def test_replies_are_stored_by_no_browser(server):
+    replies = server.send(server.owner_key, [search(VISIBLE_WORD), search("nothing"), ("GET", "/nowhere", None)])
+    assert {reply.headers["cache-control"] for reply in replies} == {"no-store"}
+    assert {reply.headers["x-content-type-options"] for reply in replies} == {"nosniff"}
+
+
 def test_foreign_host_and_page_are_refused(server):
     import asyncio
 
