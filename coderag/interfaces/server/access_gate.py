@@ -58,6 +58,18 @@ class AuditRecorder(Protocol):
         """Append an entry."""
         ...
 
+    def record_repositories(
+        self,
+        principal: Principal | None,
+        action: str,
+        repository_ids: Sequence[str],
+        *,
+        outcome: Outcome = "allowed",
+        detail: Mapping[str, str] = ...,
+    ) -> None:
+        """Append an entry for each repository of a request, in one commit."""
+        ...
+
     def hash_question(self, text: str) -> str:
         """Return a question in the form that the policy allows."""
         ...
@@ -173,8 +185,7 @@ class AccessGate:
             detail["question"] = self._audit.hash_question(subject.question)
         elif subject.question:  # the name of an account, a team or a repository
             detail["name"] = subject.question[:_MAX_DETAIL_CHARS]
-        for repository_id in ids or [subject.repository_id]:
-            self._audit.record(principal, str(action), repository_id=repository_id, detail=detail)
+        self._audit.record_repositories(principal, str(action), ids or [subject.repository_id], detail=detail)
         scope[VIEW_KEY] = view
 
 

@@ -58,6 +58,10 @@ class SilentAudit:
     ) -> None:
         self.entries.append((principal.user_id, action, repository_id, outcome, dict(detail or {})))
 
+    def record_repositories(self, principal: Any, action: str, repository_ids: Any, *, detail: Any = None) -> None:
+        for repository_id in repository_ids:
+            self.record(principal, action, repository_id=repository_id, detail=detail)
+
     def hash_question(self, text: str) -> str:
         return f"{len(text)} characters"
 
