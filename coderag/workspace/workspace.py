@@ -1,6 +1,5 @@
 """The workspace: open repositories of one process."""
 
-import gc
 import logging
 import threading
 import time
@@ -15,6 +14,7 @@ from coderag.errors import CodeRAGError, IngestionError, ServiceError, StoreErro
 from coderag.schema.item_search import ItemScope
 from coderag.schema.search import Filters
 from coderag.workspace.allowed_roots import check_allowed
+from coderag.workspace.engine_collector import EngineCollector
 from coderag.workspace.engines import EngineOpener, EngineStamp, get_index_folder, open_engine
 from coderag.workspace.federated_search import search_repositories
 from coderag.workspace.index_queue import IndexQueue
@@ -97,6 +97,7 @@ class Workspace:
             self._view_worker, self._queue.is_active, quiet_s=self.options.view_quiet_s
         )
         self._projections = Projections(self._view_worker)
+        self._collector = EngineCollector()
         self._is_closed = False
 
     def __enter__(self) -> Self:
@@ -137,7 +138,7 @@ class Workspace:
             surplus = self._evict_surplus(repository)
         if existing and is_new:
             existing.release()
-        _close_all(surplus)
+        self._close_all(surplus)
         if is_new:
             repository.start_following()
             self._view_refresher.note_generation(str(repository.root), repository.engine)
@@ -337,13 +338,12 @@ class Workspace:
             repository.note_end(view)
         self._notify(RepositoryEvent("job", view.root))
 
-
-def _close_all(repositories: list[OpenRepository]) -> None:
-    """Release repositories and collect their memory; the list is emptied."""
-    if repositories:
+    def _close_all(self, repositories: list[OpenRepository]) -> None:
+        """Release repositories and have their memory collected; the list is emptied."""
+        number = len(repositories)
         while repositories:
             repositories.pop().release()
-        gc.collect()  # an engine is a reference cycle of few objects, which the collector would reach late
+        self._collector.note_closed(number)
 
 
 def _may_be_name(place: str) -> bool:

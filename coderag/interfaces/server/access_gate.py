@@ -67,7 +67,7 @@ class AuditRecorder(Protocol):
         outcome: Outcome = "allowed",
         detail: Mapping[str, str] | None = None,
     ) -> None:
-        """Append an entry for each repository."""
+        """Append an entry for each repository of a request, in one commit."""
         ...
 
     def hash_question(self, text: str) -> str:
@@ -185,10 +185,7 @@ class AccessGate:
             detail["question"] = self._audit.hash_question(subject.question)
         elif subject.question:  # the name of an account, a team or a repository
             detail["name"] = subject.question[:_MAX_DETAIL_CHARS]
-        if ids:
-            self._audit.record_repositories(principal, str(action), ids, detail=detail)
-        else:
-            self._audit.record(principal, str(action), repository_id=subject.repository_id, detail=detail)
+        self._audit.record_repositories(principal, str(action), ids or [subject.repository_id], detail=detail)
         scope[VIEW_KEY] = view
 
 
