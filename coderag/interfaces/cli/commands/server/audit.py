@@ -188,7 +188,7 @@ def prune(
 def reset_counter(
     *, yes: YesOption = False, place: ServerPlace, as_json: JsonOption = False, debug: DebugOption = False
 ) -> None:
-    """Let the counter file begin anew with the record as it is, after a restore or the loss of the file.
+    """Let the counter file begin again with the record as it is, after a restore or the loss of the file.
 
     Run `coderag server audit verify` first: entries that are missing at the end are not detected afterwards.
     """
