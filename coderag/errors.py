@@ -30,7 +30,7 @@
     └── ServerError                   the team server
         ├── AuthenticationError       a key, token or session that is missing, wrong or over
         ├── PermissionDeniedError     a role, grant or scope that does not allow it
-        ├── InvalidRequestError       a value that cannot be taken
+        ├── InvalidValueError       a value that cannot be taken
         ├── DuplicateNameError        a name that is taken
         ├── QuotaExceededError        a quota or rate that is used up (retryable)
         ├── DatabaseUnavailableError  the database is away (retryable)
@@ -202,7 +202,7 @@ class PermissionDeniedError(ServerError):
     """The caller's role, grants or scopes do not allow the action."""
 
 
-class InvalidRequestError(ServerError):
+class InvalidValueError(ServerError):
     """A value of the request cannot be used."""
 
 

@@ -31,7 +31,7 @@ def initialize(settings: ServerSettings, owner_name: str, owner_email: str) -> C
     Raises:
         ConfigurationError: There are accounts already, or a file cannot be written.
         DatabaseUnavailableError: The database does not answer.
-        InvalidRequestError: The name or e-mail is invalid.
+        InvalidValueError: The name or e-mail is invalid.
     """
     owner = User(kind=PERSON, name=check_name(owner_name), email=check_email(owner_email), role=Role.OWNER)
     _create_folder(settings)

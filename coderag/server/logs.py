@@ -77,7 +77,8 @@ def configure_logs(level: str = "INFO", stream: TextIO | None = None) -> None:
         if name.partition(".")[0] in _VERBOSE:
             logger = logging.getLogger(name)
             logger.handlers.clear()
-            logger.propagate = True
+            logger.setLevel(logging.NOTSET)
+            logger.propagate, logger.disabled = True, False
 
 
 def _list_frames(trace: TracebackType | None) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, Final, Generic, TypeVar
 from sqlalchemy import Select, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from coderag.errors import InvalidRequestError
+from coderag.errors import InvalidValueError
 
 DEFAULT_PAGE_ITEMS: Final = 100
 MAX_PAGE_ITEMS: Final = 200
@@ -47,7 +47,7 @@ def read_page(
         limit: Maximum number of items.
 
     Raises:
-        InvalidRequestError: The cursor is none of this list.
+        InvalidValueError: The cursor is none of this list.
     """
     if cursor is not None:
         statement = statement.where(tuple_(*keys) > tuple_(*_decode_cursor(cursor)))
@@ -72,7 +72,7 @@ def _decode_cursor(cursor: str) -> list[str]:
     except (ValueError, RecursionError):
         is_valid = False
     if not is_valid:
-        raise InvalidRequestError(f"invalid cursor {cursor[:80]!r}", hint="Pass `next` of the page before, unchanged.")
+        raise InvalidValueError(f"invalid cursor {cursor[:80]!r}", hint="Pass `next` of the page before, unchanged.")
     return list(values)
 
 
@@ -88,7 +88,7 @@ def slice_page(
         limit: Maximum number of items.
 
     Raises:
-        InvalidRequestError: The cursor is none of this list.
+        InvalidValueError: The cursor is none of this list.
     """
     if cursor is not None:
         last = tuple(_decode_cursor(cursor))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qs
 
-from coderag.errors import AuthenticationError, InvalidRequestError
+from coderag.errors import AuthenticationError, InvalidValueError
 from coderag.server.jobs.queue import JobQueue
 from coderag.server.repositories.names import is_id
 from coderag.server.sealing import MasterKey
@@ -109,11 +109,11 @@ class WebhookDeliveryReader:
         """Take a part of the body.
 
         Raises:
-            InvalidRequestError: It is too large.
+            InvalidValueError: It is too large.
         """
         self._size += len(part)
         if self._size > MAX_BODY_BYTES:
-            raise InvalidRequestError(f"the body has more than {MAX_BODY_BYTES:,} bytes")
+            raise InvalidValueError(f"the body has more than {MAX_BODY_BYTES:,} bytes")
         self._mac.update(part)
         self._digest.update(part)
         # The rest of a large body is only checked: its push is taken as one to the followed branch.
@@ -125,7 +125,7 @@ class WebhookDeliveryReader:
 
         Raises:
             AuthenticationError: The repository is unknown, or the signature is wrong.
-            InvalidRequestError: The body of a proven delivery is not JSON.
+            InvalidValueError: The body of a proven delivery is not JSON.
         """
         if not self._is_proven():
             raise AuthenticationError(
@@ -159,9 +159,9 @@ class WebhookDeliveryReader:
             payload = json.loads(body)
         except (ValueError, KeyError, RecursionError) as error:
             hint = "Set the webhook's content type to application/json."
-            raise InvalidRequestError("the body of the webhook is not JSON", hint=hint) from error
+            raise InvalidValueError("the body of the webhook is not JSON", hint=hint) from error
         if not isinstance(payload, dict):
-            raise InvalidRequestError("the body of the webhook is not an object", hint="Send a push event.")
+            raise InvalidValueError("the body of the webhook is not an object", hint="Send a push event.")
         return payload
 
 

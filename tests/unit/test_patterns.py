@@ -26,7 +26,7 @@ UNITS = (
 
 def modules() -> Iterator[ModuleType]:
     for found in pkgutil.walk_packages(coderag.__path__, "coderag."):
-        if found.name.endswith("__main__"):
+        if found.name.endswith(("__main__", ".migrations.env")):  # Alembic alone can load the latter
             continue
         try:
             yield importlib.import_module(found.name)

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, delete, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from coderag.errors import InvalidRequestError, PermissionDeniedError
+from coderag.errors import InvalidValueError, PermissionDeniedError
 from coderag.schema.item_search import ItemScope
 from coderag.server.access.principal import Principal
 from coderag.server.access.roles import Action, Level
@@ -67,16 +67,16 @@ class GrantService:
         As soon as a source has a grant, only teams with a grant on it see it.
 
         Raises:
-            InvalidRequestError: Not exactly one of repository and source is given, or the level is none.
+            InvalidValueError: Not exactly one of repository and source is given, or the level is none.
             PermissionDeniedError: The actor may not.
             UnknownNameError: There is no such team, repository or source.
         """
         require_action(actor, Action.TEAMS_MANAGE)
         if (repository_id is None) == (source_id is None):
-            raise InvalidRequestError("name either a repository or a source", hint="Give exactly one of the two.")
+            raise InvalidValueError("name either a repository or a source", hint="Give exactly one of the two.")
         if level is Level.NONE:
             message = "a grant cannot have the level none"
-            raise InvalidRequestError(message, hint="Remove the grant, or give read, index or administer.")
+            raise InvalidValueError(message, hint="Remove the grant, or give read, index or administer.")
         try:
             return self._set(actor, team_id, level, repository_id, source_id)
         except IntegrityError:  # another request has just set it, or removed what it refers to

@@ -26,7 +26,7 @@ class OwnSessions:
         """List the sessions that have not expired.
 
         Raises:
-            InvalidRequestError: The cursor is none of this list.
+            InvalidValueError: The cursor is none of this list.
         """
         statement = select(BrowserSession).where(
             BrowserSession.user_id == actor.user_id, BrowserSession.expires_at > get_time()

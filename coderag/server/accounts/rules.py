@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from coderag.errors import DuplicateNameError, InvalidRequestError, PermissionDeniedError, UnknownNameError
+from coderag.errors import DuplicateNameError, InvalidValueError, PermissionDeniedError, UnknownNameError
 from coderag.server.access.principal import Principal
 from coderag.server.access.roles import Action, Role
 from coderag.server.storage.models import User
@@ -56,11 +56,11 @@ def require_other_owner(owner_ids: set[str], user_id: str) -> None:
     """Check that an active owner remains without this account.
 
     Raises:
-        InvalidRequestError: The account is the last active owner.
+        InvalidValueError: The account is the last active owner.
     """
     if owner_ids == {user_id}:
         message = "the last active owner cannot be removed, disabled or given another role"
-        raise InvalidRequestError(message, hint="Make another account an owner first.")
+        raise InvalidValueError(message, hint="Make another account an owner first.")
 
 
 def get_user(session: Session, user_id: str, *, is_locked: bool = False) -> User:
@@ -84,12 +84,12 @@ def check_name(name: str, kind: str = "name") -> str:
     """Return a name without white space around it.
 
     Raises:
-        InvalidRequestError: It is empty, too long, or has control characters.
+        InvalidValueError: It is empty, too long, or has control characters.
     """
     stripped = name.strip()
     if not stripped or len(stripped) > MAX_NAME_CHARS or not stripped.isprintable():
         message = f"{kind} {stripped[:80]!r}: must have 1 to {MAX_NAME_CHARS} printable characters"
-        raise InvalidRequestError(message, hint=f"Choose another {kind}.")
+        raise InvalidValueError(message, hint=f"Choose another {kind}.")
     return stripped
 
 
@@ -97,13 +97,13 @@ def check_email(email: str) -> str:
     """Return an e-mail address in lower case.
 
     Raises:
-        InvalidRequestError: It is not an address.
+        InvalidValueError: It is not an address.
     """
     address = check_name(email, "e-mail").lower()
     local, _, domain = address.rpartition("@")
     if not local or not domain or any(map(str.isspace, address)):
         message = f"e-mail {address[:80]!r}: is not an address"
-        raise InvalidRequestError(message, hint="Write it as name@example.org.")
+        raise InvalidValueError(message, hint="Write it as name@example.org.")
     return address
 
 

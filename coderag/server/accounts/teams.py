@@ -64,7 +64,7 @@ class TeamService:
 
         Raises:
             DuplicateNameError: Another team has the name.
-            InvalidRequestError: The name or group is invalid.
+            InvalidValueError: The name or group is invalid.
             PermissionDeniedError: The actor may not.
         """
         require_action(actor, Action.TEAMS_MANAGE)
@@ -80,7 +80,7 @@ class TeamService:
 
         Raises:
             DuplicateNameError: Another team has the name.
-            InvalidRequestError: The name or group is invalid.
+            InvalidValueError: The name or group is invalid.
             PermissionDeniedError: The actor may not.
             UnknownNameError: There is no such team.
         """
@@ -137,7 +137,7 @@ class TeamService:
         """List the teams by name.
 
         Raises:
-            InvalidRequestError: The cursor is none of this list.
+            InvalidValueError: The cursor is none of this list.
             PermissionDeniedError: The actor may not.
         """
         require_action(actor, Action.USERS_READ)

@@ -6,7 +6,7 @@ from typing import Final, Literal
 from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
-from coderag.errors import AmbiguousNameError, InvalidRequestError
+from coderag.errors import AmbiguousNameError, InvalidValueError
 from coderag.server.access.principal import Principal
 from coderag.server.access.roles import Action, Role
 from coderag.server.accounts.rules import (
@@ -64,7 +64,7 @@ class UserService:
 
         Raises:
             DuplicateNameError: Another account has the e-mail.
-            InvalidRequestError: The name or e-mail is invalid.
+            InvalidValueError: The name or e-mail is invalid.
             PermissionDeniedError: The actor may not give the role.
         """
         require_management(actor, role)
@@ -78,7 +78,7 @@ class UserService:
 
         Raises:
             DuplicateNameError: Another service account has the name.
-            InvalidRequestError: The name is invalid, or the role is owner.
+            InvalidValueError: The name is invalid, or the role is owner.
             PermissionDeniedError: The actor may not give the role.
         """
         require_management(actor, role)
@@ -102,7 +102,7 @@ class UserService:
 
         Raises:
             DuplicateNameError: Another service account has the name.
-            InvalidRequestError: The account is the last active owner, or a value is invalid.
+            InvalidValueError: The account is the last active owner, or a value is invalid.
             PermissionDeniedError: The actor may not change accounts of the old or new role.
             UnknownNameError: There is no such account.
         """
@@ -131,7 +131,7 @@ class UserService:
         """Remove an account with its keys, sessions and memberships.
 
         Raises:
-            InvalidRequestError: The account is the last active owner.
+            InvalidValueError: The account is the last active owner.
             PermissionDeniedError: The actor may not remove accounts of its role.
             UnknownNameError: There is no such account.
         """
@@ -191,7 +191,7 @@ class UserService:
         """List accounts by name.
 
         Raises:
-            InvalidRequestError: The cursor is none of this list.
+            InvalidValueError: The cursor is none of this list.
             PermissionDeniedError: The actor may not.
         """
         require_action(actor, Action.USERS_READ)
@@ -244,7 +244,7 @@ class UserService:
 def _check_service_role(role: Role) -> None:
     if role is Role.OWNER:
         message = "a service account cannot be an owner"
-        raise InvalidRequestError(message, hint="Give it the role admin, member, viewer or auditor.")
+        raise InvalidValueError(message, hint="Give it the role admin, member, viewer or auditor.")
 
 
 def _require_free_service_name(session: Session, name: str) -> None:

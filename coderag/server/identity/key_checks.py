@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlalchemy.orm import Session
 
-from coderag.errors import AuthenticationError, InvalidRequestError, PermissionDeniedError, UnknownNameError
+from coderag.errors import AuthenticationError, InvalidValueError, PermissionDeniedError, UnknownNameError
 from coderag.server.access.principal import Principal
 from coderag.server.access.roles import ROLE_LEVELS, Action, Level, Role, Scope
 from coderag.server.storage.models import ApiKey, User
@@ -68,15 +68,15 @@ def parse_scopes(scopes: Collection[str]) -> list[str]:
     """Return scopes in their order, each once.
 
     Raises:
-        InvalidRequestError: There is none, or one is unknown.
+        InvalidValueError: There is none, or one is unknown.
     """
     known = list(map(str, Scope))
     hint = f"Scopes are {', '.join(known)}."
     if not scopes:
-        raise InvalidRequestError("a key needs a scope", hint=hint)
+        raise InvalidValueError("a key needs a scope", hint=hint)
     for scope in scopes:
         if scope not in known:
-            raise InvalidRequestError(f"unknown scope {str(scope)[:_MAX_SHOWN_CHARS]!r}", hint=hint)
+            raise InvalidValueError(f"unknown scope {str(scope)[:_MAX_SHOWN_CHARS]!r}", hint=hint)
     return [scope for scope in known if scope in scopes]
 
 
@@ -90,7 +90,7 @@ def check_limits(
     """Check that a new key allows no more, and for no longer, than the credential that makes it.
 
     Raises:
-        InvalidRequestError: It is bound to no repository, or would outlive the key that makes it.
+        InvalidValueError: It is bound to no repository, or would outlive the key that makes it.
         PermissionDeniedError: It has a scope that the credential has not, or is not bound to its repositories.
         UnknownNameError: It is bound to a repository that the principal does not see.
     """
@@ -99,7 +99,7 @@ def check_limits(
         message = f"your key does not have the scope {', '.join(excess)}"
         raise PermissionDeniedError(message, hint="Give the new key the scopes of your own, or fewer.")
     if repository_ids is not None and not repository_ids:
-        raise InvalidRequestError("the list of repositories is empty", hint="Name one, or leave the list out.")
+        raise InvalidValueError("the list of repositories is empty", hint="Name one, or leave the list out.")
     for repository_id in repository_ids or ():
         if principal.get_level(repository_id) is Level.NONE:
             message = f"unknown repository {repository_id[:_MAX_SHOWN_CHARS]!r}"
@@ -114,7 +114,7 @@ def check_limits(
         raise PermissionDeniedError(message, hint="Name repositories of your key.")
     if maker.expires_at is not None and (expires_at is None or expires_at > maker.expires_at):
         message = f"the new key would outlive yours, which expires at {maker.expires_at:%Y-%m-%dT%H:%M:%SZ}"
-        raise InvalidRequestError(message, hint="Give an `expires_at` that is not later.")
+        raise InvalidValueError(message, hint="Give an `expires_at` that is not later.")
 
 
 def _require(principal: Principal, action: Action) -> None:

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from sqlalchemy import delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from coderag.errors import AuthenticationError, DatabaseUnavailableError, InvalidRequestError, UnknownNameError
+from coderag.errors import AuthenticationError, DatabaseUnavailableError, InvalidValueError, UnknownNameError
 from coderag.server.access.principal import Principal
 from coderag.server.access.roles import Action, Scope
 from coderag.server.identity.key_checks import check_key, check_limits, parse_scopes, require_key_owner
@@ -103,7 +103,7 @@ class KeyService:
             parent_id: Key with which it ends.
 
         Raises:
-            InvalidRequestError: A value is invalid, or the account has too many keys.
+            InvalidValueError: A value is invalid, or the account has too many keys.
             PermissionDeniedError: The principal may not create it.
             UnknownNameError: There is no such account, or the principal does not see a repository.
         """
@@ -241,10 +241,10 @@ def parse_prefix(secret: str) -> str:
 def _check_values(name: str, expires_at: datetime | None, now: datetime) -> None:
     if not name.strip() or len(name) > _MAX_NAME_CHARS:
         message = f"the name {name[:80]!r} has not 1 to {_MAX_NAME_CHARS} characters"
-        raise InvalidRequestError(message, hint="Choose another name.")
+        raise InvalidValueError(message, hint="Choose another name.")
     if expires_at is not None and expires_at <= now:
         message = f"the time {expires_at:%Y-%m-%dT%H:%M:%SZ} has passed"
-        raise InvalidRequestError(message, hint="Give a later `expires_at`.")
+        raise InvalidValueError(message, hint="Give a later `expires_at`.")
 
 
 def _check_number(session: Session, user_id: str, now: datetime) -> None:
@@ -252,7 +252,7 @@ def _check_number(session: Session, user_id: str, now: datetime) -> None:
     number = session.scalar(select(func.count()).select_from(ApiKey).where(ApiKey.user_id == user_id, in_force))
     if (number or 0) >= MAX_KEYS:
         message = f"the account has {MAX_KEYS} keys and tokens in force"
-        raise InvalidRequestError(message, hint="Revoke one, or wait until tokens have expired.")
+        raise InvalidValueError(message, hint="Revoke one, or wait until tokens have expired.")
 
 
 def _prune(session: Session, user_id: str, now: datetime) -> None:

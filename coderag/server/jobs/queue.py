@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from coderag.errors import InvalidRequestError, UnknownNameError
+from coderag.errors import InvalidValueError, UnknownNameError
 from coderag.server.jobs.claims import find_expired, is_claimable, select_next
 from coderag.server.repositories.names import is_id
 from coderag.server.storage.columns import get_time
@@ -165,14 +165,14 @@ class JobQueue:
 
         Raises:
             UnknownNameError: There is no such job.
-            InvalidRequestError: It has ended.
+            InvalidValueError: It has ended.
         """
         with self._database.begin() as session:
             job = session.get(Job, job_id, with_for_update=True) if is_id(job_id) else None
             if job is None:
                 raise _build_unknown_job()
             if job.state in ENDED_STATES:
-                raise InvalidRequestError(f"the job has ended: it is {job.state}", hint="Start another one.")
+                raise InvalidValueError(f"the job has ended: it is {job.state}", hint="Start another one.")
             job.state, job.ended_at, job.leased_until = "cancelled", self._clock(), None
             return job
 

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, get_args
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from coderag.errors import DuplicateNameError, GitFetchError, InvalidRequestError, UnknownNameError
+from coderag.errors import DuplicateNameError, GitFetchError, InvalidValueError, UnknownNameError
 from coderag.server.repositories.deploy_keys import check_app_key, describe_deploy_key
 from coderag.server.repositories.git_access import GitAccess, build_http_access, build_ssh_access
 from coderag.server.repositories.git_url import GitAddress, parse_host, parse_url
@@ -72,7 +72,7 @@ class CredentialService:
             details: `user` of a token; `app_id`, `installation_id` and `api_url` of a GitHub App.
 
         Raises:
-            InvalidRequestError: A value is invalid.
+            InvalidValueError: A value is invalid.
             DuplicateNameError: The name is taken.
         """
         secret = "\n".join(secret.strip().splitlines())  # as pasted: with line ends of any system
@@ -116,7 +116,7 @@ class CredentialService:
 
         Raises:
             UnknownNameError: There is none with this id.
-            InvalidRequestError: Repositories use it.
+            InvalidValueError: Repositories use it.
         """
         credential = self.get(credential_id)
         users = select(HostedRepository.name).where(HostedRepository.credential_id == credential_id)
@@ -130,7 +130,7 @@ class CredentialService:
         if names:
             listed = ", ".join(names[:_MAX_NAMED]) + (", ..." if len(names) > _MAX_NAMED else "")
             message = f"the credential {credential.name!r} is used by repositories: {listed}"
-            raise InvalidRequestError(message, hint="Give them another credential first.")
+            raise InvalidValueError(message, hint="Give them another credential first.")
         if credential.kind == "github_app":
             self._tokens.forget(self._build_installation(credential))
 
@@ -200,22 +200,22 @@ def _check_details(kind: str, host: str, secret: str, details: dict[str, Any]) -
     """Return the details to store; refuse what cannot be used."""
     if kind not in get_args(CredentialKind):
         kinds = ", ".join(get_args(CredentialKind))
-        raise InvalidRequestError(f"there is no kind of credential {kind!r}", hint=f"Kinds: {kinds}.")
+        raise InvalidValueError(f"there is no kind of credential {kind!r}", hint=f"Kinds: {kinds}.")
     if not secret:
-        raise InvalidRequestError("the secret of the credential is empty", hint="Give a token or a private key.")
+        raise InvalidValueError("the secret of the credential is empty", hint="Give a token or a private key.")
     known = {"github_app": {"app_id", "installation_id", "api_url"}, "deploy_key": set()}.get(kind, {"user"})
     if unknown := sorted(details.keys() - known):
         hint = f"Details: {', '.join(sorted(known)) or 'none'}."
-        raise InvalidRequestError(f"a credential of kind {kind} has no detail {unknown[0]!r}", hint=hint)
+        raise InvalidValueError(f"a credential of kind {kind} has no detail {unknown[0]!r}", hint=hint)
     if kind == "deploy_key":
         return describe_deploy_key(secret + "\n")
     if kind == "github_app":
         return _check_app(host, secret, details)
     if not _TOKEN.fullmatch(secret) or len(secret) > _MAX_TOKEN_CHARS:
-        raise InvalidRequestError("the token has a character that no token has, or is too long", hint="Paste it again.")
+        raise InvalidValueError("the token has a character that no token has, or is too long", hint="Paste it again.")
     user = str(details.get("user") or _DEFAULT_USERS[kind])
     if not _USER.fullmatch(user):
-        raise InvalidRequestError("the user of the token is invalid", hint="A user has no spaces and no colon.")
+        raise InvalidValueError("the user of the token is invalid", hint="A user has no spaces and no colon.")
     return {"user": user}
 
 
@@ -224,8 +224,8 @@ def _check_app(host: str, secret: str, details: dict[str, Any]) -> dict[str, str
     app_id, installation_id = str(details.get("app_id", "")), str(details.get("installation_id", ""))
     if not _APP_ID.fullmatch(app_id) or not _NUMBER.fullmatch(installation_id):
         hint = "The settings of the app show its id; the installation's id is the number at the end of its page's URL."
-        raise InvalidRequestError("a GitHub App needs app_id and installation_id", hint=hint)
+        raise InvalidValueError("a GitHub App needs app_id and installation_id", hint=hint)
     api_url = str(details.get("api_url") or get_api_url(host)).rstrip("/")
     if parse_url(api_url + "/app").scheme == "ssh":
-        raise InvalidRequestError("the API of a GitHub App needs a URL of https", hint="Leave api_url out.")
+        raise InvalidValueError("the API of a GitHub App needs a URL of https", hint="Leave api_url out.")
     return {"app_id": app_id, "installation_id": installation_id, "api_url": api_url}

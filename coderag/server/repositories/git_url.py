@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
-from coderag.errors import InvalidRequestError
+from coderag.errors import InvalidValueError
 from coderag.server.repositories.host_addresses import (
     HostResolver,
     IpAddress,
@@ -72,18 +72,18 @@ def check_url(text: str, settings: RepositorySettings, *, resolve: HostResolver 
         resolve: Looks up addresses.
 
     Raises:
-        InvalidRequestError: The URL is malformed, of another scheme, has a credential, or leads into a private network.
+        InvalidValueError: The URL is malformed, of another scheme, has a credential, or leads into a private network.
         GitUnavailableError: Its host cannot be resolved.
     """
     url = parse_url(text)
     if url.scheme not in settings.schemes:
         accepted = ", ".join(settings.schemes)
-        raise InvalidRequestError(f"URLs of {url.scheme} are not accepted", hint=f"Accepted schemes: {accepted}.")
+        raise InvalidValueError(f"URLs of {url.scheme} are not accepted", hint=f"Accepted schemes: {accepted}.")
     addresses = find_addresses(url.host, url.port, resolve)
     if not is_allowed_host(url.host, settings) and not all(map(is_public, addresses)):
         # The address stays unsaid: it would show names and numbers of this network.
         message = f"the host {url.host} has an address that is not public"
-        raise InvalidRequestError(message, hint="An operator can list it under repositories.allowed_hosts.")
+        raise InvalidValueError(message, hint="An operator can list it under repositories.allowed_hosts.")
     return GitAddress(url, addresses)
 
 
@@ -96,31 +96,31 @@ def parse_url(text: str) -> GitUrl:
     """Parse a URL of `https`, `http` or `ssh`, or ``USER@HOST:PATH``. No error repeats a password.
 
     Raises:
-        InvalidRequestError: It is none of these, or has a credential.
+        InvalidValueError: It is none of these, or has a credential.
     """
     if not text:
-        raise InvalidRequestError("the URL is empty", hint=_HINT)
+        raise InvalidValueError("the URL is empty", hint=_HINT)
     if len(text) > MAX_URL_CHARS:
-        raise InvalidRequestError(f"the URL has more than {MAX_URL_CHARS:,} characters", hint=_HINT)
+        raise InvalidValueError(f"the URL has more than {MAX_URL_CHARS:,} characters", hint=_HINT)
     if text.startswith("-"):
-        raise InvalidRequestError("the URL begins with '-', as an option does", hint=_HINT)
+        raise InvalidValueError("the URL begins with '-', as an option does", hint=_HINT)
     if "::" in text.partition("[")[0]:
-        raise InvalidRequestError("the URL names a helper program of git", hint=_HINT)
+        raise InvalidValueError("the URL names a helper program of git", hint=_HINT)
     if "://" not in text:
         return _parse_scp(text)
     match = _URL.fullmatch(text)
     if match is None:
-        raise InvalidRequestError(_describe_malformed(text), hint=_HINT)
+        raise InvalidValueError(_describe_malformed(text), hint=_HINT)
     scheme = match["scheme"].lower()
     if scheme not in DEFAULT_PORTS:
-        raise InvalidRequestError(f"URLs of {scheme} are not accepted", hint=_HINT)
+        raise InvalidValueError(f"URLs of {scheme} are not accepted", hint=_HINT)
     port = int(match["port"]) if match["port"] else DEFAULT_PORTS[scheme]
     if not 0 < port <= _MAX_PORT:
-        raise InvalidRequestError(f"the URL has the port {port}", hint=f"Ports are 1 to {_MAX_PORT}.")
+        raise InvalidValueError(f"the URL has the port {port}", hint=f"Ports are 1 to {_MAX_PORT}.")
     user = match["user"]
     if user is not None and (scheme != "ssh" or not re.fullmatch(_USER, user)):
         message = "the URL has a user or a password in it"
-        raise InvalidRequestError(message, hint="Remove it from the URL, and add a credential of the server instead.")
+        raise InvalidValueError(message, hint="Remove it from the URL, and add a credential of the server instead.")
     _check_path(match["path"])
     return GitUrl(text, scheme, _parse_host(match["host"]), port, user or "")
 
@@ -129,11 +129,11 @@ def parse_host(text: str) -> str:
     """Return a host in lower case, an IPv6 address without brackets.
 
     Raises:
-        InvalidRequestError: It is neither a name nor an address.
+        InvalidValueError: It is neither a name nor an address.
     """
     quoted = f"[{text}]" if ":" in text and not text.startswith("[") else text
     if not re.fullmatch(_HOST, quoted):
-        raise InvalidRequestError(
+        raise InvalidValueError(
             f"the host {text[:_MAX_HOST_CHARS]!r} is invalid", hint="Give a name such as github.com."
         )
     return _parse_host(quoted)
@@ -145,10 +145,10 @@ def _parse_scp(text: str) -> GitUrl:
         scheme = _SCHEME.match(text)
         is_known = scheme is not None and scheme[1].lower() in {"file", "ext", "fd", *DEFAULT_PORTS}
         message = f"the URL is malformed after {scheme[1]}:" if scheme and is_known else "the URL has no scheme"
-        raise InvalidRequestError(message, hint=_HINT)
+        raise InvalidValueError(message, hint=_HINT)
     _check_path(match["path"])
     if match["path"].startswith("-"):
-        raise InvalidRequestError("the path of the URL begins with '-'", hint=_HINT)
+        raise InvalidValueError("the path of the URL begins with '-'", hint=_HINT)
     return GitUrl(text, "ssh", _parse_host(match["host"]), DEFAULT_PORTS["ssh"], match["user"])
 
 
@@ -162,9 +162,9 @@ def _describe_malformed(text: str) -> str:
 
 def _check_path(path: str) -> None:
     if not path.strip("/"):
-        raise InvalidRequestError("the URL has no path", hint=_HINT)
+        raise InvalidValueError("the URL has no path", hint=_HINT)
     if _CONTROL.search(unquote_to_bytes(path)):
-        raise InvalidRequestError("the path of the URL has an encoded control character", hint=_HINT)
+        raise InvalidValueError("the path of the URL has an encoded control character", hint=_HINT)
 
 
 def _parse_host(text: str) -> str:
@@ -178,7 +178,7 @@ def _parse_host(text: str) -> str:
         if _NUMBER.fullmatch(labels[-1]):  # 127.1, 0x7f000001 and 2130706433 are 127.0.0.1 for some
             return str(ipaddress.IPv4Address(host))
     except ValueError as error:
-        raise InvalidRequestError(f"the URL has the invalid host {host}", hint=_HINT) from error
+        raise InvalidValueError(f"the URL has the invalid host {host}", hint=_HINT) from error
     if len(host) > _MAX_HOST_CHARS or not all(map(_LABEL.fullmatch, labels)):
-        raise InvalidRequestError(f"the URL has the invalid host {host}", hint=_HINT)
+        raise InvalidValueError(f"the URL has the invalid host {host}", hint=_HINT)
     return host

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from coderag.errors import InvalidRequestError
+from coderag.errors import InvalidValueError
 from coderag.server.storage.columns import ID_CHARS
 
 MAX_NAME_CHARS: Final = 100
@@ -21,11 +21,11 @@ def check_name(name: str) -> str:
     """Return a name of a repository or a credential.
 
     Raises:
-        InvalidRequestError: It is empty, too long, has other characters, or looks like an id.
+        InvalidValueError: It is empty, too long, has other characters, or looks like an id.
     """
     if len(name) > MAX_NAME_CHARS or not _NAME.fullmatch(name) or is_id(name):
         hint = f"Use up to {MAX_NAME_CHARS} letters, digits, '.', '_', '-', with single '/' between words."
-        raise InvalidRequestError(f"the name {name[:MAX_NAME_CHARS]!r} is invalid", hint=hint)
+        raise InvalidValueError(f"the name {name[:MAX_NAME_CHARS]!r} is invalid", hint=hint)
     return name
 
 
@@ -33,7 +33,7 @@ def check_branch(branch: str) -> str:
     """Return the name of a branch; empty stands for the default branch.
 
     Raises:
-        InvalidRequestError: No branch can have this name.
+        InvalidValueError: No branch can have this name.
     """
     if not branch:
         return branch
@@ -48,5 +48,5 @@ def check_branch(branch: str) -> str:
         and all(part and not part.startswith(".") and not part.endswith(".lock") for part in parts)
     )
     if not is_valid:
-        raise InvalidRequestError(f"no branch can have the name {branch[:MAX_NAME_CHARS]!r}", hint="Leave refs/ out.")
+        raise InvalidValueError(f"no branch can have the name {branch[:MAX_NAME_CHARS]!r}", hint="Leave refs/ out.")
     return branch

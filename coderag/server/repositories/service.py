@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from coderag.errors import DuplicateNameError, IndexNotFoundError, InvalidRequestError, UnknownNameError
+from coderag.errors import DuplicateNameError, IndexNotFoundError, InvalidValueError, UnknownNameError
 from coderag.server.jobs.queue import JobQueue
 from coderag.server.repositories.credentials import CredentialService, find_misfit
 from coderag.server.repositories.folder_lock import FolderBusyError
@@ -113,7 +113,7 @@ class RepositoryService:
             interval_minutes: Minutes between fetches; 0 fetches only after pushes and by hand.
 
         Raises:
-            InvalidRequestError: A value is invalid, or the URL leads where it may not.
+            InvalidValueError: A value is invalid, or the URL leads where it may not.
             GitUnavailableError: The host of the URL cannot be resolved.
             DuplicateNameError: The name is taken.
             UnknownNameError: There is no such credential or team.
@@ -257,7 +257,7 @@ class RepositoryService:
             UnknownNameError: The repository was removed.
             FolderBusyError: Another worker is using it.
             GitFetchError: It cannot be fetched.
-            InvalidRequestError: Its URL may not be fetched any more.
+            InvalidValueError: Its URL may not be fetched any more.
         """
         mirror = self._get_mirror(repository_id)
         self.find(repository_id)  # before the folder is created
@@ -302,7 +302,7 @@ class RepositoryService:
         credential: Credential | None = self._credentials.get(credential_id) if credential_id is not None else None
         reason = find_misfit(credential, address.url.scheme, address.url.host)
         if reason:
-            raise InvalidRequestError(reason, hint="Choose another credential, or another URL.")
+            raise InvalidValueError(reason, hint="Choose another credential, or another URL.")
 
     def _find_next_sync(self, interval_minutes: int) -> datetime | None:
         return self._clock() + timedelta(minutes=interval_minutes) if interval_minutes else None
@@ -327,7 +327,7 @@ def _check_team(session: Session, team_id: str | None) -> None:
 def _check_interval(minutes: int) -> int:
     if minutes and not MIN_INTERVAL_MINUTES <= minutes <= MAX_INTERVAL_MINUTES:
         hint = f"Give 0, or {MIN_INTERVAL_MINUTES} to {MAX_INTERVAL_MINUTES:,}."
-        raise InvalidRequestError(f"an interval of {minutes} minutes is not accepted", hint=hint)
+        raise InvalidValueError(f"an interval of {minutes} minutes is not accepted", hint=hint)
     return minutes
 
 

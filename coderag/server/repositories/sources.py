@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from coderag.config.source_sections import ADDRESS_FIELDS, RemoteSourceSection, SourceSections
 from coderag.engine.items.configured_sources import get_source_kind
-from coderag.errors import InvalidRequestError, UnknownNameError
+from coderag.errors import InvalidValueError, UnknownNameError
 from coderag.server.repositories.git_url import is_allowed_host
 from coderag.server.repositories.host_addresses import HostResolver, find_addresses, is_public, resolve_host
 from coderag.server.sealing import MasterKey
@@ -65,7 +65,7 @@ class SourceService:
             values: Its settings as in ``.coderag.yaml``, with the token itself.
 
         Raises:
-            InvalidRequestError: A value is invalid, names a file of the server, or an address that may not be used.
+            InvalidValueError: A value is invalid, names a file of the server, or an address that may not be used.
             UnknownNameError: There is no such repository.
         """
         section = self._check(name, values)
@@ -75,7 +75,7 @@ class SourceService:
                 raise UnknownNameError("unknown repository", hint="GET /api/v1/server/repositories lists them.")
             sources = {source.name: source for source in _select(session, repository_id)}
             if name not in sources and len(sources) >= MAX_SOURCES:
-                raise InvalidRequestError(f"a repository has at most {MAX_SOURCES} sources", hint="Remove one.")
+                raise InvalidValueError(f"a repository has at most {MAX_SOURCES} sources", hint="Remove one.")
             source = sources.get(name) or RepositorySource(repository_id=repository_id, name=name, kind="")
             source.kind = get_source_kind(section)
             source.sealed_settings = sealed
@@ -129,16 +129,14 @@ class SourceService:
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
             place = ".".join(str(part) for part in first["loc"][1:]) or name
-            raise InvalidRequestError(
-                f"{place}: {first['msg']}", hint="See docs/sources.md for the settings."
-            ) from None
+            raise InvalidValueError(f"{place}: {first['msg']}", hint="See docs/sources.md for the settings.") from None
         if not isinstance(section, RemoteSourceSection):
             message = f"{values.get('system')!r} reads files of this machine"
-            raise InvalidRequestError(message, hint="Put documents into the repository, or name another system.")
+            raise InvalidValueError(message, hint="Put documents into the repository, or name another system.")
         if given := sorted(_FILE_FIELDS & values.keys()):
-            raise InvalidRequestError(f"{given[0]}: names a file of the server", hint="Give the token itself.")
+            raise InvalidValueError(f"{given[0]}: names a file of the server", hint="Give the token itself.")
         if any("${" in value for value in values.values() if isinstance(value, str)):
-            raise InvalidRequestError("variables of the server's environment are not read", hint="Give the value.")
+            raise InvalidValueError("variables of the server's environment are not read", hint="Give the value.")
         for field in ADDRESS_FIELDS:
             if address := getattr(section, field, ""):
                 self._check_address(field, address)
@@ -150,10 +148,10 @@ class SourceService:
         if is_allowed_host(host, self._settings):
             return
         if parts.scheme != "https":
-            raise InvalidRequestError(f"{field}: needs https", hint="An operator can list the host as allowed.")
+            raise InvalidValueError(f"{field}: needs https", hint="An operator can list the host as allowed.")
         if not all(map(is_public, find_addresses(host, parts.port or _HTTPS_PORT, self._resolve))):
             message = f"{field}: the host {host} has an address that is not public"
-            raise InvalidRequestError(message, hint="An operator can list it under repositories.allowed_hosts.")
+            raise InvalidValueError(message, hint="An operator can list it under repositories.allowed_hosts.")
 
 
 def _select(session: Session, repository_id: str) -> list[RepositorySource]:

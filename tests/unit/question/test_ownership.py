@@ -23,7 +23,8 @@ OTHER_TEXTS = {
 def list_modules() -> list[str]:
     names = (module.name for module in pkgutil.walk_packages(coderag.__path__, "coderag."))
     owned = ("coderag.question.", "coderag.text.", "coderag.evals.")
-    return [name for name in names if not name.startswith(owned) and not name.endswith("__main__")]
+    # Alembic alone can load the environment of its revisions.
+    return [name for name in names if not name.startswith(owned) and not name.endswith(("__main__", ".migrations.env"))]
 
 
 def find_patterns(value: Any) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, cast
 
 from fastapi import APIRouter, Query
 
-from coderag.errors import InvalidRequestError, UnknownNameError
+from coderag.errors import InvalidValueError, UnknownNameError
 from coderag.interfaces.rest.strict_route import StrictRoute
 from coderag.interfaces.server.admin.access import read_names, require_repository, resolve_names
 from coderag.interfaces.server.admin.parameters import JobId, LimitParameter, RepositoryNameParameter, Text
@@ -137,4 +137,4 @@ def _parse_cursor(cursor: str) -> datetime:
             return time
     except (ValueError, OverflowError):
         pass
-    raise InvalidRequestError(f"invalid cursor {cursor[:80]!r}", hint="Pass `next` of the page before, unchanged.")
+    raise InvalidValueError(f"invalid cursor {cursor[:80]!r}", hint="Pass `next` of the page before, unchanged.")

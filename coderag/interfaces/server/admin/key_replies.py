@@ -66,7 +66,7 @@ def issue_key(services: AdministrationServices, principal: Principal, user_id: s
     """Create a key of an account.
 
     Raises:
-        InvalidRequestError: A value is invalid, or the account has too many keys.
+        InvalidValueError: A value is invalid, or the account has too many keys.
         PermissionDeniedError: The caller may not create it.
         UnknownNameError: The caller sees no repository of that name.
     """

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
-from coderag.errors import InvalidRequestError
+from coderag.errors import InvalidValueError
 from coderag.interfaces.rest.bodies import RequestBody
 from coderag.interfaces.rest.strict_route import StrictRoute
 from coderag.interfaces.server.admin.account_routes import TeamName
@@ -126,7 +126,7 @@ def create_user(body: NewUserBody, services: ServicesDependency, principal: Prin
     users = services.accounts.users
     if body.kind == SERVICE:
         if body.email:
-            raise InvalidRequestError("a service account has no e-mail", hint="Leave `email` out.")
+            raise InvalidValueError("a service account has no e-mail", hint="Leave `email` out.")
         return _to_reply(users.create_service_account(principal, body.name, Role(body.role)))
     return _to_reply(users.create_person(principal, body.name, body.email or "", Role(body.role)))
 
@@ -189,7 +189,7 @@ def create_user_key(
     user = services.accounts.users.get_managed(principal, user_id)
     if user.kind != SERVICE:
         message = f"{user.name[:80]!r} is the account of a person"
-        raise InvalidRequestError(message, hint="People create their own keys, on their account page.")
+        raise InvalidValueError(message, hint="People create their own keys, on their account page.")
     return issue_key(services, principal, user.id, body)
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
 from sqlalchemy import select
 
-from coderag.errors import CodeRAGError, InvalidRequestError, PermissionDeniedError, UnknownNameError
+from coderag.errors import CodeRAGError, InvalidValueError, PermissionDeniedError, UnknownNameError
 from coderag.server.access.roles import Level, Role
 from coderag.server.accounts.rules import PRIVILEGED_ROLES
 from coderag.server.accounts.service import AccountService
@@ -70,7 +70,7 @@ class AccountMachine(RuleBasedStateMachine):
         except PermissionDeniedError:
             assert not self.may_manage(actor, role)
             return multiple()
-        except InvalidRequestError:
+        except InvalidValueError:
             assert is_service
             assert role is Role.OWNER
             return multiple()
@@ -89,7 +89,7 @@ class AccountMachine(RuleBasedStateMachine):
         except PermissionDeniedError:
             assert before is None or not self.may_manage(actor, before[0], role or before[0])
             return
-        except InvalidRequestError as error:
+        except InvalidValueError as error:
             assert "service account" in str(error) or self.is_last_owner(user)
             return
         assert before is not None

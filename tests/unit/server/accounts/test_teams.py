@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import func, select
 
-from coderag.errors import DuplicateNameError, InvalidRequestError, PermissionDeniedError, UnknownNameError
+from coderag.errors import DuplicateNameError, InvalidValueError, PermissionDeniedError, UnknownNameError
 from coderag.server.access.roles import Level, Role, Scope
 from coderag.server.accounts.service import AccountService
 from coderag.server.storage.database import Database
@@ -122,9 +122,9 @@ def test_a_grant_has_one_subject_and_a_level(accounts: AccountService, database:
     actor, team = make_principal(Role.ADMIN, levels=see(repository)), accounts.teams.create(ADMIN, "core")
     source = accounts.grants.list_sources(actor, repository)[0].id
     for subjects in ({}, {"repository_id": repository, "source_id": source}):
-        with pytest.raises(InvalidRequestError, match="either a repository or a source"):
+        with pytest.raises(InvalidValueError, match="either a repository or a source"):
             accounts.grants.set_level(actor, team.id, Level.READ, **subjects)
-    with pytest.raises(InvalidRequestError, match="level none"):
+    with pytest.raises(InvalidValueError, match="level none"):
         accounts.grants.set_level(actor, team.id, Level.NONE, repository_id=repository)
 
 

@@ -10,7 +10,7 @@ from coderag.errors import (
     AmbiguousNameError,
     CodeRAGError,
     DuplicateNameError,
-    InvalidRequestError,
+    InvalidValueError,
     PermissionDeniedError,
     UnknownNameError,
 )
@@ -97,7 +97,7 @@ def test_the_last_active_owner_stays(accounts: AccountService, database: Databas
         "disable": lambda: accounts.users.update(OWNER, last, is_active=False),
         "demote": lambda: accounts.users.update(OWNER, last, role=Role.ADMIN),
     }
-    with pytest.raises(InvalidRequestError, match="last active owner"):
+    with pytest.raises(InvalidValueError, match="last active owner"):
         changes[change]()
     user = accounts.users.get(OWNER, last)
     assert (user.role, user.is_active) == (Role.OWNER, True)
@@ -128,7 +128,7 @@ def test_owners_who_demote_one_another_at_once_leave_one(accounts: AccountServic
         thread.start()
     for thread in threads:
         thread.join()
-    assert errors == [InvalidRequestError]
+    assert errors == [InvalidValueError]
     assert len(accounts.users.list_users(OWNER, UserFilters(role=Role.OWNER)).items) == 1
 
 
@@ -169,21 +169,21 @@ def test_an_email_is_taken_in_any_case(accounts: AccountService) -> None:
 
 @pytest.mark.parametrize("email", ["", "ann", "@example.org", "ann@", "a nn@example.org", "ann@example.org\n\x00x"])
 def test_invalid_emails_are_refused(accounts: AccountService, email: str) -> None:
-    with pytest.raises(InvalidRequestError, match="e-mail"):
+    with pytest.raises(InvalidValueError, match="e-mail"):
         accounts.users.create_person(OWNER, "Ann", email, Role.VIEWER)
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a" * 201, "a\x1b[2Jb", "a\u202eb"])
 def test_invalid_names_are_refused(accounts: AccountService, name: str) -> None:
-    with pytest.raises(InvalidRequestError, match="printable characters"):
+    with pytest.raises(InvalidValueError, match="printable characters"):
         accounts.users.create_service_account(OWNER, name, Role.VIEWER)
 
 
 def test_service_accounts_are_no_owners_and_have_names_of_their_own(accounts: AccountService) -> None:
     service = accounts.users.create_service_account(OWNER, "ci", Role.ADMIN)
-    with pytest.raises(InvalidRequestError, match="cannot be an owner"):
+    with pytest.raises(InvalidValueError, match="cannot be an owner"):
         accounts.users.update(OWNER, service.id, role=Role.OWNER)
-    with pytest.raises(InvalidRequestError, match="cannot be an owner"):
+    with pytest.raises(InvalidValueError, match="cannot be an owner"):
         accounts.users.create_service_account(OWNER, "nightly", Role.OWNER)
     with pytest.raises(DuplicateNameError):
         accounts.users.create_service_account(OWNER, "ci", Role.VIEWER)
@@ -215,7 +215,7 @@ def test_a_list_is_paged_without_gaps_or_repeats(accounts: AccountService, datab
     "cursor", ["x", "", "W10=", "WyJhIiwgMV0=", "WyJhXHUwMDAwIiwgImIiXQ==", "WyJcdWQ4MDAiLCAiYiJd", "ä"]
 )
 def test_invalid_cursors_are_refused(accounts: AccountService, cursor: str) -> None:
-    with pytest.raises(InvalidRequestError, match="invalid cursor"):
+    with pytest.raises(InvalidValueError, match="invalid cursor"):
         accounts.users.list_users(ADMIN, cursor=cursor)
 
 

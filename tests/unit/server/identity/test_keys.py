@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.errors import AuthenticationError, InvalidRequestError, PermissionDeniedError, UnknownNameError
+from coderag.errors import AuthenticationError, InvalidValueError, PermissionDeniedError, UnknownNameError
 from coderag.server.access.roles import Level, Role, Scope
 from coderag.server.identity import keys as keys_module
 from coderag.server.identity.keys import parse_prefix
@@ -145,7 +145,7 @@ def test_key_cannot_make_a_key_that_allows_more(world: IdentityWorld) -> None:
         world.keys.create(principal, user.id, "more", scopes=["administer"], expires_at=end)
     with pytest.raises(UnknownNameError):
         world.keys.create(principal, user.id, "more", scopes=["administer"], repository_ids=[blog], expires_at=end)
-    with pytest.raises(InvalidRequestError, match="outlive"):
+    with pytest.raises(InvalidValueError, match="outlive"):
         world.keys.create(principal, user.id, "more", scopes=["administer"], repository_ids=[shop])
     world.keys.create(principal, user.id, "same", scopes=["administer"], repository_ids=[shop], expires_at=end)
 
@@ -160,9 +160,9 @@ def test_values_of_a_key_are_checked(world: IdentityWorld) -> None:
         ({"scopes": ["read"], "expires_at": world.clock()}, "has passed"),
         ({"scopes": ["read"], "repository_ids": []}, "is empty"),
     ):
-        with pytest.raises(InvalidRequestError, match=fault):
+        with pytest.raises(InvalidValueError, match=fault):
             world.keys.create(principal, user.id, "key", **values)
-    with pytest.raises(InvalidRequestError, match="1 to 200"):
+    with pytest.raises(InvalidValueError, match="1 to 200"):
         world.keys.create(principal, user.id, " ", scopes=["read"])
     errors = set()
     for repository_id in (hidden, "0" * 32):
@@ -198,7 +198,7 @@ def test_number_of_keys_is_limited_and_ended_ones_are_deleted(world: IdentityWor
     monkeypatch.setattr(keys_module, "MAX_KEYS", 3)
     user = world.add_user()
     keys = [world.create_key(user).key for _ in range(3)]
-    with pytest.raises(InvalidRequestError, match="3 keys"):
+    with pytest.raises(InvalidValueError, match="3 keys"):
         world.create_key(user)
     world.keys.revoke(world.load(user), keys[0].id)
     world.create_key(user)

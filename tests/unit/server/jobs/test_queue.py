@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from coderag.errors import InvalidRequestError, UnknownNameError
+from coderag.errors import InvalidValueError, UnknownNameError
 from coderag.server.jobs.queue import ACTIVE_STATES
 from coderag.server.storage.models import ServerTable
 from tests.support.postgres_process import open_postgres
@@ -241,7 +241,7 @@ def test_cancelling_ends_a_queued_and_a_running_job_but_no_ended_one(world):
     assert not world.queue.renew(running.id, "w")
     assert not world.queue.finish(running.id, "w", "abc")
     assert world.queue.get(running.id).state == "cancelled"
-    with pytest.raises(InvalidRequestError, match="it is cancelled"):
+    with pytest.raises(InvalidValueError, match="it is cancelled"):
         world.queue.cancel(running.id)
     with pytest.raises(UnknownNameError):
         world.queue.cancel("nothing")

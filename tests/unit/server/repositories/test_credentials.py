@@ -19,7 +19,7 @@ from coderag.errors import (
     DuplicateNameError,
     GitFetchError,
     GitUnavailableError,
-    InvalidRequestError,
+    InvalidValueError,
     UnknownNameError,
 )
 from coderag.server.repositories.credentials import CredentialService
@@ -177,7 +177,7 @@ def test_usual_deploy_keys_are_taken(world, key):
     ],
 )  # fmt: skip
 def test_a_credential_that_cannot_work_is_refused_without_its_secret(world, kind, host, secret, details, message):
-    with pytest.raises(InvalidRequestError, match=message) as caught:
+    with pytest.raises(InvalidValueError, match=message) as caught:
         world.credentials.create("robot", kind, host, secret, details=details)
     assert caught.value.hint
     assert len(secret) < 5 or secret not in str(caught.value)
@@ -189,14 +189,14 @@ def test_names_are_unique_and_checked(world):
     with pytest.raises(DuplicateNameError, match="'robot' is taken"):
         world.credentials.create("robot", "token", "git.test", SECRET)
     for name in ("", "a b", "../x", "-x", "f" * 32, "x" * 101, "a//b"):
-        with pytest.raises(InvalidRequestError, match="name"):
+        with pytest.raises(InvalidValueError, match="name"):
             world.credentials.create(name, "token", "git.test", SECRET)
 
 
 def test_a_credential_in_use_stays(world):
     credential = world.credentials.create("robot", "token", "git.test", SECRET)
     repository = world.repositories.add("shop", "https://git.test/shop", credential_id=credential.id)
-    with pytest.raises(InvalidRequestError, match="used by repositories: shop"):
+    with pytest.raises(InvalidValueError, match="used by repositories: shop"):
         world.credentials.remove(credential.id)
     world.repositories.update(repository.id, credential_id=None)
     world.credentials.remove(credential.id)
@@ -290,7 +290,7 @@ def test_the_api_of_an_app_cannot_redirect_nor_lie_inside(world, api):
     assert len(api.paths) == 1
     details = APP | {"api_url": "http://metadata.test/"}
     inside = world.credentials.create("inside", "github_app", "git.test", RSA, details=details)
-    with pytest.raises(InvalidRequestError, match="not public"), open_access(world, inside):
+    with pytest.raises(InvalidValueError, match="not public"), open_access(world, inside):
         pass
 
 

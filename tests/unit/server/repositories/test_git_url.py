@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.errors import CodeRAGError, GitUnavailableError, InvalidRequestError
+from coderag.errors import CodeRAGError, GitUnavailableError, InvalidValueError
 from coderag.server.repositories.git_url import check_url, parse_url
 from coderag.server.repositories.host_addresses import is_public
 from coderag.server.settings import RepositorySettings
@@ -104,7 +104,7 @@ def test_any_other_url_is_refused_without_a_look_at_the_network(text, message):
     def resolve(host, port):
         raise AssertionError(f"{host} was looked up")
 
-    with pytest.raises(InvalidRequestError, match=message) as caught:
+    with pytest.raises(InvalidValueError, match=message) as caught:
         check_url(text, SETTINGS, resolve=resolve)
     assert caught.value.hint
     assert "hunter2" not in f"{caught.value} {caught.value.hint}"
@@ -115,14 +115,14 @@ def test_an_address_inside_is_refused_as_a_literal_and_behind_a_name(address):
     literal = f"[{address}]" if ":" in address else address
     urls = [f"https://{literal}/x", f"ssh://git@{literal}/x", f"git@{literal}:x", "https://innocent.example.org/x"]
     for text in urls:
-        with pytest.raises(InvalidRequestError, match="not public") as caught:
+        with pytest.raises(InvalidValueError, match="not public") as caught:
             check_url(text, SETTINGS, resolve=resolve_to(address))
         if "innocent" in text:
             assert address not in str(caught.value)
 
 
 def test_a_host_with_one_address_inside_among_public_ones_is_refused():
-    with pytest.raises(InvalidRequestError, match="not public"):
+    with pytest.raises(InvalidValueError, match="not public"):
         check_url("https://a.example.org/x", SETTINGS, resolve=resolve_to("93.184.216.34", "10.0.0.1"))
 
 
@@ -132,7 +132,7 @@ def test_a_host_that_an_operator_allows_may_be_inside():
     assert address.addresses == (IPv4Address("10.0.0.1"),)
     assert check_url("https://[fd00::1]/x", settings, resolve=PUBLIC).addresses == (IPv6Address("fd00::1"),)
     for other in ("http://evil-git.intern/x", "http://git.intern.evil.org/x", "http://10.0.0.1/x"):
-        with pytest.raises(InvalidRequestError, match="not public"):
+        with pytest.raises(InvalidValueError, match="not public"):
             check_url(other, settings, resolve=resolve_to("10.0.0.1"))
 
 
@@ -172,7 +172,7 @@ def test_any_text_is_a_harmless_url_or_a_clear_error(text):
     try:
         url = parse_url(text)
     except CodeRAGError as error:
-        assert isinstance(error, InvalidRequestError)
+        assert isinstance(error, InvalidValueError)
         assert error.hint
         return
     assert url.scheme in ("https", "http", "ssh")

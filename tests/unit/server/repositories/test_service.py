@@ -2,7 +2,7 @@
 
 import pytest
 
-from coderag.errors import DuplicateNameError, IndexNotFoundError, InvalidRequestError, UnknownNameError
+from coderag.errors import DuplicateNameError, IndexNotFoundError, InvalidValueError, UnknownNameError
 from coderag.server.repositories.service import RepositoryService
 from coderag.server.storage.models import Job
 from tests.support.server_world import ServerWorld, resolve_to
@@ -29,21 +29,21 @@ def test_a_repository_is_added_with_its_first_job(world):
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"name": "a b"}, InvalidRequestError, "name 'a b' is invalid"),
-        ({"name": "a" * 32}, InvalidRequestError, "is invalid"),
-        ({"name": "../a"}, InvalidRequestError, "is invalid"),
-        ({"url": "file:///etc"}, InvalidRequestError, "malformed"),
-        ({"url": "https://10.0.0.1/x"}, InvalidRequestError, "not public"),
-        ({"url": "https://a:hunter2@git.test/x"}, InvalidRequestError, "password"),
-        ({"url": "git@git.test:x"}, InvalidRequestError, "needs a deploy key"),
-        ({"branch": "--all"}, InvalidRequestError, "no branch can have the name"),
-        ({"branch": "a..b"}, InvalidRequestError, "no branch can have the name"),
-        ({"branch": "a b"}, InvalidRequestError, "no branch can have the name"),
-        ({"branch": "a:b"}, InvalidRequestError, "no branch can have the name"),
-        ({"branch": "refs/x.lock"}, InvalidRequestError, "no branch can have the name"),
-        ({"branch": "HEAD"}, InvalidRequestError, "no branch can have the name"),
-        ({"interval_minutes": 1}, InvalidRequestError, "interval of 1 minutes"),
-        ({"interval_minutes": -5}, InvalidRequestError, "interval of -5 minutes"),
+        ({"name": "a b"}, InvalidValueError, "name 'a b' is invalid"),
+        ({"name": "a" * 32}, InvalidValueError, "is invalid"),
+        ({"name": "../a"}, InvalidValueError, "is invalid"),
+        ({"url": "file:///etc"}, InvalidValueError, "malformed"),
+        ({"url": "https://10.0.0.1/x"}, InvalidValueError, "not public"),
+        ({"url": "https://a:hunter2@git.test/x"}, InvalidValueError, "password"),
+        ({"url": "git@git.test:x"}, InvalidValueError, "needs a deploy key"),
+        ({"branch": "--all"}, InvalidValueError, "no branch can have the name"),
+        ({"branch": "a..b"}, InvalidValueError, "no branch can have the name"),
+        ({"branch": "a b"}, InvalidValueError, "no branch can have the name"),
+        ({"branch": "a:b"}, InvalidValueError, "no branch can have the name"),
+        ({"branch": "refs/x.lock"}, InvalidValueError, "no branch can have the name"),
+        ({"branch": "HEAD"}, InvalidValueError, "no branch can have the name"),
+        ({"interval_minutes": 1}, InvalidValueError, "interval of 1 minutes"),
+        ({"interval_minutes": -5}, InvalidValueError, "interval of -5 minutes"),
         ({"credential_id": "0" * 32}, UnknownNameError, "no such credential"),
         ({"team_id": "0" * 32}, UnknownNameError, "no such team"),
     ],
@@ -100,7 +100,7 @@ def test_a_url_whose_host_moved_inside_is_refused_at_the_fetch(world):
     )
     repository = world.repositories.add("shop", URL)
     with (
-        pytest.raises(InvalidRequestError, match="not public"),
+        pytest.raises(InvalidValueError, match="not public"),
         rebound.open_checkout(repository.id, lambda: None, lambda progress: None),
     ):
         pass
