@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
@@ -181,6 +182,51 @@ def test_the_secret_of_a_credential_is_never_an_argument_nor_printed(server: Run
     results += [server("audit", "list", "--json"), server("credentials", "remove", "forge", "--yes")]
     assert not any(TOKEN in result.output for result in results)
     assert server("credentials", "list").stdout == ""
+
+
+def test_source_of_a_repository_keeps_its_token_secret(
+    server: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coderag.server.repositories.sources.find_addresses", lambda *_: (ip_address("192.0.2.1"),))
+    monkeypatch.setattr("coderag.server.repositories.sources.is_public", lambda _: True)
+    add_repository("shop")
+    settings = tmp_path / "tracker.yaml"
+    settings.write_text("system: jira\naddress: https://tracker.example\nuser: a@b.example\nprojects: [SHOP]\n")
+    results = [server("sources", "set", "shop", "tracker", str(settings), "--secret-stdin", stdin=TOKEN)]
+    assert results[0].stdout.startswith("set tracker of shop: backlog")
+    results += [server("sources", "list", "shop", "--json"), server("audit", "list", "--json")]
+    (source,) = read_json(results[1])["sources"]
+    assert (source["kind"], source["settings"]["projects"]) == ("backlog", ["SHOP"])
+    results.append(server("sources", "remove", "shop", "tracker", "--yes"))
+    assert server("sources", "list", "shop").stdout == ""
+    assert not any(TOKEN in result.output for result in results)
+
+
+JIRA = "system: jira\naddress: https://t.example\nuser: a@b.example\nprojects: [A]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("system: files\npath: /etc\n", "reads files of this machine"),
+        (
+            "system: jira\naddress: https://t.example\nuser: a@b.example\nprojects: [A]\ncredential_file: /etc/x\n",
+            "file of the server",
+        ),
+        ("system: jira\naddress: http://t.example\nuser: a@b.example\nprojects: [A]\n", "https"),
+        ("system: jira\naddress: https://127.0.0.1\nuser: a@b.example\nprojects: [A]\n", "not public"),
+        ("system: jira\naddress: https://t.example\nuser: ${HOME}\nprojects: [A]\n", "variables of the server"),
+        ("system: jira\ntoken: x\n", "holds a token"),
+        ("- a\n", "is not a mapping"),
+    ],
+)
+def test_source_that_reaches_into_the_server_is_refused(server: Run, tmp_path: Path, text: str, message: str) -> None:
+    add_repository("shop")
+    (tmp_path / "source.yaml").write_text(text)
+    result = server("sources", "set", "shop", "x", str(tmp_path / "source.yaml"), "--secret-stdin", stdin=TOKEN)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert TOKEN not in result.output
 
 
 def test_a_missing_secret_is_an_error(server: Run) -> None:

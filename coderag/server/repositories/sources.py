@@ -11,7 +11,7 @@ from pydantic import SecretStr, TypeAdapter, ValidationError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from coderag.config.source_sections import ADDRESS_FIELDS, RemoteSourceSection, SourceSections
+from coderag.config.source_sections import ADDRESS_FIELDS, SECTIONS_BY_SYSTEM, RemoteSourceSection, SourceSections
 from coderag.engine.items.configured_sources import get_source_kind
 from coderag.errors import InvalidValueError, UnknownNameError
 from coderag.server.repositories.git_url import is_allowed_host
@@ -124,15 +124,17 @@ class SourceService:
                 source.synced_at = self._clock()
 
     def _check(self, name: str, values: Mapping[str, Any]) -> RemoteSourceSection:
+        known = SECTIONS_BY_SYSTEM.get(str(values.get("system")))
+        if known is not None and not issubclass(known, RemoteSourceSection):
+            message = f"the system {values['system']} reads files of this machine"
+            raise InvalidValueError(message, hint="Put documents into the repository, or name another system.")
         try:
             section = _SECTIONS.validate_python({name: dict(values)})[name]
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
             place = ".".join(str(part) for part in first["loc"][1:]) or name
             raise InvalidValueError(f"{place}: {first['msg']}", hint="See docs/sources.md for the settings.") from None
-        if not isinstance(section, RemoteSourceSection):
-            message = f"{values.get('system')!r} reads files of this machine"
-            raise InvalidValueError(message, hint="Put documents into the repository, or name another system.")
+        assert isinstance(section, RemoteSourceSection)
         if given := sorted(_FILE_FIELDS & values.keys()):
             raise InvalidValueError(f"{given[0]}: names a file of the server", hint="Give the token itself.")
         if any("${" in value for value in values.values() if isinstance(value, str)):

@@ -15,6 +15,7 @@ from coderag.server.identity.principals import PrincipalLoader
 from coderag.server.jobs.queue import JobQueue
 from coderag.server.repositories.credentials import CredentialService
 from coderag.server.repositories.service import RepositoryService
+from coderag.server.repositories.sources import SourceService
 from coderag.server.sealing import read_master_key
 from coderag.server.settings import ServerSettings
 from coderag.server.storage.database import Database
@@ -76,6 +77,11 @@ class OperatorServices:
             self.queue,
             credentials=self.credentials,
         )
+
+    @cached_property
+    def sources(self) -> SourceService:
+        """Documentation and backlog systems of repositories."""
+        return SourceService(self.database, self._master_key, self.settings.repositories)
 
     def find_repository(self, reference: str) -> HostedRepository:
         """Find a repository by its name or id.

@@ -16,6 +16,7 @@ from coderag.interfaces.cli.commands.server.keys import keys
 from coderag.interfaces.cli.commands.server.opening import explain_missing_extra, load_settings, open_server
 from coderag.interfaces.cli.commands.server.options import ServerPlace, make_place
 from coderag.interfaces.cli.commands.server.repositories import repositories
+from coderag.interfaces.cli.commands.server.sources import sources
 from coderag.interfaces.cli.commands.server.teams import teams
 from coderag.interfaces.cli.commands.server.users import users
 from coderag.interfaces.cli.options import DebugOption, JsonOption
@@ -57,7 +58,7 @@ KeyOption = Annotated[
 ]
 
 
-for subgroup in (users, teams, grants, keys, repositories, credentials, jobs, audit, backup):
+for subgroup in (users, teams, grants, keys, repositories, credentials, sources, jobs, audit, backup):
     commands.add_typer(subgroup)
 
 
