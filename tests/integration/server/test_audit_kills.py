@@ -18,7 +18,8 @@ from coderag.server.storage.models import ServerTable, Team
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-WRITERS, THREADS, KILLS = 3, 4, 50
+WRITERS, THREADS = 3, 4
+KILLS = int(os.environ.get("CODERAG_TEST_KILLS", "10"))
 KEY = bytes(range(32))
 START_S = 60
 

@@ -12,7 +12,7 @@ from coderag.server.storage.models import ApiKey, Team, User
 from coderag.server.storage.upgrade import upgrade
 from coderag.system.subprocesses import build_python_command, build_python_environment
 
-_ROUNDS = 8
+_ROUNDS = 4
 
 WRITE = """
 import sys, time

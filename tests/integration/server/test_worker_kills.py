@@ -1,6 +1,7 @@
 """Workers that are killed at random moments while they claim, fetch, check out and index: nothing is lost, nothing is half."""
 
 import multiprocessing
+import os
 import random
 import sys
 import time
@@ -16,7 +17,7 @@ from tests.support.server_worker import MANIFEST, build_commit, check_checkout, 
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")]
 
-KILLS = 25  # on each of two databases
+KILLS = int(os.environ.get("CODERAG_TEST_KILLS", "6"))  # on each of two databases
 REPOSITORIES = 5
 
 
