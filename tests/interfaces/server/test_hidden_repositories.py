@@ -39,7 +39,7 @@ from tests.support.mirrors import SOURCES
 ADA = Principal("a" * 32, "Ada", Role.MEMBER, "key", "k1")
 BOB = Principal("b" * 32, "Bob", Role.MEMBER, "key", "k2")
 
-_EXAMPLES = int(os.environ.get("CODERAG_TEST_WORLDS", "5"))
+_EXAMPLES = int(os.environ.get("CODERAG_TEST_WORLDS", "3"))
 _NUMBERS = st.integers(0, len(WORDS) - 1)
 _VARYING = re.compile(
     rb'"(?:id|thread|job|[a-z_]*ms|start_ns)":(?:"[^"]*"|[0-9.e+-]+|null)|\d{4}-\d\d-\d\d[T ]\d\d:\d\d[0-9:.+]*'

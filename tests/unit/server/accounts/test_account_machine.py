@@ -163,5 +163,5 @@ class AccountMachine(RuleBasedStateMachine):
         assert {team for team, _ in members} <= teams
 
 
-AccountMachine.TestCase.settings = settings(stateful_step_count=30)
+AccountMachine.TestCase.settings = settings(max_examples=12, stateful_step_count=30)
 TestAccountMachine = AccountMachine.TestCase
