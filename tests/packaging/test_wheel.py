@@ -23,8 +23,8 @@ SOURCES = {"coderag": "coderag"} | {name: f"coderag/{name}" for name in MAPPED i
 """Folder of the checkout and where the wheel puts it."""
 
 _UNSHIPPED_NAMES = (
-    "agents", "efficiency", "figures", "graph", "history", "items", "reports", "service", "structural", "synchronization",
-    "test_selection",
+    "agents", "efficiency", "figures", "graph", "history", "items", "reports", "server_load", "service", "structural",
+    "synchronization", "test_selection",
 )  # fmt: skip
 NOT_SHIPPED = tuple(ROOT / "evals" / name for name in _UNSHIPPED_NAMES)
 """Evaluations and figures of the project itself, which run from a checkout only."""
