@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from coderag.codegraph.centrality import compute_pagerank
 from coderag.codegraph.columns import to_array
-from coderag.codegraph.linking.linker import Link, LinkedFile
+from coderag.codegraph.linking.linked_files import LinkedFiles
 from coderag.codegraph.linking.overloads import count_type_parameters
 from coderag.codegraph.linking.program import MODULE, FactsRow, Program
 from coderag.codegraph.linking.referents import TYPE_KINDS
@@ -61,7 +61,7 @@ class GraphTableBuilder:
 
     Args:
         program: All current files.
-        linked: Edges of the linked files, by file.
+        linked: Edges of the linked files.
         last: The graph of the last generation; None if there is none.
         new_positions: For files whose interface changed, by number in `last`: the new position of each old
             definition; -1 if it is gone.
@@ -70,7 +70,7 @@ class GraphTableBuilder:
     def __init__(
         self,
         program: Program,
-        linked: Mapping[int, LinkedFile],
+        linked: LinkedFiles,
         last: GraphTables | None,
         new_positions: Mapping[int, IntArray],
     ) -> None:
@@ -80,10 +80,10 @@ class GraphTableBuilder:
         self._last = build_empty_graph() if last is None else last
         self._old_paths: list[str] = self._last.facts["path"].to_pylist()
         old_files = {path: number for number, path in enumerate(self._old_paths)}
-        rows = program.rows
+        rows, linked_files = program.rows, linked.files
         # Old number of each file; -1 if it was linked again.
         self._old_numbers = np.fromiter(
-            (-1 if file in linked else old_files.get(row.path, -1) for file, row in enumerate(rows)),
+            (-1 if file in linked_files else old_files.get(row.path, -1) for file, row in enumerate(rows)),
             np.int64,
             len(rows),
         )
@@ -160,8 +160,9 @@ class GraphTableBuilder:
         """Return the columns of all edges, in order, over new numbers."""
         retained: Mapping[str, NDArray[Any]]
         retained, retained_externals = self._retain_edges()
-        links = [(file, link) for file, linked in sorted(self._linked.items()) for link in linked.links]
-        names = sorted({*retained_externals, *(link.name for _, link in links if link.file < 0)})
+        links = self._linked.build_link_columns()
+        words = self._linked.list_words("name")
+        names = sorted({*retained_externals, *(words[code] for code in set(links["name"][links["file"] < 0].tolist()))})
         self._external_nodes = {name: int(self._node_starts[-1]) + index for index, name in enumerate(names)}
         numbers = np.array([self._external_nodes[name] for name in retained_externals], np.int64)
         is_external = retained["target"] < 0
@@ -180,22 +181,23 @@ class GraphTableBuilder:
         order = np.lexsort([*minor_keys, resolver_order, *(edges[name] for name in ("target", "relation", "source"))])
         return {name: column[order] for name, column in edges.items()}
 
-    def _build_new_edges(self, links: Sequence[tuple[int, Link]]) -> dict[str, NDArray[Any]]:
-        columns = list(zip(*(link for _, link in links), strict=True)) or [()] * len(Link._fields)
-        relations, scopes, files, indices, names, resolvers, confidences, lines = columns
-        starts, target_files = self._node_starts, np.array(files, np.int64)
-        targets = starts[target_files] + 1 + np.array(indices, np.int64)
-        targets[target_files < 0] = [
-            self._external_nodes[name] for name, file in zip(names, files, strict=True) if file < 0
-        ]
-        resolver_codes = {name: self._intern_resolver(name) for name in dict.fromkeys(resolvers)}
+    def _build_new_edges(self, links: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        external_nodes = np.array([self._external_nodes.get(name, -1) for name in self._linked.list_words("name")])
+        targets = self._node_starts[links["file"]] + 1 + links["index"]
+        is_external = links["file"] < 0
+        targets[is_external] = external_nodes[links["name"][is_external]]
+        relations = np.array([_RELATION_CODES[name] for name in self._linked.list_words("relation")], np.int32)
+        resolver_names = self._linked.list_words("resolver")
+        for name in sorted(resolver_names):  # their order must not depend on the workers
+            self._intern_resolver(name)
+        resolvers = np.array([self._resolver_codes[name] for name in resolver_names], np.int32)
         return {
-            "relation": np.array([_RELATION_CODES[name] for name in relations], np.int32),
-            "source": starts[np.array([file for file, _ in links], np.int64)] + 1 + np.array(scopes, np.int64),
+            "relation": relations[links["relation"]],
+            "source": self._node_starts[links["from"]] + 1 + links["scope"],
             "target": targets,
-            "resolver": np.array([resolver_codes[name] for name in resolvers], np.int32),
-            "confidence": np.array(confidences, np.float32),
-            "line": np.array(lines, np.int32),
+            "resolver": resolvers[links["resolver"]],
+            "confidence": links["confidence"],
+            "line": links["line"].astype(np.int32),
         }
 
     def _retain_edges(self) -> tuple[dict[str, NDArray[Any]], list[str]]:
@@ -332,10 +334,8 @@ class GraphTableBuilder:
 
         files = np.flatnonzero(self._old_numbers < 0)
         rows = [self._program.rows[file] for file in files.tolist()]
-        consulted = [self._linked[file].dependencies for file in files.tolist()]
-        columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in FactsRow._fields}
-        columns["consulted"] = [sorted(dependencies.files) for dependencies in consulted]
-        columns["names"] = [sorted(dependencies.keys) for dependencies in consulted]
+        columns: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in FactsRow._fields}
+        columns["consulted"], columns["names"] = self._linked.build_consulted(), self._linked.build_keys()
         new_rows = pa.table(columns, schema=build_facts_schema())
         if len(rows) == len(self._old_numbers):
             return new_rows

@@ -34,7 +34,6 @@ def build_graph(
     old_rows_by_path = {row.path: row for row in old_rows}
     empty_facts = pack_facts(FileFacts(""))
     rows: list[FactsRow] = []
-    interfaces: dict[int, FileFacts] = {}
     indexed = (record for record in files if record.outcome == "indexed")
     for record in sorted(indexed, key=lambda record: record.path):
         packed = facts.get(record.path)
@@ -43,9 +42,8 @@ def build_graph(
             rows.append(row if row.role == record.role else row._replace(role=record.role))
         else:
             packed = packed or empty_facts
-            interfaces[len(rows)] = interface = unpack_interface(packed.interface)
-            rows.append(_read_row(record, packed, interface))
-    program = Program(rows, interfaces)
+            rows.append(_read_row(record, packed))
+    program = Program(rows)
     stale = StaleFiles(range(len(rows)), {})
     if last is not None and not relink:
         stale = find_stale_files(last.facts, old_rows, program, facts)
@@ -57,7 +55,8 @@ def build_graph(
     return add_centrality(tables, last)
 
 
-def _read_row(record: FileRecord, packed: PackedFacts, interface: FileFacts) -> FactsRow:
+def _read_row(record: FileRecord, packed: PackedFacts) -> FactsRow:
+    interface = unpack_interface(packed.interface)
     configures = bool(interface.settings)
     file_columns = (record.path, record.language, record.role, record.lines, interface.package, configures)
     names = (collect_declared_names(interface), collect_base_names(interface), collect_namespace_names(interface))

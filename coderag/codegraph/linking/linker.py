@@ -100,6 +100,10 @@ class Linker:
         dependencies.files.discard(file)
         return LinkedFile(list(links), dependencies)
 
+    def trim(self) -> None:
+        """Forget memoised results of earlier files if there are many."""
+        self._resolver.trim()
+
     # Imports and types
 
     def _link_imports(self, file: int, imports: Sequence[Import]) -> Iterator[Link]:

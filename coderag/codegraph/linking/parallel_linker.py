@@ -8,9 +8,10 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import IO, Any, Final
+from typing import IO, Final
 
-from coderag.codegraph.linking.linker import Link, LinkedFile, Linker
+from coderag.codegraph.linking.linked_files import LinkedFiles
+from coderag.codegraph.linking.linker import LinkedFile, Linker
 from coderag.codegraph.linking.program import Dependencies, FactsRow, Program
 from coderag.codegraph.linking.resolver import Resolver
 from coderag.codegraph.linking.rules.rules_table import RulesTable
@@ -27,11 +28,9 @@ _ASSIST_ENTRY_POINT = f"{__name__}:assist"
 _logger = logging.getLogger(__name__)
 
 _BatchQueue = deque[list[int]]
-_LinkReply = dict[int, tuple[list[tuple[Any, ...]], set[int], set[str]]]
-"""Reply of a worker: `LinkedFile` by file, as plain values."""
 
 
-def link_files(program: Program, files: Sequence[int], helpers: HelperProcesses | None = None) -> dict[int, LinkedFile]:
+def link_files(program: Program, files: Sequence[int], helpers: HelperProcesses | None = None) -> LinkedFiles:
     """Return the edges that start in some files.
 
     Args:
@@ -42,14 +41,16 @@ def link_files(program: Program, files: Sequence[int], helpers: HelperProcesses 
     sizes = [len(program.rows[file].body) for file in files]
     total_bytes = sum(sizes)
     processes = min(1 + helpers.max_processes, total_bytes // _MIN_BYTES_PER_PROCESS) if helpers else 1
-    linked: dict[int, LinkedFile] = {}
+    linked = LinkedFiles()
     with _open_linker(program) as linker:
         if helpers and processes > 1:
             batches = _split_batches(
                 files, sizes, min(_MAX_BATCH_BYTES, total_bytes // (_MIN_BATCHES_PER_PROCESS * processes))
             )
             linked = _link_in_parallel(linker, program, batches, HelperProcesses(processes - 1, helpers.lend))
-        return {file: linked[file] if file in linked else _link_file(linker, program, file) for file in files}
+        linked_files = linked.files
+        linked.extend(_link_batch(linker, program, [file for file in files if file not in linked_files]))
+    return linked
 
 
 def assist(requests: IO[bytes], replies: IO[bytes]) -> None:
@@ -57,7 +58,7 @@ def assist(requests: IO[bytes], replies: IO[bytes]) -> None:
     program = Program([FactsRow(*row) for row in read_message(requests)])
     with _open_linker(program) as linker:
         while (batch := read_message(requests)) is not None:
-            write_message(replies, {file: _to_reply(_link_file(linker, program, file)) for file in batch})
+            write_message(replies, _link_batch(linker, program, batch))
 
 
 @contextmanager
@@ -68,6 +69,14 @@ def _open_linker(program: Program) -> Iterator[Linker]:
             yield Linker(resolver)
         finally:
             resolver.release()
+
+
+def _link_batch(linker: Linker, program: Program, files: Sequence[int]) -> LinkedFiles:
+    linked = LinkedFiles()
+    for file in files:
+        linked.add(file, _link_file(linker, program, file))
+        linker.trim()
+    return linked
 
 
 def _link_file(linker: Linker, program: Program, file: int) -> LinkedFile:
@@ -81,11 +90,9 @@ def _link_file(linker: Linker, program: Program, file: int) -> LinkedFile:
         return LinkedFile([], Dependencies())
 
 
-def _link_in_parallel(
-    linker: Linker, program: Program, batches: _BatchQueue, helpers: HelperProcesses
-) -> dict[int, LinkedFile]:
+def _link_in_parallel(linker: Linker, program: Program, batches: _BatchQueue, helpers: HelperProcesses) -> LinkedFiles:
     """Return the edges of the files in the batches, linked here and by workers; those of a failed worker are missing."""
-    linked: dict[int, LinkedFile] = {}
+    linked = LinkedFiles()
     packed_rows = pack_message([tuple(row) for row in program.rows])
     with ThreadPoolExecutor(helpers.max_processes, "linking") as threads:
         remote_runs = [
@@ -93,11 +100,11 @@ def _link_in_parallel(
         ]
         try:
             for batch in _take_batches(batches):
-                linked |= {file: _link_file(linker, program, file) for file in batch}
+                linked.extend(_link_batch(linker, program, batch))
         finally:
             batches.clear()  # after an interrupt the workers stop early
     for future in remote_runs:
-        linked |= future.result()
+        linked.extend(future.result())
     return linked
 
 
@@ -121,9 +128,9 @@ def _take_batches(batches: _BatchQueue, *, from_end: bool = False) -> Iterator[l
             yield batches.pop() if from_end else batches.popleft()
 
 
-def _link_remotely(packed_rows: bytes, batches: _BatchQueue, lend: ProcessLender) -> dict[int, LinkedFile]:
+def _link_remotely(packed_rows: bytes, batches: _BatchQueue, lend: ProcessLender) -> LinkedFiles:
     """Return the edges of the batches that a worker takes; fewer of them if it fails."""
-    linked: dict[int, LinkedFile] = {}
+    linked = LinkedFiles()
     with suppress(OSError, EOFError, CodeRAGError), lend(_ASSIST_ENTRY_POINT) as (requests, replies):
         requests.write(packed_rows)
         pending_count = 0
@@ -131,21 +138,14 @@ def _link_remotely(packed_rows: bytes, batches: _BatchQueue, lend: ProcessLender
             write_message(requests, batch)
             pending_count += 1
             if pending_count == _MAX_QUEUED_BATCHES:
-                linked |= _read_reply(replies)
+                linked.extend(_read_reply(replies))
                 pending_count -= 1
         write_message(requests, None)
         for _ in range(pending_count):
-            linked |= _read_reply(replies)
+            linked.extend(_read_reply(replies))
     return linked
 
 
-def _to_reply(linked_file: LinkedFile) -> tuple[list[tuple[Any, ...]], set[int], set[str]]:
-    return [tuple(link) for link in linked_file.links], linked_file.dependencies.files, linked_file.dependencies.keys
-
-
-def _read_reply(stream: IO[bytes]) -> dict[int, LinkedFile]:
-    reply: _LinkReply = read_message(stream)
-    return {
-        file: LinkedFile(list(map(Link._make, links)), Dependencies(files, keys))
-        for file, (links, files, keys) in reply.items()
-    }
+def _read_reply(stream: IO[bytes]) -> LinkedFiles:
+    linked: LinkedFiles = read_message(stream)
+    return linked

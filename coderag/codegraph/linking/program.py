@@ -1,11 +1,12 @@
 """All files of a repository as linking sees them: interfaces read on demand, with their use recorded as dependencies."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
+from sys import intern
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from coderag.codegraph.linking.overloads import strip_arity
@@ -23,6 +24,9 @@ from coderag.schema.facts import (
 from coderag.stores.facts_codec import FactsBody, unpack_body, unpack_interface
 
 ValueT = TypeVar("ValueT")
+
+_MAX_MEMOIZED: Final = 50_000  # results, of about half a kilobyte each
+_MAX_UNPACKED_BYTES: Final = 8_000_000  # of packed interfaces; their objects take about ten times as much
 
 _FILE_WIDE_ROLES: Final = frozenset({"test", "generated", "vendored"})
 """Roles that apply to all contents of a file: tests in vendored code are not the repository's tests."""
@@ -205,6 +209,13 @@ def collect_namespace_names(facts: FileFacts) -> list[str]:
     return sorted(names)
 
 
+class FrozenDependencies(NamedTuple):
+    """Complete dependencies of a memoised result: a fifth of the memory of `Dependencies`."""
+
+    files: tuple[int, ...]
+    keys: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class Dependencies:
     """Dependencies of a result: file numbers, and keys of other things, see `Program.record_key`."""
@@ -212,17 +223,33 @@ class Dependencies:
     files: set[int] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)
 
+    def freeze(self) -> FrozenDependencies:
+        """Return the dependencies so far; equal keys of different results share their memory."""
+        return FrozenDependencies(tuple(self.files), tuple(map(intern, self.keys)))
+
 
 class _InterfaceCache(dict[int, FileInterface]):
-    """Interfaces by file, unpacked on first use."""
+    """Interfaces by file, unpacked on first use.
 
-    def __init__(self, rows: Sequence[FactsRow], unpacked: Mapping[int, FileFacts]) -> None:
-        super().__init__((file, FileInterface(facts)) for file, facts in unpacked.items())
+    Attributes:
+        packed_bytes: Size of the interfaces in it before they were unpacked.
+    """
+
+    def __init__(self, rows: Sequence[FactsRow]) -> None:
+        super().__init__()
         self._rows = rows
+        self.packed_bytes = 0
 
     def __missing__(self, file: int) -> FileInterface:
-        self[file] = interface = FileInterface(unpack_interface(self._rows[file].interface))
+        packed = self._rows[file].interface
+        self.packed_bytes += len(packed)
+        self[file] = interface = FileInterface(unpack_interface(packed))
         return interface
+
+    def clear(self) -> None:
+        """Forget all interfaces."""
+        super().clear()
+        self.packed_bytes = 0
 
 
 class Program:
@@ -230,23 +257,22 @@ class Program:
 
     Args:
         rows: All files, in the order of their paths.
-        interfaces: Interfaces that are already unpacked, by file.
 
     Attributes:
         file_by_path: Number of each path.
         dependencies: Everything that was used since the last `begin_tracking`.
     """
 
-    def __init__(self, rows: Sequence[FactsRow], interfaces: Mapping[int, FileFacts] | None = None) -> None:
+    def __init__(self, rows: Sequence[FactsRow]) -> None:
         self.rows = rows
         self.file_by_path = {row.path: file for file, row in enumerate(rows)}
-        self._interfaces = _InterfaceCache(rows, interfaces or {})
+        self._interfaces = _InterfaceCache(rows)
         self._declared_names: dict[frozenset[str], frozenset[str]] = {}
         self._files_by_name: dict[tuple[str, tuple[str, ...]], dict[str, list[int]]] = {}
         self._declarations_by_name: dict[tuple[str, tuple[str, ...]], list[tuple[int, int]]] = {}
         self.dependencies = Dependencies()
         self._record_file = self.dependencies.files.add
-        self._memo: dict[tuple[str, Hashable], tuple[Any, Dependencies]] = {}
+        self._memo: dict[tuple[str, Hashable], tuple[Any, FrozenDependencies]] = {}
 
     def read_interface(self, file: int) -> FileInterface:
         """Return the interface of a file, recorded as a dependency."""
@@ -310,10 +336,10 @@ class Program:
         outer_dependencies.keys |= dependencies.keys
         return dependencies
 
-    def add_dependencies(self, dependencies: Dependencies) -> None:
+    def add_dependencies(self, dependencies: FrozenDependencies) -> None:
         """Record the dependencies of a memoised result."""
-        self.dependencies.files |= dependencies.files
-        self.dependencies.keys |= dependencies.keys
+        self.dependencies.files.update(dependencies.files)
+        self.dependencies.keys.update(dependencies.keys)
 
     def memoize(self, kind: str, key: Hashable, compute: Callable[[], ValueT]) -> ValueT:
         """Return a value that is computed once for a key; its dependencies are recorded at each use.
@@ -332,8 +358,17 @@ class Program:
             value = compute()
         finally:
             self.end_tracking(outer_dependencies)
-        self._memo[kind, key] = value, dependencies
+        self._memo[kind, key] = value, dependencies.freeze()
         return value
+
+    def trim(self) -> None:
+        """Forget memoised results and unpacked interfaces if there are many. No query may be active."""
+        if len(self._memo) > _MAX_MEMOIZED:
+            self._memo.clear()
+        if len(self._declarations_by_name) > _MAX_MEMOIZED:
+            self._declarations_by_name.clear()
+        if self._interfaces.packed_bytes > _MAX_UNPACKED_BYTES:
+            self._interfaces.clear()
 
     def find_declared_names(self, languages: Collection[str], other_languages: Collection[str]) -> Set[str]:
         """Return the names declared in files of some languages, and in all files outside the other languages."""

@@ -7,7 +7,7 @@ query on a cycle has no result, and neither has a query that needs a chain of qu
 from collections.abc import Callable, Hashable
 from typing import Final, NamedTuple
 
-from coderag.codegraph.linking.program import Dependencies, Program
+from coderag.codegraph.linking.program import FrozenDependencies, Program
 from coderag.codegraph.linking.referents import Referent
 
 _MAX_DEPTH: Final = 40
@@ -24,7 +24,7 @@ class MemoEntry(NamedTuple):
     """
 
     referent: Referent | None
-    dependencies: Dependencies
+    dependencies: FrozenDependencies
     depth: int
 
 
@@ -102,18 +102,18 @@ class QueryMemo:
         outer_dependencies = self._program.begin_tracking()
         dependencies = self._program.dependencies
         try:
-            return MemoEntry(compute(), dependencies, self._depth + 1)
+            return MemoEntry(compute(), dependencies.freeze(), self._depth + 1)
         except _CycleError as error:
             if error.level < level:
                 error.cycle_members.append((table, key))
                 raise
-            empty_entry = MemoEntry(None, dependencies, self._depth + 1)
+            empty_entry = MemoEntry(None, dependencies.freeze(), self._depth + 1)
             for member_table, member_key in error.cycle_members:  # their dependencies are those of this query
                 member_table[member_key] = empty_entry
             return empty_entry
         except _DepthExceededError:
             if level:
                 raise
-            return MemoEntry(None, dependencies, _MAX_DEPTH + 1)
+            return MemoEntry(None, dependencies.freeze(), _MAX_DEPTH + 1)
         finally:
             self._program.end_tracking(outer_dependencies)

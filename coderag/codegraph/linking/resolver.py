@@ -8,6 +8,7 @@ linked: only `evaluate` and `resolve_name` see local names.
 """
 
 from collections.abc import Callable, Hashable
+from typing import Final
 
 from coderag.codegraph.linking.chains import ChainEvaluator
 from coderag.codegraph.linking.hierarchy import Hierarchy
@@ -20,6 +21,8 @@ from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.scopes import ScopeLookup
 from coderag.codegraph.linking.type_inference import TypeInference
 from coderag.schema.facts import Definition, FileFacts
+
+_MAX_MEMOIZED: Final = 150_000  # results, of about half a kilobyte each
 
 
 class Resolver:
@@ -80,6 +83,12 @@ class Resolver:
         for rules in set(self._rules_by_file):
             vars(rules).clear()
         vars(self).clear()
+
+    def trim(self) -> None:
+        """Forget memoised results if there are many; between files only, as no query may be active."""
+        if len(self._memo_table) > _MAX_MEMOIZED:
+            self._memo_table.clear()
+        self.program.trim()
 
     def get_definition(self, referent: Referent) -> Definition:
         """Return the definition of a referent, or of its type for an instance."""

@@ -3,18 +3,22 @@
 import gc
 import os
 from collections import deque
+from typing import Any
 
+import numpy as np
 import pytest
 
 from coderag.codegraph.code_graph_builder import CodeGraphBuilder
 from coderag.codegraph.incremental_build import _read_row
 from coderag.codegraph.linking import parallel_linker
-from coderag.codegraph.linking.linker import Linker
-from coderag.codegraph.linking.program import Program
+from coderag.codegraph.linking import program as program_module
+from coderag.codegraph.linking import resolver as resolver_module
+from coderag.codegraph.linking.linked_files import LinkedFiles
+from coderag.codegraph.linking.linker import LinkedFile, Linker
+from coderag.codegraph.linking.program import Dependencies, Program
 from coderag.codegraph.linking.resolver import Resolver
 from coderag.errors import IngestionError
 from coderag.ingestion.workers.worker_pool import WorkerPool
-from coderag.stores.facts_codec import unpack_interface
 from coderag.system.process_messages import HelperProcesses, pack_message, read_message
 from tests.support.programs import assert_same_graph, facts_of
 
@@ -35,7 +39,10 @@ def exit_at_once(requests, answers):
 
 def exit_mid_reply(requests, answers):
     _, part = (read_message(requests) for _ in range(2))
-    answers.write(pack_message({file: ([], set(), set()) for file in part})[:-2])
+    reply = LinkedFiles()
+    for file in part:
+        reply.add(file, LinkedFile([], Dependencies()))
+    answers.write(pack_message(reply)[:-2])
     answers.flush()
     os._exit(0)
 
@@ -57,7 +64,15 @@ def small_batches(monkeypatch):
 def program() -> Program:
     records, facts = facts_of(PROGRAM)
     packed = [(record, facts[record.path]) for record in sorted(records, key=lambda record: record.path)]
-    return Program([_read_row(record, facts, unpack_interface(facts.interface)) for record, facts in packed])
+    return Program([_read_row(record, facts) for record, facts in packed])
+
+
+def read(linked: LinkedFiles) -> list[list[Any]]:
+    """Return all edges and dependencies in words, whatever the order in which the files were linked."""
+    columns = linked.build_link_columns()
+    columns |= {name: np.array(linked.list_words(name))[columns[name]] for name in ("relation", "name", "resolver")}
+    edges = [list(edge) for edge in zip(*(values.tolist() for values in columns.values()), strict=True)]
+    return [sorted(linked.files), edges, linked.build_consulted().to_pylist(), linked.build_keys().to_pylist()]
 
 
 def pack_rows(program: Program) -> bytes:
@@ -76,7 +91,7 @@ def test_worker_links_all_remaining_batches(program, pool):
     parts = deque([file] for file in files)
     linked = parallel_linker._link_remotely(pack_rows(program), parts, pool.lend)
     assert not parts
-    assert linked == parallel_linker.link_files(program, files)
+    assert read(linked) == read(parallel_linker.link_files(program, files))
 
 
 @pytest.mark.parametrize("fault", [exit_at_once, exit_mid_reply])
@@ -84,8 +99,8 @@ def test_batches_of_a_failed_worker_are_linked_locally(program, small_batches, m
     files = list(range(len(program.rows)))
     alone = parallel_linker.link_files(program, files)
     monkeypatch.setattr(parallel_linker, "_ASSIST_ENTRY_POINT", f"{__name__}:{fault.__name__}")
-    assert parallel_linker._link_remotely(pack_rows(program), deque([files]), pool.lend) == {}
-    assert parallel_linker.link_files(program, files, HelperProcesses(2, pool.lend)) == alone
+    assert len(parallel_linker._link_remotely(pack_rows(program), deque([files]), pool.lend)) == 0
+    assert read(parallel_linker.link_files(program, files, HelperProcesses(2, pool.lend))) == read(alone)
 
 
 def test_all_files_are_linked_locally_without_workers(program, small_batches):
@@ -93,14 +108,15 @@ def test_all_files_are_linked_locally_without_workers(program, small_batches):
         raise IngestionError("no worker process can be started")
 
     files = list(range(len(program.rows)))
-    assert parallel_linker.link_files(program, files, HelperProcesses(2, lend_worker)) == parallel_linker.link_files(
-        program, files
-    )
+    linked = parallel_linker.link_files(program, files, HelperProcesses(2, lend_worker))
+    assert read(linked) == read(parallel_linker.link_files(program, files))
 
 
 def test_interrupt_stops_sending_batches(program, small_batches, monkeypatch):
     sent = []
-    monkeypatch.setattr(parallel_linker, "_link_remotely", lambda rows, parts, lend: sent.append(parts) or {})
+    monkeypatch.setattr(
+        parallel_linker, "_link_remotely", lambda rows, parts, lend: sent.append(parts) or LinkedFiles()
+    )
 
     def raise_interrupt(linker: Linker, file: int) -> None:
         raise KeyboardInterrupt
@@ -109,6 +125,15 @@ def test_interrupt_stops_sending_batches(program, small_batches, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         parallel_linker.link_files(program, range(len(program.rows)), HelperProcesses(1, lambda function: None))
     assert [len(parts) for parts in sent] == [0]
+
+
+def test_forgetting_memoised_results_changes_no_edge(program, monkeypatch):
+    files = range(len(program.rows))
+    remembered = read(parallel_linker.link_files(program, files))
+    monkeypatch.setattr(program_module, "_MAX_MEMOIZED", 0)
+    monkeypatch.setattr(program_module, "_MAX_UNPACKED_BYTES", 0)
+    monkeypatch.setattr(resolver_module, "_MAX_MEMOIZED", 0)
+    assert read(parallel_linker.link_files(Program(program.rows), files)) == remembered
 
 
 def test_few_files_are_linked_without_workers():
@@ -141,6 +166,8 @@ def test_recursion_error_in_one_file_does_not_affect_the_rest(program, monkeypat
 
     monkeypatch.setattr(Linker, "link", raise_in_first_file)
     linked = parallel_linker.link_files(program, range(len(program.rows)))
-    assert not linked[0].links
-    assert any(linked_file.links for linked_file in linked.values())
+    sources = linked.build_link_columns()["from"]
+    assert 0 in linked.files
+    assert 0 not in sources
+    assert len(sources)
     assert program.rows[0].path in caplog.text
