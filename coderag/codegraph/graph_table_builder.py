@@ -6,7 +6,7 @@ Nodes are renumbered each time. Unchanged rows move as whole columns: changing o
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,8 +52,23 @@ _OWN_COLUMNS: Final = (
     "is_prototype",
 )
 """Columns that differ between the nodes of one file."""
+_MAX_FILES_AT_ONCE: Final = 256
+"""Files whose nodes are Python objects at a time."""
 _CENTRAL_RELATIONS: Final = ("calls", "imports", "instantiates", "inherits", "implements")
 """Relations that count for centrality."""
+
+
+class _LinkedNodes(NamedTuple):
+    """Nodes of consecutive files that were linked.
+
+    Attributes:
+        counts: int64 (n_files,), number of nodes of each file.
+        columns: The columns of `_OWN_COLUMNS`; a parent is numbered within its file, the file itself as 0.
+    """
+
+    files: range
+    counts: IntArray
+    columns: "Mapping[str, pa.Array]"
 
 
 class GraphTableBuilder:
@@ -99,17 +114,14 @@ class GraphTableBuilder:
     @cached_property
     def _node_counts(self) -> IntArray:
         """Number of nodes of each file: the file and its declarations."""
-        peek = self._program.peek
-        return np.fromiter(
-            (
-                self._old_node_starts[old + 1] - self._old_node_starts[old]
-                if old >= 0
-                else 1 + len(peek(file).definitions)
-                for file, old in enumerate(self._old_numbers.tolist())
-            ),
-            np.int64,
-            len(self._old_numbers),
-        )
+        old_numbers = self._old_numbers
+        counts = np.zeros(len(old_numbers), np.int64)
+        is_kept = old_numbers >= 0
+        counts[is_kept] = np.diff(self._old_node_starts)[old_numbers[is_kept]]
+        for run in self._linked_nodes.values():
+            for nodes in run:
+                counts[nodes.files.start : nodes.files.stop] = nodes.counts
+        return counts
 
     @cached_property
     def _node_starts(self) -> IntArray:
@@ -283,8 +295,12 @@ class GraphTableBuilder:
                     np.where(parts["parent"][-1].to_numpy() < 0, -1, shifted_parents), pa.int32()
                 )
             else:
-                for name, values in self._build_linked_columns(range(file, end)).items():
-                    parts[name].append(pa.array(values, pa.string() if name in _TEXT_COLUMNS else pa.int32()))
+                for nodes in self._linked_nodes[file]:
+                    for name in _OWN_COLUMNS:
+                        parts[name].append(nodes.columns[name])
+                    starts = np.repeat(self._node_starts[nodes.files.start : nodes.files.stop], nodes.counts)
+                    parents = nodes.columns["parent"].to_numpy()
+                    parts["parent"][-1] = pa.array(np.where(parents < 0, -1, parents + starts), pa.int32())
         externals = list(self._external_nodes)
         external_zeros = pa.array([0] * len(externals), pa.int32())
         external_values = {"kind": [_KINDS.index(EXTERNAL_KIND)] * len(externals), "parent": [-1] * len(externals)}
@@ -308,23 +324,41 @@ class GraphTableBuilder:
         breaks = np.flatnonzero(~is_continuation) + 1
         return pairwise([0, *breaks.tolist(), len(self._old_numbers)] if len(self._old_numbers) else [])
 
-    def _build_linked_columns(self, files: range) -> dict[str, list[Any]]:
-        """Return the columns of the nodes of linked files, all at once: building an Arrow array costs more than a file."""
-        role = self._program.get_role
+    @cached_property
+    def _linked_nodes(self) -> "dict[int, list[_LinkedNodes]]":
+        """Nodes of the files that were linked, by the first file of each run of them."""
+        return {
+            file: [
+                self._build_linked_nodes(range(first, min(first + _MAX_FILES_AT_ONCE, end)))
+                for first in range(file, end, _MAX_FILES_AT_ONCE)
+            ]
+            for file, end in self._find_runs()
+            if self._old_numbers[file] < 0
+        }
+
+    def _build_linked_nodes(self, files: range) -> "_LinkedNodes":
+        """Build the nodes of some files, all at once: building an Arrow array costs more than a file."""
+        import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+        counts: list[int] = []
         columns: dict[str, list[Any]] = {name: [] for name in _OWN_COLUMNS}
         for file in files:
-            row, definitions = self._program.rows[file], self._program.peek(file).definitions
-            first_definition = int(self._node_starts[file]) + 1
+            row, interface = self._program.rows[file], self._program.unpack_interface(file)
+            definitions = interface.definitions
+            counts.append(1 + len(definitions))
             columns["kind"] += [0, *(_KIND_CODES[definition.kind] for definition in definitions)]
-            columns["role"] += [_ROLE_CODES[role(file, index)] for index in range(MODULE, len(definitions))]
+            roles = (interface.get_role(index, row.role) for index in range(MODULE, len(definitions)))
+            columns["role"] += [_ROLE_CODES[role] for role in roles]
             columns["name"] += [row.path.rpartition("/")[2], *(definition.name for definition in definitions)]
             columns["qualified_name"] += [row.path, *(definition.qualified_name for definition in definitions)]
             columns["start_line"] += [1, *(definition.start_line for definition in definitions)]
             columns["end_line"] += [max(1, row.lines), *(definition.end_line for definition in definitions)]
-            columns["parent"] += [-1, *(first_definition + definition.parent for definition in definitions)]
+            columns["parent"] += [-1, *(1 + definition.parent for definition in definitions)]
             columns["type_parameters"] += [0, *map(_count_type_parameters, definitions)]
             columns["is_prototype"] += [0, *(int(PROTOTYPE_MODIFIER in entry.modifiers) for entry in definitions)]
-        return columns
+        types = {name: pa.string() if name in _TEXT_COLUMNS else pa.int32() for name in _OWN_COLUMNS}
+        arrays = {name: pa.array(values, types[name]) for name, values in columns.items()}
+        return _LinkedNodes(files, np.array(counts, np.int64), arrays)
 
     # Facts
 

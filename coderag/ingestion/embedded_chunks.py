@@ -104,7 +104,7 @@ def embed_result(
     assert columns is not None
     assert result.counts is not None
     assert result.path_counts is not None
-    vocabulary.learn(result.worker, result.new_terms)
+    vocabulary.learn(result.worker, result.new_terms, result.first_term)
     counts = vocabulary.translate(result.worker, result.counts)
     if summaries is not None:
         columns, counts = summaries.insert_sentences(columns, counts)

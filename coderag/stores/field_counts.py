@@ -74,29 +74,36 @@ class FieldCounts:
             n_terms: Number of columns of the result.
             keep_mask: Mask over the rows of all parts; by default all are kept.
         """
-        fields = [[part.matrices[field] for part in parts] for field in range(len(FIELDS))]
-        if keep_mask is not None and not keep_mask.all():
-            fields = [_split_kept_runs(matrices, keep_mask) for matrices in fields]
+        kept = parts if keep_mask is None else FieldCounts.split_kept(parts, keep_mask)
+        fields = [[part.matrices[field] for part in kept] for field in range(len(FIELDS))]
         return FieldCounts(*(_stack_rows(matrices, n_terms) for matrices in fields))
+
+    @staticmethod
+    def split_kept(parts: "Sequence[FieldCounts]", keep_mask: NDArray[np.bool_]) -> "Sequence[FieldCounts]":
+        """Split the rows of all parts into runs of kept rows, without copying them.
+
+        An edit drops few rows, and copying runs is faster than picking rows.
+
+        Args:
+            parts: Counts.
+            keep_mask: Mask over the rows of all parts.
+        """
+        if keep_mask.all():
+            return parts
+        runs, first = [], 0
+        for part in parts:
+            edges = np.flatnonzero(np.diff(keep_mask[first : first + len(part)], prepend=False, append=False)).tolist()
+            runs += [
+                FieldCounts(*(_slice_rows(matrix, start, end) for matrix in part.matrices))
+                for start, end in zip(edges[::2], edges[1::2], strict=True)
+            ]
+            first += len(part)
+        return runs
 
     @staticmethod
     def build_empty(n_chunks: int = 0, n_terms: int = 0) -> "FieldCounts":
         """Build counts of chunks without terms."""
         return FieldCounts(*(_build_matrix([], [], np.zeros(n_chunks + 1, np.int64), n_terms) for _ in FIELDS))
-
-
-def _split_kept_runs(matrices: "Sequence[Csr]", keep_mask: NDArray[np.bool_]) -> "list[Csr]":
-    """Split matrices into runs of kept rows; an edit drops few rows, and copying runs is faster than picking rows."""
-    runs = []
-    first = 0
-    for matrix in matrices:
-        edges = np.flatnonzero(np.diff(keep_mask[first : first + matrix.shape[0]], prepend=False, append=False))
-        runs += [
-            _slice_rows(matrix, start, end)
-            for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
-        ]
-        first += matrix.shape[0]
-    return runs
 
 
 def _slice_rows(matrix: "Csr", start: int, end: int) -> "Csr":

@@ -262,7 +262,7 @@ class IndexWriter:
     def _begin_changes(self, base: Snapshot | None) -> None:
         """Start a new set of changes."""
         self._base = base
-        self._pending = PendingChunks(base)
+        self._pending = PendingChunks(base, self._root)
         self._started_ns = time.time_ns() - _CLOCK_GRANULARITY_NS
         self._chunk_version: int | None = None
         self._is_prepared = False
@@ -275,6 +275,7 @@ class IndexWriter:
             for file in fragment.files:
                 with suppress(OSError):
                     (self._chunks.path / "data" / file.path).unlink(missing_ok=True)
+        self._pending.close()
         self._begin_changes(None)
 
     def _require_ready(self) -> None:
@@ -354,11 +355,11 @@ class IndexWriter:
 
     def _write_arrays(self, directory: Path, keep_mask: NDArray[np.bool_], attached: Mapping[str, NDArray[Any]]) -> int:
         """Write the arrays of all chunks and return the number of chunks."""
-        counts = self._pending.concat_counts(keep_mask)
+        counts = self._pending.read_counts(keep_mask)
         write_generation_arrays(
             directory, counts, self._pending.vocabulary, self._pending.build_ids(keep_mask), attached
         )
-        return len(counts)
+        return int(keep_mask.sum())
 
     def _commit_parts(self, parts: "_CommitParts") -> Snapshot:
         if invalid_names := [name for name in parts.arrays if not _match_array_name(name)]:
@@ -372,6 +373,7 @@ class IndexWriter:
             raise
         self._previous_pointer = pointer
         snapshot = Snapshot(self._directory, pointer)
+        self._pending.close()
         self._begin_changes(snapshot)
         return snapshot
 

@@ -24,6 +24,8 @@ from coderag.stores.pointer import REBUILD_HINT
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from coderag.stores.field_counts import Csr
+
 _DATA_FILE, _COLUMNS_FILE, _ENDS_FILE = "counts.npy", "columns.npy", "ends.npy"
 _ID_BYTES_FILE, _ID_ENDS_FILE = "id_bytes.npy", "id_ends.npy"
 _TERMS_FILE = "terms.txt"
@@ -74,7 +76,7 @@ class RowIds:
 
 def write_generation_arrays(
     directory: Path,
-    counts: FieldCounts,
+    counts: Sequence[FieldCounts],
     terms: Sequence[str],
     ids: RowIds,
     attached: Mapping[str, NDArray[Any]],
@@ -83,7 +85,7 @@ def write_generation_arrays(
 
     Args:
         directory: Target directory.
-        counts: Term counts.
+        counts: Term counts in parts, which are never in memory together.
         terms: Vocabulary; column j of the counts belongs to term j.
         ids: Ids of the rows of the counts.
         attached: Attached arrays, by name.
@@ -92,13 +94,18 @@ def write_generation_arrays(
     if vocabulary.count(_TERM_SEPARATOR.encode()) != max(len(terms) - 1, 0):
         message = "A term contains a line break"
         raise StoreError(message)
-    for matrix in counts.matrices:
-        if not matrix.has_canonical_format:
-            matrix.sum_duplicates()
+    for part in counts:
+        for matrix in part.matrices:
+            if not matrix.has_canonical_format:
+                matrix.sum_duplicates()
+    fields = [[part.matrices[field] for part in counts] for field in range(len(FIELDS))]
+    data = [matrix.data for matrices in fields for matrix in matrices]
+    streams: dict[str, tuple[np.dtype[Any], Sequence[NDArray[Any]]]] = {
+        _DATA_FILE: (_find_smallest_dtype(data), data),
+        _COLUMNS_FILE: (np.dtype(np.int32), [matrix.indices for matrices in fields for matrix in matrices]),
+    }
     arrays: dict[str, NDArray[Any]] = {
-        _DATA_FILE: _to_smallest_dtype(np.concatenate([matrix.data for matrix in counts.matrices])),
-        _COLUMNS_FILE: np.concatenate([matrix.indices for matrix in counts.matrices]).astype(np.int32, copy=False),
-        _ENDS_FILE: np.stack([matrix.indptr for matrix in counts.matrices]).astype(np.int64, copy=False),
+        _ENDS_FILE: np.stack([_concat_ends(matrices) for matrices in fields]),
         _ID_BYTES_FILE: ids.data,
         _ID_ENDS_FILE: ids.ends,
     }
@@ -108,6 +115,8 @@ def write_generation_arrays(
         try:
             shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir()
+            for name, (dtype, pieces) in streams.items():
+                _write_pieces(temporary / name, dtype, pieces)
             for name, array in arrays.items():
                 _write_file(temporary / name, array)
             _write_file(temporary / _TERMS_FILE, vocabulary)
@@ -208,18 +217,36 @@ def remove_generation_arrays(directory: Path) -> None:
         shutil.rmtree(directory)
 
 
-def _to_smallest_dtype(counts: NDArray[np.float32]) -> NDArray[Any]:
-    """Convert counts to the smallest type that holds them exactly."""
-    if len(counts) == 0:
-        return counts.astype(np.uint8)
-    if counts.min() < 0 or not np.isfinite(counts.max()):
-        message = "Term counts must be finite and non-negative"
-        raise StoreError(message)
-    for kind in (np.uint8, np.uint16):
-        if counts.max() <= np.iinfo(kind).max:
-            small = counts.astype(kind)
-            return small if np.array_equal(small, counts) else counts
-    return counts
+def _concat_ends(matrices: "Sequence[Csr]") -> NDArray[np.int64]:
+    """Concatenate the row ends of matrices that follow one another, with a leading 0."""
+    starts = np.cumsum([0, *(int(matrix.indptr[-1]) for matrix in matrices)], dtype=np.int64)
+    ends = [matrix.indptr[1:] + start for matrix, start in zip(matrices, starts, strict=False)]
+    return np.concatenate([np.zeros(1, np.int64), *ends])
+
+
+def _find_smallest_dtype(pieces: Sequence[NDArray[np.float32]]) -> np.dtype[Any]:
+    """Find the smallest type that holds all counts exactly."""
+    largest = 0.0
+    are_integers = True
+    for counts in pieces:
+        if len(counts) == 0:
+            continue
+        if counts.min() < 0 or not np.isfinite(counts.max()):
+            message = "Term counts must be finite and non-negative"
+            raise StoreError(message)
+        largest = max(largest, float(counts.max()))
+        are_integers = are_integers and np.array_equal(counts, np.trunc(counts))
+    kinds: tuple[type[np.integer], ...] = (np.uint8, np.uint16) if are_integers else ()
+    return np.dtype(next((kind for kind in kinds if largest <= np.iinfo(kind).max), np.float32))
+
+
+def _write_pieces(path: Path, dtype: np.dtype[Any], pieces: Sequence[NDArray[Any]]) -> None:
+    """Write a one-dimensional ``.npy`` file piece by piece."""
+    with path.open("wb") as file:
+        header = {"descr": dtype.str, "fortran_order": False, "shape": (sum(map(len, pieces)),)}
+        np.lib.format.write_array_header_1_0(file, header)
+        for piece in pieces:
+            file.write(np.ascontiguousarray(piece, dtype).data)
 
 
 def _write_file(path: Path, content: NDArray[Any] | bytes) -> None:

@@ -1,12 +1,14 @@
 """Uncommitted changes to a generation's chunks: dropped rows, added rows and their counts."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coderag.errors import IndexModelError, StoreError
+from coderag.stores.array_spool import CountsSpool
 from coderag.stores.disk import to_utf8
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.lexical_files import RowIds
@@ -24,17 +26,19 @@ class PendingChunks:
 
     Args:
         base: Generation to change; None for a first one.
+        directory: Folder for temporary files.
 
     Attributes:
         dimension: Dimension of the vectors; 0 if unknown.
     """
 
-    def __init__(self, base: Snapshot | None) -> None:
+    def __init__(self, base: Snapshot | None, directory: Path) -> None:
         self._base = base
         self._base_row_count = 0 if base is None else len(base)
         self.dimension = 0 if base is None else base.pointer.embedding.dimension
         self._terms: Sequence[str] | None = None  # those of the base
-        self._counts: list[FieldCounts] = []
+        self._directory = directory
+        self._counts: CountsSpool | None = None  # none were added
         self._ids: list[pa.Array] = []
         self._added_row_count = 0
         self._added_rows: dict[str, list[int]] = {}  # by path
@@ -61,7 +65,8 @@ class PendingChunks:
         if not rows.num_rows:
             return
         self.dimension = dimension
-        self._counts.append(counts)
+        self._counts = self._counts or CountsSpool(self._directory)
+        self._counts.add(counts)
         self._ids.append(rows["id"].combine_chunks())
         for row, path in enumerate(rows["path"].to_pylist(), self._added_row_count):
             self._added_rows.setdefault(path, []).append(row)
@@ -123,7 +128,12 @@ class PendingChunks:
         ids = pa.chunked_array([*base_ids, *self._ids], pa.string())
         return RowIds.from_column(ids if keep_mask.all() else ids.filter(pa.array(keep_mask)))
 
-    def concat_counts(self, keep_mask: NDArray[np.bool_]) -> FieldCounts:
-        """Concatenate the counts of the kept rows."""
+    def read_counts(self, keep_mask: NDArray[np.bool_]) -> Sequence[FieldCounts]:
+        """Return the counts of the kept rows in parts, over growing numbers of terms."""
         parts = [] if self._base is None else [self._base.read_counts()]
-        return FieldCounts.concat([*parts, *self._counts], len(self.vocabulary), keep_mask)
+        return FieldCounts.split_kept([*parts, *(self._counts.read() if self._counts else ())], keep_mask)
+
+    def close(self) -> None:
+        """Delete the temporary files."""
+        if self._counts:
+            self._counts.close()

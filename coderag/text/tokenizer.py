@@ -131,13 +131,13 @@ STOP_WORDS = frozenset(
 """Words without information about code. Dropped from queries only, never from the index."""
 
 
-@lru_cache(1 << 18)
+@lru_cache(1 << 16)
 def stem(word: str) -> str:
     """Return the Snowball English stem of a lower-case word; short words and other scripts stay unchanged."""
     return _snowball(word) if len(word) >= _MIN_STEMMED_CHARS else word
 
 
-@lru_cache(1 << 17)
+@lru_cache(1 << 14)
 def split_identifier(raw: str) -> tuple[str, ...]:
     """Split a raw token into its lower-case parts, digits included: ``getURLPath2`` → ``get url path 2``."""
     if raw.isascii():
@@ -178,7 +178,7 @@ def _split_cased_words(text: str) -> Iterator[str]:
             yield word[start:].casefold()
 
 
-@lru_cache(1 << 18)
+@lru_cache(1 << 15)
 def expand_token(raw: str) -> tuple[str, ...]:
     """Return the terms of a raw token: the identifier (``=`` and lower case) if it is a compound, and its stems."""
     if raw.isascii() and raw.isalpha() and raw.islower():  # most are one word

@@ -134,6 +134,10 @@ class FileInterface:
                 test_indices.add(index)
         return frozenset(test_indices)
 
+    def get_role(self, index: int, file_role: str) -> str:
+        """Return the role of a definition, or of the file itself, in a file of a role."""
+        return file_role if file_role in _FILE_WIDE_ROLES or index not in self.test_definitions else "test"
+
     @cached_property
     def bindings(self) -> dict[tuple[int, str], list[Binding]]:
         """Bindings by scope and name."""
@@ -279,6 +283,10 @@ class Program:
         self._record_file(file)
         return self._interfaces[file]
 
+    def unpack_interface(self, file: int) -> FileInterface:
+        """Return the interface of a file without recording or remembering it: to read each file once."""
+        return FileInterface(unpack_interface(self.rows[file].interface))
+
     def read_body(self, file: int) -> FactsBody:
         """Return a file's local bindings, references and mentions."""
         return unpack_body(self.rows[file].body)
@@ -290,8 +298,7 @@ class Program:
 
     def get_role(self, file: int, index: int) -> str:
         """Return the role of a definition or file; not recorded, because a link to it is a dependency anyway."""
-        role = self.rows[file].role
-        return role if role in _FILE_WIDE_ROLES or index not in self._interfaces[file].test_definitions else "test"
+        return self._interfaces[file].get_role(index, self.rows[file].role)
 
     def record_key(self, key: str) -> None:
         """Record a dependency on something other than an interface.

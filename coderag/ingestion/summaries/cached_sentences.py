@@ -112,8 +112,8 @@ class SummaryColumns:
             [f"{row_texts['summary']}\n{row_texts['docstring']}" for row_texts in documented]
         )
         new_terms = self._counter.get_terms_from(self._terms_sent)
+        self._vocabulary.learn(_COUNTER_NAME, new_terms, self._terms_sent)
         self._terms_sent += len(new_terms)
-        self._vocabulary.learn(_COUNTER_NAME, new_terms)
         docs = self._vocabulary.translate_matrix(_COUNTER_NAME, docs)
         wide = FieldCounts.concat([counts], len(self._vocabulary.terms))
         order = np.arange(len(changed))

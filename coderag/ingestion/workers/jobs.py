@@ -7,7 +7,7 @@ that a worker starts in a fraction of a second.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import scipy.sparse as sp
 
@@ -31,6 +31,8 @@ from coderag.system.gc_tuning import pause_gc
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_MAX_TOKENS: Final = 200_000  # distinct tokens that a worker remembers: about 60 MB
 
 Treatment = Literal["whole", "lines", "lost"]
 """Treatment of a file: parsed; split by lines after parsing crashed the process; or given up after that crashed, too."""
@@ -102,6 +104,7 @@ class JobResult:
         columns: The chunks, see `coderag.stores.arrow.build_chunk_table`; None if there are none, or not as columns.
         counts, path_counts: Term counts of the chunks, and of the paths of files with chunks, in order.
         new_terms: Terms that earlier results of this worker and run do not have; they are the last columns.
+        first_term: Column of the first of them. With 0, the worker numbers its terms anew.
         parsed: The files and their texts, unless chunks are returned as columns.
         facts: Facts of each parsed file, by path.
         new_cache_entries: Parsed files that are not in the cache, by key.
@@ -115,6 +118,7 @@ class JobResult:
     counts: FieldCounts | None = None
     path_counts: "sp.csr_matrix | None" = None
     new_terms: list[str] = field(default_factory=list)
+    first_term: int = 0
     parsed: list[tuple[ParsedFile, str]] = field(default_factory=list)
     facts: dict[str, PackedFacts] = field(default_factory=dict)
     new_cache_entries: dict[str, bytes] = field(default_factory=dict)
@@ -261,8 +265,11 @@ class JobRunner:
             for chunk in chunks:
                 chunk.metadata["summary"], chunk.metadata["summary_source"] = summarize(chunk.metadata)
         with stages.measure("count terms"):
+            if self._counter.n_tokens > _MAX_TOKENS:
+                self._counter, self._terms_sent = TermCounter(), 0
             result.counts = self._counter.count(chunks)
             result.path_counts = self._counter.count_paths([file.path for file in parsed])
+            result.first_term = self._terms_sent
             result.new_terms = self._counter.get_terms_from(self._terms_sent)
             self._terms_sent += len(result.new_terms)
         with stages.measure("columns"):

@@ -49,6 +49,11 @@ class TermCounter:
         """The vocabulary: column ``j`` of all counts is ``terms[j]``."""
         return self.get_terms_from(0)
 
+    @property
+    def n_tokens(self) -> int:
+        """Number of distinct tokens so far."""
+        return len(self._raw_ids)
+
     def get_terms_from(self, first: int) -> list[str]:
         """Return the terms from column ``first`` on."""
         return list(islice(self._term_ids, first, None))

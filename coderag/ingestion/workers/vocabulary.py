@@ -27,15 +27,15 @@ class Vocabulary:
         self._numbers = {term: number for number, term in enumerate(self.terms)}
         self._columns: defaultdict[str, NDArray[np.int32]] = defaultdict(lambda: np.zeros(0, np.int32))
 
-    def learn(self, worker: str, new_terms: Sequence[str]) -> None:
-        """Register the terms of a worker's next columns."""
+    def learn(self, worker: str, new_terms: Sequence[str], first: int) -> None:
+        """Register the terms of a worker's columns from number `first` on; the worker has given up later ones."""
         numbers = self._numbers
         for term in new_terms:
             if term not in numbers:
                 numbers[term] = len(self.terms)
                 self.terms.append(term)
         columns = np.fromiter(map(numbers.__getitem__, new_terms), np.int32, len(new_terms))
-        self._columns[worker] = np.concatenate([self._columns[worker], columns])
+        self._columns[worker] = np.concatenate([self._columns[worker][:first], columns])
 
     def translate(self, worker: str, counts: FieldCounts) -> FieldCounts:
         """Translate a worker's counts to this vocabulary."""

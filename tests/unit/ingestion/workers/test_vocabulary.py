@@ -7,7 +7,10 @@ from coderag.ingestion.workers.vocabulary import Vocabulary
 from coderag.stores.field_counts import FieldCounts
 
 WORDS = st.sampled_from(["get", "set", "key", "store", "find", "add", "remove", "größe"])
-JOBS = st.lists(st.tuples(st.sampled_from(["one", "two", "three"]), st.lists(WORDS, max_size=6)), max_size=12)
+JOBS = st.lists(
+    st.tuples(st.sampled_from(["one", "two", "three"]), st.lists(WORDS, max_size=6), st.booleans()), max_size=12
+)
+"""Worker, words, and whether the worker numbers its terms anew before them."""
 
 
 def counted(words, columns):
@@ -26,12 +29,15 @@ def test_translated_counts_do_not_depend_on_the_worker(jobs, initial_terms):
     vocabulary = Vocabulary(initial_terms)
     columns = {}
     met = list(initial_terms)
-    for worker, words in jobs:
+    for worker, words, restarts in jobs:
         own = columns.setdefault(worker, [])
+        if restarts:
+            own.clear()
+        first = len(own)
         new = [word for word in dict.fromkeys(words) if word not in own]
         own += new
         met += [word for word in new if word not in met]
-        vocabulary.learn(worker, new)
+        vocabulary.learn(worker, new, first)
         matrix = counted(words, own)
         translated = vocabulary.translate(worker, FieldCounts(body=matrix, names=matrix, docs=matrix))
         expected = {word: words.count(word) for word in words}
