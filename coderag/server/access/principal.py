@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, Literal
 
 from coderag.server.access.roles import (
@@ -36,6 +37,8 @@ class Principal:
         repository_levels: Level by id of each repository that it may see, limited by role, scopes and binding.
         source_levels: Level by id of each source that it may see.
         sees_all_sources: Whether its role sees every source of the repositories that it sees.
+        session_id: Id of the browser session that sends the request; empty for programs.
+        expires_at: End of a token that the provider has issued; None if the database knows the end of the credential.
         is_bound: Whether its credential is bound to repositories, so that it does nothing to the server itself.
         address: Network address of the client.
     """
@@ -50,6 +53,8 @@ class Principal:
     repository_levels: Mapping[str, Level] = field(default_factory=dict)
     source_levels: Mapping[str, Level] = field(default_factory=dict)
     sees_all_sources: bool = False
+    session_id: str = ""
+    expires_at: datetime | None = None
     is_bound: bool = False
     address: str = ""
 

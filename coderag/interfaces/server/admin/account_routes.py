@@ -131,7 +131,7 @@ def list_sessions(
             session.address,
             session.created_at,
             session.expires_at,
-            is_current=principal.kind == "session" and session.id == principal.credential_id,
+            is_current=session.id == principal.session_id,
         )
         for session in page.items
     ]
