@@ -60,11 +60,17 @@ class Principal:
 
     def may(self, action: Action) -> bool:
         """Return whether role and scopes allow an action, on some repository if it is one on a repository."""
-        if action not in ROLE_ACTIONS[self.role] or (self.is_bound and action not in BOUND_ACTIONS):
+        if action not in ROLE_ACTIONS[self.role]:
+            return False
+        is_session = self.kind == "session"
+        if action is Action.SESSIONS_OWN:  # an agent must not sign people out
+            is_unbound = Scope.ADMINISTER in self.scopes and not self.is_bound
+            return is_unbound or is_session or bool(self.session_id)
+        if self.is_bound and action not in BOUND_ACTIONS:
             return False
         if Scope.ADMINISTER in self.scopes or action in READ_SCOPE_ACTIONS:
             # A key must not make keys: it would outlive itself, and escape its scopes.
-            return action is not Action.KEYS_OWN or self.kind == "session" or Scope.ADMINISTER in self.scopes
+            return action is not Action.KEYS_OWN or is_session or Scope.ADMINISTER in self.scopes
         return action is Action.REPOSITORY_INDEX and Scope.INDEX in self.scopes
 
     def may_on(self, action: Action, repository_id: str) -> bool:

@@ -24,8 +24,8 @@ router: Final = APIRouter(prefix="/server", route_class=StrictRoute, tags=["acco
 
 ROUTE_ACTIONS: Final[Mapping[str, Action]] = {
     "GET /server/me": Action.IDENTIFY,
-    "GET /server/me/sessions": Action.IDENTIFY,
-    "DELETE /server/me/sessions/{session_id}": Action.IDENTIFY,
+    "GET /server/me/sessions": Action.SESSIONS_OWN,
+    "DELETE /server/me/sessions/{session_id}": Action.SESSIONS_OWN,
 }
 
 
