@@ -50,17 +50,26 @@ class StrictRequest(Request):
         Raises:
             HTTPException: It is not valid JSON.
         """
-        try:
-            return json.loads(
-                (await self.body()).decode(),
-                object_pairs_hook=_refuse_duplicates,
-                parse_constant=_refuse_constant,
-                parse_float=_parse_finite,
-            )
-        except RecursionError as error:
-            raise HTTPException(400, "the body is nested too deeply") from error
-        except ValueError as error:  # wrong syntax, encoding, key or number
-            raise HTTPException(400, f"the body is not valid JSON: {error}") from error
+        return parse_strictly(await self.body())
+
+
+def parse_strictly(body: bytes) -> Any:  # noqa: ANN401  # any value of JSON
+    """Parse JSON in UTF-8 without duplicate keys, NaN and infinite numbers, so that all parsers read the same.
+
+    Raises:
+        HTTPException: It is not valid.
+    """
+    try:
+        return json.loads(
+            body.decode(),
+            object_pairs_hook=_refuse_duplicates,
+            parse_constant=_refuse_constant,
+            parse_float=_parse_finite,
+        )
+    except RecursionError as error:
+        raise HTTPException(400, "the body is nested too deeply") from error
+    except ValueError as error:  # wrong syntax, encoding, key or number
+        raise HTTPException(400, f"the body is not valid JSON: {error}") from error
 
 
 class RequestGate(Protocol):

@@ -1,6 +1,5 @@
 """Gate of MCP over HTTP: each tool has an action, and each call an audit entry."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -16,7 +15,7 @@ from coderag.errors import CodeRAGError, PermissionDeniedError
 from coderag.interfaces.mcp.errors import build_error, build_refusal
 from coderag.interfaces.mcp.repositories import ROOT_HEADER
 from coderag.interfaces.rest.request_runner import VIEW_KEY
-from coderag.interfaces.rest.strict_route import MAX_BODY_BYTES
+from coderag.interfaces.rest.strict_route import MAX_BODY_BYTES, parse_strictly
 from coderag.interfaces.server.access_gate import AccessGate, RequestSubject, build_subject
 from coderag.interfaces.server.actions import TOOL_ACTIONS
 from coderag.interfaces.server.mcp_pool import McpPool
@@ -44,7 +43,7 @@ class McpGate:
 
         Raises:
             CodeRAGError: A message that is no request of content is refused, or cannot be recorded.
-            HTTPException: The body is too large, or a batch.
+            HTTPException: The body is too large, no strict JSON, or a batch.
         """
         body = await _read_body(receive) if scope["method"] == "POST" else b""
         message = _parse_message(body)
@@ -62,11 +61,11 @@ class McpGate:
 
 
 def _parse_message(body: bytes) -> dict[str, Any]:
-    """Return a message; an empty one for anything that the SDK will refuse."""
-    try:
-        message: Any = json.loads(body) if body else {}
-    except (ValueError, RecursionError):
-        return {}
+    """Return a message; an empty one without a body, and for a value that the SDK will refuse.
+
+    What cannot be read here is not passed on: the SDK might read a call in it.
+    """
+    message: Any = parse_strictly(body) if body else {}
     if isinstance(message, list):  # batches ended with protocol 2025-06-18; one could hide a call
         raise HTTPException(400, "batches of messages are not accepted")
     return message if isinstance(message, dict) else {}

@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.exceptions import HTTPException
 
 from coderag.interfaces.mcp.server import make_server
 from coderag.interfaces.server.access_gate import AccessGate, ViewLoader
@@ -106,6 +107,23 @@ def test_hidden_repositories_are_denied_in_the_form_of_the_protocol(message, tmp
     assert entries == [("repository.read", [], "denied")]
     assert reply["id"] == 7
     assert "unknown repository" in reply["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"method":"ping","method":"tools/call"}', b"{", b"\xff\xfe{}", b"[" * 2_000, b'{"id":NaN}', b"[]"]
+)
+def test_what_the_gate_cannot_read_reaches_no_server(body, tmp_path):
+    gate = McpGate(AccessGate(ViewLoader(None, lambda _: []), Audit(), {}), Pool())  # type: ignore[arg-type]
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body}
+
+    async def refuse(message: Any) -> None:
+        pytest.fail("a server has replied")
+
+    with pytest.raises(HTTPException) as caught:
+        asyncio.run(gate.serve(ADA, {"type": "http", "method": "POST", "headers": []}, receive, refuse))
+    assert caught.value.status_code == 400
 
 
 def test_every_resource_and_prompt_has_an_entry(tmp_path):
