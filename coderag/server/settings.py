@@ -69,6 +69,11 @@ class LimitSettings(BaseModel):
     requests_per_day: int = Field(0, ge=0, description="Requests a day of one account.")
     team_requests_per_day: int = Field(0, ge=0, description="Requests a day of a team's members together.")
     concurrent_requests: int = Field(128, ge=1, description="Requests at the same time, in one process.")
+    account_concurrent_requests: int = Field(
+        32,
+        ge=1,
+        description="Requests at the same time of one account, or of one address without an account, in one process.",
+    )
     request_s: float = Field(120.0, gt=0, description="Seconds that a request may take.")
 
 

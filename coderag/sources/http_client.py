@@ -21,6 +21,7 @@ import orjson
 from coderag.config.server_addresses import is_same_server, is_this_machine, parse_server_address
 from coderag.errors import ConfigurationError, SourceAuthenticationError, SourceError, SourceUnavailableError
 from coderag.sources.http_replies import find_message, find_wait_s, is_html, parse_object
+from coderag.sources.outside_hosts import may_lead_to
 
 if TYPE_CHECKING:
     import ssl
@@ -228,6 +229,9 @@ class JSONClient:
         if not _is_safe_address(url):
             message = f"{self.name} at {self.host} leads to an address without encryption at {parts.hostname}"
             raise SourceError(message)
+        if not is_same and not may_lead_to(url, self.base_url):
+            message = f"{self.name} at {self.host} leads into a private network, to {parts.hostname}"
+            raise SourceError(message)
         return url
 
     def _request_json(self, request: _Request, statuses: Collection[int]) -> JSONReply:
@@ -329,7 +333,7 @@ class JSONClient:
         except ValueError:
             host, is_same = "", False
         is_refused = not location or (not is_same and not request.is_download) or request.method != "GET"
-        if is_refused or not _is_safe_address(target):
+        if is_refused or not _is_safe_address(target) or not (is_same or may_lead_to(target, self.base_url)):
             message = f"{self.describe(request.url)}: the reply redirects to {host or 'an invalid address'}"
             raise SourceError(message, hint="Check the address and the credential; it may be a page to sign in.")
         return target

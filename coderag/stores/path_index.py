@@ -47,6 +47,7 @@ class _WordPostings:
             for word in words:
                 files.setdefault(word, []).append(file)
         self._sorted_words = sorted(files)
+        self._max_chars = max(map(len, files), default=0)
         self._postings = {word: np.asarray(ids, np.int32) for word, ids in files.items()}
 
     def find_related(self, word: str) -> list[NDArray[np.int32]]:
@@ -55,7 +56,7 @@ class _WordPostings:
         if len(word) >= _MIN_PREFIX_CHARS:
             postings += [
                 self._postings[prefix]
-                for end in range(_MIN_PREFIX_CHARS, len(word))
+                for end in range(_MIN_PREFIX_CHARS, min(len(word), self._max_chars + 1))  # a question has any length
                 if (prefix := word[:end]) in self._postings
             ]
             position = bisect_left(self._sorted_words, word)

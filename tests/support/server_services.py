@@ -11,11 +11,11 @@ from coderag.server.identity.keys import KeyService
 from coderag.server.identity.principals import PrincipalLoader
 from coderag.server.jobs.queue import JobQueue
 from coderag.server.repositories.credentials import CredentialService
-from coderag.server.repositories.host_addresses import IpAddress
 from coderag.server.repositories.service import RepositoryService
 from coderag.server.sealing import MasterKey
 from coderag.server.settings import ServerSettings
 from coderag.server.storage.database import Database
+from coderag.system.host_addresses import IpAddress
 from tests.support.server_accounts import create_database
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from mcp_types import CallToolResult, TextContent
+from mcp_types import INVALID_PARAMS, CallToolResult, TextContent
 from pydantic import ValidationError
 
 from coderag.errors import AmbiguousNameError, CodeRAGError, IndexNotFoundError, UnknownNameError
@@ -72,3 +72,13 @@ def build_refusal(message_id: str | int, error: CodeRAGError) -> dict[str, Any]:
     result = CallToolResult(content=[TextContent(text=format_error(error))], is_error=True)
     reply = result.model_dump(mode="json", by_alias=True, exclude_none=True)
     return {"jsonrpc": "2.0", "id": message_id, "result": reply}
+
+
+def build_error(message_id: str | int, error: CodeRAGError) -> dict[str, Any]:
+    """Build the reply to another request that is refused before a server sees it: an error of the protocol.
+
+    Args:
+        message_id: Id of the message.
+        error: Reason of the refusal.
+    """
+    return {"jsonrpc": "2.0", "id": message_id, "error": {"code": INVALID_PARAMS, "message": format_error(error)}}

@@ -1,11 +1,12 @@
 """Strict JSON request bodies: limited in size and depth, in UTF-8, without duplicate keys or NaN."""
 
 import json
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from email.message import Message
 from typing import Any, Final, Protocol
 
 from fastapi import Request
+from fastapi.dependencies.models import Dependant
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
@@ -17,7 +18,15 @@ GATE_KEY: Final = "coderag.request_gate"
 
 
 class StrictRequest(Request):
-    """A request whose body is read within a size limit."""
+    """A request whose body is read within a size limit.
+
+    Attributes:
+        takes_body: Whether its route takes a body.
+        query_names: Names of the parameters that its route takes from the address.
+    """
+
+    takes_body: bool = False
+    query_names: frozenset[str] = frozenset()
 
     async def body(self) -> bytes:
         """Read the body.
@@ -41,17 +50,26 @@ class StrictRequest(Request):
         Raises:
             HTTPException: It is not valid JSON.
         """
-        try:
-            return json.loads(
-                (await self.body()).decode(),
-                object_pairs_hook=_refuse_duplicates,
-                parse_constant=_refuse_constant,
-                parse_float=_parse_finite,
-            )
-        except RecursionError as error:
-            raise HTTPException(400, "the body is nested too deeply") from error
-        except ValueError as error:  # wrong syntax, encoding, key or number
-            raise HTTPException(400, f"the body is not valid JSON: {error}") from error
+        return parse_strictly(await self.body())
+
+
+def parse_strictly(body: bytes) -> Any:  # noqa: ANN401  # any value of JSON
+    """Parse JSON in UTF-8 without duplicate keys, NaN and infinite numbers, so that all parsers read the same.
+
+    Raises:
+        HTTPException: It is not valid.
+    """
+    try:
+        return json.loads(
+            body.decode(),
+            object_pairs_hook=_refuse_duplicates,
+            parse_constant=_refuse_constant,
+            parse_float=_parse_finite,
+        )
+    except RecursionError as error:
+        raise HTTPException(400, "the body is nested too deeply") from error
+    except ValueError as error:  # wrong syntax, encoding, key or number
+        raise HTTPException(400, f"the body is not valid JSON: {error}") from error
 
 
 class RequestGate(Protocol):
@@ -79,11 +97,12 @@ class StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler of its requests."""
         handle = super().get_route_handler()
-        takes_body = self.body_field is not None
+        takes_body, query_names = self.body_field is not None, frozenset(_list_query_names(self.dependant))
         name = get_route_name(self)
 
         async def handle_strictly(request: Request) -> Response:
             strict = StrictRequest(request.scope, request.receive)
+            strict.takes_body, strict.query_names = takes_body, query_names
             if takes_body and await strict.body() and not _is_json(request.headers.get("content-type", "")):
                 raise HTTPException(415, "the Content-Type of the body must be application/json")
             gate: RequestGate | None = request.scope.get(GATE_KEY)
@@ -95,6 +114,12 @@ class StrictRoute(APIRoute):
 def get_route_name(route: APIRoute) -> str:
     """Return method and path of a route, below the prefix of its app."""
     return f"{' '.join(sorted(route.methods or ()))} {route.path}"
+
+
+def _list_query_names(dependant: Dependant) -> Iterator[str]:
+    yield from (field.alias for field in dependant.query_params)
+    for dependency in dependant.dependencies:
+        yield from _list_query_names(dependency)
 
 
 def _is_json(content_type: str) -> bool:

@@ -215,13 +215,17 @@ def _describe_places(subject: RequestSubject) -> dict[str, str]:
 
 
 async def read_subject(request: StrictRequest) -> RequestSubject:
-    """Read what a request is about from its address and body.
+    """Read what a request is about from the parameters that its route takes.
+
+    Others would let a caller write another repository into the audit record than the route reads.
 
     Raises:
         HTTPException: The body is not valid JSON, or too large.
     """
-    values: dict[str, Any] = dict(request.query_params)
-    if await request.body() and "json" in request.headers.get("content-type", ""):
+    values: dict[str, Any] = {
+        name: value for name, value in request.query_params.items() if name in request.query_names
+    }
+    if request.takes_body and await request.body():
         body = await request.json()
         values |= body if isinstance(body, dict) else {}
     return build_subject(values, request.path_params)

@@ -25,16 +25,18 @@ from coderag.interfaces.server import resource_metadata, sign_in_routes, webhook
 from coderag.interfaces.server.access_gate import PRINCIPAL_KEY, AccessGate, ViewLoader
 from coderag.interfaces.server.actions import REST_ACTIONS
 from coderag.interfaces.server.admin import router as administration
-from coderag.interfaces.server.authentication import RequestAuthenticator
+from coderag.interfaces.server.authentication import RequestAuthenticator, get_address
 from coderag.interfaces.server.hosts import PublicHosts
 from coderag.interfaces.server.identity_middleware import IdentityMiddleware
 from coderag.interfaces.server.mcp_gate import McpGate
 from coderag.interfaces.server.mcp_pool import McpPool
+from coderag.interfaces.server.request_shares import RequestShares
 from coderag.interfaces.web.app import make_page_app
 from coderag.server.access.principal import Principal
 from coderag.server.access.roles import Action
 from coderag.server.context import ServerContext
 from coderag.server.identity.access_tokens import AccessTokenService
+from coderag.server.identity.throttle import to_network
 from coderag.server.webhooks import MAX_BODY_BYTES
 
 _OPENAPI_PATH: Final = "/openapi.json"
@@ -90,6 +92,7 @@ class TeamApp:
         self._rest.state.server = services
         self._page = make_page_app()
         self._slots = asyncio.Semaphore(limits.concurrent_requests)
+        self._shares = RequestShares(limits.account_concurrent_requests)
         identified = IdentityMiddleware(
             self._dispatch,
             services.authenticator,
@@ -144,12 +147,17 @@ class TeamApp:
             await self._serve(scope, receive, send)
 
     async def _dispatch(self, scope: Scope, receive: Receive, send: Send) -> None:
+        principal: Principal | None = scope[PRINCIPAL_KEY]
+        caller = to_network(get_address(scope)) if principal is None else principal.user_id
+        with self._shares.hold(caller):
+            await self._serve_caller(principal, scope, receive, send)
+
+    async def _serve_caller(self, principal: Principal | None, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
         is_mcp = path == resource_metadata.MCP_PATH
         if not is_mcp and path != _OPENAPI_PATH and not path.startswith(_ROUTED_PREFIXES):
             await self._page(scope, receive, send)
             return
-        principal: Principal | None = scope[PRINCIPAL_KEY]
         scope[GATE_KEY] = self._gate
         try:
             if principal is not None:

@@ -26,7 +26,7 @@ READINESS_PATH: Final = "/readyz"
 METRICS_PATH: Final = "/metrics"
 HEALTH_PATHS: Final = (HEALTH_PATH, READINESS_PATH, METRICS_PATH)
 
-_NO_STORE: Final = {"cache-control": "no-store"}
+_HEADERS: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 Identify = Callable[[Scope], Awaitable[Principal | None]]
 """Returns the caller of a request, as `Authenticator.identify`."""
@@ -63,13 +63,13 @@ class HealthRoutes:
         )
 
     async def _reply_health(self, _: Request) -> Response:
-        return JSONResponse({"status": OK}, headers=_NO_STORE)
+        return JSONResponse({"status": OK}, headers=_HEADERS)
 
     async def _reply_readiness(self, _: Request) -> Response:
         parts = await run_in_threadpool(self._readiness.check)
         is_ready = all(state == OK for state in parts.values())
         status = HTTPStatus.OK if is_ready else HTTPStatus.SERVICE_UNAVAILABLE
-        return JSONResponse({"status": OK if is_ready else "unavailable", "parts": parts}, status, headers=_NO_STORE)
+        return JSONResponse({"status": OK if is_ready else "unavailable", "parts": parts}, status, headers=_HEADERS)
 
     async def _reply_metrics(self, request: Request) -> Response:
         try:
@@ -79,10 +79,13 @@ class HealthRoutes:
         except AuthenticationError as error:
             response = respond(error)
             response.headers["www-authenticate"] = "Bearer"
+            response.headers.update(_HEADERS)
             return response
         except CodeRAGError as error:
-            return respond(error)
-        return Response(content, headers={"content-type": CONTENT_TYPE, **_NO_STORE})
+            response = respond(error)
+            response.headers.update(_HEADERS)
+            return response
+        return Response(content, headers={"content-type": CONTENT_TYPE, **_HEADERS})
 
     def _has_token(self, request: Request) -> bool:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")

@@ -27,7 +27,7 @@ _CLIENT_CLOSED: Final = 499
 
 _VALID_ID: Final = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 _ID_BYTES: Final = 12
-_PREFIXES: Final = ("/api/v1/server", "/api/v1")
+_PREFIXES: Final = ("/api/v1/server", "/api/v1", "")
 _MOUNTED: Final = ("/mcp", "/sse", "/messages", "/web", "/assets", "/healthz", "/readyz", "/metrics")
 """Parts of the app that have no templates of their own."""
 
@@ -124,8 +124,9 @@ def find_route(scope: Scope) -> str:
     path: str = scope["path"]
     template = getattr(scope.get("route"), "path", "")
     if template:
-        prefix = next((prefix for prefix in _PREFIXES if path.startswith(f"{prefix}/")), "")
-        return str(template) if template.startswith(prefix) else f"{prefix}{template}"
+        first = template.split("/")[1]  # routers have a part of the prefix in their templates
+        prefix = next((prefix for prefix in _PREFIXES if path.startswith(f"{prefix}/{first}")), _PREFIXES[-1])
+        return f"{prefix}{template}"
     return next((part for part in _MOUNTED if path == part or path.startswith(f"{part}/")), UNMATCHED)
 
 

@@ -9,6 +9,7 @@ import regex  # type: ignore[import-untyped]
 
 from coderag.errors import InvalidQueryError
 from coderag.retrieval.text_search.live_files import LiveFile
+from coderag.retrieval.text_search.repetition_size import count_repeated_items
 from coderag.retrieval.text_search.required_literals import find_required_literals, matches_within_lines
 from coderag.text.composition import compose
 
@@ -17,6 +18,9 @@ _WORD_OR_SIGN = regex.compile(r"\w+|[^\w\s]")
 _ESCAPE_OR_CLASS = regex.compile(r"\\.|\[\^?\]?[^]]*\]", regex.DOTALL)
 _MAX_ALTERNATIVE_CHARS = 2_000
 """`regex` prepares a literal in time cubic in its period: a second for 2,000 equal letters, without a time limit."""
+
+_MAX_REPEATED_ITEMS = 2_000
+"""Maximum items that repetitions add, each a node of the compiled pattern."""
 
 _MAX_ATOM_CHARS = 200
 """Characters of a literal in one atomic group; `regex` does not join these into one long literal."""
@@ -102,6 +106,11 @@ def compile_regex(pattern: str, *, ignore_case: bool) -> TextPattern:
         limit = f"the maximum is {_MAX_ALTERNATIVE_CHARS:,}"
         message = f"an alternative of the regular expression has {longest:,} characters; {limit}"
         raise InvalidQueryError(message, hint="Use --exact to search for literal text.")
+    if count_repeated_items(pattern) > _MAX_REPEATED_ITEMS:
+        message = f"the repetitions of the regular expression add more than {_MAX_REPEATED_ITEMS:,} items"
+        raise InvalidQueryError(
+            message, hint="Use smaller counts, such as {0,100} for {100}, or nest fewer repetitions."
+        )
     return _compile_pattern(
         pattern, find_required_literals(pattern), ignore_case=ignore_case, keeps_line_ends="\\r" in pattern
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, Literal
 
 from coderag.server.access.roles import (
@@ -36,6 +37,8 @@ class Principal:
         repository_levels: Level by id of each repository that it may see, limited by role, scopes and binding.
         source_levels: Level by id of each source that it may see.
         sees_all_sources: Whether its role sees every source of the repositories that it sees.
+        session_id: Id of the browser session that sends the request; empty for programs.
+        expires_at: End of a token that the provider has issued; None if the database knows the end of the credential.
         is_bound: Whether its credential is bound to repositories, so that it does nothing to the server itself.
         address: Network address of the client.
     """
@@ -50,16 +53,24 @@ class Principal:
     repository_levels: Mapping[str, Level] = field(default_factory=dict)
     source_levels: Mapping[str, Level] = field(default_factory=dict)
     sees_all_sources: bool = False
+    session_id: str = ""
+    expires_at: datetime | None = None
     is_bound: bool = False
     address: str = ""
 
     def may(self, action: Action) -> bool:
         """Return whether role and scopes allow an action, on some repository if it is one on a repository."""
-        if action not in ROLE_ACTIONS[self.role] or (self.is_bound and action not in BOUND_ACTIONS):
+        if action not in ROLE_ACTIONS[self.role]:
+            return False
+        is_session = self.kind == "session"
+        if action is Action.SESSIONS_OWN:  # an agent must not sign people out
+            is_unbound = Scope.ADMINISTER in self.scopes and not self.is_bound
+            return is_unbound or is_session or bool(self.session_id)
+        if self.is_bound and action not in BOUND_ACTIONS:
             return False
         if Scope.ADMINISTER in self.scopes or action in READ_SCOPE_ACTIONS:
             # A key must not make keys: it would outlive itself, and escape its scopes.
-            return action is not Action.KEYS_OWN or self.kind == "session" or Scope.ADMINISTER in self.scopes
+            return action is not Action.KEYS_OWN or is_session or Scope.ADMINISTER in self.scopes
         return action is Action.REPOSITORY_INDEX and Scope.INDEX in self.scopes
 
     def may_on(self, action: Action, repository_id: str) -> bool:

@@ -34,6 +34,8 @@ class Action(StrEnum):
     """Read one's own account, session and quotas."""
     KEYS_OWN = "keys.own"
     """Create, list and revoke one's own keys and agent tokens."""
+    SESSIONS_OWN = "sessions.own"
+    """List and end one's own browser sessions."""
     REPOSITORIES_LIST = "repositories.list"
     """List the repositories that one may see."""
     REPOSITORY_READ = "repository.read"
@@ -62,7 +64,8 @@ class Action(StrEnum):
     """Exists in the local service only; the team server does not serve it."""
 
 
-_EVERYBODY: Final = frozenset({Action.PUBLIC, Action.IDENTIFY, Action.KEYS_OWN, Action.REPOSITORIES_LIST})
+_ACCOUNT: Final = frozenset({Action.IDENTIFY, Action.KEYS_OWN, Action.SESSIONS_OWN})
+_EVERYBODY: Final = frozenset({Action.PUBLIC, Action.REPOSITORIES_LIST}) | _ACCOUNT
 _READER: Final = _EVERYBODY | {Action.REPOSITORY_READ}
 _MEMBER: Final = _READER | {Action.REPOSITORY_CONVERSE, Action.REPOSITORY_INDEX, Action.REPOSITORY_ADMINISTER}
 _ADMIN: Final = _MEMBER | {

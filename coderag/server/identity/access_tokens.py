@@ -2,6 +2,8 @@
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from sqlalchemy import select
@@ -20,6 +22,9 @@ SCOPE_PREFIX: Final = "coderag:"
 
 _MAX_SCOPES: Final = frozenset({Scope.READ, Scope.INDEX})
 """Scopes that a token can have: programs administer with API keys only."""
+
+_MAX_TIME: Final = 253_402_300_799
+"""Last second that `datetime` can express; a token may name a later one."""
 
 
 class AccessTokenService:
@@ -52,7 +57,7 @@ class AccessTokenService:
             if user is None:
                 message = "nobody has signed in here with the account of this token"
                 raise AuthenticationError(message, hint="Sign in once in the browser.")
-            return self._loader.load(
+            principal = self._loader.load(
                 session,
                 user,
                 kind="agent",
@@ -61,6 +66,7 @@ class AccessTokenService:
                 repository_ids=None,
                 address=address,
             )
+        return replace(principal, expires_at=datetime.fromtimestamp(int(min(claims["exp"], _MAX_TIME)), UTC))
 
 
 def _read_scopes(claims: Mapping[str, Any]) -> list[str]:

@@ -1,6 +1,7 @@
 """Principals of accounts, with the levels that their roles, teams and credentials give them."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -110,17 +111,20 @@ class PrincipalLoader:
         with self._database.read() as session:
             user = check_active(session.get(User, principal.user_id))
             repository_ids = None
-            if principal.kind == "session":
-                row = session.get(BrowserSession, principal.credential_id)
-                if row is None or row.expires_at <= self._clock():
+            now = self._clock()
+            if principal.expires_at is not None and principal.expires_at <= now:
+                raise AuthenticationError("the provider's token has expired", hint="Sign in again.")
+            if principal.session_id:  # also beside a key that has opened it
+                row = session.get(BrowserSession, principal.session_id)
+                if row is None or row.expires_at <= now:
                     raise AuthenticationError("the session has ended", hint="Sign in again.")
-            elif not principal.credential_id.startswith(PROVIDER_CREDENTIAL):
+            if principal.kind != "session" and not principal.credential_id.startswith(PROVIDER_CREDENTIAL):
                 key = session.get(ApiKey, principal.credential_id)
                 if key is None:
                     raise AuthenticationError("the key was removed", hint="Create another one.")
-                check_key(session, key, self._clock())
+                check_key(session, key, now)
                 repository_ids = key.repository_ids
-            return self.load(
+            current = self.load(
                 session,
                 user,
                 kind=principal.kind,
@@ -129,6 +133,7 @@ class PrincipalLoader:
                 repository_ids=repository_ids,
                 address=principal.address,
             )
+            return replace(current, session_id=principal.session_id, expires_at=principal.expires_at)
 
 
 def check_active(user: User | None) -> User:

@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -210,16 +210,18 @@ class SessionService:
 
     def _load(self, session: Session, row: BrowserSession, cookie: str, address: str) -> Principal:
         if key_id := cookie.split(".")[1]:
-            return self._keys.load_principal(session, key_id, address)
-        return self._loader.load(
-            session,
-            check_active(session.get(User, row.user_id)),
-            kind="session",
-            credential_id=row.id,
-            scopes=None,
-            repository_ids=None,
-            address=address,
-        )
+            caller = self._keys.load_principal(session, key_id, address)
+        else:
+            caller = self._loader.load(
+                session,
+                check_active(session.get(User, row.user_id)),
+                kind="session",
+                credential_id=row.id,
+                scopes=None,
+                repository_ids=None,
+                address=address,
+            )
+        return replace(caller, session_id=row.id)
 
     def _delete(self, session_id: str) -> None:
         with self._database.begin() as session:

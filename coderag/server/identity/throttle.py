@@ -66,7 +66,7 @@ class SignInThrottle:
             QuotaExceededError: The attempt comes too early.
             DatabaseUnavailableError: The database does not answer.
         """
-        pair = _to_network(address), prefix
+        pair = to_network(address), prefix
         with self._lock:
             trusted = self._trusted.get(pair) if prefix else None
         if trusted is not None:
@@ -140,7 +140,7 @@ def _list_subjects(network: str, prefix: str) -> Sequence[str]:
     return [*subjects, f"key {prefix}"] if prefix else subjects
 
 
-def _to_network(address: str) -> str:
+def to_network(address: str) -> str:
     """Return an address; of IPv6 its network, as a client has all addresses of one."""
     try:
         parsed = ipaddress.ip_address(address)

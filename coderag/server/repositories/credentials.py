@@ -15,13 +15,13 @@ from coderag.server.repositories.deploy_keys import check_app_key, describe_depl
 from coderag.server.repositories.git_access import GitAccess, build_http_access, build_ssh_access
 from coderag.server.repositories.git_url import GitAddress, parse_host, parse_url
 from coderag.server.repositories.github_app import GitHubAppInstallation, InstallationTokens, get_api_url
-from coderag.server.repositories.host_addresses import HostResolver, resolve_host
 from coderag.server.repositories.names import check_name, is_id
 from coderag.server.sealing import MasterKey
 from coderag.server.settings import RepositorySettings
 from coderag.server.storage.columns import get_time
 from coderag.server.storage.database import Database
 from coderag.server.storage.models import Credential, HostedRepository
+from coderag.system.host_addresses import HostResolver, resolve_host
 
 CredentialKind = Literal["token", "gitlab_token", "deploy_key", "github_app"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from coderag.server.repositories.git_url import DEFAULT_PORTS, GitAddress
-from coderag.server.repositories.host_addresses import is_literal
+from coderag.system.host_addresses import is_literal
 
 _STALL_S: Final = 120
 _SSH_CONNECT_S: Final = 20

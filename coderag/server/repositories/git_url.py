@@ -7,14 +7,14 @@ from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from coderag.errors import InvalidValueError
-from coderag.server.repositories.host_addresses import (
+from coderag.server.settings import RepositorySettings
+from coderag.system.host_addresses import (
     HostResolver,
     IpAddress,
     find_addresses,
     is_public,
     resolve_host,
 )
-from coderag.server.settings import RepositorySettings
 
 MAX_URL_CHARS: Final = 2_000
 DEFAULT_PORTS: Final = {"https": 443, "http": 80, "ssh": 22}

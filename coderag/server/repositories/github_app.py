@@ -13,9 +13,9 @@ from joserfc.jwk import RSAKey
 
 from coderag.errors import GitFetchError, GitUnavailableError
 from coderag.server.repositories.git_url import GitAddress, check_url
-from coderag.server.repositories.host_addresses import HostResolver
 from coderag.server.settings import RepositorySettings
 from coderag.server.storage.columns import get_time
+from coderag.system.host_addresses import HostResolver
 
 GITHUB_HOST: Final = "github.com"
 _ALGORITHM: Final = "RS256"

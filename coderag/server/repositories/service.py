@@ -19,7 +19,6 @@ from coderag.server.repositories.credentials import CredentialService, find_misf
 from coderag.server.repositories.folder_lock import FolderBusyError
 from coderag.server.repositories.git_runner import GitRunner, ProgressCallback
 from coderag.server.repositories.git_url import check_url
-from coderag.server.repositories.host_addresses import HostResolver, resolve_host
 from coderag.server.repositories.mirror import Mirror
 from coderag.server.repositories.names import check_branch, check_name, is_id
 from coderag.server.sealing import MasterKey
@@ -27,6 +26,7 @@ from coderag.server.settings import RepositorySettings
 from coderag.server.storage.columns import get_time
 from coderag.server.storage.database import Database
 from coderag.server.storage.models import Credential, HostedRepository, Job, Team
+from coderag.system.host_addresses import HostResolver, resolve_host
 
 MIN_INTERVAL_MINUTES: Final = 5
 MAX_INTERVAL_MINUTES: Final = 60 * 24 * 366

@@ -15,12 +15,12 @@ from coderag.config.source_sections import ADDRESS_FIELDS, SECTIONS_BY_SYSTEM, R
 from coderag.engine.items.configured_sources import get_source_kind
 from coderag.errors import InvalidValueError, UnknownNameError
 from coderag.server.repositories.git_url import is_allowed_host
-from coderag.server.repositories.host_addresses import HostResolver, find_addresses, is_public, resolve_host
 from coderag.server.sealing import MasterKey
 from coderag.server.settings import RepositorySettings
 from coderag.server.storage.columns import get_time
 from coderag.server.storage.database import Database
 from coderag.server.storage.models import HostedRepository, RepositorySource
+from coderag.system.host_addresses import HostResolver, find_addresses, is_public, resolve_host
 
 MAX_SOURCES: Final = 50
 """Maximum sources of one repository."""

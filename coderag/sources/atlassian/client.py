@@ -15,6 +15,7 @@ from coderag.config.server_addresses import is_same_server, is_this_machine, par
 from coderag.errors import ConfigurationError, SourceAuthenticationError, SourceError, SourceUnavailableError
 from coderag.sources.http_client import MAX_REPLY_BYTES, RequestPolicy
 from coderag.sources.http_replies import find_wait_s, is_html
+from coderag.sources.outside_hosts import may_lead_to
 
 if TYPE_CHECKING:
     from atlassian.rest_client import AtlassianRestAPI
@@ -207,6 +208,11 @@ class AtlassianClient:
                 raise SourceError(message)
             if is_same_server(url, self.base_url):
                 response = self._exchange("GET", url, None, None)
+            elif not may_lead_to(url, self.base_url):
+                message = (
+                    f"{self.describe(path)}: the reply redirects into a private network, to {urlsplit(url).hostname}"
+                )
+                raise SourceError(message)
             else:
                 response = self._fetch_elsewhere(url)
         status = response.status_code

@@ -152,6 +152,70 @@ def test_reads_and_refusals_are_recorded_without_the_question(server):
     assert server.context.audit.verify().is_intact
 
 
+def test_request_cannot_name_another_repository_in_its_entry(server):
+    key = server.create_key(server.create_member("Ada", {SHOP: Level.READ, HIDDEN: Level.READ}))
+    before = len(server.read_audit())
+    replies = server.send(
+        key,
+        [
+            ("GET", f"/api/v1/tree?root={VISIBLE_WORD}", {"root": HIDDEN_WORD}),
+            ("GET", f"/api/v1/tree?root={VISIBLE_WORD}&repository=forged&text=forged", None),
+            ("POST", f"/api/v1/search?root={HIDDEN_WORD}", search(VISIBLE_WORD)[2]),
+        ],
+    )
+    entries = server.read_audit()[before:]
+    assert statuses(replies) == [200] * 3
+    assert [entry.repository_id for entry in entries] == [SHOP] * 3
+    assert not any("forged" in entry.detail or "question" in entry.detail for entry in entries[:2])
+
+
+def test_streams_of_one_caller_leave_places_for_others(tmp_path, folder):
+    import asyncio
+
+    (tmp_path / "repositories").symlink_to(folder)
+    server = ComposedServer(tmp_path, limits={"concurrent_requests": 4, "account_concurrent_requests": 2})
+    server.host(SHOP, VISIBLE_WORD)
+    key = server.create_key(server.create_member("Ada", {SHOP: Level.READ}))
+
+    async def stream(statuses, closing):
+        """Request an event stream, and leave when it is time to."""
+        scope = {
+            "type": "http", "method": "GET", "path": "/api/v1/freshness/events", "raw_path": b"", "scheme": "http",
+            "query_string": f"root={VISIBLE_WORD}".encode(), "root_path": "", "http_version": "1.1", "client": ("127.0.0.1", 1),
+            "headers": [(b"host", b"127.0.0.1"), (b"authorization", f"Bearer {key}".encode())],
+        }  # fmt: skip
+        has_body = False
+
+        async def receive():
+            nonlocal has_body
+            if not has_body:
+                has_body = True
+                return {"type": "http.request", "body": b"", "more_body": False}
+            await closing.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message):
+            if message["type"] == "http.response.start":
+                statuses.put_nowait(message["status"])
+
+        await server._app(scope, receive, send)
+
+    async def run():
+        statuses, closing = asyncio.Queue(), asyncio.Event()
+        tasks = [asyncio.create_task(stream(statuses, closing)) for _ in range(4)]
+        begun = [await statuses.get() for _ in tasks]
+        other = (await server._send(server.owner_key, [("GET", "/api/v1/server/me", None)]))[0].status
+        closing.set()
+        await asyncio.gather(*tasks)
+        after = (await server._send(key, [("GET", "/api/v1/server/me", None)]))[0].status
+        return sorted(begun), other, after
+
+    try:
+        assert asyncio.run(run()) == ([200, 200, 429, 429], 200, 200)
+    finally:
+        server.close()
+
+
 def test_request_is_refused_if_it_cannot_be_recorded(server, monkeypatch):
     from coderag.errors import DatabaseUnavailableError
 

@@ -4,6 +4,7 @@ import gzip
 import time
 from collections.abc import Iterator
 from email.utils import formatdate
+from ipaddress import ip_address
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from coderag.errors import ConfigurationError, SourceAuthenticationError, SourceError, SourceUnavailableError
 from coderag.sources.http_client import JSONClient, RequestPolicy
 from coderag.sources.http_replies import find_wait_s
+from coderag.system import host_addresses
 from tests.loopback import LoopbackServer, Reply, Request
 
 TOKEN = "pat-2f9c1d7e"
@@ -217,6 +219,21 @@ def test_download_from_another_host_carries_no_credential(api: API) -> None:
     assert "authorization" not in request.headers
     assert "cookie" not in request.headers
     assert request.path == "/blob?sig=1"
+
+
+def test_server_on_the_internet_leads_into_no_private_network(api: API, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_addresses, "resolve_host", lambda *_: [ip_address("93.184.216.34")])
+    public = JSONClient(
+        api.url.replace("127.0.0.1", "localhost"), name="Tracker", authenticate=dict, policy=RequestPolicy(attempts=1)
+    )
+    _clients.append(public)
+    with API() as inside:
+        api.next(Reply(status=302, headers={"Location": f"{inside.url}/metadata"}))
+        with pytest.raises(SourceError, match="redirects to 127"):
+            public.download("files/1/content", 1_000)
+        with pytest.raises(SourceError, match="private network"):
+            public.download("https://10.0.0.5/metadata", 1_000)
+        assert inside.requests == []
 
 
 def test_download_of_a_file_that_is_gone_is_none(api: API) -> None:

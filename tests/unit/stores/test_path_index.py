@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -36,6 +38,13 @@ def test_shared_prefix_counts_as_a_match(index):
         "auth/session_store.py": 0.5,
         "web/session.ts": 1.0,
     }
+
+
+def test_word_of_any_length_takes_no_time_for_prefixes_that_no_name_has(index):
+    word = "session" + "n" * 400_000
+    start = time.process_time()
+    assert by_path(index.compute_stem_coverage([word])) == {"auth/session_store.py": 0.5, "web/session.ts": 1}
+    assert time.process_time() - start < 2  # all prefixes are 80 GB of text
 
 
 def test_repeated_word_counts_once(index):

@@ -24,8 +24,8 @@ router: Final = APIRouter(prefix="/server", route_class=StrictRoute, tags=["acco
 
 ROUTE_ACTIONS: Final[Mapping[str, Action]] = {
     "GET /server/me": Action.IDENTIFY,
-    "GET /server/me/sessions": Action.IDENTIFY,
-    "DELETE /server/me/sessions/{session_id}": Action.IDENTIFY,
+    "GET /server/me/sessions": Action.SESSIONS_OWN,
+    "DELETE /server/me/sessions/{session_id}": Action.SESSIONS_OWN,
 }
 
 
@@ -131,7 +131,7 @@ def list_sessions(
             session.address,
             session.created_at,
             session.expires_at,
-            is_current=principal.kind == "session" and session.id == principal.credential_id,
+            is_current=session.id == principal.session_id,
         )
         for session in page.items
     ]

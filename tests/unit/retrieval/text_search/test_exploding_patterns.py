@@ -38,9 +38,9 @@ def test_search_ends_within_the_limit(pattern) -> None:
         ("a" * 9_000, "characters; the maximum is 2,000"),
         ("[|]".join(["a" * 1_000] * 9), "characters; the maximum is 2,000"),
         ("[" * 500, "at position"),
-        ("a{99999999999}", "repeat count too big"),
+        ("a{99999999999}", "repetitions"),
         ("(?V1)[a&&b]", "incompatible"),
-        ("(a{1000}){1000}{1000}", "multiple repeat"),
+        ("(a{10}){10}{10}", "multiple repeat"),
     ],
     ids=lambda value: value[:30],
 )
@@ -49,6 +49,32 @@ def test_a_pattern_that_cannot_be_compiled_is_refused(pattern, reason) -> None:
         compile_regex(pattern, ignore_case=False)
     assert reason in str(caught.value)
     assert len(str(caught.value)) < 1_000
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        ".{3000000}", "(){5000}", "(?:a{100}){100}", "(?:" * 22 + "a|b" + "){1,9}" * 22, "(?:" * 22 + "a|b" + ")+" * 22,
+        "(?x)(?:a{50} # (\n){50}", r"(?:a{50}(?#\)){50}", r"(?:a{50}[\](]){50}", "(?V1)[[)]a]{5000}", "[[:alpha:]]{3000}",
+    ],
+    ids=lambda pattern: pattern[:30],
+)  # fmt: skip
+def test_a_pattern_that_unrolls_to_millions_of_nodes_is_refused(pattern) -> None:
+    with pytest.raises(InvalidQueryError, match="add more than 2,000 items"):
+        compile_regex(pattern, ignore_case=False)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "id = 123e4567-e89b-12d3-a456-426614174000"),
+        (r"(?x) \d{4} - \d{2}  # a month", "2026-05"),
+        (r"^.{1000,}$", "x" * 1_200),
+        (r"(?:\w+\s+){0,5000}end", "a b c end"),
+    ],
+)
+def test_ordinary_repetitions_are_accepted(pattern, text) -> None:
+    assert list(_iter_spans(compile_regex(pattern, ignore_case=False), text, 10, lambda: 20, "a.py"))
 
 
 @pytest.mark.parametrize("text", ["a" * 50_000, "    return foo(bar)\n" * 2_000, "(" * 30_000])

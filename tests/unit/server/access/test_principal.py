@@ -31,6 +31,8 @@ def test_bound_credential_still_administers_its_repositories(role):
         ({"read"}, Action.REPOSITORY_READ, True),
         ({"read"}, Action.REPOSITORY_INDEX, False),
         ({"read"}, Action.KEYS_OWN, False),
+        ({"read"}, Action.SESSIONS_OWN, False),
+        ({"administer"}, Action.SESSIONS_OWN, True),
         ({"index"}, Action.REPOSITORY_INDEX, True),
         ({"index"}, Action.USERS_MANAGE, False),
         ({"administer"}, Action.USERS_MANAGE, True),
@@ -39,6 +41,12 @@ def test_bound_credential_still_administers_its_repositories(role):
 )
 def test_scopes_limit_what_the_role_allows(scopes, action, expected):
     assert make(Role.OWNER, map(Scope, scopes)).may(action) is expected
+
+
+def test_sessions_are_ended_in_a_browser_and_by_no_bound_token():
+    assert make(Role.VIEWER, {Scope.READ}, is_bound=True, session_id="s").may(Action.SESSIONS_OWN)
+    assert not make(Role.VIEWER, is_bound=True).may(Action.SESSIONS_OWN)
+    assert not make(Role.VIEWER, {Scope.READ}, is_bound=True, session_id="s").may(Action.KEYS_OWN)
 
 
 @pytest.mark.parametrize("level", Level)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from coderag.server.access.principal import Principal
-from coderag.server.access.roles import Level, Role
+from coderag.server.access.roles import Level, Role, Scope
 from coderag.server.storage.models import BrowserSession
 from tests.support.server_accounts import add_user, make_principal
 from tests.support.server_services import ServerWorld
@@ -43,6 +43,9 @@ def test_own_sessions_are_listed_and_ended(send: Send, world: ServerWorld, princ
     listed = send(caller, "GET", "/me/sessions").json()
     assert [(item["id"], item["is_current"]) for item in listed["items"]] == [("a" * 32, False)]
     assert send(caller, "DELETE", f"/me/sessions/{'c' * 32}").status_code == 404  # of another account
+    agent = replace(caller, kind="agent", scopes=frozenset({Scope.READ}), is_bound=True)
+    assert send(agent, "GET", "/me/sessions").status_code == 403
+    assert send(agent, "DELETE", f"/me/sessions/{'a' * 32}").status_code == 403
     assert send(caller, "DELETE", f"/me/sessions/{'a' * 32}").status_code == 204
     assert send(caller, "GET", "/me/sessions").json() == {"items": [], "next": None}
 

@@ -53,6 +53,13 @@ def health(sqlite_database, tmp_path):
     return Health(sqlite_database, tmp_path)
 
 
+async def test_browsers_neither_store_nor_guess_at_replies(health):
+    for path in ("/healthz", "/readyz", "/metrics"):
+        reply = await health.open().get(path)
+        names = ("cache-control", "x-content-type-options")
+        assert [reply.headers[name] for name in names] == ["no-store", "nosniff"], path
+
+
 async def test_process_that_lives_is_healthy(health):
     reply = await health.open().get("/healthz")
     assert (reply.status_code, reply.json(), reply.headers["cache-control"]) == (200, {"status": "ok"}, "no-store")

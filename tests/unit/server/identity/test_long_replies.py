@@ -3,12 +3,14 @@
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
 import pytest
 
-from coderag.errors import DatabaseUnavailableError
+from coderag.errors import AuthenticationError, DatabaseUnavailableError
 from coderag.interfaces.server import watched_reply
 from coderag.server.access.roles import Level, Role
 from coderag.server.storage.models import Grant, User
@@ -71,6 +73,28 @@ def test_stream_ends_with_the_rights_of_its_caller(world: IdentityWorld, change:
         change(world, user, created.key.id)
         rest = sum(line.startswith("data") for line in lines)  # it ends without a fault of the connection
     assert rest < 900
+
+
+def test_stream_of_a_browser_ends_with_its_session_although_its_key_is_in_force(world: IdentityWorld) -> None:
+    user = add_user(world)
+    opened = world.sessions.open_with_key(world.keys.authenticate(world.create_key(user).secret, "127.0.0.1"))
+    cookies = {"coderag": opened.cookie}
+    with httpx.stream("GET", f"{world.public_url}/api/stream", cookies=cookies, timeout=30) as reply:
+        lines = reply.iter_lines()
+        for _ in range(20):
+            next(lines)
+        world.sessions.close_all(user.id)
+        rest = sum(line.startswith("data") for line in lines)
+    assert rest < 900
+
+
+def test_token_of_the_provider_ends_while_a_reply_goes_on(world: IdentityWorld) -> None:
+    expires_at = world.clock() + timedelta(minutes=5)
+    principal = replace(world.load(add_user(world)), kind="agent", credential_id="oidc-1", expires_at=expires_at)
+    assert world.loader.reload(principal).expires_at == expires_at
+    world.clock.advance(minutes=5)
+    with pytest.raises(AuthenticationError, match="expired"):
+        world.loader.reload(principal)
 
 
 def test_stream_goes_on_while_nothing_changes_or_the_database_is_away(world: IdentityWorld, monkeypatch) -> None:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from coderag.errors import CodeRAGError, GitUnavailableError, InvalidValueError
 from coderag.server.repositories.git_url import check_url, parse_url
-from coderag.server.repositories.host_addresses import is_public
 from coderag.server.settings import RepositorySettings
+from coderag.system.host_addresses import is_public
 from tests.support.server_world import resolve_to
 
 SETTINGS = RepositorySettings()
