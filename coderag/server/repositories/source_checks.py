@@ -13,7 +13,12 @@ from coderag.server.repositories.git_url import is_allowed_host
 from coderag.server.repositories.host_addresses import HostResolver, find_addresses, is_public
 from coderag.server.settings import RepositorySettings
 
-_FILE_FIELDS: Final = frozenset({"credential_file", "certificate_file"})
+FILE_FIELDS: Final = frozenset({"credential_file", "certificate_file"})
+"""Settings that name files of the machine that synchronises."""
+
+_TRANSPORT_FIELDS: Final = frozenset({"token", "timeout_s", "deletions_hours"})
+"""Settings of how a source is read, which select no items."""
+
 _SECTIONS: Final[TypeAdapter[SourceSections]] = TypeAdapter(SourceSections)
 _HTTPS_PORT: Final = 443
 
@@ -39,7 +44,7 @@ def parse_section(name: str, values: Mapping[str, Any]) -> RemoteSourceSection:
         place = ".".join(str(part) for part in first["loc"][1:]) or name
         raise InvalidValueError(f"{place}: {first['msg']}", hint="See docs/sources.md for the settings.") from None
     assert isinstance(section, RemoteSourceSection)
-    if given := sorted(_FILE_FIELDS & values.keys()):
+    if given := sorted(FILE_FIELDS & values.keys()):
         raise InvalidValueError(f"{given[0]}: names a file of the server", hint="Give the token itself.")
     if any("${" in text for text in _list_texts(values)):
         raise InvalidValueError("variables of the server's environment are not read", hint="Give the value.")
@@ -67,6 +72,11 @@ def has_same_destination(section: RemoteSourceSection, other: RemoteSourceSectio
     return section.system == other.system and all(
         is_same_server(getattr(section, field, ""), getattr(other, field, "")) for field in ADDRESS_FIELDS
     )
+
+
+def has_other_items(section: RemoteSourceSection, other: RemoteSourceSection) -> bool:
+    """Return whether two settings of a source may select other items, so that the mirror of one is not that of the other."""
+    return section.model_dump(exclude=set(_TRANSPORT_FIELDS)) != other.model_dump(exclude=set(_TRANSPORT_FIELDS))
 
 
 def _check_address(field: str, address: str, settings: RepositorySettings, resolve: HostResolver) -> None:

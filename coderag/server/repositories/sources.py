@@ -11,13 +11,18 @@ from pydantic import SecretStr
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from coderag.config.source_sections import SECTIONS_BY_SYSTEM
+from coderag.config.source_sections import SECTIONS_BY_SYSTEM, RemoteSourceSection
 from coderag.engine.items.configured_sources import get_source_kind
 from coderag.errors import InvalidValueError, UnknownNameError
 from coderag.schema.mirrored_items import SourceRun
 from coderag.server.jobs.queue import JobQueue
 from coderag.server.repositories.host_addresses import HostResolver, resolve_host
-from coderag.server.repositories.source_checks import check_addresses, has_same_destination, parse_section
+from coderag.server.repositories.source_checks import (
+    check_addresses,
+    has_other_items,
+    has_same_destination,
+    parse_section,
+)
 from coderag.server.sealing import MasterKey
 from coderag.server.settings import RepositorySettings
 from coderag.server.storage.columns import get_time
@@ -93,8 +98,8 @@ class SourceService:
         merged = {**values, _TOKEN: stored.values.get(_TOKEN)} if keeps_token else dict(values)
         if not merged[_TOKEN]:
             raise InvalidValueError("token: is missing", hint="A new source needs its token.")
-        section = parse_section(name, merged)
-        if keeps_token and not has_same_destination(section, parse_section(name, stored.values)):
+        section, previous = parse_section(name, merged), _parse_stored(name, stored)
+        if keeps_token and (previous is None or not has_same_destination(section, previous)):
             message = "the stored token is not sent to another server"
             raise InvalidValueError(message, hint="Give the token of the new address.")
         check_addresses(section, self._settings, self._resolve)
@@ -107,7 +112,7 @@ class SourceService:
             source = sources.get(name) or RepositorySource(repository_id=repository_id, name=name, kind="")
             if keeps_token and source.sealed_settings != stored.sealed:
                 raise InvalidValueError("the source was changed at the same time", hint="Look at it, and try again.")
-            if _strip_token(merged) != _strip_token(stored.values):
+            if previous is None or has_other_items(section, previous):
                 source.needs_reset, source.synced_at, source.error = True, None, ""
             source.kind = get_source_kind(section)
             source.sealed_settings = sealed
@@ -199,8 +204,12 @@ class SourceService:
         return StoredSettings(json.loads(self._master_key.open(sealed)) if sealed else {}, sealed, source.needs_reset)
 
 
-def _strip_token(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {field: value for field, value in values.items() if field != _TOKEN}
+def _parse_stored(name: str, stored: StoredSettings) -> RemoteSourceSection | None:
+    """Parse settings; None if there are none, or if they are not valid any more."""
+    try:
+        return parse_section(name, stored.values) if stored.values else None
+    except InvalidValueError:
+        return None
 
 
 def _find(session: Session, repository_id: str, name: str) -> RepositorySource:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from fastapi import APIRouter, Response
 from pydantic import Field, SecretStr
@@ -22,11 +22,13 @@ from coderag.interfaces.server.admin.services import (
 from coderag.server.access.principal import Principal
 from coderag.server.access.roles import Action
 from coderag.server.paging import DEFAULT_PAGE_ITEMS, ListPage, slice_page
+from coderag.server.repositories.source_fields import SettingField, list_systems
 from coderag.server.storage.models import RepositorySource
 
 router: Final = APIRouter(prefix="/server", route_class=StrictRoute, tags=["administration"])
 
 ROUTE_ACTIONS: Final[Mapping[str, Action]] = {
+    "GET /server/source-systems": Action.REPOSITORIES_MANAGE,
     "GET /server/repositories/{repository_id}/sources": Action.REPOSITORY_READ,
     "PUT /server/repositories/{repository_id}/sources/{source}": Action.REPOSITORIES_MANAGE,
     "DELETE /server/repositories/{repository_id}/sources/{source}": Action.REPOSITORIES_MANAGE,
@@ -86,6 +88,21 @@ class SourceReply:
     items: int
     error: str
     synced_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSystemReply:
+    """A system that a source can have, with its settings but the token."""
+
+    name: RemoteSystem
+    fields: list[SettingField]
+
+
+@router.get("/source-systems", response_model=ListPage[SourceSystemReply], summary="List systems of sources")
+def list_source_systems(_principal: PrincipalDependency) -> ListPage[SourceSystemReply]:
+    """List the systems of documentation and tickets with the settings of each, for forms."""
+    systems = list_systems()
+    return ListPage([SourceSystemReply(name, systems[name]) for name in get_args(RemoteSystem)], None)
 
 
 @router.get(

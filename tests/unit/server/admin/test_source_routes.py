@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from coderag.config.source_sections import SECTIONS_BY_SYSTEM, RemoteSourceSection
 from coderag.server.access.principal import Principal
 from coderag.server.access.roles import Level, Role
 from coderag.server.jobs.queue import JobQueue
@@ -126,3 +127,18 @@ def test_errors_of_sources_are_shown_to_those_who_see_the_source(
     assert send(Role.OWNER, "GET", "/jobs").json()["items"] == [shown]
     for path in (f"/jobs/{job}", "/jobs"):
         assert "wiki" not in send(Role.VIEWER, "GET", path).text
+
+
+def test_systems_have_the_fields_of_their_settings_but_no_secrets_and_files(send: Send) -> None:
+    systems = {
+        system["name"]: system["fields"] for system in send(Role.OWNER, "GET", "/source-systems").json()["items"]
+    }
+    assert set(systems) == {
+        name for name, section in SECTIONS_BY_SYSTEM.items() if issubclass(section, RemoteSourceSection)
+    }
+    jira = {field["name"]: field for field in systems["jira"]}
+    assert set(jira) == {"address", "user", "projects", "jql", "timeout_s", "deletions_hours"}
+    assert (jira["address"]["is_required"], jira["projects"]["type"], jira["projects"]["default"]) == (True, "list", [])
+    assert [name for name, field in jira.items() if field["is_general"]] == ["deletions_hours", "timeout_s"]
+    sharepoint = {field["name"]: field["type"] for field in systems["sharepoint"]}
+    assert (sharepoint["pages"], "certificate_file" in sharepoint) == ("flag", False)

@@ -185,7 +185,7 @@ def test_changed_settings_and_a_full_synchronisation_drop_the_mirror(
     sources.put(shop, "tracker", {**JIRA, "token": TOKEN})
     assert list(sources.list_resets(checkout(shop))) == ["tracker"]
     settle()
-    sources.put(shop, "tracker", {**JIRA, "token": "a new one"})
+    sources.put(shop, "tracker", {**JIRA, "jql": "", "timeout_s": 5, "token": "a new one"})
     sources.submit(shop, "tracker")
     assert sources.list_resets(checkout(shop)) == {}
     sources.put(shop, "tracker", {**JIRA, "projects": ["PAY"]})
