@@ -1,11 +1,8 @@
 """Everything that a server process works with, built from its settings."""
 
 from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
 from typing import Final
 
-from coderag.engine.items.configured_sources import read_source_kinds
 from coderag.server.access.catalogue import load_visible
 from coderag.server.access.principal import Principal
 from coderag.server.access.visible_workspace import VisibleRepository
@@ -28,6 +25,7 @@ from coderag.server.repositories.service import RepositoryService
 from coderag.server.repositories.sources import SourceService
 from coderag.server.sealing import KEY_FILE_NAME, MasterKey, read_master_key
 from coderag.server.settings import ServerSettings
+from coderag.server.source_synchronizer import SourceSynchronizer
 from coderag.server.storage.database import Database
 from coderag.server.storage.upgrade import check_revision
 from coderag.workspace.registry import Registry
@@ -150,14 +148,14 @@ def open_server(settings: ServerSettings) -> ServerContext:
     repositories = RepositoryService(
         database, settings.repositories, folder, master_key, queue, credentials=credentials
     )
-    sources = SourceService(database, master_key, settings.repositories)
+    sources = SourceService(database, master_key, settings.repositories, queue)
     workspace = Workspace(
         WorkspaceOptions((folder,), settings.repositories.max_open, watch=False),
         registry=Registry(settings.data / _REGISTRY_FILE_NAME),
         open_engine=make_engine_opener(sources.load_settings),
     )
     accounts = AccountService(database)
-    indexer = CheckoutIndexer(workspace, partial(_synchronize_sources, workspace, sources, accounts))
+    indexer = CheckoutIndexer(workspace, SourceSynchronizer(workspace, sources, accounts.grants))
     return ServerContext(
         settings=settings,
         database=database,
@@ -201,17 +199,3 @@ def _make_oidc(settings: ServerSettings, database: Database, master_key: MasterK
     if not settings.oidc.issuer:
         return None
     return OidcClient(settings.oidc, settings.public_url, database, master_key)
-
-
-def _synchronize_sources(
-    workspace: Workspace, sources: SourceService, accounts: AccountService, checkout: Path
-) -> None:
-    """Synchronise the sources of a repository, those of its settings files and those of the server."""
-    workspace.forget(checkout)  # an engine that is open may have older settings of sources
-    with workspace.open_repository(checkout).keep_open() as repository:
-        engine = repository.engine
-        accounts.grants.synchronize_sources(checkout.parent.name, read_source_kinds(engine.settings))
-        if engine.sources.names:
-            engine.sources.sync()
-            engine.items.update()
-            sources.note_synchronized(checkout)

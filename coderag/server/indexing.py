@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from coderag.errors import CodeRAGError, IngestionError
+from coderag.server.source_synchronizer import SourceSynchronizer
 from coderag.workspace.jobs import ENDED_STATES
 from coderag.workspace.workspace import Workspace
 
@@ -18,19 +19,22 @@ class CheckoutIndexer:
 
     Args:
         workspace: Workspace whose writer process indexes.
-        sync_sources: Synchronises the sources of a checkout after its code.
+        synchronizer: Synchronises the sources of a checkout after its code.
     """
 
-    def __init__(self, workspace: Workspace, sync_sources: Callable[[Path], None]) -> None:
+    def __init__(self, workspace: Workspace, synchronizer: SourceSynchronizer) -> None:
         self._workspace = workspace
-        self._sync_sources = sync_sources
+        self._synchronizer = synchronizer
 
-    def index(self, checkout: Path, report: Callable[[Mapping[str, Any]], None]) -> None:
+    def index(self, checkout: Path, report: Callable[[Mapping[str, Any]], None]) -> dict[str, str]:
         """Index a checkout and synchronise its sources.
 
         Args:
             checkout: Folder of the files.
             report: Called with progress; raises to stop.
+
+        Returns:
+            By its name why each source was not synchronised completely.
 
         Raises:
             CodeRAGError: It cannot be indexed.
@@ -48,5 +52,19 @@ class CheckoutIndexer:
                 raise job.error or IngestionError("the index was not updated", hint="Look at the server's log.")
             if view.state == "cancelled":
                 raise CodeRAGError("indexing was cancelled")
-        report({"phase": "sources"})
-        self._sync_sources(checkout)
+
+        stops: list[BaseException] = []
+
+        def is_cancelled() -> bool:
+            try:
+                if not stops:
+                    report({"phase": "sources"})
+            except BaseException as stop:  # noqa: BLE001  # raised again below; a connector must not see it as its error
+                stops.append(stop)
+            return bool(stops)
+
+        is_cancelled()
+        errors = self._synchronizer.synchronize(checkout, is_cancelled) if not stops else {}
+        if stops:
+            raise stops[0]
+        return errors

@@ -187,8 +187,10 @@ def test_the_secret_of_a_credential_is_never_an_argument_nor_printed(server: Run
 def test_source_of_a_repository_keeps_its_token_secret(
     server: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coderag.server.repositories.sources.find_addresses", lambda *_: (ip_address("192.0.2.1"),))
-    monkeypatch.setattr("coderag.server.repositories.sources.is_public", lambda _: True)
+    monkeypatch.setattr(
+        "coderag.server.repositories.source_checks.find_addresses", lambda *_: (ip_address("192.0.2.1"),)
+    )
+    monkeypatch.setattr("coderag.server.repositories.source_checks.is_public", lambda _: True)
     add_repository("shop")
     settings = tmp_path / "tracker.yaml"
     settings.write_text("system: jira\naddress: https://tracker.example\nuser: a@b.example\nprojects: [SHOP]\n")
@@ -200,6 +202,44 @@ def test_source_of_a_repository_keeps_its_token_secret(
     results.append(server("sources", "remove", "shop", "tracker", "--yes"))
     assert server("sources", "list", "shop").stdout == ""
     assert not any(TOKEN in result.output for result in results)
+
+
+def test_source_is_set_by_flags_and_synchronised(server: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "coderag.server.repositories.source_checks.find_addresses", lambda *_: (ip_address("192.0.2.1"),)
+    )
+    monkeypatch.setattr("coderag.server.repositories.source_checks.is_public", lambda _: True)
+    add_repository("shop")
+    pairs = ["system=jira", "address=https://tracker.example", "user=a@b.example", "projects=SHOP,PAY"]
+    flags = [part for pair in pairs for part in ("--setting", pair)]
+    assert server("sources", "set", "shop", "tracker", *flags, "--secret-stdin", stdin=TOKEN).exit_code == 0
+    kept = server("sources", "set", "shop", "tracker", "--setting", "jql=project = SHOP", "--keep-token")
+    assert (kept.exit_code, "set either projects or jql" in kept.stderr) == (2, True)
+    kept = server("sources", "set", "shop", "tracker", "--setting", "projects=SHOP", "--keep-token")
+    assert kept.exit_code == 0, kept.stderr
+    (source,) = read_json(server("sources", "list", "shop", "--json"))["sources"]
+    assert (source["settings"]["projects"], source["settings"]["user"]) == (["SHOP"], "a@b.example")
+    job = read_json(server("sources", "sync", "shop", "tracker", "--full", "--json"))
+    (listed,) = read_json(server("jobs", "list", "--json"))["jobs"]
+    assert (job["id"], job["state"]) == (listed["id"], "queued")
+    assert server("sources", "sync", "shop", "missing").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give a FILE or --setting"),
+        (["--setting", "spaces=A"], "name the system"),
+        (["--setting", "system=jira", "--setting", "spaces=A"], "with a key of jira"),
+        (["--setting", "system=jira", "--setting", "token=x"], "has a token"),
+        (["--setting", "system=jira", "--keep-token"], "token: is missing"),
+        (["--setting", "system=jira", "--keep-token", "--secret-stdin"], "takes no new token"),
+    ],
+)
+def test_wrong_flags_of_a_source_are_explained(server: Run, arguments: list[str], message: str) -> None:
+    add_repository("shop")
+    result = server("sources", "set", "shop", "tracker", *arguments)
+    assert (result.exit_code, message in result.stderr) == (2, True), result.stderr
 
 
 JIRA = "system: jira\naddress: https://t.example\nuser: a@b.example\nprojects: [A]\n"

@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from sqlalchemy import select
 
 from coderag.interfaces.server.app import TeamApp
+from coderag.server.access.catalogue import get_checkout
 from coderag.server.access.roles import Level, Role, Scope
 from coderag.server.accounts.operator import make_operator
 from coderag.server.context import open_server
 from coderag.server.initialization import initialize
 from coderag.server.settings import ServerSettings
+from coderag.server.source_synchronizer import SourceSynchronizer
 from coderag.server.storage.columns import get_time
-from coderag.server.storage.models import HostedRepository
+from coderag.server.storage.models import HostedRepository, Job, Membership
 
 ADDRESS = "http://127.0.0.1"
 
@@ -62,6 +65,24 @@ class ComposedServer:
         for repository_id, level in levels.items():
             accounts.grants.set_level(operator, team.id, level, repository_id=repository_id)
         return user.id
+
+    def grant_source(self, source_id: str, user_id: str) -> None:
+        """Give the teams of an account a grant on a source, which no other team sees from then on."""
+        operator, grants = make_operator(self.context.database), self.context.accounts.grants
+        with self.context.database.read() as session:
+            teams = session.scalars(select(Membership.team_id).where(Membership.user_id == user_id)).all()
+        for team_id in teams:
+            grants.set_level(operator, team_id, Level.READ, source_id=source_id)
+
+    def run_source_job(self, repository_id: str) -> Job:
+        """Run the queued job of a repository but for its fetch and the index of its code; return the job."""
+        context = self.context
+        job = context.queue.claim("worker")
+        assert job is not None
+        synchronizer = SourceSynchronizer(context.workspace, context.sources, context.accounts.grants)
+        errors = synchronizer.synchronize(get_checkout(self.settings.repositories_folder, repository_id))
+        assert context.queue.finish(job.id, "worker", "", errors)
+        return context.queue.get(job.id)
 
     def create_key(self, user_id: str, scopes: Sequence[Scope] = tuple(Scope), **values: Any) -> str:
         """Create a key of an account, and return its secret."""

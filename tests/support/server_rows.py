@@ -21,7 +21,7 @@ def create_rows():
             id="r1", name="shop", url="https://git.example.org/shop.git", credential_id="c1", team_id="t1", commit="ab12"
         ),
         models.HostedRepository(id="r2", name="дом", url="ssh://git@git.example.org/home.git", interval_minutes=5),
-        models.RepositorySource(id="s1", repository_id="r1", name="wiki", kind="documentation"),
+        models.RepositorySource(id="s1", repository_id="r1", name="wiki", kind="documentation", items=4, error="x"),
         models.Grant(id="g1", team_id="t1", repository_id="r1", level=2, created_at=NOW),
         models.Grant(id="g2", team_id="t1", source_id="s1", level=1, created_at=NOW),
         models.ApiKey(id="k1", user_id="u1", name="laptop", prefix="aaaa", digest="d" * 64, scopes=["read"]),
@@ -32,7 +32,10 @@ def create_rows():
         models.BrowserSession(id="b1", digest="f" * 64, user_id="u1", expires_at=NOW + timedelta(hours=12)),
         models.SignInAttempt(state_digest="a" * 64, sealed=b"x", expires_at=NOW),
         models.SignInFailures(subject="127.0.0.1", count=3, failed_at=NOW),
-        models.Job(id="j1", repository_id="r1", team_id="t1", reason="add", state="done", progress={"files": 3}),
+        models.Job(
+            id="j1", repository_id="r1", team_id="t1", reason="add", state="done", progress={"files": 3},
+            source_errors={"wiki": "the host refused the key."},
+        ),
         models.Job(id="j2", repository_id="r2", reason="push", state="running", worker="w", leased_until=NOW),
         models.WebhookDelivery(repository_id="r1", delivery="d1"),
         models.DailyUsage(day=date(2026, 1, 2), subject="key:k1", requests=2**40),

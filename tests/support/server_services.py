@@ -12,6 +12,7 @@ from coderag.server.identity.principals import PrincipalLoader
 from coderag.server.jobs.queue import JobQueue
 from coderag.server.repositories.credentials import CredentialService
 from coderag.server.repositories.service import RepositoryService
+from coderag.server.repositories.sources import SourceService
 from coderag.server.sealing import MasterKey
 from coderag.server.settings import ServerSettings
 from coderag.server.storage.database import Database
@@ -61,6 +62,7 @@ class ServerWorld:
             credentials=self.credentials,
             resolve=resolve_public,
         )
+        self.sources = SourceService(self.database, master_key, limits, self.queue, resolve=resolve_public)
 
 
 def resolve_public(host: str, port: int) -> list[IpAddress]:

@@ -47,7 +47,7 @@ def run_worker(folder: Path, url: str, ready: Any) -> None:
     """Work until the process is killed."""
     world = open_world(folder, url)
 
-    def index(checkout: Path, progress: Callable[[dict[str, object]], None]) -> None:
+    def index(checkout: Path, progress: Callable[[dict[str, object]], None]) -> dict[str, str]:
         try:
             number = check_checkout(checkout)
         except Exception as error:
@@ -56,6 +56,7 @@ def run_worker(folder: Path, url: str, ready: Any) -> None:
         progress({"phase": "indexing", "number": number})
         (checkout / ".coderag").mkdir(exist_ok=True)
         (checkout / ".coderag" / "number").write_text(str(number))
+        return {}
 
     JobThreads(world.queue, world.repositories, index, scheduler=None, size=2).start()
     ready.set()

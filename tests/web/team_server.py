@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Final
@@ -19,12 +20,14 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from coderag.engine.items.configured_sources import BACKLOG_SYSTEMS
 from coderag.interfaces.rest.app import make_app
 from coderag.interfaces.web.app import make_web_app
 from coderag.interfaces.web.sessions import CSRF_HEADER, KEY_BYTES, WebSessions
-from coderag.server.access.roles import MAX_GRANTED_LEVELS, ROLE_ACTIONS, ROLE_LEVELS, Level, Role
+from coderag.server.access.roles import MAX_GRANTED_LEVELS, ROLE_ACTIONS, ROLE_LEVELS, Action, Level, Role
+from coderag.server.repositories.source_fields import list_systems
 from coderag.workspace.workspace import Workspace, WorkspaceOptions
-from tests.web.team_state import Item, TeamState, format_time
+from tests.web.team_state import Item, TeamState, format_time, make_source
 
 PREFIX: Final = "/api/v1/server"
 PAGE_ITEMS: Final = 100
@@ -127,6 +130,10 @@ class TeamServer:
             "POST /repositories/{id}/sync": self._sync,
             "POST /repositories/{id}/webhook": self._create_webhook,
             "GET /repositories/{id}/sources": self._list_sources,
+            "PUT /repositories/{id}/sources/{source}": self._put_source,
+            "DELETE /repositories/{id}/sources/{source}": self._remove_source,
+            "POST /repositories/{id}/sources/{source}/sync": self._sync,
+            "GET /source-systems": self._list_systems,
             "GET /credentials": _list(state.credentials),
             "POST /credentials": self._create_credential,
             "DELETE /credentials/{id}": _delete(state.credentials),
@@ -357,7 +364,13 @@ class TeamServer:
     def _sync(self, request: Request, _: Any) -> Item:
         repository = _find(self.state.repositories, request.path_params["id"])
         job = {**self.state.jobs[0], "id": self.state.next_id(), "repository": repository["name"], "state": "queued"}
-        job |= {"reason": "manual", "progress": {}, "created_at": format_time(), "started_at": None}
+        job |= {
+            "reason": "manual",
+            "progress": {},
+            "source_errors": {},
+            "created_at": format_time(),
+            "started_at": None,
+        }
         self.state.jobs.insert(0, job)
         return job
 
@@ -367,7 +380,36 @@ class TeamServer:
         return {"url": f"{self.url}/hooks/{repository['id']}", "secret": WEBHOOK_SECRET}
 
     def _list_sources(self, request: Request, _: Any) -> Response:
-        return _page(_find(self.state.repositories, request.path_params["id"])["sources"], request)
+        manages = Action.REPOSITORIES_MANAGE in ROLE_ACTIONS[Role(self._require_account(request)["role"])]
+        sources = _find(self.state.repositories, request.path_params["id"])["sources"]
+        return _page([source if manages else {**source, "settings": None} for source in sources], request)
+
+    def _list_systems(self, request: Request, _: Any) -> Response:
+        return _page(
+            [{"name": name, "fields": [asdict(field) for field in fields]} for name, fields in list_systems().items()],
+            request,
+        )
+
+    def _put_source(self, request: Request, body: Item) -> Item:
+        sources = _find(self.state.repositories, request.path_params["id"])["sources"]
+        name = request.path_params["source"]
+        stored = next((source for source in sources if source["name"] == name), None)
+        settings = {"system": body["system"], **body["settings"]}
+        if body["token"] is None and stored and stored["settings"]["address"] != settings.get("address"):
+            message = "the stored token is not sent to another server"
+            raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, message, "Give the token of the new address.")
+        if stored is None:
+            stored = make_source(self.state, name, items=0)
+            sources.append(stored)
+        stored |= {"settings": settings, "error": "", "synced_at": None}
+        stored["kind"] = "backlog" if body["system"] in BACKLOG_SYSTEMS else "documentation"
+        self.state.secrets.append(body["token"])
+        self._sync(request, None)
+        return stored
+
+    def _remove_source(self, request: Request, _: Any) -> None:
+        sources = _find(self.state.repositories, request.path_params["id"])["sources"]
+        sources[:] = [source for source in sources if source["name"] != request.path_params["source"]]
 
     def _create_credential(self, _: Request, body: Item) -> Item:
         shown = {name: body[name] for name in ("name", "kind", "host")}

@@ -8,6 +8,7 @@ from typing import Any
 
 from coderag.server.access.roles import Level, Role
 
+WIKI_ERROR = "wiki.example.org refused the token. Check that it is valid."
 COMMIT = "3f1d6bb0c0ffee0123456789abcdef0123456789"
 
 
@@ -77,7 +78,7 @@ def make_state(*, extra_users: int = 0) -> TeamState:
     state.jobs = [
         _make_job(state, shop, "running", "push", progress={"stage": "embed", "done": 120, "total": 480}),
         _make_job(state, state.repositories[1], "failed", "add", error="git.example.org refused the credential"),
-        _make_job(state, shop, "done", "schedule", commit=COMMIT) | finished,
+        _make_job(state, shop, "done", "schedule", commit=COMMIT, source_errors={"wiki": WIKI_ERROR}) | finished,
     ]
     actions = itertools.cycle(
         [
@@ -121,6 +122,21 @@ def _make_member(user: Item) -> Item:
     return {name: user[name] for name in ("id", "name", "email", "role")} | {"is_from_oidc": False}
 
 
+def make_source(state: TeamState, name: str, **values: Any) -> Item:
+    """Make a source as an administrator sees it."""
+    settings = {"system": "confluence", "address": "https://wiki.example.org", "spaces": ["SHOP"], "timeout_s": 90}
+    return {
+        "id": state.next_id(),
+        "name": name,
+        "kind": "documentation",
+        "is_on_server": True,
+        "settings": settings,
+        "items": 1_204,
+        "error": WIKI_ERROR,
+        "synced_at": format_time(days=1),
+    } | values
+
+
 def _make_repository(state: TeamState, name: str, **values: Any) -> Item:  # fields of a reply
     return {
         "id": state.next_id(),
@@ -135,7 +151,7 @@ def _make_repository(state: TeamState, name: str, **values: Any) -> Item:  # fie
         "indexed_at": None,
         "next_sync_at": format_time(minutes=-40),
         "created_at": format_time(days=10),
-        "sources": [{"id": state.next_id(), "name": "wiki"}],
+        "sources": [make_source(state, "wiki")],
     } | values
 
 
@@ -158,6 +174,7 @@ def _make_job(state: TeamState, repository: Item, job_state: str, reason: str, *
         "attempts": 1,
         "progress": {},
         "error": "",
+        "source_errors": {},
         "commit": "",
         "created_at": format_time(minutes=4),
         "started_at": format_time(minutes=3),

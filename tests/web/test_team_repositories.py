@@ -2,8 +2,9 @@
 
 import pytest
 
-from tests.web.conftest import TeamSite
+from tests.web.conftest import TeamSite, find_violations
 from tests.web.team_server import WEBHOOK_SECRET
+from tests.web.team_state import WIKI_ERROR
 
 pytestmark = pytest.mark.slow
 
@@ -60,6 +61,62 @@ def test_a_webhook_shows_its_secret_once(team: TeamSite) -> None:
     page.get_by_role("button", name="New secret").click()
     expect(webhook).to_contain_text("The present secret stops working at once.")
     expect(page.get_by_role("region", name="Removal")).to_have_count(0)  # the member administers it, but did not add it
+
+
+def test_a_source_is_added_changed_and_removed(team: TeamSite) -> None:
+    shop = team.state.repositories[0]
+    page = team.sign_in("admin", f"administration/repositories/{shop['id']}")
+    panel = page.get_by_role("region", name="Sources")
+    panel.get_by_role("button", name="Add a source").click()
+    panel.get_by_role("combobox", name="System").select_option("Jira")
+    panel.get_by_label("Name").fill("tracker")
+    panel.get_by_label("Token or key").fill("token-of-the-tracker")
+    panel.get_by_label("Address").fill("https://example.atlassian.net")
+    panel.get_by_label("Projects, one a line").fill("SHOP\nPAY\n")
+    panel.get_by_role("button", name="Save and synchronise").click()
+    tracker = panel.get_by_role("row", name="tracker")
+    expect(tracker).to_contain_text("waiting")
+    expect(tracker).to_contain_text("Jira · backlog · example.atlassian.net")
+    assert shop["sources"][-1]["settings"] == {
+        "system": "jira",
+        "address": "https://example.atlassian.net",
+        "projects": ["SHOP", "PAY"],
+    }
+    assert team.state.secrets[-1] == "token-of-the-tracker"
+    assert "token-of-the-tracker" not in page.content()
+    expect(page.get_by_role("row", name="by hand")).to_contain_text("queued")
+
+    panel.get_by_role("button", name="Edit tracker").click()
+    expect(panel.get_by_label("Token or key")).to_have_value("")
+    panel.get_by_label("Address").fill("https://elsewhere.example")
+    panel.get_by_role("button", name="Save and synchronise").click()
+    expect(panel.get_by_role("alert")).to_contain_text("not sent to another server")
+    panel.get_by_label("Address").fill("https://example.atlassian.net")
+    panel.get_by_label("Projects, one a line").fill("SHOP")
+    panel.get_by_role("button", name="Save and synchronise").click()
+    expect(panel.get_by_role("heading", name="Change tracker")).to_have_count(0)
+    assert (shop["sources"][-1]["settings"]["projects"], team.state.secrets[-1]) == (["SHOP"], None)
+
+    panel.get_by_role("button", name="Remove tracker").click()
+    panel.get_by_role("group", name="Remove tracker").get_by_role("button", name="Remove").click()
+    expect(tracker).to_have_count(0)
+    assert find_violations(page) == []
+
+
+def test_a_source_that_failed_shows_why_and_is_synchronised_again(team: TeamSite) -> None:
+    shop = team.state.repositories[0]
+    page = team.sign_in("member", f"administration/repositories/{shop['id']}")
+    panel = page.get_by_role("region", name="Sources")
+    wiki = panel.get_by_role("row", name="wiki")
+    for text in ("error", WIKI_ERROR, "1,204", "yesterday"):
+        expect(wiki).to_contain_text(text)
+    expect(page.get_by_role("region", name="Jobs").get_by_role("row", name="schedule")).to_contain_text(
+        f"Source wiki: {WIKI_ERROR}"
+    )
+    expect(panel.get_by_role("button", name="Edit wiki")).to_have_count(0)  # the member does not manage repositories
+    wiki.get_by_role("button", name="Sync wiki").click()
+    expect(panel).to_contain_text("A job is queued that synchronises “wiki”.")
+    expect(page.get_by_role("row", name="by hand")).to_contain_text("queued")
 
 
 def test_jobs_follow_the_queue_only_while_they_are_seen(team: TeamSite) -> None:

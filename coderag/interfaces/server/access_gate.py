@@ -31,6 +31,7 @@ _DETAIL_FIELDS: Final = (
     "url",
     "host",
     "kind",
+    "system",
     "email",
     "repository",
     "source",

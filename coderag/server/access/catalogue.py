@@ -28,6 +28,8 @@ def get_checkout(folder: Path, repository_id: str) -> Path:
 def load_visible(session: Session, principal: Principal, folder: Path) -> list[VisibleRepository]:
     """Load the repositories that a principal may see, with the sources of each that it may see.
 
+    A source whose mirror is to be removed is left out: the mirror may have items of another source of its name.
+
     Args:
         session: Session of the database.
         principal: The principal.
@@ -35,7 +37,8 @@ def load_visible(session: Session, principal: Principal, folder: Path) -> list[V
     """
     ids = list(principal.repository_levels)
     kinds: dict[str, dict[str, ItemScope]] = {}
-    for source in session.scalars(select(RepositorySource).where(RepositorySource.repository_id.in_(ids))):
+    listed = select(RepositorySource).where(RepositorySource.repository_id.in_(ids), ~RepositorySource.needs_reset)
+    for source in session.scalars(listed):
         if principal.sees_all_sources or source.id in principal.source_levels:
             kinds.setdefault(source.repository_id, {})[source.name] = cast("ItemScope", source.kind)
     return [

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from sqlalchemy import delete, func, select
@@ -119,14 +120,24 @@ class JobQueue:
                 job.progress = dict(progress)
             return True
 
-    def finish(self, job_id: str, worker: str, commit: str) -> bool:
-        """End a job that succeeded, and note the commit with its repository; return whether the worker held it."""
+    def finish(
+        self, job_id: str, worker: str, commit: str, source_errors: Mapping[str, str] = MappingProxyType({})
+    ) -> bool:
+        """End a job that succeeded, and note the commit with its repository; return whether the worker held it.
+
+        Args:
+            job_id: Id of the job.
+            worker: Name of the worker.
+            commit: Commit that was indexed.
+            source_errors: By its name why each source was not synchronised completely.
+        """
         with self._database.begin() as session:
             job, repository = _lock_held(session, job_id, worker)
             if job is None or repository is None:
                 return False
             now = self._clock()
             job.state, job.commit, job.error, job.ended_at, job.leased_until = "done", commit, "", now, None
+            job.source_errors = {name: error[:_MAX_ERROR_CHARS] for name, error in source_errors.items()}
             repository.commit, repository.indexed_at = commit, now
             return True
 

@@ -18,9 +18,12 @@ from coderag.server.repositories.git_runner import ProgressCallback
 from coderag.server.repositories.service import RepositoryService
 from coderag.server.storage.models import Job
 
-IndexFunction = Callable[[Path, ProgressCallback], None]
-"""Indexes a checkout. It calls the given function with its progress at least every few seconds, lets the `JobStoppedError`
-of that function pass after it has stopped the run, and returns when the index is complete."""
+IndexFunction = Callable[[Path, ProgressCallback], Mapping[str, str]]
+"""Indexes a checkout, and returns by its name why each source was not synchronised completely.
+
+It calls the given function with its progress at least every few seconds, lets the `JobStoppedError` of that function pass after
+it has stopped the run, and returns when the index is complete.
+"""
 
 _IDLE_S: Final = 1.0
 _OUTAGE_S: Final = 5.0
@@ -87,7 +90,7 @@ class Worker:
         lease = _Lease(self._queue, job, self.name, stop or threading.Event())
         try:
             with lease:
-                commit = self._run_job(job, lease)
+                commit, source_errors = self._run_job(job, lease)
         except JobStoppedError:
             if not lease.is_lost:
                 self._queue.release(job.id, self.name)
@@ -98,7 +101,7 @@ class Worker:
         except Exception as error:  # noqa: BLE001  # noted with the job
             self._note_failure(job, error, is_stopping=lease.is_stopping)
         else:
-            self._queue.finish(job.id, self.name, commit)
+            self._queue.finish(job.id, self.name, commit, source_errors)
         if lease.is_lost:
             self._repositories.sweep()  # perhaps its repository was removed
         return True
@@ -112,12 +115,12 @@ class Worker:
             _log.error("internal error in a job", exc_info=error)
             self._queue.fail(job.id, self.name, f"internal error: {type(error).__name__}")
 
-    def _run_job(self, job: Job, lease: "_Lease") -> str:
+    def _run_job(self, job: Job, lease: "_Lease") -> tuple[str, Mapping[str, str]]:
         with self._repositories.open_checkout(job.repository_id, lease.check, lease.report) as fetched:
             lease.report({"phase": "indexing"})
-            self._index(fetched.checkout, lease.report)
+            source_errors = self._index(fetched.checkout, lease.report)
             lease.check()
-            return fetched.commit
+            return fetched.commit, source_errors
 
 
 class _Lease:

@@ -120,7 +120,9 @@ class HostedRepository(ServerTable):
 class RepositorySource(ServerTable):
     """A source of documentation or backlog items of a repository; `kind` is one of the two words.
 
-    `sealed_settings` are its settings as in ``.coderag.yaml``, with their credentials; None if that file has them.
+    `sealed_settings` are its settings as in ``.coderag.yaml``, with their credentials; None if that file has them. `items`
+    and `error` are those of the last synchronisation, `synced_at` is the time of the last one that got to its end. With
+    `needs_reset` the next one begins with an empty mirror.
     """
 
     __tablename__ = "sources"
@@ -132,6 +134,9 @@ class RepositorySource(ServerTable):
     kind: Mapped[str] = mapped_column(String(_WORD_CHARS))
     sealed_settings: Mapped[bytes | None] = mapped_column(LargeBinary)
     synced_at: Mapped[datetime | None]
+    items: Mapped[int] = mapped_column(default=0)
+    error: Mapped[str] = mapped_column(Text, default="")
+    needs_reset: Mapped[bool] = mapped_column(default=False)
 
 
 class Grant(ServerTable):
@@ -211,7 +216,10 @@ class SignInFailures(ServerTable):
 
 
 class Job(ServerTable):
-    """A job that fetches and indexes a repository. A worker holds it by a lease that it renews."""
+    """A job that fetches and indexes a repository. A worker holds it by a lease that it renews.
+
+    `source_errors` says by their names which sources were not synchronised completely, and why.
+    """
 
     __tablename__ = "jobs"
     __table_args__ = (Index("ix_jobs_queue", "state", "team_id", "created_at"),)
@@ -227,6 +235,7 @@ class Job(ServerTable):
     not_before: Mapped[datetime | None]
     progress: Mapped[dict[str, Any]] = mapped_column(default=dict)
     error: Mapped[str] = mapped_column(Text, default="")
+    source_errors: Mapped[dict[str, Any]] = mapped_column(default=dict)
     commit: Mapped[str] = mapped_column(String(_DIGEST_CHARS), default="")
     created_at: Mapped[Created]
     started_at: Mapped[datetime | None]

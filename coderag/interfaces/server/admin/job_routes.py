@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, cast
 
 from fastapi import APIRouter, Query
@@ -46,6 +47,7 @@ class SyncJobReply:
         attempts: Number of times that it was started.
         progress: Progress as of the worker; empty before it starts.
         error: Failure of the last attempt; empty if there was none.
+        source_errors: By its name why each source was not synchronised completely, of those that the caller sees.
         commit: Commit that was indexed.
     """
 
@@ -57,6 +59,7 @@ class SyncJobReply:
     attempts: int
     progress: dict[str, Any]
     error: str
+    source_errors: dict[str, str]
     commit: str
     created_at: datetime
     started_at: datetime | None
@@ -78,14 +81,15 @@ def list_jobs(  # one parameter a filter
     ids = resolve_names(services, principal, [repository]) if repository else list(names)
     before = _parse_cursor(cursor) if cursor is not None else None
     jobs = services.queue.list(ids, states=[state] if state else [], before=before, limit=limit + 1)
-    page = [to_job_reply(job, names) for job in jobs[:limit]]
+    page = [to_job_reply(job, names, _list_source_errors(services, principal, job)) for job in jobs[:limit]]
     return ListPage(page, page[-1].created_at.isoformat() if len(jobs) > limit else None)
 
 
 @router.get("/jobs/{job_id}", response_model=SyncJobReply, summary="Get a job of the server")
 def get_job(job_id: JobId, services: ServicesDependency, principal: PrincipalDependency) -> SyncJobReply:
     """Return a job of a repository that the caller sees."""
-    return to_job_reply(_find_job(services, principal, job_id), read_names(services, principal))
+    job = _find_job(services, principal, job_id)
+    return to_job_reply(job, read_names(services, principal), _list_source_errors(services, principal, job))
 
 
 @router.delete("/jobs/{job_id}", response_model=SyncJobReply, summary="Cancel a job of the server")
@@ -96,12 +100,15 @@ def cancel_server_job(job_id: JobId, services: ServicesDependency, principal: Pr
     return to_job_reply(services.queue.cancel(job_id), {repository.id: repository.name})
 
 
-def to_job_reply(job: Job, names: Mapping[str, str]) -> SyncJobReply:
+def to_job_reply(
+    job: Job, names: Mapping[str, str], source_errors: Mapping[str, str] = MappingProxyType({})
+) -> SyncJobReply:
     """Convert a job.
 
     Args:
         job: The job.
         names: Names of repositories by their ids.
+        source_errors: Its errors of sources that the caller sees.
     """
     return SyncJobReply(
         id=job.id,
@@ -112,11 +119,20 @@ def to_job_reply(job: Job, names: Mapping[str, str]) -> SyncJobReply:
         attempts=job.attempts,
         progress=job.progress,
         error=job.error,
+        source_errors=dict(source_errors),
         commit=job.commit,
         created_at=job.created_at,
         started_at=job.started_at,
         ended_at=job.ended_at,
     )
+
+
+def _list_source_errors(services: AdministrationServices, principal: Principal, job: Job) -> dict[str, str]:
+    """Return the errors of the sources that the principal sees, by their names."""
+    if not job.source_errors:
+        return {}
+    visible = {source.name for source in services.accounts.grants.list_sources(principal, job.repository_id)}
+    return {name: error for name, error in job.source_errors.items() if name in visible}
 
 
 def _find_job(services: AdministrationServices, principal: Principal, job_id: str) -> Job:

@@ -66,6 +66,9 @@ SessionId = Annotated[str, Path(pattern=_ID_PATTERN, max_length=32, description=
 RepositoryId = Annotated[str, Path(pattern=_ID_PATTERN, max_length=32, description="Id of the repository.")]
 CredentialId = Annotated[str, Path(pattern=_ID_PATTERN, max_length=32, description="Id of the credential.")]
 JobId = Annotated[str, Path(pattern=_ID_PATTERN, max_length=32, description="Id of the job.")]
+SourceName = Annotated[
+    str, Path(min_length=1, max_length=MAX_NAME_CHARS, pattern=NO_NUL_PATTERN, description="Name of the source.")
+]
 
 CursorParameter = Annotated[
     str | None,

@@ -40,7 +40,6 @@ ROUTE_ACTIONS: Final[Mapping[str, Action]] = {
     "DELETE /server/repositories/{repository_id}": Action.REPOSITORIES_MANAGE,
     "POST /server/repositories/{repository_id}/sync": Action.REPOSITORY_INDEX,
     "POST /server/repositories/{repository_id}/webhook": Action.REPOSITORY_ADMINISTER,
-    "GET /server/repositories/{repository_id}/sources": Action.REPOSITORY_READ,
 }
 
 _SCHEDULE_FIELDS: Final = frozenset({"interval_minutes"})
@@ -110,19 +109,6 @@ class WebhookSecretReply:
 
     url: str
     secret: str
-
-
-@dataclass(frozen=True, slots=True)
-class SourceReply:
-    """A source of documentation or backlog items.
-
-    Attributes:
-        kind: `documentation` or `backlog`.
-    """
-
-    id: str
-    name: str
-    kind: str
 
 
 @router.get("/repositories", response_model=ListPage[HostedRepositoryReply], summary="List repositories of the server")
@@ -222,26 +208,7 @@ def create_webhook(
     return WebhookSecretReply(f"{address}/hooks/{repository_id}", secret)
 
 
-@router.get(
-    "/repositories/{repository_id}/sources",
-    response_model=ListPage[SourceReply],
-    summary="List sources of a repository",
-)
-def list_sources(
-    repository_id: RepositoryId,
-    services: ServicesDependency,
-    principal: PrincipalDependency,
-    cursor: CursorParameter = None,
-    limit: LimitParameter = DEFAULT_PAGE_ITEMS,
-) -> ListPage[SourceReply]:
-    """List the sources of a repository that the caller sees, by name."""
-    require_repository(services, principal, repository_id, Action.REPOSITORY_READ)
-    sources = services.accounts.grants.list_sources(principal, repository_id)
-    replies = [SourceReply(source.id, source.name, source.kind) for source in sources]
-    return slice_page(sorted(replies, key=_sort_key), _sort_key, cursor, limit)
-
-
-def _sort_key(entry: HostedRepository | SourceReply) -> tuple[str, str]:
+def _sort_key(entry: HostedRepository) -> tuple[str, str]:
     return entry.name, entry.id
 
 

@@ -14,6 +14,7 @@ from coderag.interfaces.server.admin import (
     key_routes,
     operation_routes,
     repository_routes,
+    source_routes,
     team_routes,
     user_routes,
 )
@@ -25,6 +26,7 @@ _MODULES: Final = (
     user_routes,
     team_routes,
     repository_routes,
+    source_routes,
     credential_routes,
     job_routes,
     audit_routes,

@@ -14,6 +14,7 @@ from coderag.server.identity.keys import KeyService
 from coderag.server.jobs.queue import JobQueue
 from coderag.server.repositories.credentials import CredentialService
 from coderag.server.repositories.service import RepositoryService
+from coderag.server.repositories.sources import SourceService
 from coderag.server.settings import ServerSettings
 from coderag.server.storage.database import Database
 
@@ -86,6 +87,11 @@ class AdministrationServices(Protocol):
     @property
     def credentials(self) -> CredentialService:
         """Credentials of git servers."""
+        ...
+
+    @property
+    def sources(self) -> SourceService:
+        """Documentation and backlog systems of repositories."""
         ...
 
     @property

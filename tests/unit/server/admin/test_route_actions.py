@@ -20,6 +20,7 @@ BODIES: dict[str, object] = {
     "PUT /server/teams/{team_id}/grants": {"repository": "shop", "level": "read"},
     "POST /server/repositories": {"name": "new", "url": "https://git.example.org/new.git"},
     "PATCH /server/repositories/{repository_id}": {},
+    "PUT /server/repositories/{repository_id}/sources/{source}": {"system": "jira", "settings": {}, "token": "t"},
     "POST /server/credentials": {"name": "c", "kind": "token", "host": "git.example.org", "secret": "abc"},
 }
 
@@ -41,6 +42,7 @@ def test_a_role_is_refused_exactly_what_the_table_does_not_give_it(
         method, _, path = route.partition(" ")
         for name in ("user", "team", "repository", "credential", "job", "key", "session", "grant"):
             path = path.replace(f"{{{name}_id}}", ID)
+        path = path.replace("{source}", "wiki")
         options = {"json": BODIES[route]} if route in BODIES else {}
         reply = send(role, method, path.removeprefix("/server"), **options)
         is_refused = reply.status_code == 403

@@ -34,7 +34,7 @@ def add(world, name="shop", path="shop.git", **options):
     return world.repositories.add(name, world.git.url(path), **options)
 
 
-def worker(world, index=lambda checkout, progress: None, **options):
+def worker(world, index=lambda checkout, progress: {}, **options):
     return Worker(world.queue, world.repositories, index, idle_s=0.02, **options)
 
 
@@ -51,11 +51,13 @@ def test_a_new_repository_is_fetched_and_indexed(world):
     def index(checkout, progress):
         progress({"phase": "indexing", "done": 1, "total": 1})
         seen.append((checkout, read_files(checkout)))
+        return {"wiki": "wiki.example.org refused the key."}
 
     assert worker(world, index).run_next()
     assert seen == [(world.repositories.get_checkout(repository.id), {"a.py": b"a\n"})]
     (job,) = world.queue.list(None)
     assert (job.reason, job.state, job.commit, job.error) == ("add", "done", world.commit, "")
+    assert job.source_errors == {"wiki": "wiki.example.org refused the key."}
     assert world.repositories.find("shop").commit == world.commit
     assert not worker(world, index).run_next()
 
@@ -68,6 +70,7 @@ def test_progress_is_stored_while_a_job_runs(world):
         progress({"phase": "indexing", "done": 1, "total": 9})
         wait_for(lambda: world.queue.list(None)[0].progress.get("total") == 9)
         shown.append(world.queue.list(None)[0].progress)
+        return {}
 
     worker(world, index).run_next()
     assert shown == [{"phase": "indexing", "done": 1, "total": 9}]
@@ -84,6 +87,7 @@ def test_much_progress_writes_seldom(world, monkeypatch):
         while time.monotonic() - began < 2.5:
             progress({"phase": "indexing", "done": time.monotonic()})
             time.sleep(0.001)
+        return {}
 
     worker(world, index).run_next()
     assert 1 <= len(writes) <= 4
@@ -230,7 +234,7 @@ def test_threads_work_until_they_are_closed(world):
     for number in range(3):
         add(world, f"shop{number}")
     scheduler = Scheduler(world.server.database, world.queue, world.repositories, clock=world.clock)
-    threads = JobThreads(world.queue, world.repositories, lambda *_: None, scheduler=scheduler, size=2)
+    threads = JobThreads(world.queue, world.repositories, lambda *_: {}, scheduler=scheduler, size=2)
     threads.start()
     wait_for(lambda: [job.state for job in world.queue.list(None)] == ["done"] * 3)
     assert threads.close()

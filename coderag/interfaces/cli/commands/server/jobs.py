@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 jobs: Final = typer.Typer(name="jobs", cls=LightGroup, invoke_without_command=True, rich_markup_mode=None)
 
 _FIELDS: Final = (
-    "id", "repository_id", "reason", "state", "attempts", "progress", "error", "commit", "created_at", "started_at",
-    "ended_at",
+    "id", "repository_id", "reason", "state", "attempts", "progress", "error", "source_errors", "commit",
+    "created_at", "started_at", "ended_at",
 )  # fmt: skip
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Id of the job.", show_default=False)]
@@ -77,7 +77,7 @@ def list_jobs(
 @jobs.command(cls=LightCommand)
 @expand_options("place", make_place)
 def show(job: JobArgument, *, place: ServerPlace, as_json: JsonOption = False, debug: DebugOption = False) -> None:
-    """Show a job with its progress and its error."""
+    """Show a job with its progress, its error and those of its sources."""
     del debug  # as above
     from coderag.interfaces.cli.output.report import ReportRow, print_report
 
@@ -100,6 +100,7 @@ def show(job: JobArgument, *, place: ServerPlace, as_json: JsonOption = False, d
         ReportRow("progress", progress or "-"),
         ReportRow("commit", stored.commit or "-"),
         ReportRow("error", stored.error or "-", "red" if stored.error else ""),
+        *(ReportRow(f"source {source}", error, "red") for source, error in stored.source_errors.items()),
     ]
     print_report(name, rows, output)
 

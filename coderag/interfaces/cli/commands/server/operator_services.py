@@ -81,7 +81,7 @@ class OperatorServices:
     @cached_property
     def sources(self) -> SourceService:
         """Documentation and backlog systems of repositories."""
-        return SourceService(self.database, self._master_key, self.settings.repositories)
+        return SourceService(self.database, self._master_key, self.settings.repositories, self.queue)
 
     def find_repository(self, reference: str) -> HostedRepository:
         """Find a repository by its name or id.

@@ -14,6 +14,7 @@ const STAGES: Record<string, string> = {
   chunk: "Reading files",
   embed: "Embedding chunks",
   commit: "Writing the index",
+  sources: "Synchronising sources",
 };
 
 export const REASONS: Record<string, string> = { add: "added", push: "push", schedule: "schedule", manual: "by hand" };
