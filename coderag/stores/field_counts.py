@@ -74,8 +74,8 @@ class FieldCounts:
             n_terms: Number of columns of the result.
             keep_mask: Mask over the rows of all parts; by default all are kept.
         """
-        kept = parts if keep_mask is None else FieldCounts.split_kept(parts, keep_mask)
-        fields = [[part.matrices[field] for part in kept] for field in range(len(FIELDS))]
+        kept_parts = parts if keep_mask is None else FieldCounts.split_kept(parts, keep_mask)
+        fields = [[part.matrices[field] for part in kept_parts] for field in range(len(FIELDS))]
         return FieldCounts(*(_stack_rows(matrices, n_terms) for matrices in fields))
 
     @staticmethod

@@ -10,8 +10,8 @@ from coderag.config.server_addresses import is_same_server
 from coderag.config.source_sections import ADDRESS_FIELDS, SECTIONS_BY_SYSTEM, RemoteSourceSection, SourceSections
 from coderag.errors import InvalidValueError
 from coderag.server.repositories.git_url import is_allowed_host
-from coderag.system.host_addresses import HostResolver, find_addresses, is_public
 from coderag.server.settings import RepositorySettings
+from coderag.system.host_addresses import HostResolver, find_addresses, is_public
 
 FILE_FIELDS: Final = frozenset({"credential_file", "certificate_file"})
 """Settings that name files of the machine that synchronises."""
