@@ -57,7 +57,9 @@ class Server:
             return StreamingResponse(produce(), media_type="text/event-stream")
 
         app.include_router(router, prefix="/api/v1")
-        app.include_router(router, prefix="/api/v1/server")
+        administration = APIRouter(prefix="/server")  # as the routers of the administration: the prefix is their own
+        administration.add_api_route("/things/{name}", read_thing)
+        app.include_router(administration, prefix="/api/v1")
         principal = make_principal()
 
         async def identified(scope, receive, send):
