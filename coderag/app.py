@@ -266,6 +266,16 @@ class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess, History
         variant._chats = self._chats.with_namespace(reader.namespace)
         return variant
 
+    @property
+    def place(self) -> str:
+        """Its folder in replies, or what its reader calls it."""
+        return self._reader.place or str(self.root)
+
+    @property
+    def reader(self) -> Reader:
+        """Reader of this object."""
+        return self._reader
+
     def explain(
         self,
         query: str,
@@ -544,7 +554,7 @@ class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess, History
         """
         from coderag.engine.index_status import read_index_status  # noqa: PLC0415  # only this method needs it
 
-        return read_index_status(self.root, self.settings, self._store.open())
+        return self._reader.hide_folders(read_index_status(self.root, self.settings, self._store.open()))
 
     def _load_dense_model(self) -> DenseModel:
         if self._loaded_dense_model is None:

@@ -82,6 +82,10 @@ class UnknownNameError(InvalidQueryError):
     """No declaration has the name."""
 
 
+class UnknownRepositoryError(UnknownNameError):
+    """No repository has the name, or the caller may not see it."""
+
+
 class AmbiguousNameError(InvalidQueryError):
     """Several declarations have the name.
 

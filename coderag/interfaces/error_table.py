@@ -42,6 +42,7 @@ from coderag.errors import (
     StorageFullError,
     StoreError,
     UnknownNameError,
+    UnknownRepositoryError,
     UnknownRevisionError,
     UnsupportedLanguageError,
 )
@@ -67,6 +68,7 @@ ERROR_TABLE: Final[Mapping[type[CodeRAGError], ErrorRow]] = MappingProxyType(
         CodeRAGError: ErrorRow(1, "other error", 500),
         InvalidQueryError: ErrorRow(2, "invalid command line or query", 422),
         UnknownNameError: ErrorRow(2, "invalid command line or query", 404),
+        UnknownRepositoryError: ErrorRow(2, "invalid command line or query", 404),
         AmbiguousNameError: ErrorRow(2, "invalid command line or query", 409),
         ConfigurationError: ErrorRow(3, "invalid settings, or a file that cannot be written", 409),
         IngestionError: ErrorRow(4, "the folder cannot be used or indexed", 422),

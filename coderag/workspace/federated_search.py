@@ -64,7 +64,7 @@ def search_repositories(
         with open_repository(place).keep_open() as repository:
             hits = repository.engine.search(query, top_k=top_k, filters=filters)
             default_top_k = repository.engine.settings.search.top_k
-            return RepositoryReply(repository.name, str(repository.root), hits, top_k or default_top_k)
+            return RepositoryReply(repository.name, repository.place, hits, top_k or default_top_k)
 
     replies, verdicts = query_repositories(places, ask)
     return WorkspaceHits(merge_hits(replies, max((reply.top_k for reply in replies), default=0)), verdicts)

@@ -98,6 +98,11 @@ class OpenRepository:
         return self.engine.root
 
     @property
+    def place(self) -> str:
+        """Its folder in replies, or what its reader calls it."""
+        return self.engine.place
+
+    @property
     def is_indexed(self) -> bool:
         """Return whether there is a usable index; errors of a broken one are reported by `index`."""
         pointer = self._read_pointer()

@@ -1,6 +1,7 @@
 """The workspace: open repositories of one process."""
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -221,6 +222,10 @@ class Workspace:
     def list_jobs(self) -> list[IndexJob]:
         """List the jobs of this workspace, newest first."""
         return self._queue.list_jobs()
+
+    def get_place(self, root: str | Path) -> str:
+        """Return how replies name the repository of a folder: by its real folder."""
+        return os.path.realpath(root)
 
     def listen(self, listener: Callable[[RepositoryEvent], None]) -> Callable[[], None]:
         """Add a listener of repository events, called from any thread; return a function that removes it."""

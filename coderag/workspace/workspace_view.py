@@ -35,6 +35,10 @@ class WorkspaceView(Protocol):
         """List the repositories."""
         ...
 
+    def get_place(self, root: str | Path) -> str:
+        """Return how replies name the repository of a folder."""
+        ...
+
     def may_have_source(self, scope: ItemScope) -> bool:
         """Return whether a repository may have a source of a kind."""
         ...

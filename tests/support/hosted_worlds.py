@@ -112,8 +112,10 @@ def list_requests(world: World, folder: Path, question: str, chosen: int) -> Ite
         chosen: Number of the repository that is asked about.
     """
     word = WORDS[chosen]
-    for root in (world.get_name(chosen), str(get_checkout(folder, IDS[chosen]))):
-        yield from _list_requests(root, word, question.format(word=word, upper=word.upper()))
+    asked = question.format(word=word, upper=word.upper())
+    yield from _list_requests(world.get_name(chosen), word, asked)
+    by_folder = _list_requests(str(get_checkout(folder, IDS[chosen])), word, asked)
+    yield from (sent for sent in by_folder if sent.route in ("POST /search", "GET /status", "POST /repositories"))
     names = [world.get_name(number) for number in (*world.levels, *world.hidden)]
     yield Sent("POST /search", "POST", "/search", {"repositories": names, "query": f"settle_{word}"})
 

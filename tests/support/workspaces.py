@@ -50,6 +50,10 @@ class FakeEngine:
         self.is_closed = False
         self.opened = 0
 
+    @property
+    def place(self):
+        return str(self.root)
+
     def follow(self):
         self.follows += 1
 

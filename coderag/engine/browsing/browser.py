@@ -1,6 +1,7 @@
 """Browser of an index with the edits on disk: folders, files, chunks, and declarations between callers and callees."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -9,6 +10,7 @@ from coderag.engine.browsing.chunk_query import ChunkQuery, list_chunks
 from coderag.engine.browsing.file_tree import list_folder, match_files
 from coderag.engine.browsing.file_view import join_lines, read_disk_text, view_file
 from coderag.engine.open_index import OpenIndex
+from coderag.engine.reader import Reader
 from coderag.errors import UnknownNameError
 from coderag.schema.browse import (
     Caller,
@@ -46,10 +48,12 @@ class Browser:
     Args:
         root: Folder of the repository.
         open_index: Its open index.
+        place: Its folder in replies, or what its reader calls it.
     """
 
-    def __init__(self, root: Path, open_index: OpenIndex) -> None:
+    def __init__(self, root: Path, open_index: OpenIndex, place: str) -> None:
         self._root = root
+        self._place = place
         self._open_index = open_index
         self._files = open_index.open_known_files()
 
@@ -59,11 +63,11 @@ class Browser:
         Raises:
             UnknownNameError: No file is in the folder.
         """
-        return list_folder(str(self._root), self._files.read_files(), path, offset, limit)
+        return list_folder(self._place, self._files.read_files(), path, offset, limit)
 
     def match_files(self, query: str, *, limit: int = 50) -> PathMatches:
         """Find files by words in their paths, best first."""
-        return match_files(str(self._root), self._files.read_files(), query, limit)
+        return match_files(self._place, self._files.read_files(), query, limit)
 
     def view_file(self, path: str, *, start_line: int = 1, end_line: int | None = None) -> FileView:
         """Return lines of a file as it is on disk, as many as fit a reply.
@@ -72,11 +76,13 @@ class Browser:
             UnknownNameError: The index does not know the file.
         """
         stored = self._find_stored_record(path)
-        return view_file(self._root, stored, self._known_records.get(path, stored), start_line, end_line)
+        return replace(
+            view_file(self._root, stored, self._known_records.get(path, stored), start_line, end_line), root=self._place
+        )
 
     def list_chunks(self, query: ChunkQuery) -> ChunkListing:
         """List chunks by their metadata, with facets."""
-        return list_chunks(str(self._root), self._snapshot, query)
+        return list_chunks(self._place, self._snapshot, query)
 
     def list_links(
         self, path: str, *, start_line: int = 1, end_line: int, limit: int, candidates: bool = False
@@ -91,7 +97,7 @@ class Browser:
             raise _build_unknown_file_error(path)
         reader = self._make_reader(candidates=candidates)
         links = reader.find_links(reader.find_own_nodes(node), start_line, end_line)
-        return CodeLinks(str(self._root), path, links[:limit], len(links))
+        return CodeLinks(self._place, path, links[:limit], len(links))
 
     def match_symbols(self, query: str, *, limit: int = 20) -> NameMatches:
         """Find declarations by a part of their name, best first."""
@@ -102,7 +108,7 @@ class Browser:
         matches = [
             NamedDeclaration(reader.describe(node), symbols.languages[node], symbols.roles[node]) for node in nodes
         ]
-        return NameMatches(str(self._root), query, matches, total)
+        return NameMatches(self._place, query, matches, total)
 
     def read_declaration(self, name: str, *, limit: int = 50, candidates: bool = False) -> ReadingView:
         """Read a declaration with its callers and callees, each with the lines of the calls.
@@ -129,7 +135,7 @@ class Browser:
         callers = [] if is_file else reader.find_callers(nodes)
         links = reader.find_links(reader.find_own_nodes(main), node.start_line, last)
         return ReadingView(
-            root=str(self._root),
+            root=self._place,
             declaration=reader.describe(main),
             language=node.language,
             role=node.role,
@@ -211,6 +217,7 @@ class BrowserAccess:
 
     root: Path
     _open_index: OpenIndex
+    _reader: Reader
 
     def open_browser(self) -> Browser:
         """Open the browser of the index and the current edits.
@@ -218,7 +225,7 @@ class BrowserAccess:
         Raises:
             IndexNotFoundError: Nothing is indexed yet.
         """
-        return Browser(self.root, self._open_index)
+        return Browser(self.root, self._open_index, self._reader.place or str(self.root))
 
 
 def _cut_line(lines: Sequence[str], line: int) -> str:

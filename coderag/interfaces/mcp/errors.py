@@ -7,7 +7,13 @@ from typing import Any, Final
 from mcp_types import INVALID_PARAMS, CallToolResult, TextContent
 from pydantic import ValidationError
 
-from coderag.errors import AmbiguousNameError, CodeRAGError, IndexNotFoundError, UnknownNameError
+from coderag.errors import (
+    AmbiguousNameError,
+    CodeRAGError,
+    IndexNotFoundError,
+    UnknownNameError,
+    UnknownRepositoryError,
+)
 from coderag.schema.chunks import format_location
 
 _MAX_CANDIDATES = 12
@@ -37,7 +43,8 @@ def format_error(error: CodeRAGError) -> str:
     elif error.hint:
         hint = error.hint.removesuffix(_MENTIONS_COMMAND).rstrip()
         lines.append(_TOOL_HINTS.get(hint, hint))
-    if isinstance(error, UnknownNameError) and not error.hint.startswith("Did you mean"):
+    is_code = isinstance(error, UnknownNameError) and not isinstance(error, UnknownRepositoryError)
+    if is_code and not error.hint.startswith("Did you mean"):
         lines.append("coderag_search finds it by words, or with mode exact every place where it stands.")
     if error.retryable:
         lines.append("The same call may work in a moment.")

@@ -1,6 +1,6 @@
 """MCP over HTTP."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from mcp.server.transport_security import TransportSecuritySettings
@@ -21,6 +21,7 @@ def make_http(
     workspace: "WorkspaceView | Callable[[], WorkspaceView]",
     *,
     profile: Profile = "all",
+    tools: Collection[str] | None = None,
     allowed_hosts: Sequence[str] | None = LOOPBACK_HOSTS,
     allowed_origins: Sequence[str] = LOOPBACK_ORIGINS,
 ) -> Starlette:
@@ -30,13 +31,12 @@ def make_http(
     The app checks no token; wrap it where others can reach it.
 
     Args:
-        workspace: As in `make_server`.
-        profile: Tools that agents get.
+        workspace, profile, tools: As in `make_server`.
         allowed_hosts: Accepted values of ``Host``, ``name:*`` for any port, against DNS rebinding. None if a wrapper
             checks ``Host`` and ``PatternOrigin``.
         allowed_origins: Accepted values of ``PatternOrigin``; a request without one is accepted.
     """
-    server = make_server(workspace, profile=profile)
+    server = make_server(workspace, profile=profile, tools=tools)
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=allowed_hosts is not None,
         allowed_hosts=list(allowed_hosts or ()),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from coderag.app import CodeRAG
     from coderag.workspace.jobs import JobView
     from coderag.workspace.repository import OpenRepository
+    from coderag.workspace.results import KnownRepository
     from coderag.workspace.workspace_view import WorkspaceView
 
 ROOT_HEADER: Final = "x-coderag-root"
@@ -123,7 +124,7 @@ class Repositories:
         workspace = await self.get_workspace()
         root = name.strip() or await self._find_session_root(workspace, headers)
         repository = await self.run(partial(workspace.open_repository, root))
-        self._notifications.note_name(str(repository.root), repository.name)
+        self._notifications.note_name(repository.place, repository.name)
         return repository
 
     async def prepare(
@@ -195,8 +196,12 @@ class Repositories:
         entries = await self.run(workspace.list_repositories)
         if len(entries) == 1:
             return entries[0].root
-        names = ", ".join(f"{entry.name} ({entry.root})" for entry in entries[:10]) or "none yet"
+        names = ", ".join(map(_format_entry, entries[:10])) or "none yet"
         raise InvalidQueryError(
             "this session has no repository of its own, and the call names none",
             hint=f"Give `repository`, a name or a folder. Known: {names}.",
         )
+
+
+def _format_entry(entry: "KnownRepository") -> str:
+    return entry.name if entry.root == entry.name else f"{entry.name} ({entry.root})"

@@ -1,6 +1,6 @@
 """The MCP server of CodeRAG."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -51,9 +51,16 @@ class CodeRAGServer(MCPServer[None]):
         repositories: Repositories, and threads for their calls.
         notifications: Bus for notifications to clients.
         profile: Tools that agents get.
+        tools: Names of those of them that the caller may use; None for all.
     """
 
-    def __init__(self, repositories: Repositories, notifications: NotificationBus, profile: Profile) -> None:
+    def __init__(
+        self,
+        repositories: Repositories,
+        notifications: NotificationBus,
+        profile: Profile,
+        tools: Collection[str] | None,
+    ) -> None:
         @asynccontextmanager
         async def run_lifespan(_: MCPServer[None]) -> AsyncIterator[None]:
             with notifications.hold_connection(repositories.release_threads):
@@ -65,7 +72,7 @@ class CodeRAGServer(MCPServer[None]):
             description="Finds code in indexed repositories, and says how it is connected.",
             instructions=INSTRUCTIONS if profile == "all" else SINGLE_INSTRUCTIONS,
             version=__version__,
-            tools=[make_tool(tool, repositories) for tool in _TOOLS[profile]],
+            tools=[make_tool(tool, repositories) for tool in _TOOLS[profile] if tools is None or tool.name in tools],
             log_level="WARNING",
             lifespan=run_lifespan,
             subscriptions=notifications,
@@ -122,6 +129,7 @@ def make_server(
     *,
     default_root: Path | None = None,
     profile: Profile = "all",
+    tools: Collection[str] | None = None,
 ) -> CodeRAGServer:
     """Make an MCP server, to be run on any transport by its ``lowlevel`` server.
 
@@ -134,10 +142,11 @@ def make_server(
             repository; on transports without headers ``CLAUDE_PROJECT_DIR``, else the nearest index or git root from
             the current folder upwards.
         profile: Tools that agents get.
+        tools: Names of those of them that the caller may use; None for all.
     """
     notifications = NotificationBus()
     repositories = Repositories(workspace, default_root, notifications)
-    server = CodeRAGServer(repositories, notifications, profile)
+    server = CodeRAGServer(repositories, notifications, profile, tools)
     notifications.serve_subscriptions(server.lowlevel)
     add_resources(server, repositories)
     add_prompts(server, repositories)

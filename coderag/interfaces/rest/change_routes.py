@@ -74,7 +74,7 @@ def _review(runner: RequestRunner, body: ChangesBody) -> ChangesReply:
         documents=review.documents[:_MAX_LINES],
         settings=review.settings[:_MAX_LINES],
     )
-    return ChangesReply(str(repository.root), limited, len(review.documents), len(review.settings))
+    return ChangesReply(repository.place, limited, len(review.documents), len(review.settings))
 
 
 def _limit_neighbours(declarations: Sequence[ReviewedDeclaration]) -> list[ReviewedDeclaration]:

@@ -66,7 +66,7 @@ async def turns(thread: ThreadParameter, root: RootParameter, runner: RunnerDepe
     async with runner.hold_answer_slot(root) as repository:
         conversation = repository.engine.chat(thread)
         reply = TurnsReply(
-            str(repository.root),
+            repository.place,
             conversation.thread,
             await conversation.read_turns(),
             await conversation.find_unanswered(),
@@ -95,7 +95,7 @@ async def delete(thread: ThreadParameter, root: RootParameter, runner: RunnerDep
 def _list_threads(runner: RequestRunner, root: str) -> ThreadsReply:
     with runner.hold_repository(root) as repository:
         infos = repository.engine.open_chat_threads().list()
-        return ThreadsReply(str(repository.root), infos[:_MAX_THREADS], len(infos))
+        return ThreadsReply(repository.place, infos[:_MAX_THREADS], len(infos))
 
 
 def _export(runner: RequestRunner, root: str, thread: str, export_format: Literal["markdown", "json"]) -> str:

@@ -85,7 +85,7 @@ def _store_feedback(runner: RequestRunner, body: FeedbackBody) -> FeedbackCase:
 def _list_feedback(runner: RequestRunner, root: str) -> FeedbackReply:
     with runner.hold_repository(root) as repository:
         cases = FeedbackStore(get_index_folder(repository.engine)).list_cases()
-        return FeedbackReply(str(repository.root), cases, sum(case.is_complete for case in cases))
+        return FeedbackReply(repository.place, cases, sum(case.is_complete for case in cases))
 
 
 def _export(runner: RequestRunner, root: str) -> str:

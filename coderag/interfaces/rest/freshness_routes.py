@@ -142,7 +142,7 @@ def _build_state(repository: OpenRepository) -> IndexFreshness:
         pointer, edited = None, []
     job = repository.job
     return IndexFreshness(
-        root=str(repository.root),
+        root=repository.place,
         is_open=True,
         is_watched=repository.is_watched,
         generation=pointer.generation if pointer else 0,

@@ -85,7 +85,7 @@ def _find_neighbours(runner: RequestRunner, question: GraphQuery, body: Neighbou
     with runner.hold_repository(body.root) as repository:
         engine = repository.engine
         results = query_graph(engine.graph, question, body.name, body.depth, candidates=body.candidates)
-        reply = NeighboursReply(question, str(repository.root), results[: body.limit], len(results))
+        reply = NeighboursReply(question, repository.place, results[: body.limit], len(results))
         if not body.mentions or question not in MENTION_QUERIES:
             return reply
         is_resolved = has_resolved(results)
@@ -103,36 +103,36 @@ def _find_neighbours(runner: RequestRunner, question: GraphQuery, body: Neighbou
 def _find_mentions(runner: RequestRunner, body: MentionsBody) -> MentionsReply:
     with runner.hold_repository(body.root) as repository:
         mentions = repository.engine.mentions(body.name, body.question, limit=body.limit)
-    return MentionsReply(**_get_fields(mentions), root=str(repository.root))
+    return MentionsReply(**_get_fields(mentions), root=repository.place)
 
 
 def _find_unused(runner: RequestRunner, body: UnusedBody) -> UnusedReply:
     with runner.hold_repository(body.root) as repository:
         report = repository.engine.unused(body.path, limit=body.limit)
-    return UnusedReply(**_get_fields(report), root=str(repository.root))
+    return UnusedReply(**_get_fields(report), root=repository.place)
 
 
 def _find_path(runner: RequestRunner, body: PathBody) -> NeighboursReply:
     with runner.hold_repository(body.root) as repository:
         results = repository.engine.graph.path(body.start, body.end, candidates=body.candidates)
-    return NeighboursReply("path", str(repository.root), results, len(results))
+    return NeighboursReply("path", repository.place, results, len(results))
 
 
 def _find_cycles(runner: RequestRunner, body: CyclesBody) -> CyclesReply:
     with runner.hold_repository(body.root) as repository:
         results = repository.engine.graph.cycles(body.level)
-    return CyclesReply(body.level, str(repository.root), results[: body.limit], len(results))
+    return CyclesReply(body.level, repository.place, results[: body.limit], len(results))
 
 
 def _find_hotspots(runner: RequestRunner, body: HotspotsBody) -> HotspotsReply:
     with runner.hold_repository(body.root) as repository:
-        return HotspotsReply(str(repository.root), repository.engine.graph.hotspots(body.limit, body.kind))
+        return HotspotsReply(repository.place, repository.engine.graph.hotspots(body.limit, body.kind))
 
 
 def _build_outline(runner: RequestRunner, body: OutlineBody) -> OutlineReply:
     with runner.hold_repository(body.root) as repository:
         graph = repository.engine.graph
-        return OutlineReply(graph.find_file(body.path), str(repository.root), graph.outline(body.path))
+        return OutlineReply(graph.find_file(body.path), repository.place, graph.outline(body.path))
 
 
 def _get_fields(record: Mentions | UnusedReport) -> dict[str, Any]:

@@ -87,14 +87,14 @@ async def history_co_changes(
 async def history_commit(runner: RunnerDependency, root: RootParameter, revision: RevisionParameter) -> Response:
     """Return a commit with the files and declarations that it changed."""
     return await runner.reply_from_engine(
-        root, lambda engine: CommitReply.build(str(engine.root), engine.history.get_commit(revision)), is_long=True
+        root, lambda engine: CommitReply.build(engine.place, engine.history.get_commit(revision)), is_long=True
     )
 
 
 def _list_commits(engine: "CodeRAG", *, subject: str, since: str, until: str, limit: int) -> HistoryReply:
     place = engine.find_history_subject(subject or ".")
     listed = engine.history.list_subject_commits(place, since=since, until=until, limit=limit)
-    return HistoryReply.build(str(engine.root), place, listed)
+    return HistoryReply.build(engine.place, place, listed)
 
 
 def _blame(engine: "CodeRAG", *, path: str, start_line: int, end_line: int | None) -> BlameReply:
@@ -102,16 +102,16 @@ def _blame(engine: "CodeRAG", *, path: str, start_line: int, end_line: int | Non
     if start_line > total_lines:
         raise InvalidQueryError(f"{path} has {total_lines:,} lines, none of them from {start_line:,} on")
     last = min(end_line or total_lines, total_lines, start_line + MAX_BLAMED_LINES - 1)
-    return BlameReply.build(str(engine.root), engine.history.blame(path, start_line, last), last, total_lines)
+    return BlameReply.build(engine.place, engine.history.blame(path, start_line, last), last, total_lines)
 
 
 def _list_authors(engine: "CodeRAG", *, subject: str, limit: int) -> AuthorsReply:
     place = engine.find_history_subject(subject or ".")
     authors = engine.history.find_authors(place.path, place.start_line, place.end_line)
-    return AuthorsReply.build(str(engine.root), place, authors, limit)
+    return AuthorsReply.build(engine.place, place, authors, limit)
 
 
 def _list_co_changes(engine: "CodeRAG", *, subject: str, since: str, until: str, limit: int) -> CoChangesReply:
     place = engine.find_history_subject(subject)
     changes = engine.history.find_co_changes(place.path, place.qualified_name, since=since, until=until, limit=limit)
-    return CoChangesReply.build(str(engine.root), place, changes)
+    return CoChangesReply.build(engine.place, place, changes)

@@ -1,7 +1,6 @@
 """Routes for indexing jobs: start, follow, cancel."""
 
 import asyncio
-import os
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import fields
@@ -47,7 +46,7 @@ async def index(body: IndexBody, runner: RunnerDependency) -> Response:
     Only changed files are read and embedded. Searches use the previous index meanwhile.
     """
     job = await runner.run(partial(_start_job, runner, body), is_long=True)
-    reply = await runner.reply(partial(_to_reply, job), status=202)
+    reply = await runner.reply(partial(_to_reply, runner, job), status=202)
     reply.headers["location"] = f"/api/v1/jobs/{job.id}"
     return reply
 
@@ -61,7 +60,7 @@ async def jobs(runner: RunnerDependency, root: OptionalRootParameter = None) -> 
 @router.get("/jobs/{job_id}", response_model=JobReply, summary="Get an indexing job")
 async def job_status(job_id: JobParameter, runner: RunnerDependency) -> Response:
     """Return the state of an indexing job: its progress, its report or its error."""
-    return await runner.reply(lambda: _to_reply(_find_job(runner, job_id)))
+    return await runner.reply(lambda: _to_reply(runner, _find_job(runner, job_id)))
 
 
 @router.get(
@@ -73,13 +72,13 @@ async def job_status(job_id: JobParameter, runner: RunnerDependency) -> Response
 )
 async def job_events(job_id: JobParameter, runner: RunnerDependency) -> Response:
     """Stream the state of an indexing job on every change, until it ends."""
-    return EventStream(_encode_views(_find_job(runner, job_id)))
+    return EventStream(_encode_views(runner, _find_job(runner, job_id)))
 
 
 @router.delete("/jobs/{job_id}", response_model=JobReply, summary="Cancel an indexing job")
 async def cancel_job(job_id: JobParameter, runner: RunnerDependency) -> Response:
     """Cancel an indexing job; the index stays unchanged. A finished job is not affected."""
-    return await runner.reply(partial(_cancel, _find_job(runner, job_id)), is_long=True)
+    return await runner.reply(partial(_cancel, runner, _find_job(runner, job_id)), is_long=True)
 
 
 def _start_job(runner: RequestRunner, body: IndexBody) -> IndexJob:
@@ -95,22 +94,24 @@ def _find_job(runner: RequestRunner, job_id: str) -> IndexJob:
 
 
 def _list_jobs(runner: RequestRunner, root: str | None) -> JobsReply:
-    real_root = os.path.realpath(runner.resolve_root(root)) if root else None
-    return JobsReply([_to_reply(job) for job in runner.workspace.list_jobs() if real_root in (None, job.view.root)])
+    place = runner.workspace.get_place(runner.resolve_root(root)) if root else None
+    replies = [_to_reply(runner, job) for job in runner.workspace.list_jobs()]
+    return JobsReply([reply for reply in replies if place in (None, reply.root)])
 
 
-def _cancel(job: IndexJob) -> JobReply:
+def _cancel(runner: RequestRunner, job: IndexJob) -> JobReply:
     job.cancel()
-    return _to_reply(job)
+    return _to_reply(runner, job)
 
 
-def _to_reply(job: IndexJob) -> JobReply:
+def _to_reply(runner: RequestRunner, job: IndexJob) -> JobReply:
     view, error = job.view, job.error
     values = {field.name: getattr(view, field.name) for field in fields(JobView)}
+    values["root"] = runner.workspace.get_place(view.root)
     return JobReply(**values, type=type(error).__name__ if error else "", retryable=bool(error and error.retryable))
 
 
-async def _encode_views(job: IndexJob) -> AsyncGenerator[bytes]:
+async def _encode_views(runner: RequestRunner, job: IndexJob) -> AsyncGenerator[bytes]:
     feed = EventFeed(_sample_views(job))
     try:
         while True:
@@ -118,7 +119,7 @@ async def _encode_views(job: IndexJob) -> AsyncGenerator[bytes]:
                 yield comment
             if feed.take() is None:
                 return
-            yield encode_event("job", encode_json(_to_reply(job)))
+            yield encode_event("job", encode_json(_to_reply(runner, job)))
     finally:
         await feed.close()
 

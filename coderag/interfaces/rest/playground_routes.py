@@ -81,7 +81,7 @@ def _search_preview(runner: RequestRunner, body: PreviewBody) -> PreviewReply:
         previews = build_previews(hits[body.offset :], body.query)
         return PreviewReply(
             query=body.query,
-            root=str(repository.root),
+            root=repository.place,
             repository=repository.name,
             hits=previews,
             evidence=hits.evidence,
@@ -103,7 +103,7 @@ def _run_experiment(runner: RequestRunner, body: ExperimentBody) -> ExperimentRe
         engine = repository.engine
         saved = _run_settings(engine, body, get_ranking_settings(engine.settings.search), None)
         variants = [_run_settings(engine, body, variant.to_settings(), saved) for variant in body.variants]
-        return ExperimentReply(body.query, str(repository.root), saved, variants)
+        return ExperimentReply(body.query, repository.place, saved, variants)
 
 
 def _run_settings(

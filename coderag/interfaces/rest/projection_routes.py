@@ -111,7 +111,7 @@ def _describe(runner: RequestRunner, root: str) -> ProjectionReply:
     with runner.hold_repository(root) as repository:
         pointer, state = runner.workspace.projections.get(repository.engine)
     return ProjectionReply(
-        root=str(repository.root),
+        root=repository.place,
         generation=_format_generation(pointer),
         is_ready=isinstance(state, Projection),
         stage="" if isinstance(state, Projection) else state.stage,
@@ -138,7 +138,7 @@ def _describe_points(runner: RequestRunner, body: PointsBody) -> PointsReply:
         rows = opened.drawn[np.array(numbers, np.int64)]
         chunks = _take(opened.repository.engine.open_generation(), rows)
     described = [MapPoint(point=number, **chunk) for number, chunk in zip(numbers, chunks, strict=True)]
-    return PointsReply(str(opened.repository.root), body.generation, described)
+    return PointsReply(opened.repository.place, body.generation, described)
 
 
 def _encode_similarity(runner: RequestRunner, body: SimilarityBody) -> bytes:
@@ -175,7 +175,7 @@ def _find_marks(runner: RequestRunner, body: MarksBody) -> MarksReply:
             )
             for rank, (hit, row) in enumerate(zip(hits, rows, strict=True), 1)
         ]
-    return MarksReply(str(opened.repository.root), body.generation, body.query, marks)
+    return MarksReply(opened.repository.place, body.generation, body.query, marks)
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def _list_queries(runner: RequestRunner, root: str, offset: int, limit: int, kin
         log = QueryLog(get_index_folder(repository.engine))
         records = [record for record in runner.recorder.run(log.read_records) if kind in (None, record.kind)]
         is_recording = repository.engine.settings.service.record_queries
-        return QueriesReply(str(repository.root), records[offset : offset + limit], len(records), is_recording)
+        return QueriesReply(repository.place, records[offset : offset + limit], len(records), is_recording)
 
 
 def _delete_queries(runner: RequestRunner, root: str, record_id: str | None) -> DeletedQueriesReply:

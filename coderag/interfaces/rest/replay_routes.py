@@ -84,7 +84,7 @@ def _replay_all(runner: RequestRunner, body: ReplayBody) -> ReplayReply:
         replays = [_replay(variant, record) for record in records]
         pointer = read_pointer(folder)
         generation = pointer.generation if pointer else 0
-        return ReplayReply(str(repository.root), generation, replays, sum(replay.is_changed for replay in replays))
+        return ReplayReply(repository.place, generation, replays, sum(replay.is_changed for replay in replays))
 
 
 def _select_records(records: Sequence[QueryRecord], ids: Sequence[str] | None) -> list[QueryRecord]:

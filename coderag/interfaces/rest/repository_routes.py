@@ -5,7 +5,7 @@ from functools import partial
 from fastapi import APIRouter, Response
 
 from coderag import __version__
-from coderag.errors import UnknownNameError
+from coderag.errors import UnknownRepositoryError
 from coderag.interfaces.json_values import encode_json
 from coderag.interfaces.rest.bodies import RootBody
 from coderag.interfaces.rest.parameters import RootParameter
@@ -50,9 +50,9 @@ async def status(root: RootParameter, runner: RunnerDependency) -> Response:
 
 def _open(runner: RequestRunner, root: str) -> KnownRepository:
     with runner.hold_repository(root) as repository:
-        listed = (entry for entry in runner.workspace.list_repositories() if entry.root == str(repository.root))
+        listed = (entry for entry in runner.workspace.list_repositories() if entry.root == repository.place)
         unlisted = KnownRepository(
-            repository.name, str(repository.root), "", is_open=True, is_indexed=repository.is_indexed
+            repository.name, repository.place, "", is_open=True, is_indexed=repository.is_indexed
         )
         return next(listed, unlisted)
 
@@ -64,5 +64,5 @@ def _read_status(runner: RequestRunner, root: str) -> IndexStatus:
 
 def _forget(runner: RequestRunner, root: str) -> ForgottenReply:
     if not runner.workspace.forget(runner.resolve_root(root)):
-        raise UnknownNameError(f"unknown repository {root[:80]!r}", hint="GET /api/v1/repositories lists them.")
+        raise UnknownRepositoryError(f"unknown repository {root[:80]!r}", hint="GET /api/v1/repositories lists them.")
     return ForgottenReply(known=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 from fastapi import Depends, Request
 from fastapi.responses import Response
 
-from coderag.errors import ServiceBusyError, ServiceError, UnknownNameError
+from coderag.errors import ServiceBusyError, ServiceError, UnknownRepositoryError
 from coderag.interfaces.json_values import encode_json
 from coderag.interfaces.rest.query_recorder import QueryRecorder
 from coderag.workspace.repository import OpenRepository
@@ -128,7 +128,7 @@ class RequestRunner:
         A relative path is not accepted: it would depend on the server's working directory.
 
         Raises:
-            UnknownNameError: No repository has the name.
+            UnknownRepositoryError: No repository has the name.
         """
         if Path(root).is_absolute():
             return root
@@ -136,7 +136,7 @@ class RequestRunner:
             if entry.name == root:
                 return entry.root
         hint = "Give the absolute path of its folder, or a name that GET /api/v1/repositories lists."
-        raise UnknownNameError(f"unknown repository {root[:80]!r}", hint=hint)
+        raise UnknownRepositoryError(f"unknown repository {root[:80]!r}", hint=hint)
 
     def with_workspace(self, workspace: WorkspaceView) -> "RequestRunner":
         """Return a runner of requests on another view of the workspace, with the same threads."""

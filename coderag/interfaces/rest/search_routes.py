@@ -80,7 +80,7 @@ def _search(runner: RequestRunner, body: SearchBody) -> SearchReply:
             runner.recorder.record(repository, "search", body, hits, started)
         return SearchReply(
             query=body.query,
-            root=str(repository.root),
+            root=repository.place,
             repository=repository.name,
             hits=hits[body.offset :],
             evidence=hits.evidence,
@@ -150,4 +150,4 @@ def _read(runner: RequestRunner, body: ReadBody) -> AssembledContext:
 
 def _find_definitions(runner: RequestRunner, body: DefinitionBody) -> DefinitionReply:
     with runner.hold_repository(body.root) as repository:
-        return DefinitionReply(body.name, str(repository.root), repository.engine.definition(body.name))
+        return DefinitionReply(body.name, repository.place, repository.engine.definition(body.name))

@@ -24,4 +24,4 @@ async def settings(root: RootParameter, runner: RunnerDependency) -> Response:
 
 def _describe(runner: RequestRunner, root: str) -> EffectiveSettings:
     with runner.hold_repository(root) as repository:
-        return describe_settings(repository.root, repository.engine.settings)
+        return repository.engine.reader.hide_folders(describe_settings(repository.root, repository.engine.settings))

@@ -64,7 +64,7 @@ async def coverage(  # parameters of the query
 
 def _read_statistics(runner: RequestRunner, root: str) -> IndexStatistics:
     with runner.hold_repository(root) as repository:
-        return read_statistics(repository.root, repository.engine.settings)
+        return repository.engine.reader.hide_folders(read_statistics(repository.root, repository.engine.settings))
 
 
 def _list_files(
@@ -79,6 +79,7 @@ def _list_files(
 ) -> CoveragePage:
     with runner.hold_repository(root) as repository:
         settings = repository.engine.settings
-        return list_covered_files(
+        page = list_covered_files(
             repository.root, settings, outcome=outcome, reason=reason, text=text, offset=offset, limit=limit
         )
+        return repository.engine.reader.hide_folders(page)

@@ -11,7 +11,9 @@ from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
 from coderag.interfaces.mcp.http import make_http
+from coderag.interfaces.server.actions import TOOL_ACTIONS
 from coderag.server.access.principal import Principal
+from coderag.server.access.roles import ACTION_LEVELS, Level
 from coderag.server.access.visible_workspace import VisibleWorkspace
 
 _MAX_SERVERS: Final = 256
@@ -79,7 +81,9 @@ class McpPool:
         key = principal.user_id, principal.credential_id, principal.role, principal.scopes, view.fingerprint
         server = self._servers.pop(key, None)
         if server is None or (server.task is not None and server.task.done()):
-            server = _RunningServer(make_http(view, allowed_hosts=None))  # the app checks host names
+            server = _RunningServer(
+                make_http(view, tools=list_tools(principal), allowed_hosts=None)
+            )  # the app checks names
             server.task = asyncio.create_task(server.run(), name="mcp server")
         self._servers[key] = server
         server.used_at = self._clock()
@@ -95,6 +99,19 @@ class McpPool:
         surplus = idle[: max(0, excess)]
         for key in dict.fromkeys([*expired, *surplus]):
             await _stop(self._servers.pop(key))
+
+
+def list_tools(principal: Principal) -> frozenset[str]:
+    """Return the names of the tools that a principal may call; those that need more than reading, on some repository."""
+    return frozenset(
+        tool
+        for tool, action in TOOL_ACTIONS.items()
+        if principal.may(action)
+        and (
+            ACTION_LEVELS[action] is Level.READ
+            or max(principal.repository_levels.values(), default=Level.NONE) >= ACTION_LEVELS[action]
+        )
+    )
 
 
 async def _stop(server: _RunningServer) -> None:

@@ -10,6 +10,7 @@ from typing import Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coderag.engine.telemetry import NullTracer, QueryTracer
+from coderag.interfaces.rest.app import PREFIX
 from coderag.interfaces.server.access_gate import PRINCIPAL_KEY
 from coderag.server.access.principal import Principal
 from coderag.server.logs import FIELDS, REQUEST_ID
@@ -27,7 +28,6 @@ _CLIENT_CLOSED: Final = 499
 
 _VALID_ID: Final = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 _ID_BYTES: Final = 12
-_PREFIXES: Final = ("/api/v1/server", "/api/v1", "")
 _MOUNTED: Final = ("/mcp", "/sse", "/messages", "/web", "/assets", "/healthz", "/readyz", "/metrics")
 """Parts of the app that have no templates of their own."""
 
@@ -124,9 +124,8 @@ def find_route(scope: Scope) -> str:
     path: str = scope["path"]
     template = getattr(scope.get("route"), "path", "")
     if template:
-        first = template.split("/")[1]  # routers have a part of the prefix in their templates
-        prefix = next((prefix for prefix in _PREFIXES if path.startswith(f"{prefix}/{first}")), _PREFIXES[-1])
-        return f"{prefix}{template}"
+        is_below = path.startswith(f"{PREFIX}/") and not template.startswith(f"{PREFIX}/")
+        return f"{PREFIX}{template}" if is_below else str(template)
     return next((part for part in _MOUNTED if path == part or path.startswith(f"{part}/")), UNMATCHED)
 
 

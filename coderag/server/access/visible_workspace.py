@@ -1,12 +1,12 @@
 """The workspace as one caller sees it: repositories that they may not see do not exist."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from coderag.engine.reader import Reader
-from coderag.errors import CodeRAGError, IndexNotFoundError, PermissionDeniedError, UnknownNameError
+from coderag.errors import CodeRAGError, IndexNotFoundError, PermissionDeniedError, UnknownRepositoryError
 from coderag.schema.item_search import ItemScope
 from coderag.schema.search import Filters
 from coderag.server.access.roles import Level
@@ -88,24 +88,19 @@ class VisibleWorkspace:
         """Return the repository with a name, or whose folder is given.
 
         Raises:
-            UnknownNameError: The caller sees no such repository.
+            UnknownRepositoryError: The caller sees no such repository.
         """
-        text = str(place)
-        if (repository := self._repositories.get(text)) is not None:
+        if (repository := self._find(place)) is not None:
             return repository
-        named = [entry for entry in self._repositories.values() if entry.name.casefold() == text.casefold()]
-        exact = [entry for entry in named if entry.name == text]
-        if len(exact or named) == 1:
-            return (exact or named)[0]
         names = ", ".join(sorted(entry.name for entry in self._repositories.values())[:10])
         hint = f"You can see: {names}." if names else "You can see no repository yet: ask for a grant."
-        raise UnknownNameError(f"unknown repository {text[:_MAX_SHOWN_CHARS]!r}", hint=hint)
+        raise UnknownRepositoryError(f"unknown repository {str(place)[:_MAX_SHOWN_CHARS]!r}", hint=hint)
 
     def open_repository(self, root: str | Path) -> OpenRepository:
         """Return a repository as its reader sees it, opening it if necessary.
 
         Raises:
-            UnknownNameError: The caller sees no such repository.
+            UnknownRepositoryError: The caller sees no such repository.
             PermissionDeniedError: They see it, but may not do this with it.
             IndexNotFoundError: It is not indexed yet, and the caller may not start that.
         """
@@ -120,20 +115,26 @@ class VisibleWorkspace:
         return self._to_readers(repository, visible)
 
     def find_open(self, root: str | Path) -> OpenRepository | None:
-        """Find an open repository by its folder; None if it is not open, or hidden."""
-        visible = self._repositories.get(str(root))
+        """Find an open repository by its name or folder; None if it is not open, or hidden."""
+        visible = self._find(root)
         repository = self._workspace.find_open(visible.root) if visible else None
         return self._to_readers(repository, visible) if repository is not None and visible is not None else None
 
     def list_repositories(self) -> list[KnownRepository]:
-        """List the repositories by name. Nothing of an entry depends on what other callers do."""
+        """List the repositories by name, which is their root, too. Nothing of an entry depends on other callers."""
         visible = sorted(self._repositories.values(), key=lambda repository: repository.name.casefold())
         return [
-            KnownRepository(
-                repository.name, str(repository.root), used="", is_open=True, is_indexed=repository.is_indexed
-            )
+            KnownRepository(repository.name, repository.name, used="", is_open=True, is_indexed=repository.is_indexed)
             for repository in visible
         ]
+
+    def get_place(self, root: str | Path) -> str:
+        """Return the name of a repository: callers of a server see no folders of it.
+
+        Raises:
+            UnknownRepositoryError: The caller sees no such repository.
+        """
+        return self.resolve(root).name
 
     def may_have_source(self, scope: ItemScope) -> bool:
         """Return whether a visible repository has a visible source of a kind."""
@@ -181,16 +182,24 @@ class VisibleWorkspace:
         return [job for job in self._workspace.list_jobs() if job.view.root in roots]
 
     def listen(self, listener: Callable[[RepositoryEvent], None]) -> Callable[[], None]:
-        """Add a listener of the events of visible repositories; return a function that removes it."""
+        """Add a listener of the events of visible repositories, by name; return a function that removes it."""
 
         def forward(event: RepositoryEvent) -> None:
-            if event.root in self._repositories:
-                listener(event)
+            if (visible := self._repositories.get(event.root)) is not None:
+                listener(replace(event, root=visible.name))
 
         return self._workspace.listen(forward)
 
+    def _find(self, place: str | Path) -> VisibleRepository | None:
+        text = str(place)
+        if (repository := self._repositories.get(text)) is not None:
+            return repository
+        named = [entry for entry in self._repositories.values() if entry.name.casefold() == text.casefold()]
+        exact = [entry for entry in named if entry.name == text]
+        return (exact or named)[0] if len(exact or named) == 1 else None
+
     def _to_readers(self, repository: OpenRepository, visible: VisibleRepository) -> OpenRepository:
-        reader = Reader(self._namespace, frozenset(visible.source_kinds))
+        reader = Reader(self._namespace, frozenset(visible.source_kinds), visible.name)
         return repository.with_reader(reader, visible.name, partial(self._check_level, visible, Level.INDEX))
 
     @staticmethod

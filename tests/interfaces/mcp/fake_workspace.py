@@ -39,6 +39,10 @@ class FakeRepository:
     def root(self) -> Path:
         return self.engine.root
 
+    @property
+    def place(self) -> str:
+        return str(self.engine.root)
+
     def index(self, *, full=False):
         with self.lock:
             if self.job is None or self.job.view.state in ENDED_STATES:

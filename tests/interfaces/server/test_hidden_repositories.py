@@ -1,30 +1,24 @@
-"""What a caller may not see changes nothing of what they get, over every route and tool."""
+"""What a caller may not see changes nothing of what they get, over every route, tool and page of the composed app.
 
-import asyncio
-import json
+`CODERAG_TEST_WORLDS=500` draws so many worlds; each line of the log has the number of those that have passed.
+"""
+
+import logging
 import os
-import re
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
 from typing import Any
 
-import httpx
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from coderag.interfaces.rest.app import make_app
-from coderag.interfaces.rest.strict_route import GATE_KEY
-from coderag.interfaces.server.access_gate import PRINCIPAL_KEY, AccessGate, ViewLoader
+from coderag.interfaces.rest.app import PREFIX
 from coderag.interfaces.server.actions import REST_ACTIONS, TOOL_ACTIONS
-from coderag.interfaces.server.mcp_gate import McpGate
-from coderag.interfaces.server.mcp_pool import McpPool
-from coderag.server.access.principal import Principal
+from coderag.interfaces.server.app import ROUTE_ACTIONS
 from coderag.server.access.roles import Action, Level, Role
-from coderag.server.hosted_engine import make_engine_opener
-from coderag.workspace.registry import Registry
-from coderag.workspace.workspace import Workspace, WorkspaceOptions
+from tests.support.composed_worlds import WorldServer
 from tests.support.hosted_worlds import (
     QUESTIONS,
     WORDS,
@@ -34,120 +28,18 @@ from tests.support.hosted_worlds import (
     list_requests,
     list_tool_calls,
 )
-from tests.support.mirrors import SOURCES
+from tests.support.server_requests import list_mcp_messages, list_server_requests
 
-ADA = Principal("a" * 32, "Ada", Role.MEMBER, "key", "k1")
-BOB = Principal("b" * 32, "Bob", Role.MEMBER, "key", "k2")
-
-_EXAMPLES = int(os.environ.get("CODERAG_TEST_WORLDS", "3"))
+_EXAMPLES = int(os.environ.get("CODERAG_TEST_WORLDS", "2"))
 _NUMBERS = st.integers(0, len(WORDS) - 1)
-_VARYING = re.compile(
-    rb'"(?:id|thread|job|[a-z_]*ms|start_ns)":(?:"[^"]*"|[0-9.e+-]+|null)|\d{4}-\d\d-\d\d[T ]\d\d:\d\d[0-9:.+]*'
-)
-"""Values that differ between two requests of the same person: times, and identifiers of new jobs and conversations."""
+_ROLES = st.sampled_from([Role.MEMBER, Role.MEMBER, Role.VIEWER, Role.AUDITOR, Role.ADMIN])
+"""An administrator sees all repositories, and is asked with a key that is bound to some."""
 
+_CHANGING = {"POST /feedback", "DELETE /feedback/{case}"}
+"""Routes that write into the index, which both servers share."""
 
-class SilentAudit:
-    """An audit record that keeps its entries in memory."""
-
-    def __init__(self) -> None:
-        self.entries: list[tuple[Any, ...]] = []
-
-    def record(
-        self, principal: Any, action: str, *, repository_id: str = "", outcome: str = "allowed", detail: Any = None
-    ) -> None:
-        self.entries.append((principal.user_id, action, repository_id, outcome, dict(detail or {})))
-
-    def record_repositories(self, principal: Any, action: str, repository_ids: Any, **values: Any) -> None:
-        for repository_id in repository_ids:
-            self.record(principal, action, repository_id=repository_id, **values)
-
-    def hash_question(self, text: str) -> str:
-        return f"{len(text)} characters"
-
-
-class Server:
-    """A team server in this process, without a network or sign-in."""
-
-    def __init__(self, folder: Path, registry: Path) -> None:
-        self.folder = folder
-        self.world = World({}, ())
-        self.audit = SilentAudit()
-        self.workspace = Workspace(
-            WorkspaceOptions(max_repositories=3, watch=False),
-            registry=Registry(registry),
-            open_engine=make_engine_opener(lambda root: SOURCES),
-        )
-        self.views: dict[str, World] = {}
-        gate = AccessGate(
-            ViewLoader(self.workspace, lambda principal: self.views[principal.user_id].list_visible(folder)),
-            self.audit,
-            REST_ACTIONS,
-        )
-        self._gate = gate
-        self._rest = make_app(self.workspace)
-
-    async def send(self, principal: Principal, requests: Sequence[Sent]) -> list[tuple[str, int, bytes]]:
-        """Send requests as a principal, and return what came back."""
-        rest, gate = self._rest, self._gate
-
-        async def app(scope: Any, receive: Any, send: Any) -> None:
-            scope[GATE_KEY], scope[PRINCIPAL_KEY] = gate, principal
-            await rest(scope, receive, send)
-
-        replies = []
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://server", timeout=60) as client:
-            for sent in requests:
-                if sent.route.endswith("/events"):
-                    continue  # endless for a repository that may be seen
-                reply = await client.request(sent.method, f"/api/v1{sent.path}", json=sent.body)
-                replies.append((f"{sent.route} {sent.path}", reply.status_code, _VARYING.sub(b"", reply.content)))
-        return replies
-
-    async def call_tools(self, principal: Principal, calls: Sequence[tuple[str, dict[str, Any]]]) -> list[Any]:
-        """Call tools as a principal, and return the replies to the handshake, the lists and the calls."""
-        pool = McpPool()
-        mcp = McpGate(self._gate, pool)
-
-        async def app(scope: Any, receive: Any, send: Any) -> None:
-            scope[PRINCIPAL_KEY] = principal
-            await mcp.serve(principal, scope, receive, send)
-
-        try:
-            async with _open_session(app) as call:
-                replies = [await call("tools/list", {}), await call("resources/list", {})]
-                for name, arguments in calls:
-                    replies.append(await call("tools/call", {"name": name, "arguments": arguments}))
-            return replies
-        finally:
-            await pool.close()
-
-    def close(self) -> None:
-        self.workspace.close()
-
-
-@asynccontextmanager
-async def _open_session(app: Any) -> AsyncIterator[Any]:
-    headers = {"accept": "application/json, text/event-stream"}
-    transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://server", headers=headers, timeout=60) as client:
-        numbers = iter(range(1, 1_000))
-
-        async def post(method: str, params: Any, *, is_notice: bool = False) -> Any:
-            message = {"jsonrpc": "2.0", "method": method, "params": params}
-            if not is_notice:
-                message["id"] = next(numbers)
-            reply = await client.post("/mcp", json=message)
-            if session := reply.headers.get("mcp-session-id"):
-                client.headers["mcp-session-id"] = session
-            data = [line[5:] for line in reply.text.splitlines() if line.startswith("data:")]
-            return [json.loads(line) for line in data if line.strip()] or reply.text
-
-        version = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-        await post("initialize", version)
-        await post("notifications/initialized", {}, is_notice=True)
-        yield post
+_log = logging.getLogger(__name__)
+_numbers = count(1)
 
 
 @pytest.fixture(scope="module")
@@ -159,15 +51,6 @@ def folder(tmp_path_factory):
     return folder
 
 
-def find_difference(seen: Sequence[Any], expected: Sequence[Any]) -> tuple[str, str] | None:
-    """Return the first replies that differ, from shortly before the place where they do; None if all are equal."""
-    for left, right in zip(map(repr, seen), map(repr, expected), strict=True):
-        if left != right:
-            start = next((n for n, pair in enumerate(zip(left, right, strict=False)) if pair[0] != pair[1]), 0)
-            return left[:80] + " ... " + left[max(0, start - 80) : start + 120], right[max(0, start - 80) : start + 120]
-    return None
-
-
 @pytest.fixture(autouse=True)
 def _own_index(folder, monkeypatch):
     """Let the indexes be this user's own in each test, although every test has a home of its own."""
@@ -175,11 +58,12 @@ def _own_index(folder, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def crowded(folder, tmp_path_factory):
-    """A server on which others use the repositories that Ada may not see."""
-    server = Server(folder, tmp_path_factory.mktemp("crowded") / "registry.json")
-    yield server
-    server.close()
+def servers(folder, tmp_path_factory):
+    """A server on which others use hidden repositories, and one without these."""
+    created = [WorldServer(folder, tmp_path_factory.mktemp(name) / "data") for name in ("crowded", "alone")]
+    yield created
+    for server in created:
+        server.close()
 
 
 @st.composite
@@ -193,11 +77,27 @@ def worlds(draw: st.DrawFn) -> World:
     return World(levels, tuple(numbers[visible:]), sources)
 
 
+def list_all_requests(world: World, folder: Any, question: str, chosen: int) -> list[Sent]:
+    workspace = [replace(sent, path=PREFIX + sent.path) for sent in list_requests(world, folder, question, chosen)]
+    return [*workspace, *list_server_requests(world, chosen)]
+
+
+def find_differences(seen: Sequence[Any], expected: Sequence[Any]) -> list[tuple[str, str, str]]:
+    """Return the replies that differ, from shortly before the place where they do."""
+    differences = []
+    for left, right in zip(seen, expected, strict=True):
+        if left != right:
+            texts = repr(left[1:]), repr(right[1:])
+            equal = next((n for n, pair in enumerate(zip(*texts, strict=False)) if pair[0] != pair[1]), 0)
+            start = max(0, equal - 80)
+            differences.append((left[0], *(text[start : start + 200] for text in texts)))
+    return differences
+
+
 def test_every_route_and_tool_is_asked(folder):
     world = World(dict.fromkeys(range(len(WORDS)), Level.ADMINISTER), ())
-    routes = {sent.route for sent in list_requests(world, folder, QUESTIONS[0], 0)}
-    served = {route for route, action in REST_ACTIONS.items() if action not in (Action.PUBLIC, Action.LOCAL)}
-    assert routes == served
+    asked = {sent.route for sent in list_all_requests(world, folder, QUESTIONS[0], 0)}
+    assert {route for route, action in ROUTE_ACTIONS.items() if action is not Action.LOCAL} <= asked
     assert {name for name, _ in list_tool_calls(world, QUESTIONS[0], 0)} == {*TOOL_ACTIONS} - {"search_codebase"}
 
 
@@ -205,46 +105,85 @@ _PHASES = (Phase.explicit, Phase.generate)  # shrinking sends thousands of reque
 
 
 @settings(max_examples=_EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), phases=_PHASES)
-@given(world=worlds(), chosen=_NUMBERS, question=st.sampled_from(QUESTIONS))
-def test_hidden_repositories_change_no_byte_of_any_reply(crowded, folder, tmp_path_factory, world, chosen, question):
-    alone_world = World(world.levels, (), world.sources)
+@given(world=worlds(), role=_ROLES, chosen=_NUMBERS, question=st.sampled_from(QUESTIONS))
+def test_hidden_repositories_change_no_byte_of_any_reply(servers, folder, world, role, chosen, question):
+    number = next(_numbers)
+    if role is Role.ADMIN and not world.levels:
+        role = Role.MEMBER  # a key is bound to one repository or more
     may_index = world.levels.get(chosen, Level.NONE) >= Level.INDEX  # jobs would change what is asked meanwhile
+    is_auditor = role is Role.AUDITOR  # the audit has the ids of all repositories, by its purpose
     requests = [
         sent
-        for sent in list_requests(world, folder, question, chosen)
+        for sent in list_all_requests(world, folder, question, chosen)
         if not (sent.route == "POST /index" and may_index)
+        and not (sent.route == "GET /freshness/events" and chosen in world.levels)  # it does not end
+        and not (is_auditor and ROUTE_ACTIONS.get(sent.route) is Action.AUDIT_READ)
     ]
-    calls = [
-        call for call in list_tool_calls(world, question, chosen) if not (call[0] == "coderag_index" and may_index)
+    messages = [
+        message
+        for message in list_mcp_messages(world, question, chosen)
+        if not (message[1].get("name") == "coderag_index" and may_index)
     ]
-    everything = World(dict.fromkeys(range(len(WORDS)), Level.ADMINISTER), (), ("wiki", "tracker"))
-    crowded.views = {ADA.user_id: world, BOB.user_id: everything}
-    alone = Server(folder, tmp_path_factory.mktemp("alone") / "registry.json")
-    try:
-        alone.views = {ADA.user_id: alone_world}
-        hidden_requests = [
-            sent for number in world.hidden[:2] for sent in list_requests(everything, folder, question, number)
-        ]
-        asyncio.run(crowded.send(BOB, hidden_requests[:20]))  # caches are warm with what is hidden
-        asyncio.run(alone.send(ADA, requests))  # so that both find the same conversations and feedback
-        expected = asyncio.run(alone.send(ADA, requests))
-        seen = asyncio.run(crowded.send(ADA, requests))
-        assert find_difference(seen, expected) is None
-        tools_seen, tools_expected = (
-            asyncio.run(crowded.call_tools(ADA, calls)),
-            asyncio.run(alone.call_tools(ADA, calls)),
-        )
-        assert find_difference(tools_seen, tools_expected) is None
-    finally:
-        alone.close()
+    everything = World(dict.fromkeys(range(len(WORDS)), Level.ADMINISTER), ())
+    crowded, alone = servers
+    keys = [
+        server.enter(world, f"Ada{number}", role, has_hidden=server is crowded, is_bound=role is Role.ADMIN)
+        for server in servers
+    ]
+    for hidden in world.hidden[:1]:
+        asked = list_all_requests(everything, folder, question, hidden)
+        crowded.ask_as_bob([sent for sent in asked if sent.route in REST_ACTIONS and "events" not in sent.route][:8])
+    for server, key in zip(servers, keys, strict=True):
+        server.ask(key, [sent for sent in requests if sent.route in _CHANGING])
+    expected, seen = alone.ask(keys[1], requests), crowded.ask(keys[0], requests)
+    answers, shown = alone.call_mcp(keys[1], messages), crowded.call_mcp(keys[0], messages)
+    own = str(folder)
+    asked_for = [*requests, *[("",)] * 2, *messages]  # a reply may repeat the folder that its request has
+    replies = zip(asked_for, (*expected, *answers), strict=True)
+    folders = [reply[0] for sent, reply in replies if own.encode() in reply[3] and own not in str(sent)]
+    assert (find_differences(seen, expected), find_differences(shown, answers), folders) == ([], [], [])
+    _log.warning("%d worlds have passed", number)
 
 
-def test_request_for_a_hidden_repository_is_refused_like_one_for_a_missing_one(crowded, folder):
+def test_request_for_a_hidden_repository_is_refused_like_one_for_a_missing_one(servers, folder):
+    crowded, _ = servers
     world = World({0: Level.ADMINISTER}, (1,))
-    crowded.views = {ADA.user_id: world}
-    hidden = asyncio.run(crowded.send(ADA, list(list_requests(world, folder, QUESTIONS[0], 1))))
+    key = crowded.enter(world, "Zoe", Role.MEMBER, has_hidden=True, is_bound=False)
     missing_world = World({0: Level.ADMINISTER}, (1,), names={1: "nothing"})
-    missing = asyncio.run(crowded.send(ADA, list(list_requests(missing_world, folder, QUESTIONS[0], 1))))
-    replies = [(status, body.replace(f"'{WORDS[1]}'".encode(), b"'nothing'")) for _, status, body in hidden]
-    assert replies == [(status, body) for _, status, body in missing]
-    assert {status for status, _ in replies if status != 200} == {404}
+
+    def ask(asked: World) -> list[tuple[int, bytes]]:
+        requests = [sent for sent in list_all_requests(asked, folder, QUESTIONS[0], 1) if sent.route in REST_ACTIONS]
+        replies = crowded.ask(key, [sent for sent in requests if str(folder) not in str(sent)])
+        return [(status, body.replace(f"'{WORDS[1]}'".encode(), b"'nothing'")) for _, status, _, body in replies]
+
+    hidden = ask(world)
+    assert hidden == ask(missing_world)
+    assert {status for status, _ in hidden if status != 200} == {404, 405}
+
+
+@pytest.mark.parametrize(
+    ("role", "level", "may_read", "may_index"),
+    [
+        (Role.MEMBER, Level.INDEX, True, True),
+        (Role.MEMBER, Level.READ, True, False),
+        (Role.VIEWER, Level.ADMINISTER, True, False),
+        (Role.AUDITOR, Level.ADMINISTER, False, False),
+    ],
+)
+def test_tools_that_a_caller_may_never_call_are_not_listed(servers, role, level, may_read, may_index):
+    key = servers[0].enter(World({0: level}, (1,)), f"Lin{next(_numbers)}", role, has_hidden=True, is_bound=False)
+    *_, (_, status, _, body) = servers[0].call_mcp(key, [("tools/list", {})])
+    assert status == 200
+    assert (b'"coderag_search"' in body, b'"coderag_index"' in body) == (may_read, may_index)
+
+
+def test_unknown_repository_is_refused_with_those_that_can_be_named(servers):
+    world = World({0: Level.READ, 2: Level.READ}, (1,))
+    key = servers[0].enter(world, f"Kim{next(_numbers)}", Role.MEMBER, has_hidden=True, is_bound=False)
+    calls = [("coderag_search", {"query": "x", "repository": WORDS[1]}), ("coderag_search", {"query": "x"})]
+    replies = servers[0].call_mcp(key, [("tools/call", {"name": name, "arguments": given}) for name, given in calls])
+    for *_, body in replies[-2:]:
+        assert WORDS[0].encode() in body
+        assert WORDS[2].encode() in body
+        assert b"finds it by words" not in body
+        assert b"checkout" not in body

@@ -109,7 +109,7 @@ class _Search:
         self._arguments = arguments
         self._writer = HitWriter(arguments.snippet_lines)
         self._sources = {
-            str(handle.repository.root): HitSource(
+            handle.repository.place: HitSource(
                 handle.engine.graph, handle.make_cleaner(), handle.name if len(handles) > 1 else ""
             )
             for handle in handles

@@ -38,9 +38,10 @@ async def run_status(call: ToolRequest, arguments: StatusArguments) -> McpReply:
 def build_status_reply(repository: "OpenRepository") -> McpReply:
     """Build the reply with the state of a repository's index and its job."""
     cleaner = Cleaner(redact=repository.engine.settings.privacy.redact_secrets)
+    is_named = repository.place == repository.name  # the folder of a server says nothing to its callers
     reply = McpReply(
-        facts={"repository": repository.name, "root": str(repository.root), "indexed": repository.is_indexed},
-        intro=[f"{repository.name} at {cleaner.clean_line(str(repository.root))}"],
+        facts={"repository": repository.name, "root": repository.place, "indexed": repository.is_indexed},
+        intro=[repository.name if is_named else f"{repository.name} at {cleaner.clean_line(repository.place)}"],
     )
     view = repository.job.view if repository.job is not None else None
     is_running = view is not None and view.state not in ENDED_STATES
