@@ -18,7 +18,7 @@ from coderag.interfaces.server.observability import Observability
 from coderag.interfaces.server.reloading import ReloadableApp
 from coderag.server.context import ServerContext, open_server
 from coderag.server.logs import configure_logs
-from coderag.server.run_files import record_process, build_local_address
+from coderag.server.run_files import build_local_address, record_process
 from coderag.server.settings import ServerSettings
 from coderag.system.process_memory import limit_heaps
 

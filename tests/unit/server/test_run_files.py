@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-from coderag.server.run_files import record_process, build_local_address, list_local_addresses
+from coderag.server.run_files import build_local_address, list_local_addresses, record_process
 from coderag.system.subprocesses import build_python_command, build_python_environment
 
 ANNOUNCE = """
