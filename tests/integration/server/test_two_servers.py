@@ -17,8 +17,10 @@ from evals.server_load.team_process import TeamProcess
 from evals.server_load.world import OwnerClient
 from tests.support.round_robin import RoundRobin
 
+_VARIABLE = "CODERAG_TEST_OUTAGE_S"
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.skipif(_VARIABLE not in os.environ, reason=f"{_VARIABLE} is not set"),
     pytest.mark.skipif(sys.platform != "linux", reason="uses further addresses of the loopback"),
 ]
 
