@@ -145,14 +145,14 @@ def open_server(settings: ServerSettings) -> ServerContext:
     credentials = CredentialService(database, master_key, settings.repositories)
     folder = settings.repositories_folder
     folder.mkdir(parents=True, exist_ok=True)
-    repositories = RepositoryService(
-        database, settings.repositories, folder, master_key, queue, credentials=credentials
-    )
     sources = SourceService(database, master_key, settings.repositories, queue)
     workspace = Workspace(
         WorkspaceOptions((folder,), settings.repositories.max_open, watch=False),
         registry=Registry(settings.data / _REGISTRY_FILE_NAME),
         open_engine=make_engine_opener(sources.load_settings),
+    )
+    repositories = RepositoryService(
+        database, settings.repositories, folder, master_key, queue, credentials=credentials, open_checkouts=workspace
     )
     accounts = AccountService(database)
     indexer = CheckoutIndexer(workspace, SourceSynchronizer(workspace, sources, accounts.grants))

@@ -151,6 +151,11 @@ class Workspace:
         with self._lock:
             return self._open_repositories.get(Path(root))
 
+    def list_open_roots(self) -> list[Path]:
+        """List the folders of the open repositories."""
+        with self._lock:
+            return list(self._open_repositories)
+
     def list_repositories(self) -> list[KnownRepository]:
         """List the repositories opened or indexed on this machine, last used first.
 

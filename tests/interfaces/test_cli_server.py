@@ -17,6 +17,7 @@ from coderag.interfaces.cli.main import app
 from coderag.server.audit.audit_log import AuditLog
 from coderag.server.identity.keys import KeyService
 from coderag.server.identity.principals import PrincipalLoader
+from coderag.server.run_files import record_process
 from coderag.server.storage.database import Database
 from coderag.server.storage.models import AuditEntry, HostedRepository, RepositorySource
 
@@ -373,6 +374,9 @@ def test_status_and_upgrade(server: Run) -> None:
     status = read_json(server("status", "--json"))
     assert (status["accounts"], status["health"], status["database"]) == (1, "not running", "sqlite")
     assert "1 in 0 teams" in server("status").stdout
+    assert [process["state"] for process in status["processes"]] == ["not running"]
+    with record_process(Path("coderag-server"), "http://127.0.0.1:9"):  # as `start --port 9` does
+        assert read_json(server("status", "--json"))["address"] == "http://127.0.0.1:9"
     assert server("upgrade").stdout.startswith("up to date: ")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from coderag.server.jobs.queue import JobQueue
 from coderag.server.repositories.credentials import CredentialService
-from coderag.server.repositories.service import RepositoryService
+from coderag.server.repositories.service import OpenCheckouts, RepositoryService
 from coderag.server.sealing import MasterKey
 from coderag.server.settings import RepositorySettings
 from coderag.server.storage.database import Database
@@ -46,6 +46,7 @@ class ServerWorld:
     clock: Clock | None = field(default_factory=Clock)
     lease_s: float = 60.0
     max_attempts: int = 5
+    open_checkouts: OpenCheckouts | None = None
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -63,6 +64,7 @@ class ServerWorld:
             self.master_key,
             self.queue,
             credentials=self.credentials,
+            open_checkouts=self.open_checkouts,
             resolve=resolve,
             **clock,
         )

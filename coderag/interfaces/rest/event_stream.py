@@ -8,7 +8,7 @@ from contextlib import aclosing, suppress
 from typing import Any, Final, Generic, TypeVar
 
 from fastapi.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from coderag.interfaces.rest.request_runner import make_timeout_error
 
@@ -29,6 +29,14 @@ class ClientGoneError(Exception):
 def encode_event(name: str, data: bytes) -> bytes:
     """Encode an event; its JSON data must have no line ends."""
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+
+
+def is_event_stream(message: Message) -> bool:
+    """Return whether the start of a reply announces a stream of events."""
+    return any(
+        name.lower() == b"content-type" and value.startswith(EVENT_TYPE.encode())
+        for name, value in message.get("headers", ())
+    )
 
 
 def describe_events(models: Mapping[str, str]) -> dict[str, Any]:

@@ -2,16 +2,14 @@
 
 import asyncio
 from http import HTTPStatus
-from typing import Final
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coderag.errors import ServiceError
+from coderag.interfaces.rest.event_stream import is_event_stream
 from coderag.interfaces.rest.problems import Problem, to_problem, to_response
 from coderag.interfaces.serve.refusals import build_problem
-
-_EVENT_TYPE: Final = b"text/event-stream"
 
 
 class BoundedRequests:
@@ -98,7 +96,7 @@ class _Exchange:
         """Forward a part of the reply. A started stream has no timeout."""
         if message["type"] == "http.response.start":
             self.has_begun = True
-            self._is_stream = _is_stream(message)
+            self._is_stream = is_event_stream(message)
             if self._is_stream and self.timeout is not None:
                 self.timeout.reschedule(None)
         await self._send(message)
@@ -114,12 +112,6 @@ class _Exchange:
         if (task := asyncio.current_task()) is not None:
             task.uncancel()
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-def _is_stream(message: Message) -> bool:
-    return any(
-        name.lower() == b"content-type" and value.startswith(_EVENT_TYPE) for name, value in message.get("headers", ())
-    )
 
 
 def make_ending_error() -> ServiceError:

@@ -18,6 +18,7 @@ from coderag.interfaces.server.observability import Observability
 from coderag.interfaces.server.reloading import ReloadableApp
 from coderag.server.context import ServerContext, open_server
 from coderag.server.logs import configure_logs
+from coderag.server.run_files import build_local_address, record_process
 from coderag.server.settings import ServerSettings
 from coderag.system.process_memory import limit_heaps
 
@@ -73,14 +74,16 @@ async def _run(
     trusted = list(settings.trusted_proxies)
     # uvicorn and Starlette have types of their own for ASGI, which do not fit one another.
     servers = HttpServers(cast("ASGIApp", ProxyHeadersMiddleware(cast("Any", observed), trusted)))
+    port, is_encrypted = listener.getsockname()[1], settings.tls_cert is not None
+    local_address = build_local_address(settings.host, port, is_encrypted=is_encrypted)
     async with _handle_signals(signals):
         await app.start()
         server.jobs.start()
         servers.start(listener, settings.tls_cert, settings.tls_key)
-        scheme = "https" if settings.tls_cert else "http"
-        announce(settings.public_url or f"{scheme}://{settings.host}:{listener.getsockname()[1]}")
-        while await signals.get() == _RELOAD_SIGNAL:
-            await _reload(app, load_settings)
+        with record_process(settings.data, local_address):
+            announce(settings.public_url or f"{'https' if is_encrypted else 'http'}://{settings.host}:{port}")
+            while await signals.get() == _RELOAD_SIGNAL:
+                await _reload(app, load_settings)
         _log.info("shutting down")
         observed.readiness.drain()
         app.end_streams()

@@ -9,11 +9,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.types import Message, Receive, Scope, Send
 
 from coderag.errors import AuthenticationError, CodeRAGError
-from coderag.interfaces.rest.problems import respond
+from coderag.interfaces.json_values import encode_json
+from coderag.interfaces.rest.event_stream import encode_event, is_event_stream
+from coderag.interfaces.rest.problems import respond, to_problem
 from coderag.server.access.principal import Principal
 from coderag.server.access.roles import Level
 
-CHECK_INTERVAL_S: Final = 5.0
+CHECK_INTERVAL_S: Final = 1.0
 """Seconds of a reply after which the rights of its caller are read again."""
 
 
@@ -42,7 +44,7 @@ class WatchedReply:
         self._checked_at = clock()
         self._task = asyncio.current_task()
         self._has_begun = False
-        self._has_length = False
+        self._is_event_stream = False
 
     async def send(self, message: Message) -> None:
         """Send a part of the reply, unless the caller has lost rights by now: then cancel the task."""
@@ -53,24 +55,27 @@ class WatchedReply:
             await asyncio.Event().wait()  # until the cancellation arrives, which may come by a group of tasks
         if message["type"] == "http.response.start":
             self._has_begun = True
-            self._has_length = any(name.lower() == b"content-length" for name, _ in message.get("headers", ()))
+            self._is_event_stream = is_event_stream(message)
         await self._send(message)
 
     async def finish(self, scope: Scope, receive: Receive) -> None:
-        """End the reply after its task was cancelled.
+        """End the reply after its task was cancelled: with a status, or with an event ``error`` in a stream of events.
 
         Raises:
-            ConnectionAbortedError: The reply has begun and cannot be shortened.
+            ConnectionAbortedError: The reply has begun and has no place for an error, so its client must not take it
+                for complete.
         """
         if self._task is not None:
             self._task.uncancel()
+        error = AuthenticationError("your rights have changed meanwhile", hint="Send the request again.")
         if not self._has_begun:
-            error = AuthenticationError("your rights have changed meanwhile", hint="Send the request again.")
             await respond(error)(scope, receive, self._send)
-        elif self._has_length:
-            raise ConnectionAbortedError("the rights of the caller have changed")
+        elif self._is_event_stream:
+            # The last event may have been sent by half, which the empty line ends.
+            event = b"\n\n" + encode_event("error", encode_json(to_problem(error)))
+            await self._send({"type": "http.response.body", "body": event, "more_body": False})
         else:
-            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+            raise ConnectionAbortedError("the rights of the caller have changed")
 
     async def _has_rights(self) -> bool:
         try:

@@ -54,6 +54,7 @@ class Scheduler:
         while not stop.is_set():
             try:
                 self.submit_due()
+                self._repositories.close_removed()
                 if time.monotonic() - cleaned > _CLEAN_S:
                     self.clean()
                     cleaned = time.monotonic()

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
@@ -19,7 +19,7 @@ from coderag.server.repositories.credentials import CredentialService, find_misf
 from coderag.server.repositories.folder_lock import FolderBusyError
 from coderag.server.repositories.git_runner import GitRunner, ProgressCallback
 from coderag.server.repositories.git_url import check_url
-from coderag.server.repositories.mirror import Mirror
+from coderag.server.repositories.mirror import CHECKOUT_NAME, Mirror
 from coderag.server.repositories.names import check_branch, check_name, is_id
 from coderag.server.sealing import MasterKey
 from coderag.server.settings import RepositorySettings
@@ -55,6 +55,18 @@ class FetchedRepository:
     commit: str
 
 
+class OpenCheckouts(Protocol):
+    """Checkouts that this process has open, as `Workspace` has them."""
+
+    def list_open_roots(self) -> list[Path]:
+        """List their folders."""
+        ...
+
+    def forget(self, root: str | Path) -> bool:
+        """Close a checkout; return whether it was open."""
+        ...
+
+
 class RepositoryService:
     """Repositories of the server. Thread-safe.
 
@@ -65,6 +77,7 @@ class RepositoryService:
         master_key: Key that seals secrets.
         queue: Queue of their jobs.
         credentials: Credentials of git servers; by default those of the same database.
+        open_checkouts: Checkouts that this process has open; None if it opens none.
         resolve: Looks up addresses.
         clock: Returns the current time.
     """
@@ -78,6 +91,7 @@ class RepositoryService:
         queue: JobQueue,
         *,
         credentials: CredentialService | None = None,
+        open_checkouts: OpenCheckouts | None = None,
         resolve: HostResolver = resolve_host,
         clock: Callable[[], datetime] = get_time,
     ) -> None:
@@ -86,6 +100,7 @@ class RepositoryService:
         self._folder = folder
         self._master_key = master_key
         self._queue = queue
+        self._open_checkouts = open_checkouts
         self._resolve = resolve
         self._clock = clock
         self._credentials = credentials or CredentialService(
@@ -193,6 +208,8 @@ class RepositoryService:
             stored = session.get(HostedRepository, repository.id, with_for_update=True)
             if stored is not None:
                 session.delete(stored)
+        if self._open_checkouts is not None:
+            self._open_checkouts.forget(folder / CHECKOUT_NAME)
         self.sweep()
 
     def list(self) -> list[HostedRepository]:
@@ -272,6 +289,26 @@ class RepositoryService:
                 commit = mirror.update(repository.url, repository.branch, access)
             yield FetchedRepository(mirror.checkout_folder, commit)
 
+    def close_removed(self) -> int:
+        """Close the open checkouts whose repository was removed, by this or another process; return their number."""
+        checkouts = {
+            root.parent.name: root
+            for root in (self._open_checkouts.list_open_roots() if self._open_checkouts else ())
+            if root.name == CHECKOUT_NAME and is_id(root.parent.name)
+        }
+        if not checkouts or self._open_checkouts is None:
+            return 0
+        with self._database.read() as session:
+            known = set(session.scalars(select(HostedRepository.id).where(HostedRepository.id.in_(list(checkouts)))))
+        removed = [root for identifier, root in checkouts.items() if identifier not in known]
+        for root in removed:
+            self._open_checkouts.forget(root)
+            if root.parent.exists():  # perhaps created again by a request that was still running
+                (root.parent / _REMOVED_NAME).touch()
+        if removed:
+            self.sweep()
+        return len(removed)
+
     def sweep(self) -> int:
         """Delete the folders of removed repositories that no worker uses any more; return their number."""
         folders = [mark.parent for mark in self._folder.glob(f"*/{_REMOVED_NAME}") if is_id(mark.parent.name)]
@@ -281,8 +318,8 @@ class RepositoryService:
                 with self._database.read() as session:
                     is_known = session.get(HostedRepository, folder.name) is not None
                 if not is_known:
-                    shutil.rmtree(folder, ignore_errors=True)
-                    count += 1
+                    _remove_marked(folder)
+                    count += not folder.exists()
         return count
 
     def _find_held(self, mirror: Mirror, repository_id: str) -> HostedRepository:
@@ -317,6 +354,15 @@ class RepositoryService:
                 raise UnknownNameError("the credential or the team was removed", hint="Choose another.") from error
             message = f"the repository name {name!r} is taken"
             raise DuplicateNameError(message, hint="Choose another.") from error
+
+
+def _remove_marked(folder: Path) -> None:
+    """Remove a folder with its mark last, so that the next sweep goes on where this one was interrupted."""
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+    if not any(path.is_dir() for path in folder.iterdir()):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _check_team(session: Session, team_id: str | None) -> None:

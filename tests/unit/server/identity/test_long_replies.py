@@ -1,5 +1,6 @@
 """Replies that take long, while the account, the key or the rights of their caller end."""
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -71,8 +72,11 @@ def test_stream_ends_with_the_rights_of_its_caller(world: IdentityWorld, change:
             next(lines)
         assert len(world.steps) < 900
         change(world, user, created.key.id)
-        rest = sum(line.startswith("data") for line in lines)  # it ends without a fault of the connection
-    assert rest < 900
+        rest = [line for line in lines if line]  # it ends without a fault of the connection
+    assert len(rest) < 900
+    assert rest[-2] == "event: error"
+    problem = json.loads(rest[-1].removeprefix("data: "))
+    assert (problem["status"], problem["detail"]) == (401, "your rights have changed meanwhile")
 
 
 def test_stream_of_a_browser_ends_with_its_session_although_its_key_is_in_force(world: IdentityWorld) -> None:

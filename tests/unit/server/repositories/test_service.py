@@ -3,6 +3,7 @@
 import pytest
 
 from coderag.errors import DuplicateNameError, IndexNotFoundError, InvalidValueError, UnknownNameError
+from coderag.server.repositories import service
 from coderag.server.repositories.service import RepositoryService
 from coderag.server.storage.models import Job
 from tests.support.server_world import ServerWorld, resolve_to
@@ -118,6 +119,57 @@ def test_a_removal_takes_the_jobs_the_folder_and_the_name(world):
     world.repositories.add("shop", URL)
     with pytest.raises(UnknownNameError, match="no such repository"):
         world.repositories.remove(repository.id)
+
+
+class Checkouts:
+    """Checkouts that a process has open, as the workspace has them."""
+
+    def __init__(self, *roots):
+        self.roots = list(roots)
+
+    def list_open_roots(self):
+        return [*self.roots]
+
+    def forget(self, root):
+        if root in self.roots:
+            self.roots.remove(root)
+
+
+def test_a_removal_closes_the_checkout_in_each_process(tmp_path):
+    """One process removes a repository, another one has it open and creates its folder again."""
+    here, there = Checkouts(), Checkouts()
+    worlds = [ServerWorld(tmp_path, open_checkouts=checkouts) for checkouts in (here, there)]
+    try:
+        repository = worlds[0].repositories.add("shop", URL)
+        kept = worlds[0].repositories.add("blog", URL)
+        folders = [tmp_path / "repositories" / found.id / "checkout" for found in (repository, kept)]
+        for folder in folders:
+            (folder / ".coderag").mkdir(parents=True)
+        here.roots, there.roots = [*folders], [*folders]
+        worlds[0].repositories.remove("shop")
+        assert here.roots == folders[1:]
+        assert not folders[0].parent.exists()
+        folders[0].mkdir(parents=True)
+        assert worlds[1].repositories.close_removed() == 1
+        assert there.roots == folders[1:]
+        assert not folders[0].parent.exists()
+        assert folders[1].exists()
+        assert worlds[1].repositories.close_removed() == 0
+    finally:
+        for world in worlds:
+            world.close()
+
+
+def test_an_interrupted_removal_is_finished_by_the_next_sweep(world, monkeypatch):
+    repository = world.repositories.add("shop", URL)
+    folder = world.folder / "repositories" / repository.id
+    (folder / "checkout").mkdir(parents=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(service.shutil, "rmtree", lambda *_, **__: None)  # a file in it is in use
+        world.repositories.remove("shop")
+    assert (folder / "checkout").exists()
+    assert world.repositories.sweep() == 1
+    assert not folder.exists()
 
 
 def test_a_checkout_is_found_once_it_was_fetched(world):

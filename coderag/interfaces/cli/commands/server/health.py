@@ -1,10 +1,11 @@
-"""Health of the server on this machine, asked over HTTP."""
+"""Health of the server's processes on this machine, asked over HTTP."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
 
 import httpx
 
+from coderag.server.run_files import build_local_address, list_local_addresses
 from coderag.server.settings import ServerSettings
 
 _TIMEOUT_S: Final = 2.0
@@ -12,7 +13,7 @@ _TIMEOUT_S: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class ServerHealth:
-    """Health of a server.
+    """Health of a process of a server.
 
     Attributes:
         state: `ready`; `not ready` if it responds but cannot work; `not running` if nothing responds.
@@ -23,11 +24,13 @@ class ServerHealth:
     address: str
 
 
-def check_health(settings: ServerSettings) -> ServerHealth:
-    """Ask the server that these settings describe."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104  # nothing binds to it
-    host = f"[{host}]" if ":" in host else host
-    address = f"{'https' if settings.tls_cert else 'http'}://{host}:{settings.port}"
+def check_health(settings: ServerSettings) -> list[ServerHealth]:
+    """Ask the processes on this machine that serve the data folder; without any, the address of the settings."""
+    configured = build_local_address(settings.host, settings.port, is_encrypted=settings.tls_cert is not None)
+    return [_ask(address) for address in list_local_addresses(settings.data) or [configured]]
+
+
+def _ask(address: str) -> ServerHealth:
     try:
         # The certificate is for the public name, not for the address of this machine.
         reply = httpx.get(f"{address}/readyz", timeout=_TIMEOUT_S, verify=False, trust_env=False)  # noqa: S501

@@ -156,7 +156,7 @@ def upgrade(*, place: ServerPlace, as_json: JsonOption = False, debug: DebugOpti
 @commands.command(cls=LightCommand)
 @expand_options("place", make_place)
 def status(*, place: ServerPlace, as_json: JsonOption = False, debug: DebugOption = False) -> None:
-    """Show whether the server responds, and what its database holds."""
+    """Show whether the processes of the server respond, and what its database holds."""
     del debug  # as above
     from coderag.interfaces.cli.output.report import ReportRow, print_report
 
@@ -166,13 +166,19 @@ def status(*, place: ServerPlace, as_json: JsonOption = False, debug: DebugOptio
         from coderag.server.overview import read_overview
 
         settings, overview = local.settings, read_overview(local.database)
-        health = check_health(settings)
+        processes = check_health(settings)
     if as_json:
-        output.write_json(overview, health=health.state, address=health.address, data=settings.data.absolute())
+        first = next((process for process in processes if process.state == "ready"), processes[0])
+        values = {"health": first.state, "address": first.address, "processes": processes}
+        output.write_json(overview, **values, data=settings.data.absolute())
         return
-    style = "green" if health.state == "ready" else "yellow"
     rows = [
-        ReportRow("server", f"{health.state}, {health.address}", style),
+        *(
+            ReportRow(
+                "server", f"{process.state}, {process.address}", "green" if process.state == "ready" else "yellow"
+            )
+            for process in processes
+        ),
         ReportRow("data", str(settings.data.absolute())),
         *_make_rows(overview),
     ]
