@@ -38,7 +38,7 @@ def run_seaweedfs(folder: Path) -> Iterator[str]:
     arguments = [
         f"-dir={folder}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", f"-master.port={master}", f"-volume.port={volume}",
         "-filer", f"-filer.port={filer}", "-s3", f"-s3.port={s3}", f"-s3.config={config}", "-volume.max=40",
-        "-master.volumeSizeLimitMB=64",
+        "-master.volumeSizeLimitMB=64", "-s3.port.iceberg=0", "-s3.port.lance=0",
     ]  # fmt: skip
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen([weed, "server", *arguments], stdout=log, stderr=log, cwd=folder)
@@ -50,11 +50,11 @@ def run_seaweedfs(folder: Path) -> Iterator[str]:
         process.wait()
 
 
-def make_settings(endpoint: str, prefix: str, **values: object) -> StorageSettings:
+def make_settings(address: str, prefix: str, **values: object) -> StorageSettings:
     """Make the settings of a prefix of the test bucket."""
     given = {
         "url": f"s3://coderag-test/{prefix}",
-        "endpoint": endpoint,
+        "endpoint": address,
         "region": "us-east-1",
         "access_key_id": ACCESS_KEY,
         "secret_access_key": SECRET_KEY,

@@ -68,7 +68,7 @@ class PublishedGeneration:
     files: Mapping[str, tuple[Blob, ...]]
     previous: str = ""
 
-    def iterate_blobs(self) -> "set[Blob]":
+    def collect_blobs(self) -> "set[Blob]":
         """Return all blobs."""
         return {blob for blobs in self.files.values() for blob in blobs}
 

@@ -76,10 +76,10 @@ class Publisher:
             return self._finish(head, base, started, is_changed=False)
         if base is not None and not base.pointer.is_same_generation(pointer):
             self._require_base(head, base, record, pointer)
-        self._blobs = {blob.digest: blob for blob in base.iterate_blobs()} if base is not None else {}
+        self._blobs = {blob.digest: blob for blob in base.collect_blobs()} if base is not None else {}
         if verify:
             self._drop_damaged_blobs()
-        generation = self._upload(pointer, record, head)
+        generation = self._store_files(pointer, record, head)
         if base is not None and base.pointer.is_same_generation(pointer) and base.files == generation.files:
             return self._finish(head, base, started, is_changed=False)
         manifest = self._folder.write_generation(generation)
@@ -127,7 +127,7 @@ class Publisher:
                 if info is None or info.size != blob.size:
                     del self._blobs[blob.digest]
 
-    def _upload(self, pointer: Pointer, record: CopyRecord | None, head: Head | None) -> PublishedGeneration:
+    def _store_files(self, pointer: Pointer, record: CopyRecord | None, head: Head | None) -> PublishedGeneration:
         """Upload what the store lacks, and return the manifest."""
         known = _find_unchanged_files(pointer, record)
         files: dict[str, tuple[Blob, ...]] = {}
@@ -193,12 +193,12 @@ class Publisher:
     ) -> PushReport:
         if head is not None:
             self._local.write_record(head.manifest, generation)
-        size = sum(blob.size for blob in generation.iterate_blobs())
+        size = sum(blob.size for blob in generation.collect_blobs())
         return PushReport(
             repository=self._folder.name,
             generation=generation.pointer.generation,
             changed=is_changed,
-            blobs=len(generation.iterate_blobs()),
+            blobs=len(generation.collect_blobs()),
             bytes=size,
             uploaded_blobs=self._uploaded_blobs,
             uploaded_bytes=self._uploaded_bytes,

@@ -248,7 +248,7 @@ def test_store_without_conditional_writes_is_refused(
 ) -> None:
     world.write(_store(tmp_path, "writer"), TREE)
     proxy.fault = lambda method, path: "ignore conditions"
-    with pytest.raises(ObjectStorageError, match="does not honour|access denied"):
+    with pytest.raises(ObjectStorageError, match=r"does not honour|access denied"):
         open_index("writer", address=proxy.address).push()
     assert not any(path.endswith("CURRENT") and method == "PUT" for method, path in proxy.requests)
 
@@ -386,7 +386,7 @@ def test_killed_publishing_leaves_the_old_or_the_new_generation(
     settings = make_settings(endpoint, prefix).model_dump(mode="json") | {"secret_access_key": SECRET_KEY}
     complete = [_read_generation(writer)]
     for number in range(kills):
-        World().write(writer, {"a.py": [f"{number} {BIG[number * 50:]}", BIG], "n.py": [str(number)]})
+        World().write(writer, {"a.py": [f"{number} {BIG[number * 50 :]}", BIG], "n.py": [str(number)]})
         complete.append(_read_generation(writer))
         command = [sys.executable, "-c", _PUSH, json.dumps(settings), str(writer.directory)]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
