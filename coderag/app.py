@@ -52,7 +52,7 @@ from coderag.schema.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES, 
 from coderag.schema.vocabulary import ContextFormat
 from coderag.stores.chat_storage import ChatMemory
 from coderag.stores.context_sessions import ContextSessions
-from coderag.stores.index_locations import find_index_folder
+from coderag.stores.index_locations import find_index_folder, open_object_index
 from coderag.stores.index_store import IndexStore
 from coderag.stores.search_counts import SearchCounts
 from coderag.system.event_loop import run_sync
@@ -112,7 +112,9 @@ class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess, History
         if settings is not None and arguments:
             raise ConfigurationError("give either settings or single arguments, not both")
         self.settings = settings or Settings.load(self.root, trusted=trusted, **arguments)
-        self._store = IndexStore(find_index_folder(self.root, self.settings.storage))
+        self._object_index = open_object_index(self.root, self.settings)
+        refresh = self._object_index.refresh if self._object_index is not None else None
+        self._store = IndexStore(find_index_folder(self.root, self.settings.storage), refresh=refresh)
         self._reader = OWNER
         self._sessions = ContextSessions(self._store.directory)
         self._chats = ChatMemory(self.settings.chat, self._store.directory, self._project)
@@ -138,8 +140,17 @@ class CodeRAG(MentionQueries, ViewQueries, ChangeQueries, BrowserAccess, History
             ModelError: The embedding model failed; the last generation is intact, and vectors that were paid for are
                 kept.
             StoreError: The index cannot be written; the last generation is intact.
+            ObjectStorageError: The index cannot be published (docs/operating/object-storage.md).
         """
-        return self.make_indexer(progress).run(full=full)
+        return self.publish_run(lambda: self.make_indexer(progress).run(full=full))
+
+    def publish_run(self, run: "Callable[[], IndexReport]") -> IndexReport:
+        """Run indexing; with object storage, build on the published generation and publish the result.
+
+        Args:
+            run: Indexes the repository. It is called again if another machine publishes meanwhile.
+        """
+        return run() if self._object_index is None else self._object_index.publish_run(run)
 
     def make_indexer(self, progress: Progress | None = None) -> "Indexer":
         """Make the object for one indexing run, for callers that know what has changed, such as a watch.

@@ -15,7 +15,10 @@
     │   ├── IndexVersionError         written in another format
     │   ├── IndexModelError           made with another embedding model
     │   ├── IndexLockedError          another process is writing
-    │   └── StorageFullError          no space left on the device
+    │   ├── StorageFullError          no space left on the device
+    │   └── ObjectStorageError        object storage that cannot be used
+    │       ├── ObjectStorageUnavailableError  unreachable or overloaded (retryable)
+    │       └── PublishConflictError  another machine has published meanwhile (retryable)
     ├── RetrievalError                a query that failed inside
     ├── ModelError                    embedding models, LLMs, rerankers
     │   ├── ModelAuthenticationError  key missing or refused
@@ -134,6 +137,22 @@ class IndexLockedError(StoreError):
 
 class StorageFullError(StoreError):
     """No space is left where the index lives."""
+
+
+class ObjectStorageError(StoreError):
+    """Object storage cannot be used, or holds something unusable."""
+
+
+class ObjectStorageUnavailableError(ObjectStorageError):
+    """Object storage is unreachable, overloaded or too slow."""
+
+    retryable = True
+
+
+class PublishConflictError(ObjectStorageError):
+    """Another machine has published a generation that the local one does not build on."""
+
+    retryable = True
 
 
 class RetrievalError(CodeRAGError):

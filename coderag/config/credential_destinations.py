@@ -22,7 +22,7 @@ class _Server(NamedTuple):
     """A settings section with a server address.
 
     Attributes:
-        choice: Setting of the provider.
+        choice: Setting of the provider; empty if there is no choice, and no default address.
         address: Setting of the address.
         own_addresses: Default address by provider; other providers use no server.
         has_implicit_credentials: Whether its client takes credentials from elsewhere.
@@ -43,6 +43,7 @@ _SERVERS: Final = (
     _Server(
         "chat", "memory", "url", {"postgres": ""}, has_implicit_credentials=True
     ),  # PGPASSWORD; and conversations are private
+    _Server("storage", "", "endpoint", has_implicit_credentials=True),  # AWS_SECRET_ACCESS_KEY
 )
 
 
@@ -65,7 +66,8 @@ def reject_redirected_credentials(
         if file is None or is_given(keys) or file.is_from_environment(keys):
             continue
         values: BaseModel = getattr(settings, server.section)
-        address, own = getattr(values, server.address), server.own_addresses.get(getattr(values, server.choice))
+        address = getattr(values, server.address)
+        own = server.own_addresses.get(getattr(values, server.choice)) if server.choice else ""
         if own is None or not address.strip() or address != file.values[server.section][server.address]:
             continue
         if _is_safe_address(address, own) or not (

@@ -113,6 +113,9 @@ RULES: Final[Mapping[str, SettingRule]] = {
     "search.rewrite": _allow_only("none", reason="sends questions to the language model once more"),
     "storage.directory": SettingRule("decides where files are written and what index is believed"),
     "storage.cache_bytes": _allow_up_to_default("takes space on the disk"),
+    "storage": SettingRule(
+        "names a server that gets the index or that an index is believed from, and credentials for it"
+    ),
     "graph": SettingRule("names a server that gets the code graph, and its password"),
     "lineage.enabled": _allow_any("reads the commits of the repository itself"),
     "lineage.since": _allow_any("limits the commits that are read"),

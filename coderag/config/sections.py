@@ -266,6 +266,32 @@ class StorageSettings(Section):
     cache_bytes: int = Field(
         512_000_000, ge=0, description="Size of the cache of parsed files and remote vectors, in bytes; 0 is no cache."
     )
+    url: str = Field(
+        "",
+        description="Object storage that machines share the index through, such as s3://bucket/prefix; empty is none.",
+    )
+    endpoint: str = Field("", description="Address of an S3 server other than AWS, such as https://minio.example.org.")
+    region: str = Field("", description="Region of the bucket; empty takes AWS_REGION.")
+    access_key_id: str = Field(
+        "", description="Name of the access key; empty takes AWS_ACCESS_KEY_ID or the machine's role."
+    )
+    secret_access_key: SecretStr = Field(
+        SecretStr(""), description="Secret of the access key, best as ${NAME}; empty takes AWS_SECRET_ACCESS_KEY."
+    )
+    timeout_s: float = Field(
+        30.0, gt=0, le=3_600, description="Seconds that a request to object storage may take with its repetitions."
+    )
+    refresh_s: float = Field(60.0, ge=0, description="Seconds after which a search looks for a newer published index.")
+    grace_s: float = Field(
+        86_400.0,
+        ge=1,
+        description="Seconds that unused objects stay; the first machine that publishes fixes it for a store.",
+    )
+    max_copy_bytes: int = Field(
+        4_000_000_000,
+        ge=0,
+        description="Size of the local copy of a published index, in bytes; older generations go first.",
+    )
 
 
 class GraphSettings(Section):

@@ -14,6 +14,7 @@ Layout of the index directory (normally ``<repository>/.coderag``)::
 Imports only numpy and the standard library; Lance, scipy and filelock load on first use.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 from coderag.errors import IndexNotFoundError, IndexVersionError
@@ -31,10 +32,12 @@ class IndexStore:
 
     Args:
         directory: Directory of the index, created by the first writer.
+        refresh: Called before the pointer is read; it may replace the index by a newer one from elsewhere.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, refresh: Callable[[], None] | None = None) -> None:
         self.directory = Path(directory)
+        self._refresh = refresh
 
     def read_pointer(self) -> Pointer | None:
         """Return the pointer of the current generation, or None if nothing is indexed. Takes 0.1 ms.
@@ -43,6 +46,8 @@ class IndexStore:
             IndexVersionError: An index exists, but only in other formats.
             StoreError: The pointer cannot be read or is damaged.
         """
+        if self._refresh is not None:
+            self._refresh()
         return read_pointer(self.directory)
 
     def open(self) -> Snapshot:

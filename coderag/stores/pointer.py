@@ -134,7 +134,7 @@ def read_pointer(index_directory: Path) -> Pointer | None:
             return None
         raise
     try:
-        return _parse_pointer(text)
+        return parse_pointer(text)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         message = f"The index's pointer {path} is damaged: {error!r}"
         raise StoreError(message, hint=REBUILD_HINT) from error
@@ -143,7 +143,7 @@ def read_pointer(index_directory: Path) -> Pointer | None:
 def write_pointer(index_directory: Path, pointer: Pointer) -> None:
     """Make a generation the current one; the only step of a commit that readers see."""
     path = index_directory / FORMAT_DIRECTORY / POINTER_FILE
-    replace_file(path, _format_pointer(asdict(pointer)))
+    replace_file(path, format_pointer(pointer))
 
 
 def format_utc_now() -> str:
@@ -152,10 +152,15 @@ def format_utc_now() -> str:
 
 
 @lru_cache(16)  # read for each query, and rarely changed
-def _parse_pointer(text: bytes) -> Pointer:
+def parse_pointer(text: bytes) -> Pointer:
+    """Parse a stored pointer.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: It is invalid or was changed.
+    """
     raw: dict[str, Any] = json.loads(text)
     checksum = raw.pop(_CHECKSUM_KEY, None)
-    if checksum is not None and json.loads(_format_pointer(raw))[_CHECKSUM_KEY] != checksum:
+    if checksum is not None and json.loads(_format_record(raw))[_CHECKSUM_KEY] != checksum:
         message = "its content is not what was written"
         raise ValueError(message)
     pointer = Pointer(
@@ -188,7 +193,12 @@ def _parse_pointer(text: bytes) -> Pointer:
     return pointer
 
 
-def _format_pointer(raw: dict[str, Any]) -> bytes:
+def format_pointer(pointer: Pointer) -> bytes:
+    """Format a pointer as it is stored."""
+    return _format_record(asdict(pointer))
+
+
+def _format_record(raw: dict[str, Any]) -> bytes:
     """Format a pointer as JSON with a checksum of all else."""
     checksum = zlib.crc32(json.dumps(raw, sort_keys=True).encode())
     return json.dumps({**raw, _CHECKSUM_KEY: checksum}, indent=1).encode()

@@ -83,7 +83,10 @@ class IndexingLoop:
             since = repository.last_scan, task.edited
         repository.last_scan = None  # until this run has succeeded
         indexer = repository.engine.make_indexer(_ProgressThrottle(self._reply))
-        report = indexer.run(full=task.full, since=since)
+        if task.edited is not None:  # edits are published by the next run that somebody asks for
+            report = indexer.run(full=task.full, since=since)
+        else:
+            report = repository.engine.publish_run(lambda: indexer.run(full=task.full))
         repository.last_scan = indexer.last_scan
         self._add_history(repository.engine.history)
         return report

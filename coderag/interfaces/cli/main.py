@@ -32,6 +32,7 @@ from coderag.interfaces.cli.commands.graph import graph_command
 from coderag.interfaces.cli.commands.prompts import prompts
 from coderag.interfaces.cli.commands.server.server_command import server
 from coderag.interfaces.cli.commands.sources.sources_command import sources
+from coderag.interfaces.cli.commands.storage.storage_command import storage
 from coderag.interfaces.cli.options import DebugOption
 from coderag.interfaces.cli.output.error_report import InterruptedByUserError, is_interrupt, report_error
 from coderag.interfaces.cli.output.streams import flush_stdout, set_encodings
@@ -92,6 +93,7 @@ for command in (
 app.add_typer(graph_command.graph)
 app.add_typer(eval_)
 app.add_typer(sources)
+app.add_typer(storage)
 app.add_typer(prompts)
 app.add_typer(server)
 

@@ -1,0 +1,1 @@
+"""``coderag storage``: the index in object storage."""

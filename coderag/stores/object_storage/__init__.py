@@ -1,0 +1,1 @@
+"""Generations of an index in object storage, shared by machines (docs/operating/object-storage.md)."""
