@@ -6,6 +6,7 @@
     ├── ConfigurationError            settings that cannot be used: file, line and key are in the message
     ├── InvalidQueryError             an empty or over-long question
     │   ├── UnknownNameError          no declaration, file or package has that name
+    │   │   └── UnknownRepositoryError  no repository that the caller may see has it
     │   └── AmbiguousNameError        several have it
     ├── IngestionError                a repository that cannot be indexed
     │   ├── ForbiddenRootError        a folder outside the allowed ones
@@ -33,7 +34,7 @@
     └── ServerError                   the team server
         ├── AuthenticationError       a key, token or session that is missing, wrong or over
         ├── PermissionDeniedError     a role, grant or scope that does not allow it
-        ├── InvalidValueError       a value that cannot be taken
+        ├── InvalidValueError         a value that cannot be taken
         ├── DuplicateNameError        a name that is taken
         ├── QuotaExceededError        a quota or rate that is used up (retryable)
         ├── DatabaseUnavailableError  the database is away (retryable)

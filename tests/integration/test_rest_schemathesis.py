@@ -27,7 +27,7 @@ from coderag.interfaces.rest.app import make_app
 from coderag.workspace.workspace import Workspace, WorkspaceOptions
 
 EXAMPLES = int(os.environ.get("REST_EXAMPLES", "0"))
-FEW = 8
+FEW = 4
 DEADLINE_S = 120
 WITHOUT_END = ("/api/v1/freshness/events",)  # streams that end with their client; tests/interfaces asks for them
 CONFORMANCE = [

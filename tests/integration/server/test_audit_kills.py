@@ -19,7 +19,7 @@ from coderag.server.storage.models import ServerTable, Team
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 WRITERS, THREADS = 3, 4
-KILLS = int(os.environ.get("CODERAG_TEST_KILLS", "10"))
+KILLS = int(os.environ.get("CODERAG_TEST_KILLS", "4"))
 KEY = bytes(range(32))
 START_S = 60
 

@@ -24,7 +24,7 @@ from tests.integration.service_machine import write_repository
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")]
 
-KILLS = int(os.environ.get("CODERAG_TEST_KILLS", "2"))
+KILLS = int(os.environ.get("CODERAG_TEST_KILLS", "1"))
 REPOSITORIES = 3
 
 

@@ -17,7 +17,7 @@ from tests.support.server_worker import MANIFEST, build_commit, check_checkout, 
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")]
 
-KILLS = int(os.environ.get("CODERAG_TEST_KILLS", "6"))  # on each of two databases
+KILLS = int(os.environ.get("CODERAG_TEST_KILLS", "3"))  # on each of two databases
 REPOSITORIES = 5
 
 
