@@ -19,7 +19,7 @@ OpenIndex = Callable[..., ObjectIndex]
 @pytest.fixture(scope="session")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     pytest.importorskip("obstore", reason="needs the extra s3")
-    pytest.importorskip("boto3", reason="needs the package moto")
+    pytest.importorskip("boto3", reason="needs the package boto3")
     with run_seaweedfs(tmp_path_factory.mktemp("seaweedfs")) as address:
         yield address
 
