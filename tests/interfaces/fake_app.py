@@ -106,6 +106,7 @@ class FakeCodeRAG:
 
     def __init__(self, root: Path, behaviour: str | BaseException = "ok") -> None:
         self.root = root
+        self.place = str(root)
         self.settings = SimpleNamespace(
             storage=StorageSettings(), service=ServiceSettings(autostart=False), ingestion=IngestionSettings()
         )

@@ -42,6 +42,9 @@ class FakeWorkspace:
         self.uses = 0
         self.listed: list[Any] = []
 
+    def get_place(self, root: str) -> str:
+        return root
+
     def open_repository(self, root: str) -> "FakeWorkspace":
         return self
 
@@ -49,7 +52,7 @@ class FakeWorkspace:
     def keep_open(self) -> Iterator[SimpleNamespace]:
         self.uses += 1
         try:
-            yield SimpleNamespace(engine=self.engine, root=Path("/shop"), name="shop", index=self.index)
+            yield SimpleNamespace(engine=self.engine, root=Path("/shop"), place="/shop", name="shop", index=self.index)
         finally:
             self.uses -= 1
 
