@@ -6,12 +6,12 @@ integers they take one or two bytes each.
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,6 @@ from coderag.stores.pointer import REBUILD_HINT
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from coderag.stores.field_counts import Csr
 
 _DATA_FILE, _COLUMNS_FILE, _ENDS_FILE = "counts.npy", "columns.npy", "ends.npy"
 _ID_BYTES_FILE, _ID_ENDS_FILE = "id_bytes.npy", "id_ends.npy"
@@ -94,18 +92,17 @@ def write_generation_arrays(
     if vocabulary.count(_TERM_SEPARATOR.encode()) != max(len(terms) - 1, 0):
         message = "A term contains a line break"
         raise StoreError(message)
-    for part in counts:
-        for matrix in part.matrices:
-            if not matrix.has_canonical_format:
-                matrix.sum_duplicates()
-    fields = [[part.matrices[field] for part in counts] for field in range(len(FIELDS))]
-    data = [matrix.data for matrices in fields for matrix in matrices]
-    streams: dict[str, tuple[np.dtype[Any], Sequence[NDArray[Any]]]] = {
-        _DATA_FILE: (_find_smallest_dtype(data), data),
-        _COLUMNS_FILE: (np.dtype(np.int32), [matrix.indices for matrices in fields for matrix in matrices]),
+    layout = _measure(counts)
+    n_entries = sum(int(ends[-1]) for ends in layout.ends)
+    streams: dict[str, tuple[np.dtype[Any], Iterator[NDArray[Any]]]] = {
+        _DATA_FILE: (layout.dtype, (part.matrices[field].data for field in range(len(FIELDS)) for part in counts)),
+        _COLUMNS_FILE: (
+            np.dtype(np.int32),
+            (part.matrices[field].indices for field in range(len(FIELDS)) for part in counts),
+        ),
     }
     arrays: dict[str, NDArray[Any]] = {
-        _ENDS_FILE: np.stack([_concat_ends(matrices) for matrices in fields]),
+        _ENDS_FILE: np.stack(layout.ends),
         _ID_BYTES_FILE: ids.data,
         _ID_ENDS_FILE: ids.ends,
     }
@@ -116,7 +113,7 @@ def write_generation_arrays(
             shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir()
             for name, (dtype, pieces) in streams.items():
-                _write_pieces(temporary / name, dtype, pieces)
+                _write_pieces(temporary / name, dtype, n_entries, pieces)
             for name, array in arrays.items():
                 _write_file(temporary / name, array)
             _write_file(temporary / _TERMS_FILE, vocabulary)
@@ -217,33 +214,44 @@ def remove_generation_arrays(directory: Path) -> None:
         shutil.rmtree(directory)
 
 
-def _concat_ends(matrices: "Sequence[Csr]") -> NDArray[np.int64]:
-    """Concatenate the row ends of matrices that follow one another, with a leading 0."""
-    starts = np.cumsum([0, *(int(matrix.indptr[-1]) for matrix in matrices)], dtype=np.int64)
-    ends = [matrix.indptr[1:] + start for matrix, start in zip(matrices, starts, strict=False)]
-    return np.concatenate([np.zeros(1, np.int64), *ends])
+class _Layout(NamedTuple):
+    """Sizes of counts.
+
+    Attributes:
+        ends: Row ends of each field with a leading 0, int64 (n_rows + 1,).
+        dtype: Smallest type that holds all counts exactly.
+    """
+
+    ends: Sequence[NDArray[np.int64]]
+    dtype: np.dtype[Any]
 
 
-def _find_smallest_dtype(pieces: Sequence[NDArray[np.float32]]) -> np.dtype[Any]:
-    """Find the smallest type that holds all counts exactly."""
-    largest = 0.0
-    are_integers = True
-    for counts in pieces:
-        if len(counts) == 0:
-            continue
-        if counts.min() < 0 or not np.isfinite(counts.max()):
-            message = "Term counts must be finite and non-negative"
-            raise StoreError(message)
-        largest = max(largest, float(counts.max()))
-        are_integers = are_integers and np.array_equal(counts, np.trunc(counts))
+def _measure(counts: Sequence[FieldCounts]) -> _Layout:
+    """Measure all parts, reading each once; columns of rows are sorted and distinct afterwards."""
+    ends: list[list[NDArray[np.int64]]] = [[np.zeros(1, np.int64)] for _ in FIELDS]
+    largest, are_integers = 0.0, True
+    for part in counts:
+        for matrix, field_ends in zip(part.matrices, ends, strict=True):
+            if not matrix.has_canonical_format:
+                matrix.sum_duplicates()
+            if matrix.shape[0]:
+                field_ends.append(matrix.indptr[1:] + field_ends[-1][-1])
+            if not matrix.nnz:
+                continue
+            if matrix.data.min() < 0 or not np.isfinite(matrix.data.max()):
+                message = "Term counts must be finite and non-negative"
+                raise StoreError(message)
+            largest = max(largest, float(matrix.data.max()))
+            are_integers = are_integers and np.array_equal(matrix.data, np.trunc(matrix.data))
     kinds: tuple[type[np.integer], ...] = (np.uint8, np.uint16) if are_integers else ()
-    return np.dtype(next((kind for kind in kinds if largest <= np.iinfo(kind).max), np.float32))
+    dtype = next((kind for kind in kinds if largest <= np.iinfo(kind).max), np.float32)
+    return _Layout([np.concatenate(field_ends) for field_ends in ends], np.dtype(dtype))
 
 
-def _write_pieces(path: Path, dtype: np.dtype[Any], pieces: Sequence[NDArray[Any]]) -> None:
+def _write_pieces(path: Path, dtype: np.dtype[Any], length: int, pieces: Iterable[NDArray[Any]]) -> None:
     """Write a one-dimensional ``.npy`` file piece by piece."""
     with path.open("wb") as file:
-        header = {"descr": dtype.str, "fortran_order": False, "shape": (sum(map(len, pieces)),)}
+        header = {"descr": dtype.str, "fortran_order": False, "shape": (length,)}
         np.lib.format.write_array_header_1_0(file, header)
         for piece in pieces:
             file.write(np.ascontiguousarray(piece, dtype).data)

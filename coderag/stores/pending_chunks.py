@@ -130,8 +130,9 @@ class PendingChunks:
 
     def read_counts(self, keep_mask: NDArray[np.bool_]) -> Sequence[FieldCounts]:
         """Return the counts of the kept rows in parts, over growing numbers of terms."""
-        parts = [] if self._base is None else [self._base.read_counts()]
-        return FieldCounts.split_kept([*parts, *(self._counts.read() if self._counts else ())], keep_mask)
+        added_counts: Sequence[FieldCounts] = self._counts or ()
+        parts = added_counts if self._base is None else [self._base.read_counts(), *added_counts]
+        return FieldCounts.split_kept(parts, keep_mask)
 
     def close(self) -> None:
         """Delete the temporary files."""

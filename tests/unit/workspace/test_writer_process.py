@@ -16,7 +16,7 @@ class FakeIndexer:
         self._progress = progress
         self.last_scan = "a walk's result"
 
-    def run(self, *, full, since):
+    def run(self, *, full, since=None):
         self._runs.append((full, since))
         for done in range(100):
             self._progress(IndexProgress("chunk", done, 100))
@@ -37,6 +37,9 @@ class FakeEngine:
 
     def make_indexer(self, progress):
         return FakeIndexer(self._runs, progress)
+
+    def publish_run(self, run):
+        return run()
 
 
 @pytest.fixture
