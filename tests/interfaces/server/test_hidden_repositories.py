@@ -30,7 +30,7 @@ from tests.support.hosted_worlds import (
 )
 from tests.support.server_requests import list_mcp_messages, list_server_requests
 
-_EXAMPLES = int(os.environ.get("CODERAG_TEST_WORLDS", "2"))
+_EXAMPLES = int(os.environ.get("CODERAG_TEST_WORLDS", "1"))
 _NUMBERS = st.integers(0, len(WORDS) - 1)
 _ROLES = st.sampled_from([Role.MEMBER, Role.MEMBER, Role.VIEWER, Role.AUDITOR, Role.ADMIN])
 """An administrator sees all repositories, and is asked with a key that is bound to some."""

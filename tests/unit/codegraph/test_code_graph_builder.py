@@ -264,7 +264,7 @@ def test_each_single_change_equals_a_full_build(language: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", sorted(_FAMILIES))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_any_sequence_of_changes_equals_a_full_build(language: str, data: st.DataObject) -> None:
     family = _FAMILIES[language]
@@ -301,7 +301,7 @@ def _edit(data: st.DataObject, text: str, words: list[str]) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", sorted(_FAMILIES))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_any_sequence_of_edits_equals_a_full_build(language: str, data: st.DataObject) -> None:
     family = _FAMILIES[language]
