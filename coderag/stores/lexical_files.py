@@ -6,7 +6,7 @@ integers they take one or two bytes each.
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +83,7 @@ def write_generation_arrays(
 
     Args:
         directory: Target directory.
-        counts: Term counts in parts, which are never in memory together.
+        counts: Term counts in parts, sorted and without duplicates in each row. They are never in memory together.
         terms: Vocabulary; column j of the counts belongs to term j.
         ids: Ids of the rows of the counts.
         attached: Attached arrays, by name.
@@ -93,14 +93,6 @@ def write_generation_arrays(
         message = "A term contains a line break"
         raise StoreError(message)
     layout = _measure(counts)
-    n_entries = sum(int(ends[-1]) for ends in layout.ends)
-    streams: dict[str, tuple[np.dtype[Any], Iterator[NDArray[Any]]]] = {
-        _DATA_FILE: (layout.dtype, (part.matrices[field].data for field in range(len(FIELDS)) for part in counts)),
-        _COLUMNS_FILE: (
-            np.dtype(np.int32),
-            (part.matrices[field].indices for field in range(len(FIELDS)) for part in counts),
-        ),
-    }
     arrays: dict[str, NDArray[Any]] = {
         _ENDS_FILE: np.stack(layout.ends),
         _ID_BYTES_FILE: ids.data,
@@ -112,8 +104,7 @@ def write_generation_arrays(
         try:
             shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir()
-            for name, (dtype, pieces) in streams.items():
-                _write_pieces(temporary / name, dtype, n_entries, pieces)
+            _write_entries(temporary, counts, layout)
             for name, array in arrays.items():
                 _write_file(temporary / name, array)
             _write_file(temporary / _TERMS_FILE, vocabulary)
@@ -227,13 +218,11 @@ class _Layout(NamedTuple):
 
 
 def _measure(counts: Sequence[FieldCounts]) -> _Layout:
-    """Measure all parts, reading each once; columns of rows are sorted and distinct afterwards."""
+    """Measure all parts, reading each once."""
     ends: list[list[NDArray[np.int64]]] = [[np.zeros(1, np.int64)] for _ in FIELDS]
     largest, are_integers = 0.0, True
     for part in counts:
         for matrix, field_ends in zip(part.matrices, ends, strict=True):
-            if not matrix.has_canonical_format:
-                matrix.sum_duplicates()
             if matrix.shape[0]:
                 field_ends.append(matrix.indptr[1:] + field_ends[-1][-1])
             if not matrix.nnz:
@@ -248,13 +237,17 @@ def _measure(counts: Sequence[FieldCounts]) -> _Layout:
     return _Layout([np.concatenate(field_ends) for field_ends in ends], np.dtype(dtype))
 
 
-def _write_pieces(path: Path, dtype: np.dtype[Any], length: int, pieces: Iterable[NDArray[Any]]) -> None:
-    """Write a one-dimensional ``.npy`` file piece by piece."""
-    with path.open("wb") as file:
-        header = {"descr": dtype.str, "fortran_order": False, "shape": (length,)}
-        np.lib.format.write_array_header_1_0(file, header)
-        for piece in pieces:
-            file.write(np.ascontiguousarray(piece, dtype).data)
+def _write_entries(directory: Path, counts: Sequence[FieldCounts], layout: _Layout) -> None:
+    """Write the values and columns of all entries, field after field, reading each part once a field."""
+    shape = (sum(int(ends[-1]) for ends in layout.ends),)
+    with (directory / _DATA_FILE).open("wb") as data_file, (directory / _COLUMNS_FILE).open("wb") as columns_file:
+        for file, dtype in ((data_file, layout.dtype), (columns_file, np.dtype(np.int32))):
+            np.lib.format.write_array_header_1_0(file, {"descr": dtype.str, "fortran_order": False, "shape": shape})
+        for field in range(len(FIELDS)):
+            for part in counts:
+                matrix = part.matrices[field]
+                data_file.write(np.ascontiguousarray(matrix.data, layout.dtype).data)
+                columns_file.write(np.ascontiguousarray(matrix.indices, np.int32).data)
 
 
 def _write_file(path: Path, content: NDArray[Any] | bytes) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.errors import IndexModelError, StoreError
-from coderag.stores.array_spool import CountsSpool
+from coderag.stores.counts_spool import CountsSpool
 from coderag.stores.disk import to_utf8
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.lexical_files import RowIds
@@ -65,7 +65,8 @@ class PendingChunks:
         if not rows.num_rows:
             return
         self.dimension = dimension
-        self._counts = self._counts or CountsSpool(self._directory)
+        if self._counts is None:
+            self._counts = CountsSpool(self._directory)
         self._counts.add(counts)
         self._ids.append(rows["id"].combine_chunks())
         for row, path in enumerate(rows["path"].to_pylist(), self._added_row_count):
@@ -130,11 +131,11 @@ class PendingChunks:
 
     def read_counts(self, keep_mask: NDArray[np.bool_]) -> Sequence[FieldCounts]:
         """Return the counts of the kept rows in parts, over growing numbers of terms."""
-        added_counts: Sequence[FieldCounts] = self._counts or ()
+        added_counts: Sequence[FieldCounts] = self._counts if self._counts is not None else ()
         parts = added_counts if self._base is None else [self._base.read_counts(), *added_counts]
         return FieldCounts.split_kept(parts, keep_mask)
 
     def close(self) -> None:
         """Delete the temporary files."""
-        if self._counts:
+        if self._counts is not None:
             self._counts.close()

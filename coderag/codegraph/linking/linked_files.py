@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coderag.codegraph.linking.linker import LinkedFile
+from coderag.codegraph.linking.linker import Link, LinkedFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,7 +70,7 @@ class LinkedFiles:
         self._files.append(file)
         self._link_counts.append(len(linked.links))
         relations, scopes, files, indices, names, resolvers, confidences, lines = (
-            zip(*linked.links, strict=True) if linked.links else [()] * 8
+            zip(*linked.links, strict=True) if linked.links else [()] * len(Link._fields)
         )
         for name, values in zip(_NUMBERS, (scopes, files, indices, lines), strict=True):
             self._numbers[name].extend(values)

@@ -14,6 +14,7 @@ from typing import Final
 
 from coderag.errors import StoreError
 from coderag.stores.disk import map_storage_errors, replace_file
+from coderag.stores.object_storage.blobs import hash_blob
 from coderag.stores.object_storage.layout import Blob, PublishedGeneration
 from coderag.stores.pointer import FORMAT_DIRECTORY, POINTER_FILE, REBUILD_HINT, Pointer
 from coderag.stores.retention import RETENTION_PERIOD
@@ -89,7 +90,7 @@ class LocalCopy:
             if path.stat().st_size != sum(blob.size for blob in blobs):
                 return False
             with path.open("rb") as file:
-                return all(hashlib.sha256(file.read(blob.size)).hexdigest() == blob.digest for blob in blobs)
+                return all(hash_blob(file.read(blob.size)) == blob.digest for blob in blobs)
         except OSError:
             return False
 
