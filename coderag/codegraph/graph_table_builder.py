@@ -343,7 +343,7 @@ class GraphTableBuilder:
         counts: list[int] = []
         columns: dict[str, list[Any]] = {name: [] for name in _OWN_COLUMNS}
         for file in files:
-            row, interface = self._program.rows[file], self._program.unpack_interface(file)
+            row, interface = self._program.rows[file], self._program.peek(file)
             definitions = interface.definitions
             counts.append(1 + len(definitions))
             columns["kind"] += [0, *(_KIND_CODES[definition.kind] for definition in definitions)]
@@ -356,6 +356,7 @@ class GraphTableBuilder:
             columns["parent"] += [-1, *(1 + definition.parent for definition in definitions)]
             columns["type_parameters"] += [0, *map(_count_type_parameters, definitions)]
             columns["is_prototype"] += [0, *(int(PROTOTYPE_MODIFIER in entry.modifiers) for entry in definitions)]
+        self._program.trim()
         types = {name: pa.string() if name in _TEXT_COLUMNS else pa.int32() for name in _OWN_COLUMNS}
         arrays = {name: pa.array(values, types[name]) for name, values in columns.items()}
         return _LinkedNodes(files, np.array(counts, np.int64), arrays)

@@ -6,6 +6,7 @@ from coderag.codegraph.graph_table_builder import GraphTableBuilder, add_central
 from coderag.codegraph.linking.parallel_linker import link_files
 from coderag.codegraph.linking.program import (
     FactsRow,
+    InterfaceCache,
     Program,
     collect_base_names,
     collect_declared_names,
@@ -34,6 +35,7 @@ def build_graph(
     old_rows_by_path = {row.path: row for row in old_rows}
     empty_facts = pack_facts(FileFacts(""))
     rows: list[FactsRow] = []
+    interfaces = InterfaceCache(rows)
     indexed = (record for record in files if record.outcome == "indexed")
     for record in sorted(indexed, key=lambda record: record.path):
         packed = facts.get(record.path)
@@ -42,8 +44,11 @@ def build_graph(
             rows.append(row if row.role == record.role else row._replace(role=record.role))
         else:
             packed = packed or empty_facts
-            rows.append(_read_row(record, packed))
-    program = Program(rows)
+            interface = unpack_interface(packed.interface)
+            interfaces.add(len(rows), interface, len(packed.interface))
+            interfaces.trim()
+            rows.append(_read_row(record, packed, interface))
+    program = Program(rows, interfaces)
     stale = StaleFiles(range(len(rows)), {})
     if last is not None and not relink:
         stale = find_stale_files(last.facts, old_rows, program, facts)
@@ -55,8 +60,7 @@ def build_graph(
     return add_centrality(tables, last)
 
 
-def _read_row(record: FileRecord, packed: PackedFacts) -> FactsRow:
-    interface = unpack_interface(packed.interface)
+def _read_row(record: FileRecord, packed: PackedFacts, interface: FileFacts) -> FactsRow:
     configures = bool(interface.settings)
     file_columns = (record.path, record.language, record.role, record.lines, interface.package, configures)
     names = (collect_declared_names(interface), collect_base_names(interface), collect_namespace_names(interface))

@@ -232,28 +232,33 @@ class Dependencies:
         return FrozenDependencies(tuple(self.files), tuple(map(intern, self.keys)))
 
 
-class _InterfaceCache(dict[int, FileInterface]):
+class InterfaceCache(dict[int, FileInterface]):
     """Interfaces by file, unpacked on first use.
 
-    Attributes:
-        packed_bytes: Size of the interfaces in it before they were unpacked.
+    Args:
+        rows: All files; they may still be added.
     """
 
     def __init__(self, rows: Sequence[FactsRow]) -> None:
         super().__init__()
         self._rows = rows
-        self.packed_bytes = 0
+        self._packed_bytes = 0
 
     def __missing__(self, file: int) -> FileInterface:
         packed = self._rows[file].interface
-        self.packed_bytes += len(packed)
-        self[file] = interface = FileInterface(unpack_interface(packed))
+        return self.add(file, unpack_interface(packed), len(packed))
+
+    def add(self, file: int, facts: FileFacts, packed_bytes: int) -> FileInterface:
+        """Add the unpacked interface of a file."""
+        self[file] = interface = FileInterface(facts)
+        self._packed_bytes += packed_bytes
         return interface
 
-    def clear(self) -> None:
-        """Forget all interfaces."""
-        super().clear()
-        self.packed_bytes = 0
+    def trim(self) -> None:
+        """Forget all interfaces if there are many."""
+        if self._packed_bytes > _MAX_UNPACKED_BYTES:
+            self.clear()
+            self._packed_bytes = 0
 
 
 class Program:
@@ -261,16 +266,17 @@ class Program:
 
     Args:
         rows: All files, in the order of their paths.
+        interfaces: Their interfaces, of which some may be unpacked.
 
     Attributes:
         file_by_path: Number of each path.
         dependencies: Everything that was used since the last `begin_tracking`.
     """
 
-    def __init__(self, rows: Sequence[FactsRow]) -> None:
+    def __init__(self, rows: Sequence[FactsRow], interfaces: InterfaceCache | None = None) -> None:
         self.rows = rows
         self.file_by_path = {row.path: file for file, row in enumerate(rows)}
-        self._interfaces = _InterfaceCache(rows)
+        self._interfaces = InterfaceCache(rows) if interfaces is None else interfaces
         self._declared_names: dict[frozenset[str], frozenset[str]] = {}
         self._files_by_name: dict[tuple[str, tuple[str, ...]], dict[str, list[int]]] = {}
         self._declarations_by_name: dict[tuple[str, tuple[str, ...]], list[tuple[int, int]]] = {}
@@ -282,10 +288,6 @@ class Program:
         """Return the interface of a file, recorded as a dependency."""
         self._record_file(file)
         return self._interfaces[file]
-
-    def unpack_interface(self, file: int) -> FileInterface:
-        """Return the interface of a file without recording or remembering it: to read each file once."""
-        return FileInterface(unpack_interface(self.rows[file].interface))
 
     def read_body(self, file: int) -> FactsBody:
         """Return a file's local bindings, references and mentions."""
@@ -374,8 +376,7 @@ class Program:
             self._memo.clear()
         if len(self._declarations_by_name) > _MAX_MEMOIZED:
             self._declarations_by_name.clear()
-        if self._interfaces.packed_bytes > _MAX_UNPACKED_BYTES:
-            self._interfaces.clear()
+        self._interfaces.trim()
 
     def find_declared_names(self, languages: Collection[str], other_languages: Collection[str]) -> Set[str]:
         """Return the names declared in files of some languages, and in all files outside the other languages."""

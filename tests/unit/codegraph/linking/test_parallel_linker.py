@@ -19,6 +19,7 @@ from coderag.codegraph.linking.program import Dependencies, Program
 from coderag.codegraph.linking.resolver import Resolver
 from coderag.errors import IngestionError
 from coderag.ingestion.workers.worker_pool import WorkerPool
+from coderag.stores.facts_codec import unpack_interface
 from coderag.system.process_messages import HelperProcesses, pack_message, read_message
 from tests.support.programs import assert_same_graph, facts_of
 
@@ -64,7 +65,7 @@ def small_batches(monkeypatch):
 def program() -> Program:
     records, facts = facts_of(PROGRAM)
     packed = [(record, facts[record.path]) for record in sorted(records, key=lambda record: record.path)]
-    return Program([_read_row(record, facts) for record, facts in packed])
+    return Program([_read_row(record, facts, unpack_interface(facts.interface)) for record, facts in packed])
 
 
 def read(linked: LinkedFiles) -> list[list[Any]]:
