@@ -9,6 +9,7 @@ from itertools import chain
 from sys import intern
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
+from coderag.codegraph.linking.aging_table import AgingTable
 from coderag.codegraph.linking.overloads import strip_arity
 from coderag.schema.facts import (
     CALLBACK_MODIFIER,
@@ -232,7 +233,7 @@ class Dependencies:
         return FrozenDependencies(tuple(self.files), tuple(map(intern, self.keys)))
 
 
-class InterfaceCache(dict[int, FileInterface]):
+class InterfaceCache(AgingTable[int, FileInterface]):
     """Interfaces by file, unpacked on first use.
 
     Args:
@@ -246,7 +247,10 @@ class InterfaceCache(dict[int, FileInterface]):
 
     def __missing__(self, file: int) -> FileInterface:
         packed = self._rows[file].interface
-        return self.add(file, unpack_interface(packed), len(packed))
+        if (interface := self.find_earlier(file)) is None:
+            return self.add(file, unpack_interface(packed), len(packed))
+        self._packed_bytes += len(packed)
+        return interface
 
     def add(self, file: int, facts: FileFacts, packed_bytes: int) -> FileInterface:
         """Add the unpacked interface of a file."""
@@ -255,9 +259,9 @@ class InterfaceCache(dict[int, FileInterface]):
         return interface
 
     def trim(self) -> None:
-        """Forget all interfaces if there are many."""
+        """Forget interfaces that were not used for some time, if there are many."""
         if self._packed_bytes > _MAX_UNPACKED_BYTES:
-            self.clear()
+            self.begin_period()
             self._packed_bytes = 0
 
 
@@ -282,7 +286,7 @@ class Program:
         self._declarations_by_name: dict[tuple[str, tuple[str, ...]], list[tuple[int, int]]] = {}
         self.dependencies = Dependencies()
         self._record_file = self.dependencies.files.add
-        self._memo: dict[tuple[str, Hashable], tuple[Any, FrozenDependencies]] = {}
+        self._memo: AgingTable[tuple[str, Hashable], tuple[Any, FrozenDependencies]] = AgingTable()
 
     def read_interface(self, file: int) -> FileInterface:
         """Return the interface of a file, recorded as a dependency."""
@@ -356,7 +360,7 @@ class Program:
         Args:
             kind: Separates equal keys of different values.
         """
-        entry = self._memo.get((kind, key))
+        entry = self._memo.get((kind, key)) or self._memo.find_earlier((kind, key))
         if entry is not None:
             self.add_dependencies(entry[1])
             value: ValueT = entry[0]
@@ -371,9 +375,12 @@ class Program:
         return value
 
     def trim(self) -> None:
-        """Forget memoised results and unpacked interfaces if there are many. No query may be active."""
+        """Forget memoised results and unpacked interfaces that were not used for some time, if there are many.
+
+        No query may be active.
+        """
         if len(self._memo) > _MAX_MEMOIZED:
-            self._memo.clear()
+            self._memo.begin_period()
         if len(self._declarations_by_name) > _MAX_MEMOIZED:
             self._declarations_by_name.clear()
         self._interfaces.trim()

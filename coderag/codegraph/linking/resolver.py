@@ -10,12 +10,13 @@ linked: only `evaluate` and `resolve_name` see local names.
 from collections.abc import Callable, Hashable
 from typing import Final
 
+from coderag.codegraph.linking.aging_table import AgingTable
 from coderag.codegraph.linking.chains import ChainEvaluator
 from coderag.codegraph.linking.hierarchy import Hierarchy
 from coderag.codegraph.linking.local_names import LocalNames
 from coderag.codegraph.linking.members import MemberLookup
 from coderag.codegraph.linking.program import FileInterface, Program
-from coderag.codegraph.linking.query_memo import MemoTable, QueryMemo
+from coderag.codegraph.linking.query_memo import MemoEntry, QueryMemo
 from coderag.codegraph.linking.referents import Referent
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.scopes import ScopeLookup
@@ -45,7 +46,7 @@ class Resolver:
         self._no_local_names = LocalNames(-1, (), FileInterface(FileFacts("")), LanguageRules(program))
         self.local_names = self._no_local_names
         self._query_memo = QueryMemo(program)
-        self._memo_table: MemoTable = {}
+        self._memo_table: AgingTable[Hashable, MemoEntry] = AgingTable()
         scope_lookup = ScopeLookup(self)
         self.resolve_name = scope_lookup.resolve_name
         self.find_receiver = scope_lookup.find_receiver
@@ -87,7 +88,7 @@ class Resolver:
     def trim(self) -> None:
         """Forget memoised results if there are many; between files only, as no query may be active."""
         if len(self._memo_table) > _MAX_MEMOIZED:
-            self._memo_table.clear()
+            self._memo_table.begin_period()
         self.program.trim()
 
     def get_definition(self, referent: Referent) -> Definition:
@@ -116,7 +117,10 @@ class Resolver:
             is_local: Whether it may depend on local names; it is then memoised with them.
         """
         table = self.local_names.memo if is_local else self._memo_table
-        if (entry := table.get(key)) is not None:
+        entry = table.get(key)
+        if entry is None and not is_local:
+            entry = self._memo_table.find_earlier(key)
+        if entry is not None:
             return self._query_memo.reuse(entry)
         outer_local_names = self.local_names
         if not is_local:
