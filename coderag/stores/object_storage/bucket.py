@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 _MAX_RETRIES: Final = 10
 _URL_HINT: Final = "Write it as s3://bucket/prefix."
 _find_status = re.compile(r"status code: (\d{3})").search
+_CREDENTIALS_HINT: Final = (
+    "Check storage.access_key_id and storage.secret_access_key, or AWS_ACCESS_KEY_ID and its secret."
+)
+_find_role_request = re.compile(r"Error performing \w+ \S+/latest/(?:api/token|meta-data)").search
+"""Finds a failed request for the role of the machine: the client's last resort, when nothing else has credentials."""
 _find_code = re.compile(r"<Code>(\w+)</Code>").search
 _match_bucket = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]").fullmatch
 
@@ -155,15 +160,19 @@ class Bucket:
                 raise self._make_missing_error() from None
             return absent
         except (PermissionDeniedError, UnauthenticatedError) as error:
-            message = f"Cannot {action} in bucket {self._name}: access denied ({_read_code(error) or 'no details'})"
-            hint = "Check storage.access_key_id and storage.secret_access_key, or AWS_ACCESS_KEY_ID and its secret."
-            raise ObjectStorageError(message, hint=hint) from None
+            raise self._make_access_error(action, f"access denied ({_read_code(error) or 'no details'})") from None
         except (BaseError, OSError, ValueError) as error:
+            if _find_role_request(str(error)):
+                details = "there are no credentials in the settings and the environment, and this machine has no role"
+                raise self._make_access_error(action, details) from None
             raise self._make_error(error, action) from None  # its text may hold addresses with signatures
 
     def _make_missing_error(self) -> ObjectStorageError:
         message = f"There is no bucket {self._name}"
         return ObjectStorageError(message, hint="Create it, or correct storage.url.")
+
+    def _make_access_error(self, action: str, details: str) -> ObjectStorageError:
+        return ObjectStorageError(f"Cannot {action} in bucket {self._name}: {details}", hint=_CREDENTIALS_HINT)
 
     def _make_error(self, error: BaseException, action: str) -> ObjectStorageError:
         text, code = str(error), _read_code(error)

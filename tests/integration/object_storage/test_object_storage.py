@@ -356,6 +356,14 @@ def test_wrong_secret_is_access_denied_and_not_shown(open_index, world: World, t
     assert "wrong-secret" not in f"{caught.value}{caught.value.hint}"
 
 
+def test_missing_credentials_are_told(open_index, endpoint: str, monkeypatch, world: World, tmp_path: Path) -> None:
+    world.write(_store(tmp_path, "writer"), TREE)
+    monkeypatch.setenv("AWS_METADATA_ENDPOINT", endpoint)  # it knows no role
+    with pytest.raises(ObjectStorageError, match="no credentials") as caught:
+        open_index("writer", access_key_id="", secret_access_key="").push()
+    assert "AWS_ACCESS_KEY_ID" in caught.value.hint
+
+
 def test_nothing_published_is_no_index(open_index) -> None:
     with pytest.raises(IndexNotFoundError, match="no index of shop"):
         open_index("reader").pull()
