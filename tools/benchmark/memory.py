@@ -14,6 +14,7 @@ import json
 import os
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -52,8 +53,11 @@ def read_private_memory(pid: int) -> int:
 
 def list_children() -> list[int]:
     """Return the processes that this one started."""
-    tasks = Path(f"/proc/{os.getpid()}/task")
-    return [int(pid) for task in tasks.iterdir() for pid in (task / "children").read_text(encoding="ascii").split()]
+    children: list[int] = []
+    for task in Path(f"/proc/{os.getpid()}/task").iterdir():
+        with suppress(OSError):  # the thread has ended meanwhile
+            children += map(int, (task / "children").read_text(encoding="ascii").split())
+    return children
 
 
 def watch_memory(figures: Figures, ended: threading.Event) -> None:
