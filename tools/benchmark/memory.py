@@ -20,6 +20,7 @@ from pathlib import Path
 from time import perf_counter
 
 from coderag import CodeRAG
+from coderag.errors import CodeRAGError
 
 _INTERVAL_S = 0.5
 
@@ -84,6 +85,8 @@ def main() -> None:
     started = perf_counter()
     try:
         report = CodeRAG(arguments.folder).index()
+    except CodeRAGError as error:
+        sys.exit(f"error: {error}")
     finally:
         ended.set()
         watch.join()
