@@ -12,14 +12,13 @@ READY := .venv/.ready
 
 # Those for which each locked package has a wheel come first. PYTHON=... names another.
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3 python3.14 python)
-COVERAGE := --cov --cov-report=term
 # Tests at once, one a processor if nothing else is said. Whoever is done takes over half of what another has left, from its
 # end: what the tests of a module share is seldom made twice, and all end at about the same time.
 WORKERS ?= logical
 PARALLEL := -n $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test fuzz evals lint format lock clean
+.PHONY: help setup demo test coverage fuzz evals lint format lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -45,8 +44,11 @@ demo: $(READY) ## index a repository and answer a question about it: REPO=path Q
 	$(BIN)/coderag index -C "$$DEMO_REPO"
 	$(BIN)/coderag ask -C "$$DEMO_REPO" "$$DEMO_QUESTION"
 
-test: $(READY) ## run the tests with the coverage gate, WORKERS=2 at once; ARGS="-k scan" runs some in turn, without the gate
-	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),$(COVERAGE) $(PARALLEL))
+test: $(READY) ## run the tests, WORKERS=2 at once; ARGS="-k scan" runs some in turn
+	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),$(PARALLEL))
+
+coverage: $(READY) ## run the tests with the coverage gate, which takes nearly twice as long
+	$(BIN)/python -m pytest --cov --cov-report=term $(PARALLEL)
 
 fuzz: $(READY) ## the property tests with new random examples, many of each
 	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=fuzz $(PARALLEL) $(ARGS)

@@ -134,6 +134,7 @@ def test_hidden_repositories_change_no_byte_of_any_reply(servers, folder, world,
         asked = list_all_requests(everything, folder, question, hidden)
         crowded.ask_as_bob([sent for sent in asked if sent.route in REST_ACTIONS and "events" not in sent.route][:8])
     for server, key in zip(servers, keys, strict=True):
+        server.ask_as_bob([Sent("GET /server/me", "GET", f"{PREFIX}/server/me")])  # whether he is active is no secret
         server.ask(key, [sent for sent in requests if sent.route in _CHANGING])
     expected, seen = alone.ask(keys[1], requests), crowded.ask(keys[0], requests)
     answers, shown = alone.call_mcp(keys[1], messages), crowded.call_mcp(keys[0], messages)
