@@ -147,7 +147,12 @@ def open_server(settings: ServerSettings) -> ServerContext:
     folder.mkdir(parents=True, exist_ok=True)
     sources = SourceService(database, master_key, settings.repositories, queue)
     workspace = Workspace(
-        WorkspaceOptions((folder,), settings.repositories.max_open, watch=False),
+        WorkspaceOptions(
+            (folder,),
+            settings.repositories.max_open,
+            watch=False,
+            max_memory_bytes=settings.repositories.max_open_bytes,
+        ),
         registry=Registry(settings.data / _REGISTRY_FILE_NAME),
         open_engine=make_engine_opener(sources.load_settings),
     )

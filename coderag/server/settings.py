@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from coderag.config.sections import TelemetrySettings
 from coderag.config.validation_errors import collect_environment_names, suggest_fix
 from coderag.errors import ConfigurationError
+from coderag.system.machine_memory import read_memory_bytes
 
 ENVIRONMENT_PREFIX: Final = "CODERAG_SERVER_"
 FILE_NAME: Final = "server.yaml"
@@ -89,7 +90,17 @@ class RepositorySettings(BaseModel):
     )
     schemes: tuple[Literal["https", "ssh", "http"], ...] = Field(("https", "ssh"), description="Accepted URL schemes.")
     workers: int = Field(1, ge=0, le=64, description="Jobs at the same time, in one process.")
-    max_open: int = Field(16, ge=1, description="Repositories open at the same time, in one process.")
+    max_open: int = Field(500, ge=1, description="Repositories open at the same time, in one process.")
+    max_open_megabytes: int = Field(
+        0,
+        ge=0,
+        description="Megabytes that open repositories take together, in one process; 0: a third of the machine's memory.",
+    )
+
+    @property
+    def max_open_bytes(self) -> int:
+        """Bytes that open repositories take together."""
+        return self.max_open_megabytes * 1_000_000 or read_memory_bytes() // 3
 
 
 class ServerSettings(BaseSettings):

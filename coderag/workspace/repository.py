@@ -26,6 +26,9 @@ _RETRY_S: Final = 10.0  # delay after a failed run, doubled each time
 _MAX_RETRIES: Final = 5
 _WARM_WINDOW_S: Final = 600.0  # a repository used within this time opens a new index at once
 
+_BASE_BYTES: Final = 5_000_000
+_CHUNK_BYTES: Final = 7_000  # see docs/operating/load.md
+
 _ANY_PATH: Final = ""  # stands for any path, see `CodeRAG`
 
 _logger = logging.getLogger(__name__)
@@ -90,7 +93,7 @@ class OpenRepository:
         self._is_followed = False
         self._was_followed_at_start = False  # whether edits were followed when the current run began
         self._has_all_edits = False  # whether the pending edits are complete since the last scan
-        self._generation = self._read_generation()
+        self._generation, self._n_chunks = self._read_generation()
 
     @property
     def root(self) -> Path:
@@ -107,6 +110,11 @@ class OpenRepository:
         """Return whether there is a usable index; errors of a broken one are reported by `index`."""
         pointer = self._read_pointer()
         return pointer is not None and pointer.tokenizer == TOKENIZER_VERSION
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of memory that it is estimated to take once it has answered a query."""
+        return _BASE_BYTES + _CHUNK_BYTES * self._n_chunks
 
     @property
     def is_watched(self) -> bool:
@@ -196,9 +204,9 @@ class OpenRepository:
 
     def check_generation(self) -> bool:
         """Check for a new generation of the index and send an event for it. Takes 0.1 ms."""
-        current = self._read_generation()
+        current, n_chunks = self._read_generation()
         with self._lock:
-            has_changed, self._generation = current != self._generation, current
+            has_changed, self._generation, self._n_chunks = current != self._generation, current, n_chunks
         if has_changed:
             self._notify(RepositoryEvent("generation", str(self.root)))
         return has_changed
@@ -245,9 +253,10 @@ class OpenRepository:
         except StoreError:
             return None
 
-    def _read_generation(self) -> tuple[int, str] | None:
+    def _read_generation(self) -> tuple[tuple[int, str] | None, int]:
+        """Return the identity of the current generation and its number of chunks."""
         pointer = self._read_pointer()
-        return pointer.identity if pointer else None
+        return (pointer.identity, pointer.chunks) if pointer else (None, 0)
 
 
 def _allow() -> None:

@@ -60,12 +60,14 @@ class WorkspaceOptions:
         max_repositories: Maximum open repositories; the least recently used one is closed.
         watch: Whether edits are followed and indexed.
         view_quiet_s: Seconds without a new generation before views of it are computed ahead of the next visit.
+        max_memory_bytes: Maximum memory that open repositories are estimated to take together; 0 is no limit.
     """
 
     allowed_roots: tuple[Path, ...] = ()
     max_repositories: int = 8
     watch: bool = True
     view_quiet_s: float = QUIET_S
+    max_memory_bytes: int = 0
 
 
 class Workspace:
@@ -303,14 +305,20 @@ class Workspace:
         repository.check_generation()
 
     def _evict_surplus(self, requested: OpenRepository) -> list[OpenRepository]:
-        """Remove and return the least recently used repositories beyond the limit, except busy ones."""
-        excess = len(self._open_repositories) - self.options.max_repositories
-        idle = [
-            path
-            for path, repository in self._open_repositories.items()
-            if repository is not requested and not repository.is_busy
-        ]
-        return [self._open_repositories.pop(path) for path in idle[: max(0, excess)]]
+        """Remove and return the least recently used repositories beyond the limits, except busy ones."""
+        number = len(self._open_repositories)
+        limit = self.options.max_memory_bytes
+        size = sum(repository.memory_bytes for repository in self._open_repositories.values()) if limit else 0
+        evicted = []
+        for path, repository in list(self._open_repositories.items()):
+            if number <= self.options.max_repositories and size <= limit:
+                break
+            if repository is requested or repository.is_busy:
+                continue
+            evicted.append(self._open_repositories.pop(path))
+            number -= 1
+            size -= repository.memory_bytes if limit else 0
+        return evicted
 
     def _may_open(self, entry: RegistryEntry) -> bool:
         if not self.options.allowed_roots:

@@ -25,16 +25,16 @@ def eventually(condition):
         threading.Event().wait(0.01)
 
 
-def make_index(root, generation=1, tokenizer=TOKENIZER_VERSION):
+def make_index(root, generation=1, tokenizer=TOKENIZER_VERSION, chunks=0):
     """Make what says that a repository is indexed, by this user."""
     folder = root / ".coderag"
     folder.mkdir(exist_ok=True)
     mark_as_own(folder)
     (folder / "v1").mkdir(parents=True, exist_ok=True)
     embedding = EmbeddingInfo("embedded", "test", 8)
-    pointer = Pointer(
-        generation, {"chunks": 1, "files": 1}, "lexical-1", embedding, tokenizer, created=f"2026-01-{generation:02}"
-    )
+    tables = {"chunks": 1, "files": 1}
+    created = f"2026-01-{generation:02}"
+    pointer = Pointer(generation, tables, "lexical-1", embedding, tokenizer, created=created, chunks=chunks)
     write_pointer(folder, pointer)
 
 

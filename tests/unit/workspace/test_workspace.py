@@ -164,6 +164,18 @@ def test_beyond_the_limit_the_least_recently_used_is_closed(start, roots):
     assert ("closed", "two") in workspace.events
 
 
+@pytest.mark.parametrize(
+    ("chunks", "closed"),
+    [((0, 0, 0), []), ((9_000, 9_000, 0), []), ((9_000, 9_000, 9_000), [0]), ((0, 0, 90_000), [0, 1])],
+)
+def test_beyond_the_memory_limit_the_least_recently_used_are_closed(start, roots, chunks, closed):
+    workspace = start(watch=False, max_memory_bytes=160_000_000)
+    for root, number in zip(roots, chunks, strict=False):
+        make_index(root, chunks=number)
+        workspace.open_repository(root)
+    assert [engine.root for engine in workspace.engines.opened if engine.is_closed] == [roots[each] for each in closed]
+
+
 def test_one_that_is_in_use_is_not_closed(start, roots):
     workspace = start(max_repositories=1)
     with workspace.open_repository(roots[0]).keep_open() as used:
