@@ -37,7 +37,7 @@ TAGS: Final = [
     {"name": "queries", "description": "Recent searches and questions."},
 ]
 
-_REQUEST_STATUSES: Final = (400, 401, 403, 404, 405, 413, 415, 422, 429, 500)
+_REQUEST_STATUSES: Final = (400, 401, 403, 404, 405, 413, 415, 421, 422, 429, 500)
 """Statuses of requests refused before the engine, and of internal errors."""
 
 _TOKEN_SCHEME: Final = "token"  # noqa: S105  # name of a security scheme
