@@ -25,6 +25,7 @@ from tests.integration.service_machine import write_repository
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")]
 
 KILLS = int(os.environ.get("CODERAG_TEST_KILLS", "1"))
+HAS_TIME = "CODERAG_TEST_KILLS" in os.environ  # read before tests get a clean environment
 REPOSITORIES = 3
 
 
@@ -194,7 +195,7 @@ def database_variables(request):
     """Variables of a server's database. PostgreSQL is tested by hand: the other database is enough for each run."""
     if request.param == "sqlite":
         return {}
-    if "CODERAG_TEST_KILLS" not in os.environ:
+    if not HAS_TIME:
         pytest.skip("PostgreSQL is killed upon CODERAG_TEST_KILLS only")
     return {"CODERAG_SERVER_DATABASE_URL": request.getfixturevalue("postgres_url")}
 
