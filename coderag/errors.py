@@ -67,6 +67,11 @@ class CodeRAGError(Exception):
         super().__init__(message)
         self.hint = hint
 
+    def replace_text(self, old: str, new: str) -> None:
+        """Replace a text in the message and the hint, such as a folder that the reader may not see."""
+        self.args = tuple(part.replace(old, new) if isinstance(part, str) else part for part in self.args)
+        self.hint = self.hint.replace(old, new)
+
 
 def find_error_class(name: str) -> type[CodeRAGError] | None:
     """Find an error class by name, for errors from another process; None if it is unknown."""

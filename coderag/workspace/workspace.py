@@ -234,6 +234,9 @@ class Workspace:
         """Return how replies name the repository of a folder: by its real folder."""
         return os.path.realpath(root)
 
+    def hide_folders(self, error: CodeRAGError) -> None:
+        """Leave an error as it is: the owner may see all folders."""
+
     def listen(self, listener: Callable[[RepositoryEvent], None]) -> Callable[[], None]:
         """Add a listener of repository events, called from any thread; return a function that removes it."""
         return self._listeners.add(listener)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from coderag.errors import CodeRAGError
 from coderag.schema.item_search import ItemScope
 from coderag.schema.search import Filters
 from coderag.workspace.jobs import IndexJob
@@ -37,6 +38,10 @@ class WorkspaceView(Protocol):
 
     def get_place(self, root: str | Path) -> str:
         """Return how replies name the repository of a folder."""
+        ...
+
+    def hide_folders(self, error: CodeRAGError) -> None:
+        """Replace folders in an error that its reader may not see."""
         ...
 
     def may_have_source(self, scope: ItemScope) -> bool:

@@ -45,6 +45,9 @@ class FakeWorkspace:
     def get_place(self, root: str) -> str:
         return root
 
+    def hide_folders(self, error: Exception) -> None:
+        pass
+
     def open_repository(self, root: str) -> "FakeWorkspace":
         return self
 

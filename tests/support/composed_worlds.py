@@ -13,7 +13,7 @@ from coderag.interfaces.server.observability import Observability
 from coderag.server.access.catalogue import get_checkout
 from coderag.server.access.roles import Level, Role
 from coderag.server.accounts.operator import make_operator
-from coderag.server.storage.models import HostedRepository, Job, RepositorySource
+from coderag.server.storage.models import HostedRepository, Job, RepositorySource, SignInFailures
 from tests.support.asgi_calls import AsgiReply, call_app
 from tests.support.composed_server import ComposedServer
 from tests.support.hosted_worlds import IDS, Sent, World
@@ -113,6 +113,7 @@ class WorldServer:
     def _host(self, numbers: Sequence[int], world: World) -> None:
         with self._context.database.begin() as session:
             session.execute(delete(HostedRepository))
+            session.execute(delete(SignInFailures))  # each world has a few, which would add up
         for number in sorted(numbers):
             self.server.host(IDS[number], world.get_name(number))
             with self._context.database.begin() as session:

@@ -94,7 +94,12 @@ class Repositories:
         if self._threads is None:
             self._threads = ThreadPoolExecutor(_MAX_THREADS, thread_name_prefix="mcp")
         context = contextvars.copy_context()
-        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(context.run, function))
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, partial(context.run, function))
+        except CodeRAGError as error:
+            if self._workspace is not None:
+                self._workspace.hide_folders(error)
+            raise
 
     def release_threads(self) -> None:
         """Shut the threads down; the next call starts new ones."""

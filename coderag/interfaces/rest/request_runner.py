@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 from fastapi import Depends, Request
 from fastapi.responses import Response
 
-from coderag.errors import ServiceBusyError, ServiceError, UnknownRepositoryError
+from coderag.errors import CodeRAGError, ServiceBusyError, ServiceError, UnknownRepositoryError
 from coderag.interfaces.json_values import encode_json
 from coderag.interfaces.rest.query_recorder import QueryRecorder
 from coderag.workspace.repository import OpenRepository
@@ -91,6 +91,9 @@ class RequestRunner:
             await asyncio.wait({result}, timeout=self.request_s)
             if result.done():
                 return result.result()
+        except CodeRAGError as error:
+            self.workspace.hide_folders(error)
+            raise
         finally:
             was_waiting = future.cancel()
             result.cancel()
@@ -112,6 +115,9 @@ class RequestRunner:
         try:
             with await self.run(partial(self.hold_repository, root)) as repository:
                 yield repository
+        except CodeRAGError as error:
+            self.workspace.hide_folders(error)
+            raise
         finally:
             self._answer_slots.release()
 

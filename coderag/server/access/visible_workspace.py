@@ -1,5 +1,6 @@
 """The workspace as one caller sees it: repositories that they may not see do not exist."""
 
+import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -136,6 +137,12 @@ class VisibleWorkspace:
         """
         return self.resolve(root).name
 
+    def hide_folders(self, error: CodeRAGError) -> None:
+        """Replace the folders of the visible repositories in an error by their names."""
+        for root, repository in self._repositories.items():
+            for folder in (os.path.realpath(root), root):  # engines name the real one
+                error.replace_text(folder, repository.name)
+
     def may_have_source(self, scope: ItemScope) -> bool:
         """Return whether a visible repository has a visible source of a kind."""
         return any(scope in repository.source_kinds.values() for repository in self._repositories.values())
@@ -170,7 +177,9 @@ class VisibleWorkspace:
                 places.setdefault(str(self.resolve(place).root), place)
             except CodeRAGError:
                 places.setdefault(str(place), place)
-        return search_repositories(query, list(places.values()), self.open_repository, top_k=top_k, filters=filters)
+        hits = search_repositories(query, list(places.values()), self.open_repository, top_k=top_k, filters=filters)
+        verdicts = [replace(verdict, error=self._name_folders(verdict.error)) for verdict in hits.verdicts]
+        return replace(hits, verdicts=verdicts)
 
     def find_job(self, job_id: str) -> IndexJob | None:
         """Find a job of a visible repository by its id; None if there is none."""
@@ -197,6 +206,11 @@ class VisibleWorkspace:
         named = [entry for entry in self._repositories.values() if entry.name.casefold() == text.casefold()]
         exact = [entry for entry in named if entry.name == text]
         return (exact or named)[0] if len(exact or named) == 1 else None
+
+    def _name_folders(self, text: str) -> str:
+        for root, repository in self._repositories.items():
+            text = text.replace(os.path.realpath(root), repository.name).replace(root, repository.name)
+        return text
 
     def _to_readers(self, repository: OpenRepository, visible: VisibleRepository) -> OpenRepository:
         reader = Reader(self._namespace, frozenset(visible.source_kinds), visible.name)

@@ -118,7 +118,11 @@ class Worker:
     def _run_job(self, job: Job, lease: "_Lease") -> tuple[str, Mapping[str, str]]:
         with self._repositories.open_checkout(job.repository_id, lease.check, lease.report) as fetched:
             lease.report({"phase": "indexing"})
-            source_errors = self._index(fetched.checkout, lease.report)
+            try:
+                source_errors = self._index(fetched.checkout, lease.report)
+            except CodeRAGError as error:
+                error.replace_text(str(fetched.checkout.resolve()), "the repository")
+                raise
             lease.check()
             return fetched.commit, source_errors
 

@@ -78,6 +78,9 @@ class FakeWorkspace:
         """Return whether a repository may have a source."""
         return any(may_have_source(Path(root), scope) for root in self.repositories)
 
+    def hide_folders(self, error):
+        """The caller may see all folders."""
+
     def open_repository(self, root):
         repository = self.repositories.get(str(root)) or next(
             (entry for entry in self.repositories.values() if entry.name == str(root)), None

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from coderag.errors import DatabaseUnavailableError, IndexModelError, ModelUnavailableError
+from coderag.errors import DatabaseUnavailableError, IndexModelError, IngestionError, ModelUnavailableError
 from coderag.server.jobs.scheduler import Scheduler
 from coderag.server.jobs.threads import JobThreads
 from coderag.server.jobs.worker import JobStoppedError, Worker
@@ -111,6 +111,16 @@ def test_a_failure_of_the_index_is_noted(world, error, state, text):
     (job,) = world.queue.list(None)
     assert (job.state, job.error) == (state, text)
     assert world.repositories.find("shop").indexed_at is None
+
+
+def test_the_error_of_a_job_does_not_name_the_folder_on_the_server(world):
+    def index(checkout, progress):
+        raise IngestionError(f"{checkout}/a.py cannot be read", hint=f"Look at {checkout}.")
+
+    add(world)
+    assert worker(world, index).run_next()
+    (job,) = world.queue.list(None)
+    assert job.error == "the repository/a.py cannot be read. Look at the repository."
 
 
 def test_a_git_server_that_is_down_is_tried_again_and_a_missing_repository_is_not(world):
