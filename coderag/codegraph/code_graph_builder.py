@@ -36,6 +36,18 @@ class CodeGraphBuilder:
         self.version = f"{LINKING_VERSION}{digest and '-'}{digest}"
         """Version of linking and of the imported edges; a change of it relinks all files."""
 
+    def declare(self, files: Sequence[FileRecord], facts: Mapping[str, PackedFacts]) -> GraphTables:
+        """Return the graph of a first generation before its files are linked: declarations without edges.
+
+        Args:
+            files: The record of every candidate file.
+            facts: Facts of all indexed files.
+        """
+        from coderag.codegraph.incremental_build import declare_graph  # noqa: PLC0415  # as below
+
+        with pause_gc():
+            return declare_graph(files, facts)
+
     def build(
         self,
         last: GraphTables | None,

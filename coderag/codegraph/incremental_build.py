@@ -3,8 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from coderag.codegraph.graph_table_builder import GraphTableBuilder, add_centrality
+from coderag.codegraph.linking.linked_files import LinkedFiles
+from coderag.codegraph.linking.linker import LinkedFile
 from coderag.codegraph.linking.parallel_linker import link_files
 from coderag.codegraph.linking.program import (
+    Dependencies,
     FactsRow,
     InterfaceCache,
     Program,
@@ -21,6 +24,15 @@ from coderag.stores.graph_tables import GraphTables
 from coderag.system.process_messages import HelperProcesses
 
 
+def declare_graph(files: Sequence[FileRecord], facts: Mapping[str, PackedFacts]) -> GraphTables:
+    """Return the code graph of all indexed files before they are linked: their declarations, without edges."""
+    program = _build_program([], files, facts)
+    linked = LinkedFiles()
+    for file in range(len(program.rows)):
+        linked.add(file, LinkedFile([], Dependencies()))
+    return GraphTableBuilder(program, linked, None, {}).build_tables()
+
+
 def build_graph(
     last: GraphTables | None,
     files: Sequence[FileRecord],
@@ -32,6 +44,22 @@ def build_graph(
 ) -> GraphTables:
     """Return the code graph of all indexed files; arguments as for `CodeGraphBuilder.build`."""
     old_rows = _load_rows(last)
+    program = _build_program(old_rows, files, facts)
+    stale = StaleFiles(range(len(program.rows)), {})
+    if last is not None and not relink:
+        stale = find_stale_files(last.facts, old_rows, program, facts)
+    linked = link_files(program, stale.files, helpers=helpers)
+    tables = GraphTableBuilder(program, linked, last, stale.new_positions).build_tables()
+    if imported is not None:
+        hashes = {record.path: record.hash for record in files}
+        tables = tables._replace(edges=apply_edges(tables, imported, hashes).edges)
+    return add_centrality(tables, last)
+
+
+def _build_program(
+    old_rows: Sequence[FactsRow], files: Sequence[FileRecord], facts: Mapping[str, PackedFacts]
+) -> Program:
+    """Build the program of all indexed files from new facts, and from those of the last generation."""
     old_rows_by_path = {row.path: row for row in old_rows}
     empty_facts = pack_facts(FileFacts(""))
     rows: list[FactsRow] = []
@@ -48,16 +76,7 @@ def build_graph(
             interfaces.add(len(rows), interface, len(packed.interface))
             interfaces.trim()
             rows.append(_read_row(record, packed, interface))
-    program = Program(rows, interfaces)
-    stale = StaleFiles(range(len(rows)), {})
-    if last is not None and not relink:
-        stale = find_stale_files(last.facts, old_rows, program, facts)
-    linked = link_files(program, stale.files, helpers=helpers)
-    tables = GraphTableBuilder(program, linked, last, stale.new_positions).build_tables()
-    if imported is not None:
-        hashes = {record.path: record.hash for record in files}
-        tables = tables._replace(edges=apply_edges(tables, imported, hashes).edges)
-    return add_centrality(tables, last)
+    return Program(rows, interfaces)
 
 
 def _read_row(record: FileRecord, packed: PackedFacts, interface: FileFacts) -> FactsRow:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 from coderag.config.sections import SearchSettings
 from coderag.config.settings import Settings
 from coderag.engine.context_builder import build_overlay_context, build_query_context
-from coderag.errors import CodeRAGError, IndexNotFoundError, InvalidQueryError, StoreError
+from coderag.errors import CodeRAGError, IndexLockedError, IndexNotFoundError, InvalidQueryError, StoreError
 from coderag.ingestion.live.live_index import LiveIndex, OnEdited, Sweep
 from coderag.models.dense import DenseModel
 from coderag.models.llms.language_models import LanguageModels
@@ -246,7 +246,12 @@ class OpenIndex:
             self._open_snapshot_part = None
 
     def open_graph(self) -> "CodeGraph":
-        """Open the code graph of all indexed files in their current state. Raises `IndexNotFoundError`."""
+        """Open the code graph of all indexed files in their current state.
+
+        Raises:
+            IndexNotFoundError: Nothing is indexed yet.
+            IndexLockedError: A first run is still linking the graph.
+        """
         return self.open_linked_index()[0]
 
     def prefetch_graph(self) -> None:
@@ -265,6 +270,9 @@ class OpenIndex:
         """Open the code graph with the snapshot that it belongs to. Raises as `open_graph`."""
         with self._lock:
             pointer = self._read_pointer()
+            if not pointer.is_linked:
+                hint = "Ask again in a moment. If no run is under way, `coderag index` links it."
+                raise IndexLockedError("the code graph is not linked yet", hint=hint)
             self._open_graph_part = open_part = self._get_current_part(
                 pointer, self._open_graph_part, _build_graph, Pointer.has_same_graph
             )

@@ -35,7 +35,7 @@ from coderag.stores.graph_tables import GraphTables
 from coderag.stores.index_store import IndexStore
 from coderag.stores.index_writer import IndexWriter
 from coderag.stores.manifest import Manifest, load_manifest, write_manifest
-from coderag.stores.pointer import EmbeddingInfo
+from coderag.stores.pointer import EmbeddingInfo, Pointer
 from coderag.stores.protocols import GraphBuilder
 from coderag.stores.snapshot import Snapshot
 from coderag.stores.summary_cache import SummaryCache
@@ -59,6 +59,7 @@ FloatArray = NDArray[np.float32]
 
 _MAX_JOB_BYTES = 400_000  # bytes of source: a result of a few megabytes
 _MIN_JOB_BYTES = 30_000
+_LINKED_LATER_LINES = 200_000  # of a first index, which is committed before it is linked: that takes seconds
 _MIN_JOBS_PER_WORKER = 4  # where there is enough work, so that all workers finish at about the same time
 
 
@@ -358,28 +359,48 @@ class Indexer:
 
     def _commit(self, writer: IndexWriter, base: Snapshot | None, changes: Changes, checked_ns: int) -> int:
         """Commit the next generation if anything changed, and return the number of the current one."""
-        linking = self._graph_builder.version if self._graph_builder else ""
+        builder = self._graph_builder
+        linking = builder.version if builder else ""
         records = self._files.list_records()
         root_hash = make_root_hash(self._fingerprint, records, linking)
         pointer = None if base is None else base.pointer
         if pointer is None or self._reembedded or self._files.has_changes or pointer.root_hash != root_hash:
             self._progress(IndexProgress("commit", 0, 1))
-            builder = self._graph_builder
-            graph = partial(self._link_graph, builder, base, records, linking) if builder else None
+            link = partial(self._link_graph, builder, base, records, linking) if builder else None
+            n_lines = sum(record.lines for record in records)
+            is_linked_later = writer.is_first and base is None and n_lines >= _LINKED_LATER_LINES
             with self._times.measure("commit"):
-                embedding = self._model.info
-                vectors = self._merge_file_vectors(writer, records, embedding)
-                arrays = self._overviews.to_arrays()
-                committed = writer.commit(
-                    records, *vectors, embedding=embedding, root_hash=root_hash, build_graph=graph, arrays=arrays
-                )
-                pointer = committed.pointer
+                if builder is None or not is_linked_later:
+                    pointer = self._commit_generation(writer, records, root_hash, link)
+                else:
+                    unlinked_hash = make_root_hash(self._fingerprint, records, "")
+                    declare = partial(builder.declare, records, self._facts)
+                    self._commit_generation(writer, records, unlinked_hash, declare)
+                    self._times.note_searchable()
+                    self._progress(IndexProgress("link", 0, 1))
+                    link = partial(self._link_graph, builder, None, records, linking)
+                    pointer = writer.commit_graph(link, root_hash=root_hash).pointer
         else:
             self._edges = pointer.edges
             if not changes.changed:
                 return pointer.generation
         write_manifest(self._store.directory, pointer, Manifest(records, checked_ns))
         return pointer.generation
+
+    def _commit_generation(
+        self,
+        writer: IndexWriter,
+        records: Sequence[FileRecord],
+        root_hash: str,
+        build_graph: "Callable[[], GraphTables] | None",
+    ) -> Pointer:
+        """Commit the chunks and the files with a graph."""
+        embedding = self._model.info
+        vectors = self._merge_file_vectors(writer, records, embedding)
+        arrays = self._overviews.to_arrays()
+        return writer.commit(
+            records, *vectors, embedding=embedding, root_hash=root_hash, build_graph=build_graph, arrays=arrays
+        ).pointer
 
     def _link_graph(
         self, builder: GraphBuilder, base: Snapshot | None, records: Sequence[FileRecord], linking: str

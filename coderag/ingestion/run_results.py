@@ -96,6 +96,7 @@ class FileOutcomes:
             seconds=times.get_stage_seconds(),
             worker_seconds=times.get_worker_seconds(),
             elapsed_s=times.elapsed_s,
+            searchable_s=times.searchable_s,
             bytes_read=sum(record.size for record in read),
             lines_read=sum(record.lines for record in read),
             embedded=embedded,
@@ -111,6 +112,12 @@ class StageTimes:
         self._started = time.perf_counter()
         self._stages: dict[str, float] = {}
         self._workers: Counter[str] = Counter()
+        self.searchable_s = 0.0
+        """Seconds until a generation without edges was committed; 0 if the graph was committed with the chunks."""
+
+    def note_searchable(self) -> None:
+        """Note that the index can be searched, but is not linked yet."""
+        self.searchable_s = self.elapsed_s
 
     @property
     def elapsed_s(self) -> float:

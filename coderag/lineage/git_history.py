@@ -95,7 +95,7 @@ class GitHistory:
             result = _run(root, arguments)
         if result is None or result.returncode != 0:
             reason = os.fsdecode(result.stderr).strip().removeprefix("fatal: ") if result is not None else ""
-            message = f"{root} is not in a git repository" + (f" that git can read: {reason}" if reason else "")
+            message = "this folder is not in a git repository" + (f" that git can read: {reason}" if reason else "")
             raise HistoryError(message, hint="Run the command inside a git working tree.", state="no_repository")
         prefix, common_dir, shallow, algorithm, head = os.fsdecode(result.stdout).split("\n")[:5]
         id_bytes = 32 if algorithm == "sha256" else 20

@@ -9,7 +9,7 @@ from coderag.retrieval.query_context import QueryRuntime
 from coderag.retrieval.ranking.channel_ranks import add_channel_ranks
 from coderag.retrieval.ranking.ranker import narrow_to_kinds, rank_candidates
 from coderag.retrieval.ranking.reranking import rerank_results
-from coderag.retrieval.search_notes import describe_reading, describe_scope, describe_withheld
+from coderag.retrieval.search_notes import describe_index, describe_reading, describe_scope, describe_withheld
 from coderag.retrieval.verdict.judgement import judge
 from coderag.schema.query import Candidate, QueryState, QueryUpdate
 
@@ -40,7 +40,8 @@ def rerank(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
             if reranker:
                 context_candidates = _prepend(results, context_candidates)
         results = results[:top_k]
-        notes = [*describe_reading(analysis), *describe_scope(corpus, state.get("filters") or NO_FILTERS)]
+        notes = [*describe_reading(analysis), *describe_index(corpus)]
+        notes += describe_scope(corpus, state.get("filters") or NO_FILTERS)
         notes += describe_withheld(ranking.count_withheld(results) if len(results) <= context.settings.top_k else {})
         if state.get("explain"):
             results = add_channel_ranks(context, state, results)

@@ -13,6 +13,7 @@ _MAX_FILES: Final = 3
 _MAX_LANGUAGES: Final = 6
 _MAX_READING_CHARS: Final = 300
 _MAX_UNKNOWN_WORDS: Final = 8
+_NOT_LINKED: Final = "the code graph is not linked yet, so callers, callees and other relations are missing"
 _LANGUAGE_NAMES: Final[Mapping[str, str]] = {
     "de": "German",
     "fr": "French",
@@ -25,9 +26,15 @@ _LANGUAGE_NAMES: Final[Mapping[str, str]] = {
 
 
 def describe_notes(output: QueryOutput) -> list[str]:
-    """Describe how a question was read, and what of the sources that it asks for was not synchronised."""
+    """Describe how a question was read, and what of the index or of the sources that it asks for was missing."""
     items = output.get("items")
-    return [*describe_reading(output["analysis"]), *(items["notes"] if items else ())]
+    missing = [note for note in output.get("notes", ()) if note == _NOT_LINKED]
+    return [*describe_reading(output["analysis"]), *missing, *(items["notes"] if items else ())]
+
+
+def describe_index(corpus: Corpus) -> list[str]:
+    """Describe what the index does not have yet; empty for a complete one."""
+    return [] if corpus.snapshot.pointer.is_linked else [_NOT_LINKED]
 
 
 def describe_reading(analysis: Analysis) -> list[str]:

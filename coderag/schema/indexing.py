@@ -17,6 +17,8 @@ class IndexReport:
         seconds: Wall clock by stage.
         worker_seconds: Total time of the worker processes by stage.
         elapsed_s: Wall clock of the run.
+        searchable_s: Seconds until the chunks could be searched, before the code graph was linked; 0 if both were
+            committed at once.
         bytes_read, lines_read: Size of the files that were added or changed.
         embedded: Number of chunks embedded in this run.
         repaired: Damage of the last generation, for which the index was built anew; empty if there was none.
@@ -39,6 +41,7 @@ class IndexReport:
     seconds: Mapping[str, float] = field(default_factory=dict)
     worker_seconds: Mapping[str, float] = field(default_factory=dict)
     elapsed_s: float = 0.0
+    searchable_s: float = 0.0
     bytes_read: int = 0
     lines_read: int = 0
     embedded: int = 0
@@ -51,10 +54,11 @@ class IndexProgress:
     """Progress of an indexing run. ``total`` is 0 while unknown.
 
     Attributes:
-        stage: ``chunk`` counts files, ``embed`` embedded texts.
+        stage: ``chunk`` counts files, ``embed`` embedded texts. During ``link``, which only a large first index has, the
+            chunks can be searched already.
     """
 
-    stage: Literal["scan", "chunk", "embed", "commit"]
+    stage: Literal["scan", "chunk", "embed", "commit", "link"]
     done: int
     total: int
 

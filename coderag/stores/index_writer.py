@@ -110,6 +110,11 @@ class IndexWriter:
             raise self._failure
         return self._base
 
+    @property
+    def is_first(self) -> bool:
+        """Return whether there is no generation yet that searches could use."""
+        return self._previous_pointer is None
+
     def reset(self) -> None:
         """Start from an empty index; the old generation stays readable until a commit."""
         self._failure = None
@@ -216,6 +221,25 @@ class IndexWriter:
         }
         return self._commit_parts(
             _CommitParts(tables, kept_versions, base_pointer.embedding, base_pointer.root_hash, dict(arrays or {}))
+        )
+
+    def commit_graph(self, build_graph: Callable[[], GraphTables], *, root_hash: str) -> Snapshot:
+        """Commit a code graph for the files of `base`; everything else stays that of `base`.
+
+        Args:
+            build_graph: Builds the graph.
+            root_hash: Digest of the index's inputs.
+
+        Raises:
+            StoreError: There is no `base`, it has uncommitted changes, or as `commit`.
+        """
+        self._require_ready()
+        if self._base is None or self._pending.has_changes:
+            raise StoreError("There is no committed generation for this graph", hint="Run `coderag index` again.")
+        pointer = self._base.pointer
+        kept_versions = {name: pointer.tables[name] for name in ("chunks", "files")}
+        return self._commit_parts(
+            _CommitParts({}, kept_versions, pointer.embedding, root_hash, {}, build_graph, keeps_chunks=True)
         )
 
     # Lifecycle
@@ -379,11 +403,16 @@ class IndexWriter:
 
     def _write_generation(self, parts: "_CommitParts") -> Pointer:
         generation = compute_next_generation(self._root, self._previous_pointer)
-        lexical = format_arrays_name(generation)
-        keep_mask = self._pending.compute_keep_mask()
+        base_pointer = self._base.pointer if self._base is not None and parts.keeps_chunks else None
+        lexical = base_pointer.lexical if base_pointer else format_arrays_name(generation)
+        chunk_futures: list[Future[int]] = []
         with ThreadPoolExecutor(_MAX_COMMIT_THREADS) as threads:  # Lance and disk I/O release the GIL
-            chunks_future = threads.submit(self._commit_chunks, keep_mask, parts.embedding.dimension)
-            arrays_future = threads.submit(self._write_arrays, self._root / lexical, keep_mask, parts.arrays)
+            if base_pointer is None:
+                keep_mask = self._pending.compute_keep_mask()
+                chunk_futures = [
+                    threads.submit(self._commit_chunks, keep_mask, parts.embedding.dimension),
+                    threads.submit(self._write_arrays, self._root / lexical, keep_mask, parts.arrays),
+                ]
             cleared = {
                 name: threads.submit(self._delete_old_versions, name) for name in self._tables if name != "chunks"
             }
@@ -394,12 +423,14 @@ class IndexWriter:
                 graph = parts.build_graph()._asdict() if parts.build_graph else {}
                 table_futures |= self._submit_replacements(threads, graph, cleared)
                 versions = {name: future.result() for name, future in table_futures.items()}
-                chunk_version, n_chunks = chunks_future.result(), arrays_future.result()
+                n_chunks = base_pointer.chunks if base_pointer else 0
+                if chunk_futures:
+                    versions["chunks"], n_chunks = (future.result() for future in chunk_futures)
             except BaseException:
                 _wait_for_threads(threads)
                 raise
         tables = {**parts.tables, **graph}
-        versions = {"chunks": chunk_version, **parts.kept_versions, **versions}
+        versions = {**parts.kept_versions, **versions}
         pointer = Pointer(
             generation=generation,
             tables=versions,
@@ -455,6 +486,7 @@ class _CommitParts:
         tables: Tables to write, by name.
         kept_versions: Version of each unchanged table.
         build_graph: Builds the tables of the code graph.
+        keeps_chunks: Whether the chunks and the arrays of the base are kept.
     """
 
     tables: "Mapping[str, pa.Table]"
@@ -463,6 +495,7 @@ class _CommitParts:
     root_hash: str
     arrays: Mapping[str, NDArray[Any]]
     build_graph: Callable[[], GraphTables] | None = None
+    keeps_chunks: bool = False
 
 
 def _count_rows(

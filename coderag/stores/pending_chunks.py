@@ -46,6 +46,11 @@ class PendingChunks:
         self._removed_rows: list[int] = []  # of those added
 
     @property
+    def has_changes(self) -> bool:
+        """Return whether anything was added or removed."""
+        return bool(self._added_row_count or self._removed_paths or self._terms is not None)
+
+    @property
     def vocabulary(self) -> Sequence[str]:
         """Terms of the counts."""
         if self._terms is not None:

@@ -96,6 +96,11 @@ class Pointer:
         """Unique identity of the generation: a new index counts from 1 again."""
         return self.generation, self.created
 
+    @property
+    def is_linked(self) -> bool:
+        """Return whether the code graph, if any, has its edges: a large first index is committed before it is linked."""
+        return "edges" not in self.tables or not self.root_hash.endswith(":")
+
     def is_same_generation(self, other: "Pointer") -> bool:
         """Return whether another pointer refers to this generation."""
         return self.identity == other.identity

@@ -75,6 +75,10 @@ class GraphBuilder(Protocol):
         """Version of the linker; a new one requires relinking all files."""
         ...
 
+    def declare(self, files: Sequence[FileRecord], facts: Mapping[str, PackedFacts]) -> GraphTables:
+        """Build the graph of a first generation before its files are linked: declarations without edges."""
+        ...
+
     def build(
         self,
         last: GraphTables | None,

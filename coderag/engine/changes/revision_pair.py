@@ -99,7 +99,7 @@ def read_revision_pair(root: Path, target: ChangeTarget) -> RevisionPair:
     repository = find_repository(root)
     if repository is None:
         hint = "Run it in a clone, or name one with --repo."
-        raise InvalidQueryError(f"there is nothing to compare: {root} is not in a git repository", hint=hint)
+        raise InvalidQueryError("there is nothing to compare: this folder is not in a git repository", hint=hint)
     if target.patch is not None:
         base = _resolve_head(root)
         with apply_patch(repository, target.patch, base) as variables:

@@ -51,7 +51,7 @@ def resolve_commit(root: Path, revision: str) -> str:
         InvalidQueryError: The folder is not in a git repository, git is not available, or there is no such commit.
     """
     if find_repository(root) is None:
-        message = f"cannot list changes since {revision!r}: {root} is not in a git repository"
+        message = f"cannot list changes since {revision!r}: this folder is not in a git repository"
         raise InvalidQueryError(message)
     is_malformed = not revision or revision.startswith(("-", "^")) or ".." in revision
     commit = (

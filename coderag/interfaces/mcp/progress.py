@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from coderag.workspace.jobs import IndexJob, JobView
 
 _STAGE_PERCENTS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
-    {"scan": (0, 5), "chunk": (5, 60), "embed": (60, 92), "commit": (92, 99)}
+    {"scan": (0, 5), "chunk": (5, 60), "embed": (60, 92), "commit": (92, 94), "link": (94, 99)}
 )
 """Approximate percentages at which each stage begins and ends, measured on a first run with the embedded model."""
 

@@ -85,6 +85,7 @@ def make_report_rows(report: "IndexReport", *, profile: bool = False) -> "list[R
         *make_reason_rows("skipped", report.skipped),
         *make_list_rows("failed", (f"{path}: {error}" for path, error in report.failed), "red"),
         ReportRow("generation", str(report.generation)),
+        *([ReportRow("searchable", f"after {report.searchable_s:.2f} s, then linked")] if report.searchable_s else []),
         ReportRow("seconds", f"{report.elapsed_s:.2f}{_format_speed(report, report.elapsed_s)}"),
         *(_make_stage_rows("stages", report.seconds, report) if profile else []),
         *(_make_stage_rows("in workers", report.worker_seconds, report) if profile else []),

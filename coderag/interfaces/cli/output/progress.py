@@ -7,7 +7,13 @@ from typing import Final
 
 from coderag.schema.indexing import IndexProgress
 
-_LABELS: Final = {"scan": "looking for files", "chunk": "indexing", "embed": "embedding", "commit": "writing"}
+_LABELS: Final = {
+    "scan": "looking for files",
+    "chunk": "indexing",
+    "embed": "embedding",
+    "commit": "writing",
+    "link": "searchable, linking",
+}
 
 
 @contextmanager
@@ -21,7 +27,7 @@ def show_index_progress() -> Iterator[Callable[[IndexProgress], None] | None]:
     from coderag.interfaces.cli.output.console import SideConsole
 
     columns = (
-        TextColumn("{task.description:<17}"),
+        TextColumn("{task.description:<19}"),
         BarColumn(),
         TextColumn("{task.fields[count]}"),
         TimeElapsedColumn(),

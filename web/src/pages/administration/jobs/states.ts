@@ -14,6 +14,7 @@ const STAGES: Record<string, string> = {
   chunk: "Reading files",
   embed: "Embedding chunks",
   commit: "Writing the index",
+  link: "Linking the code graph",
   sources: "Synchronising sources",
 };
 
