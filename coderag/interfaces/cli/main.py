@@ -27,6 +27,7 @@ from coderag.interfaces.cli.commands import (
     web,
 )
 from coderag.interfaces.cli.commands.chat import chat_command
+from coderag.interfaces.cli.commands.cluster.cluster_command import cluster
 from coderag.interfaces.cli.commands.eval.eval_command import eval_
 from coderag.interfaces.cli.commands.graph import graph_command
 from coderag.interfaces.cli.commands.prompts import prompts
@@ -94,6 +95,7 @@ app.add_typer(graph_command.graph)
 app.add_typer(eval_)
 app.add_typer(sources)
 app.add_typer(storage)
+app.add_typer(cluster)
 app.add_typer(prompts)
 app.add_typer(server)
 

@@ -1,0 +1,1 @@
+"""``coderag cluster``: many repositories."""
