@@ -93,6 +93,10 @@ class ComposedServer:
         """Send requests, each a method, a path and a body, with a key; an empty one sends none."""
         return asyncio.run(self._send(key, requests))
 
+    def sign_in_and_out(self, key: str, request: tuple[str, str, Any]) -> list[Reply]:
+        """Sign in with a key as a browser does, sign out, and send a request; return the replies."""
+        return asyncio.run(self._sign_in_and_out(key, request))
+
     def read_audit(self) -> list[Any]:
         """Return all entries of the audit, oldest first."""
         return list(self.context.audit.export())
@@ -100,6 +104,16 @@ class ComposedServer:
     def close(self) -> None:
         """Close the services."""
         self.context.close()
+
+    async def _sign_in_and_out(self, key: str, request: tuple[str, str, Any]) -> list[Reply]:
+        transport = httpx.ASGITransport(self._app)
+        async with httpx.AsyncClient(transport=transport, base_url=ADDRESS, timeout=60) as client:
+            signed_in = await client.post("/web/session", json={"key": key})
+            headers = {"x-coderag-csrf": signed_in.json()["csrf"]}
+            signed_out = await client.delete("/web/session", headers=headers)
+            method, path, body = request
+            refused = await client.request(method, path, json=body, headers=headers)
+        return [Reply(reply.status_code, reply.content) for reply in (signed_in, signed_out, refused)]
 
     async def _send(self, key: str, requests: Sequence[tuple[str, str, Any]]) -> list[Reply]:
         headers = {"authorization": f"Bearer {key}"} if key else {}

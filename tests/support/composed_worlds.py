@@ -24,6 +24,7 @@ _REQUEST_ID = "0" * 24
 _VARYING = re.compile(
     rb"(?<![0-9a-f])(?!0{8})(?:[0-9a-f]{32}|[0-9a-f]{12})(?![0-9a-f])|cr_[0-9a-f]{12}[A-Za-z0-9_-]*"
     rb'|"(?:thread|secret|prefix|[a-z_]*ms|elapsed_s|start_ns)":(?:"[^"]*"|[0-9.e+-]+|null)'
+    rb'|"next":"Wy[A-Za-z0-9_=-]+"'
     rb"|took \d+\.\d+ s"
     rb'|"sizes":\[[^\]]*\]'
     rb"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d[0-9:.+Z]*"

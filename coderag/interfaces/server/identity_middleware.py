@@ -7,6 +7,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coderag.errors import CodeRAGError
+from coderag.interfaces.rest.app import PREFIX
 from coderag.interfaces.rest.problems import respond
 from coderag.interfaces.server.access_gate import PRINCIPAL_KEY
 from coderag.interfaces.server.authentication import RequestAuthenticator
@@ -15,6 +16,7 @@ from coderag.interfaces.server.watched_reply import WatchedReply
 from coderag.server.access.principal import Principal
 
 _UNAUTHORIZED: Final = 401
+_OWN_RIGHTS_PREFIXES: Final = ("/web/session", f"{PREFIX}/server/")
 
 
 class IdentityMiddleware:
@@ -49,7 +51,7 @@ class IdentityMiddleware:
         except CodeRAGError as error:
             await respond(error)(scope, receive, send)
             return
-        if principal is None:
+        if principal is None or _may_end_own_rights(scope):
             await self._app(scope, receive, send)
         else:
             await self._watch(principal, scope, receive, send)
@@ -75,3 +77,8 @@ class IdentityMiddleware:
             await send(message)
 
         return send_with_challenge
+
+
+def _may_end_own_rights(scope: Scope) -> bool:
+    """Return whether a request may end the rights of its caller, such as a sign-out: its reply is then not withheld."""
+    return scope["method"] not in ("GET", "HEAD") and scope["path"].startswith(_OWN_RIGHTS_PREFIXES)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from coderag.interfaces.server import watched_reply
 from coderag.server.access.roles import Action, Level, Role, Scope
 from coderag.server.storage.models import User
 from tests.support.composed_server import ComposedServer
@@ -262,3 +263,18 @@ def test_foreign_host_and_page_are_refused(server):
     assert asyncio.run(send({"host": "evil.example"})) == 421
     assert asyncio.run(send({"origin": "https://evil.example"})) == 403
     assert asyncio.run(send({})) == 200
+
+
+@pytest.mark.parametrize("is_signed_in", [False, True])
+def test_request_that_ends_its_own_rights_is_answered(server, monkeypatch, is_signed_in):
+    """Other replies are withheld once the rights of their caller have gone."""
+    monkeypatch.setattr(watched_reply, "CHECK_INTERVAL_S", 0.0)
+    account = server.create_member("Zoe", {SHOP: Level.READ})
+    key = server.create_key(account)
+    [listed] = server.send(key, [("GET", "/api/v1/server/keys", None)])
+    [own] = json.loads(listed.body)["items"]
+    if not is_signed_in:
+        replies = server.send(key, [("DELETE", f"/api/v1/server/keys/{own['id']}", None), search(VISIBLE_WORD)])
+        assert statuses(replies) == [204, 401]
+        return
+    assert statuses(server.sign_in_and_out(key, search(VISIBLE_WORD))) == [200, 200, 401]
