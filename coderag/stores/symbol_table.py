@@ -41,6 +41,11 @@ def split_qualified(name: str) -> list[str]:
     return [part for part in _SEPARATORS.split(compose(name).strip("()& ")) if part]
 
 
+def _get_plain_name(name: str) -> str:
+    """Return the last segment of a declared name: ``module.exports``, ``#private``, ``Weather.Telemetry``."""
+    return compose(name) if name.isidentifier() else (split_qualified(name) or [name])[-1]
+
+
 @dataclass(frozen=True, slots=True)
 class SymbolMatch:
     """A declaration found by name. ``quality`` is 0 to 1: 1 for the exact name in the requested scope."""
@@ -90,29 +95,50 @@ class SymbolTable:
         # Records are built lazily: fifty thousand dicts would take a third of the time to open an index.
         self._records: pa.StructArray = symbols.flatten()
         self._rows: NDArray[np.int64] = symbols.value_parent_indices().to_numpy()
-        self._positions_by_name: dict[str, list[int]] = defaultdict(list)
-        for position, name in enumerate(self._records.field("name").to_pylist()):
-            # ``module.exports``, ``#private``, ``Weather.Telemetry``
-            last_segment = compose(name) if name.isidentifier() else (split_qualified(name) or [name])[-1]
-            self._positions_by_name[last_segment].append(position)
+        names = self._records.field("name").dictionary_encode()
+        self._numbers: dict[str, int] = {}
+        """Number of each plain name, in the order of first occurrence."""
+        numbers = [
+            self._numbers.setdefault(_get_plain_name(name), len(self._numbers)) for name in names.dictionary.to_pylist()
+        ]
+        name_numbers = np.array(numbers, np.int64)[names.indices.to_numpy()] if numbers else np.zeros(0, np.int64)
+        # Positions of the records of each name, ascending, and where those of a name begin.
+        self._positions: NDArray[np.int64] = np.argsort(name_numbers, kind="stable")
+        self._starts = np.concatenate([[0], np.cumsum(np.bincount(name_numbers, minlength=len(self._numbers)))])
 
     @cached_property
-    def _positions_by_fold(self) -> dict[str, list[int]]:
-        positions: dict[str, list[int]] = defaultdict(list)
-        for name, name_positions in self._positions_by_name.items():
-            positions[fold_name(name)] += name_positions
-        return positions
+    def _numbers_by_fold(self) -> dict[str, list[int]]:
+        numbers: dict[str, list[int]] = defaultdict(list)
+        for name, number in self._numbers.items():
+            numbers[fold_name(name)].append(number)
+        return numbers
 
     @cached_property
     def _spelling_index(self) -> SpellingIndex:
-        return SpellingIndex(self._positions_by_fold)
+        return SpellingIndex(self._numbers_by_fold)
+
+    def _find_positions(self, name: str) -> list[int]:
+        """Return the positions of the records of a plain name."""
+        number = self._numbers.get(name)
+        return [] if number is None else self._list_positions([number])
+
+    def _find_folded_positions(self, folded: str) -> list[int]:
+        return self._list_positions(self._numbers_by_fold.get(folded, ()))
+
+    def _list_positions(self, numbers: Sequence[int]) -> list[int]:
+        """Return the positions of the records of some names, one name after the other."""
+        return [
+            position
+            for number in numbers
+            for position in self._positions[self._starts[number] : self._starts[number + 1]].tolist()
+        ]
 
     def __len__(self) -> int:
         return len(self._records)
 
     def __contains__(self, name: str) -> bool:
         """Return whether a plain name is declared exactly as it is written."""
-        return name in self._positions_by_name
+        return name in self._numbers
 
     def find(self, name: str) -> list[SymbolMatch]:
         """Find the declarations of a name, best first; an exact spelling hides folded ones.
@@ -127,11 +153,11 @@ class SymbolTable:
 
     def _find_matches(self, parts: tuple[str, ...]) -> list[SymbolMatch]:
         *qualifiers, last = parts
-        if positions := self._positions_by_name.get(last):
+        if positions := self._find_positions(last):
             qualities = _EXACT_QUALITY, EXACT_OTHER_SCOPE_QUALITY
         else:
             positions, qualities = (
-                self._positions_by_fold.get(fold_name(last), []),
+                self._find_folded_positions(fold_name(last)),
                 (_FOLDED_QUALITY, _FOLDED_OTHER_SCOPE_QUALITY),
             )
         records = self._records.take(positions).to_pylist() if positions else []
@@ -143,7 +169,7 @@ class SymbolTable:
 
     def find_kind(self, row: int, qualified_name: str) -> str:
         """Return the kind of a declaration in a chunk; empty if the chunk does not declare it."""
-        for position in self._positions_by_name.get((split_qualified(qualified_name) or [""])[-1], ()):
+        for position in self._find_positions((split_qualified(qualified_name) or [""])[-1]):
             if self._rows[position] == row:
                 record: SymbolRecord = self._records[position].as_py()
                 if record["qualified_name"] == qualified_name:
@@ -186,7 +212,8 @@ class SymbolTable:
 
     def _find_folded_spellings(self, folded: str) -> list[Spelling]:
         spellings = self._spelling_index.find_similar(folded) or self._spelling_index.find_expansions(folded)
-        names = [self._records[self._positions_by_fold[spelling.word][0]]["name"].as_py() for spelling in spellings]
+        positions = [self._find_folded_positions(spelling.word)[0] for spelling in spellings]
+        names = [self._records[position]["name"].as_py() for position in positions]
         return [Spelling(name, spelling.quality) for name, spelling in zip(names, spellings, strict=True)]
 
     def _build_match(
