@@ -94,13 +94,13 @@ class RepositorySettings(BaseModel):
     max_open_megabytes: int = Field(
         0,
         ge=0,
-        description="Megabytes that open repositories take together, in one process; 0: a third of the machine's memory.",
+        description="Megabytes that open repositories take together, in one process; 0: half of the machine's memory.",
     )
 
     @property
     def max_open_bytes(self) -> int:
         """Bytes that open repositories take together."""
-        return self.max_open_megabytes * 1_000_000 or read_memory_bytes() // 3
+        return self.max_open_megabytes * 1_000_000 or read_memory_bytes() // 2
 
 
 class ServerSettings(BaseSettings):

@@ -27,7 +27,7 @@ _MAX_RETRIES: Final = 5
 _WARM_WINDOW_S: Final = 600.0  # a repository used within this time opens a new index at once
 
 _BASE_BYTES: Final = 5_000_000
-_CHUNK_BYTES: Final = 7_000  # see docs/operating/load.md
+_CHUNK_BYTES: Final = 12_500  # see docs/operating/load.md
 
 _ANY_PATH: Final = ""  # stands for any path, see `CodeRAG`
 

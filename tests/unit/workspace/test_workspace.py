@@ -169,7 +169,7 @@ def test_beyond_the_limit_the_least_recently_used_is_closed(start, roots):
     [((0, 0, 0), []), ((9_000, 9_000, 0), []), ((9_000, 9_000, 9_000), [0]), ((0, 0, 90_000), [0, 1])],
 )
 def test_beyond_the_memory_limit_the_least_recently_used_are_closed(start, roots, chunks, closed):
-    workspace = start(watch=False, max_memory_bytes=160_000_000)
+    workspace = start(watch=False, max_memory_bytes=280_000_000)
     for root, number in zip(roots, chunks, strict=False):
         make_index(root, chunks=number)
         workspace.open_repository(root)
