@@ -17,6 +17,7 @@ GROUPS: Final = (
     "settings",
     "repository",
     "index",
+    "storage",
     "embedding",
     "llm",
     "reranker",
@@ -25,7 +26,7 @@ GROUPS: Final = (
 )
 """Groups that can be checked alone; the name of each check begins with its group."""
 
-_CONFIGURED_GROUPS = ("embedding", "llm", "reranker", "chat", "telemetry")
+_CONFIGURED_GROUPS = ("storage", "embedding", "llm", "reranker", "chat", "telemetry")
 
 
 class Examination:

@@ -11,7 +11,8 @@ from coderag.config.environment import read_environment_key
 from coderag.engine.doctor.configuration import SETTINGS_PROBE
 from coderag.engine.doctor.probes import Finding, Probe
 from coderag.engine.doctor.setup import Setup
-from coderag.errors import ConfigurationError, IndexModelError, StoreError
+from coderag.errors import ConfigurationError, IndexModelError, ObjectStorageUnavailableError, StoreError
+from coderag.stores.index_locations import open_object_index
 
 _CONNECT_S = 5.0
 _MAX_FAILED_SHOWN = 3
@@ -40,8 +41,13 @@ def make_repository_probes(setup: Setup) -> Iterator[Probe]:
 
 
 def make_service_probes(setup: Setup) -> Iterator[Probe]:
-    """Yield the probes of chat memory and telemetry."""
+    """Yield the probes of object storage, chat memory and telemetry."""
     settings = setup.settings
+    if settings.storage.url:
+        limit = setup.limit_s(settings.storage.timeout_s)
+        check = partial(_check_object_storage, setup)
+        away = ObjectStorageUnavailableError
+        yield Probe("storage.objects", check, connects=True, timeout_s=2 * limit, timeout_error=away)
     if settings.chat.memory != "none":
         connects = settings.chat.memory == "postgres"
         limit = setup.limit_s(30.0)
@@ -75,6 +81,22 @@ def _check_storage(setup: Setup) -> Finding:
             message, hint="Make it writable, or name another folder in CODERAG_STORAGE__DIRECTORY."
         ) from error
     return Finding(f"{directory} can be written")
+
+
+def _check_object_storage(setup: Setup) -> Finding:
+    """Check that the store can be read, and compare its index with that of this machine."""
+    index = open_object_index(setup.root, setup.settings)
+    assert index is not None
+    status = index.status()
+    if status.published is None:
+        return Finding(f"{status.place}: nothing is published yet", "`coderag index` publishes.", "note")
+    text = f"{status.place}: generation {status.published} by {status.writer}, {status.state}"
+    if status.state == "diverged":
+        hint = (
+            "`coderag storage pull` takes the published index; `coderag index` then adds the changes of this machine."
+        )
+        return Finding(text, hint, "note")
+    return Finding(text)
 
 
 def _check_generation(setup: Setup) -> Finding:

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from coderag import CodeRAG
+from coderag.engine.doctor.examination import Examination
+from coderag.engine.doctor.report import Check
 from coderag.errors import (
     ConfigurationError,
     IndexNotFoundError,
@@ -445,3 +448,29 @@ def test_killed_publishing_leaves_the_old_or_the_new_generation(
         open_index("writer").push()  # continues
         open_index("reader").pull()
         assert _read_generation(reader) == complete[-1]
+
+
+def test_doctor_compares_the_published_index_and_tells_a_store_that_is_away(
+    endpoint: str, prefix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "shop"
+    root.mkdir()
+    (root / "a.py").write_text("def first():\n    pass\n")
+    settings = make_settings(endpoint, prefix).model_dump(exclude_unset=True)
+    settings["secret_access_key"] = SECRET_KEY
+
+    def check(**values: object) -> Check:
+        for name, value in (settings | values).items():
+            monkeypatch.setenv(f"CODERAG_STORAGE__{name.upper()}", str(value))
+        [only] = Examination(root, only=["storage"]).run_checks()
+        return only
+
+    assert (check().status, "nothing is published yet" in check().message) == ("note", True)
+    with CodeRAG(root, storage=settings) as rag:
+        rag.index()
+    assert check().status == "ok"
+    assert "generation 1" in check().message
+    away = check(endpoint="http://127.0.0.1:9", timeout_s=2)
+    assert (away.status, away.error) == ("failed", "ObjectStorageUnavailableError")
+    assert SECRET_KEY not in f"{away.message} {away.hint}"
+    assert check(access_key_id="wrong").error == "ObjectStorageError"

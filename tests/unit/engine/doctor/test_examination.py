@@ -51,7 +51,7 @@ def write_settings(root, text, name=".coderag.yaml"):
 def test_a_fresh_repository_fails_nothing(root, check):
     git(root, "init", "-q")
     checks = check()
-    assert {name.partition(".")[0] for name in checks} == set(GROUPS) - {"telemetry"}
+    assert {name.partition(".")[0] for name in checks} == set(GROUPS) - {"storage", "telemetry"}
     assert [one.name for one in checks.values() if one.status == "failed"] == []
     assert checks["index.generation"].status == "note"
     assert not (root / ".coderag").exists()
