@@ -1,19 +1,27 @@
-"""Garbage collection of closed engines, seldom enough that it does not slow queries down."""
+"""Garbage collection of closed engines and replaced generations, seldom enough that it does not slow queries down."""
 
 import gc
 import threading
 from collections.abc import Callable
 from typing import Final
 
+from coderag.system.process_memory import trim_heap
+
 _MAX_PENDING: Final = 8
 _DELAY_S: Final = 2.0
 
 
-class EngineCollector:
-    """Collector of closed engines. Thread-safe.
+def collect_and_trim() -> None:
+    """Collect garbage, and return its memory to the system."""
+    gc.collect()
+    trim_heap()
 
-    An engine is a reference cycle of few objects, which Python's collector would reach late. A full collection stops all
-    threads for about a tenth of a second, so several closed engines share one.
+
+class EngineCollector:
+    """Collector of closed engines and replaced generations. Thread-safe.
+
+    An engine, and an open generation of it, is a reference cycle of few objects, which Python's collector would reach
+    late. A full collection stops all threads for about a tenth of a second, so several of them share one.
 
     Args:
         collect: Collects garbage.
@@ -23,7 +31,7 @@ class EngineCollector:
 
     def __init__(
         self,
-        collect: Callable[[], object] = gc.collect,
+        collect: Callable[[], object] = collect_and_trim,
         *,
         max_pending: int = _MAX_PENDING,
         delay_s: float = _DELAY_S,

@@ -343,6 +343,7 @@ class Workspace:
         repository = self.find_open(event.root)
         if event.kind == "generation" and repository is not None:
             self._view_refresher.note_generation(event.root, repository.engine)
+            self._collector.note_closed(1)  # the generation that it replaces
         elif event.kind == "closed" and repository is None:
             self._view_refresher.forget(event.root)
         self._listeners.notify(event)
