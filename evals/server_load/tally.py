@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-_MAX_EXAMPLES: Final = 30
+_MAX_EXAMPLES: Final = 5
+"""Of each kind of fault, so that a frequent one does not hide the others."""
+
 _N_SLICES: Final = 20
 _PERCENTILES: Final = (50, 95, 99)
 
@@ -18,7 +20,7 @@ class LoadTally:
     Attributes:
         calls: Seconds since the start and duration of each call, by kind.
         faults: Number of faults by kind: errors that no caller caused, and replies with wrong content.
-        examples: The first faults.
+        examples: The first faults of each kind.
         busy: Replies 429 and 503 with the time to wait, by kind: the server refuses instead of failing.
         memory: Seconds since the start, and resident bytes of all processes of the server.
         checked: Number of replies whose content was compared.
@@ -36,7 +38,7 @@ class LoadTally:
         """Record a fault."""
         with self.lock:
             self.faults[kind] += 1
-            if len(self.examples) < _MAX_EXAMPLES:
+            if self.faults[kind] <= _MAX_EXAMPLES:
                 self.examples.append(f"{kind}: {detail}")
 
     def summarize_calls(self) -> dict[str, dict[str, float]]:
