@@ -1,5 +1,6 @@
 """Killed writers and a killed database: what was confirmed is there, and nothing is there by half."""
 
+import os
 import random
 import subprocess
 import time
@@ -12,7 +13,7 @@ from coderag.server.storage.models import ApiKey, Team, User
 from coderag.server.storage.upgrade import upgrade
 from coderag.system.subprocesses import build_python_command, build_python_environment
 
-_ROUNDS = 4
+_ROUNDS = int(os.environ.get("CODERAG_TEST_KILLS", "4"))
 
 WRITE = """
 import sys, time
