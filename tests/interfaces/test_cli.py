@@ -343,7 +343,7 @@ def test_index_json_keys(coderag, tmp_path) -> None:
     assert list(result) == [
         "generation", "files", "chunks", "symbols", "edges", "lines", "added", "changed", "removed", "renamed",
         "unchanged", "skipped", "failed", "seconds", "worker_seconds",
-        "elapsed_s", "bytes_read", "lines_read", "embedded", "reembedded", "repaired", "root",
+        "elapsed_s", "searchable_s", "bytes_read", "lines_read", "embedded", "reembedded", "repaired", "root",
     ]  # fmt: skip
     assert result["root"] == tmp_path.as_posix()
 

@@ -23,8 +23,8 @@ from tests.support.git_http_server import GitHttpServer
 from tests.support.git_origins import GitOrigin
 from tests.support.object_store import make_settings
 
-REPOSITORIES = int(os.environ.get("CODERAG_TEST_REPOSITORIES", "6"))
-KILLS = int(os.environ.get("CODERAG_TEST_KILLS", "2"))
+REPOSITORIES = int(os.environ.get("CODERAG_TEST_REPOSITORIES", "4"))
+KILLS = int(os.environ.get("CODERAG_TEST_KILLS", "1"))
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,8 @@
 """Whatever an account sends to a team server: it replies as its description says, and does nothing that its role may not.
 
-`REST_EXAMPLES=200` makes so many requests for each operation and role, new ones in every run, instead of few that are always
-the same. Requests are about a repository that the account may administer, one that it may not see, and objects of others.
+`REST_EXAMPLES=200` makes so many requests for each operation and role, new ones in every run, instead of one that is always
+the same, as three of the roles. Requests are about a repository that the account may administer, one that it may not see, and
+objects of others.
 """
 
 import asyncio
@@ -131,7 +132,7 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FuzzedServer]:
     made.server.close()
 
 
-@pytest.mark.parametrize("role", [*Role, None])
+@pytest.mark.parametrize("role", [*Role, None] if EXAMPLES else [Role.OWNER, Role.MEMBER, None])
 def test_a_role_gets_replies_as_described_and_does_nothing_that_it_may_not(
     fuzzed: FuzzedServer, role: Role | None
 ) -> None:
@@ -146,7 +147,7 @@ def test_a_role_gets_replies_as_described_and_does_nothing_that_it_may_not(
         assert len([route for route, seen in statuses.items() if min(seen) < 300]) > len(allowed)
 
 
-@pytest.mark.parametrize("role", [Role.OWNER, Role.VIEWER])
+@pytest.mark.parametrize("role", [Role.OWNER, Role.VIEWER] if EXAMPLES else [Role.VIEWER])
 def test_requests_against_the_description_are_refused_as_described(fuzzed: FuzzedServer, role: Role) -> None:
     statuses = fuzzed.send_all(role, GenerationMode.NEGATIVE, [*CONFORMANCE, negative_data_rejection])
     assert {route: seen for route, seen in statuses.items() if not any(400 <= status < 500 for status in seen)} == {}
