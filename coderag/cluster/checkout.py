@@ -10,13 +10,13 @@ from typing import Final
 from coderag.errors import GitFetchError, GitUnavailableError
 from coderag.schema.cluster import ClusterRepository
 from coderag.system.git import run_git_command
+from coderag.system.git_failures import translate_failure
 
-_PROTOCOLS: Final = ("https", "http", "ssh", "git")
+PROTOCOLS: Final = ("https", "http", "ssh", "git")
+"""Protocols of git addresses."""
+
 _REMOTE_TIMEOUT_S: Final = 60.0
 _FETCH_TIMEOUT_S: Final = 3_600.0
-_is_refusal = re.compile(
-    r"not found|could not read Username|[Aa]uthentication failed|[Pp]ermission denied|does not exist|not our ref|403|401"
-).search
 _is_commit = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}").fullmatch
 
 
@@ -90,15 +90,12 @@ def _run(folder: Path, arguments: Sequence[str], repository: ClusterRepository, 
         arguments,
         is_excluded=lambda name: name.startswith("GIT_") and name not in ("GIT_SSH_COMMAND", "GIT_SSL_CAINFO"),
         timeout_s=timeout_s,
-        protocols=_PROTOCOLS,
+        protocols=PROTOCOLS,
     )
     if done is None:
         message = f"git {arguments[0]} for {repository.address} did not end within {timeout_s:,.0f} s"
         raise GitUnavailableError(message, hint="Check that git is installed and the server answers.")
     if done.returncode:
-        stderr = os.fsdecode(done.stderr).strip()
-        reason = stderr.splitlines()[-1] if stderr else "no reason given"
-        message = f"git {arguments[0]} failed for {repository.address}: {reason}"
-        kind = GitFetchError if _is_refusal(stderr) else GitUnavailableError
-        raise kind(message, hint="Check the address and your credentials for it.")
+        failure = translate_failure(arguments, os.fsdecode(done.stderr))
+        raise type(failure)(f"{repository.address}: {failure}", hint=failure.hint)
     return os.fsdecode(done.stdout)

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from coderag.cluster.checkout import PROTOCOLS
 from coderag.errors import ConfigurationError
 from coderag.schema.cluster import ClusterRepository
 
-_SCHEMES: Final = ("https", "http", "ssh", "git")
 _MAX_FIELDS: Final = 3
 _MAX_NAMED: Final = 5
 _is_scp_address = re.compile(r"[\w.-]+@[\w.-]+:[^/].*").fullmatch
@@ -85,8 +85,8 @@ def _resolve_address(address: str, base: Path) -> str:
             raise ValueError(message)
         return str(folder)
     parts = urlsplit(address)
-    if parts.scheme not in _SCHEMES or not parts.hostname:
-        message = f"addresses begin with {', '.join(f'{scheme}://' for scheme in _SCHEMES)}, not {parts.scheme}://"
+    if parts.scheme not in PROTOCOLS or not parts.hostname:
+        message = f"addresses begin with {', '.join(f'{scheme}://' for scheme in PROTOCOLS)}, not {parts.scheme}://"
         raise ValueError(message)
     if parts.password is not None:
         message = "an address must not have a password; configure a credential helper of git"

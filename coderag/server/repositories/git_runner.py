@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import IO, Final
 
 from coderag.errors import ConfigurationError, GitFetchError, GitUnavailableError
-from coderag.server.repositories.fetch_failures import translate_failure
 from coderag.server.repositories.git_access import GitAccess, is_excluded_variable
 from coderag.system.git import run_git_command, start_git
+from coderag.system.git_failures import translate_failure
 
 ProgressCallback = Callable[[Mapping[str, int | str]], None]
 """Takes the progress of a job; raises to stop it."""
