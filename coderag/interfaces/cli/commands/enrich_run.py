@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from coderag.interfaces.cli.output.durations import format_duration
 from coderag.interfaces.cli.output.error_report import InterruptedByUserError
 from coderag.interfaces.cli.output.report import ReportRow, format_counts, make_list_rows, print_report
 from coderag.interfaces.cli.output.streams import Output
@@ -88,7 +89,7 @@ def make_plan_rows(plan: "EnrichPlan") -> list[ReportRow]:
     has_estimate = plan.seconds is not None
     rows.append(
         ReportRow(
-            "time", f"about {_format_duration(plan.seconds or 0)}" if has_estimate else "unknown before the first run"
+            "time", f"about {format_duration(plan.seconds or 0)}" if has_estimate else "unknown before the first run"
         )
     )
     return [*rows, *make_list_rows("first", plan.first)]
@@ -122,12 +123,6 @@ def _print_run_report(report: "EnrichReport", output: Output, rag: "CodeRAG", *,
 
 def _format_amounts(numbers: Mapping[str, int]) -> str:
     return format_counts({_NOUNS[level][number != 1]: number for level, number in numbers.items()})
-
-
-def _format_duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{seconds / 3_600:.1f} h"
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import typer
 
 from coderag.errors import ConfigurationError
 from coderag.interfaces.cli.options import DebugOption, JsonOption
+from coderag.interfaces.cli.output.durations import format_duration
 from coderag.interfaces.cli.output.streams import Output, escape_controls
 from coderag.interfaces.cli.typer_ext.light_command import LightCommand
 from coderag.interfaces.cli.typer_ext.light_group import LightGroup, show_help_without_command
@@ -165,7 +166,7 @@ def _make_plan_rows(plan: "ClusterPlan", price: float) -> "list[ReportRow]":
         ReportRow("repositories", f"{plan.repositories:,}"),
         ReportRow("unchanged", f"{plan.unchanged:,}"),
         ReportRow("to index", f"{plan.known + plan.new:,}{new}"),
-        ReportRow("time", f"about {_format_duration(plan.seconds)}, {plan.processes:,} at a time"),
+        ReportRow("time", f"about {format_duration(plan.seconds)}, {plan.processes:,} at a time"),
     ]
     return [*rows, ReportRow("price", f"about {plan.price:,.2f}")] if price else rows
 
@@ -186,14 +187,8 @@ def _make_report_rows(report: "ClusterReport") -> "list[ReportRow]":
         ReportRow("indexed", f"{len(indexed):,} repositories, {lines:,} lines, {chunks:,} chunks"),
         ReportRow("unchanged", f"{report.count('unchanged'):,}"),
         *make_list_rows("failed", map(escape_controls, reasons), "red"),
-        ReportRow("time", _format_duration(report.elapsed_s)),
+        ReportRow("time", format_duration(report.elapsed_s)),
     ]
-
-
-def _format_duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
 
 
 @contextmanager
