@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+from coderag.cluster.checkout import resolve_commit
 from coderag.cluster.published_record import PublishedRecord, read_record
 from coderag.cluster.repository_task import RepositoryTask, find_unchanged
 from coderag.cluster.runners import TaskRunner
@@ -77,16 +78,16 @@ class ClusterRun:
             ObjectStorageError: The store cannot be read.
         """
         with ThreadPoolExecutor(_CHECK_THREADS) as threads:
-            unchanged = list(threads.map(_try_find_unchanged, self._tasks))
-            records = list(threads.map(self._read_record, self._tasks))
-        open_records = [record for record, done in zip(records, unchanged, strict=True) if done is None]
+            states = list(threads.map(self._read_state, self._tasks))
+        records = [record for record, _ in states]
+        open_records = [record for record, is_unchanged in states if not is_unchanged]
         known = [record.seconds for record in records if record is not None]
         assumed_s = median(known) if known else _ASSUMED_S
         total_s = sum(record.seconds if record is not None else assumed_s for record in open_records)
         seconds = total_s / max(1, min(processes, len(open_records)))
         return ClusterPlan(
             repositories=len(self._tasks),
-            unchanged=sum(done is not None for done in unchanged),
+            unchanged=len(states) - len(open_records),
             known=sum(record is not None for record in open_records),
             new=sum(record is None for record in open_records),
             seconds=round(seconds, 1),
@@ -128,19 +129,20 @@ class ClusterRun:
         ordered = [results[task.repository.name] for task in self._tasks]
         return ClusterReport(ordered, round(time.monotonic() - started, 3))
 
-    def _describe(self, results: Mapping[str, RepositoryResult], n_running: int) -> ClusterProgress:
+    def _describe(self, results: dict[str, RepositoryResult], n_running: int) -> ClusterProgress:
         failed = sum(result.state == "failed" for result in results.values())
         lines = sum(result.lines for result in results.values() if result.state == "indexed")
-        last = next(reversed(results), "") if isinstance(results, dict) else ""
+        last = next(reversed(results), "")
         return ClusterProgress(len(self._tasks), len(results) - failed, failed, n_running, lines, last)
 
-    def _read_record(self, task: RepositoryTask) -> PublishedRecord | None:
-        return read_record(self._bucket, task.repository.name)
-
-
-def _try_find_unchanged(task: RepositoryTask) -> RepositoryResult | None:
-    """Return the result of a repository that is published; None if it is not, or that cannot be told now."""
-    try:
-        return find_unchanged(task)
-    except CodeRAGError:
-        return None
+    def _read_state(self, task: RepositoryTask) -> tuple[PublishedRecord | None, bool]:
+        """Return what was published of a repository, and whether that is its current commit, as far as git tells now."""
+        repository = task.repository
+        record = read_record(self._bucket, repository.name)
+        if record is None or repository.is_folder:
+            return record, False
+        try:
+            commit = resolve_commit(repository)
+            return record, find_unchanged(self._bucket, repository, record, commit) is not None
+        except CodeRAGError:
+            return record, False

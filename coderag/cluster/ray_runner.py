@@ -1,4 +1,4 @@
-"""Runner on a Ray cluster. Its machines need CodeRAG with the extra `s3`, git, and the credentials of this one."""
+"""Runner on a Ray cluster. Its machines need CodeRAG with the extra `ray`, git, and the credentials of this one."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -10,7 +10,7 @@ from typing import Any
 from coderag.cluster.checkout import fetch_commit, resolve_commit
 from coderag.cluster.published_record import PublishedRecord, read_record, write_record
 from coderag.config.sections import StorageSettings
-from coderag.errors import CodeRAGError, IndexLockedError
+from coderag.errors import CodeRAGError
 from coderag.schema.cluster import ClusterRepository, RepositoryResult
 from coderag.stores.object_storage.bucket import Bucket
 from coderag.stores.object_storage.layout import RepositoryFolder
@@ -35,23 +35,26 @@ class RepositoryTask:
     keeps_work: bool = True
 
 
-def find_unchanged(task: RepositoryTask) -> RepositoryResult | None:
+def find_unchanged(
+    bucket: Bucket, repository: ClusterRepository, record: PublishedRecord | None, commit: str
+) -> RepositoryResult | None:
     """Return the result of a repository whose current commit is published already; None if it has to be indexed.
 
+    Args:
+        bucket: Bucket of the store.
+        repository: The repository.
+        record: What was published of it.
+        commit: Its current commit; empty for a folder, where only reading the files tells whether they have changed.
+
     Raises:
-        CodeRAGError: The git server or the store does not answer, or refuses.
+        ObjectStorageError: The store cannot be read.
     """
-    repository = task.repository
-    if repository.is_folder:
-        return None  # only reading its files tells whether they have changed
-    bucket = Bucket(StorageSettings.model_validate(task.storage))
-    record = read_record(bucket, repository.name)
-    if record is None or record.address != repository.address:
+    if not commit or record is None or (record.address, record.commit) != (repository.address, commit):
         return None
     head = RepositoryFolder(bucket, repository.name).read_head()
-    if head is None or head.manifest != record.manifest or resolve_commit(repository) != record.commit:
+    if head is None or head.manifest != record.manifest:
         return None
-    return RepositoryResult(repository.name, "unchanged", record.commit, record.lines, record.chunks)
+    return RepositoryResult(repository.name, "unchanged", commit, record.lines, record.chunks)
 
 
 def index_repository(task: RepositoryTask) -> RepositoryResult:
@@ -60,9 +63,8 @@ def index_repository(task: RepositoryTask) -> RepositoryResult:
     try:
         result = _index(task)
     except CodeRAGError as error:
-        is_retryable = error.retryable or isinstance(error, IndexLockedError)
         result = RepositoryResult(
-            task.repository.name, "failed", error=str(error), hint=error.hint, is_retryable=is_retryable
+            task.repository.name, "failed", error=str(error), hint=error.hint, is_retryable=error.retryable
         )
     except OSError as error:
         result = RepositoryResult(task.repository.name, "failed", error=str(error), is_retryable=True)
@@ -70,15 +72,17 @@ def index_repository(task: RepositoryTask) -> RepositoryResult:
 
 
 def _index(task: RepositoryTask) -> RepositoryResult:
+    repository, storage = task.repository, dict(task.storage)
+    bucket = Bucket(StorageSettings.model_validate(storage))
+    previous = read_record(bucket, repository.name)
+    commit = "" if repository.is_folder else resolve_commit(repository)
+    if (unchanged := find_unchanged(bucket, repository, previous, commit)) is not None:
+        return unchanged
     from coderag import CodeRAG  # noqa: PLC0415  # 1.5 s, and a run without changes needs none
 
-    if (unchanged := find_unchanged(task)) is not None:
-        return unchanged
-    repository, storage = task.repository, dict(task.storage)
-    commit, root = "", Path(repository.address)
+    root = Path(repository.address)
     own_folder = task.work_folder / repository.name.replace("/", "%2F")
     if not repository.is_folder:
-        commit = resolve_commit(repository)
         root = own_folder / "checkout"
         fetch_commit(repository, commit, root)
         storage["directory"] = str(own_folder / "index")
@@ -87,10 +91,9 @@ def _index(task: RepositoryTask) -> RepositoryResult:
         root, trusted=repository.is_folder, project=repository.name, storage=storage, ingestion=ingestion
     ) as rag:
         report = rag.index()
-    bucket = Bucket(StorageSettings.model_validate(task.storage))
     head = RepositoryFolder(bucket, repository.name).read_head()
     seconds = report.elapsed_s
-    if (previous := read_record(bucket, repository.name)) is not None and report.unchanged:
+    if previous is not None and report.unchanged:
         seconds = max(seconds, previous.seconds)  # an update says nothing of the time from scratch
     manifest = head.manifest if head is not None else ""
     record = PublishedRecord(repository.address, commit, manifest, report.lines, report.chunks, round(seconds, 3))

@@ -1,7 +1,6 @@
 """Runners of tasks: where the repositories of a run are indexed."""
 
 import multiprocessing
-from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -18,11 +17,11 @@ class TaskRunner(Protocol):
 
     @property
     def capacity(self) -> int:
-        """Number of tasks at the same time; others wait."""
+        """Number of tasks at the same time, which its caller keeps to."""
         ...
 
     def submit(self, task: RepositoryTask) -> None:
-        """Start a task, or queue it."""
+        """Start a task."""
         ...
 
     def wait(self) -> Sequence[EndedTask]:
@@ -44,39 +43,30 @@ class LocalRunner:
     def __init__(self, processes: int) -> None:
         self.capacity = processes
         self._idle = [_start_process() for _ in range(processes)]
-        self._queued: deque[RepositoryTask] = deque()
         self._running: dict[Future[RepositoryResult], tuple[RepositoryTask, ProcessPoolExecutor]] = {}
 
     def submit(self, task: RepositoryTask) -> None:
         """Start a task. See `TaskRunner`."""
-        self._queued.append(task)
-        self._start_queued()
+        process = self._idle.pop()
+        try:
+            future = process.submit(index_repository, task)
+        except BrokenProcessPool:  # it died while it was idle
+            process = _start_process()
+            future = process.submit(index_repository, task)
+        self._running[future] = task, process
 
     def wait(self) -> Sequence[EndedTask]:
         """Wait for a task. See `TaskRunner`."""
         ended, _ = wait(self._running, return_when=FIRST_COMPLETED)
-        results = [self._take(future) for future in ended]
-        self._start_queued()
-        return results
+        return [self._take(future) for future in ended]
 
     def close(self) -> None:
         """Stop all tasks. See `TaskRunner`."""
-        self._queued.clear()
         for process in [*self._idle, *(process for _, process in self._running.values())]:
             children = list((process._processes or {}).values())
             process.shutdown(wait=False, cancel_futures=True)
             for child in children:
                 child.terminate()
-
-    def _start_queued(self) -> None:
-        while self._queued and self._idle:
-            task, process = self._queued.popleft(), self._idle.pop()
-            try:
-                future = process.submit(index_repository, task)
-            except BrokenProcessPool:  # it died while it was idle
-                process = _start_process()
-                future = process.submit(index_repository, task)
-            self._running[future] = task, process
 
     def _take(self, future: "Future[RepositoryResult]") -> EndedTask:
         task, process = self._running.pop(future)

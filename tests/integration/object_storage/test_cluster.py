@@ -71,21 +71,23 @@ def read_published(storage, name, folder):
     """Return what another machine finds in the published index of a repository, but for numbers and times."""
     folder.mkdir(parents=True, exist_ok=True)
     with CodeRAG(folder, project=name, storage=storage) as rag:
-        snapshot = rag._open_index.open_generation()
-        chunks = snapshot.read_chunks().to_pylist()
-        graph, vectors = snapshot.read_graph(), snapshot.read_vectors().tolist()
-        return chunks, graph.nodes.to_pylist(), graph.edges.to_pylist(), vectors, snapshot.read_terms()
+        return read_generation(rag)
 
 
-def index_on_one_machine(origins, storage, name, folder):
+def index_on_one_machine(origins, name, folder):
     """Return what `coderag index` makes of a clone."""
     GitOrigin.git(folder.parent, "clone", "--quiet", str(origins.by_name[name].bare), str(folder))
     with CodeRAG(folder, project=name) as rag:
         rag.index()
-        snapshot = rag._open_index.open_generation()
-        chunks = snapshot.read_chunks().to_pylist()
-        graph, vectors = snapshot.read_graph(), snapshot.read_vectors().tolist()
-        return chunks, graph.nodes.to_pylist(), graph.edges.to_pylist(), vectors, snapshot.read_terms()
+        return read_generation(rag)
+
+
+def read_generation(rag):
+    """Return what an index has, but for numbers and times."""
+    snapshot = rag._open_index.open_generation()
+    chunks, graph = snapshot.read_chunks().to_pylist(), snapshot.read_graph()
+    vectors = snapshot.read_vectors().tolist()
+    return chunks, graph.nodes.to_pylist(), graph.edges.to_pylist(), vectors, snapshot.read_terms()
 
 
 def test_all_are_published_as_one_machine_would(origins, storage, tmp_path):
@@ -96,7 +98,7 @@ def test_all_are_published_as_one_machine_would(origins, storage, tmp_path):
     }
     for name in list(origins.by_name)[:2]:
         published = read_published(storage, name, tmp_path / "reader" / name)
-        assert published == index_on_one_machine(origins, storage, name, tmp_path / f"own-{name}")
+        assert published == index_on_one_machine(origins, name, tmp_path / f"own-{name}")
 
 
 def test_a_second_run_fetches_nothing_and_a_push_is_indexed(origins, storage, tmp_path):
@@ -262,7 +264,7 @@ def test_ray_publishes_the_same(origins, storage, list_file, tmp_path):
         (name, "indexed") for name in origins.by_name
     ]
     published = read_published(storage, "repo0", tmp_path / "reader" / "repo0")
-    assert published == index_on_one_machine(origins, storage, "repo0", tmp_path / "own")
+    assert published == index_on_one_machine(origins, "repo0", tmp_path / "own")
 
 
 def test_the_command_plans_indexes_and_tells_what_failed(origins, storage, list_file, tmp_path):
