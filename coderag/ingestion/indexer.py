@@ -367,10 +367,9 @@ class Indexer:
         if pointer is None or self._reembedded or self._files.has_changes or pointer.root_hash != root_hash:
             self._progress(IndexProgress("commit", 0, 1))
             link = partial(self._link_graph, builder, base, records, linking) if builder else None
-            n_lines = sum(record.lines for record in records)
-            is_linked_later = writer.is_first and base is None and n_lines >= _LINKED_LATER_LINES
+            is_linked_later = writer.is_first and sum(record.lines for record in records) >= _LINKED_LATER_LINES
             with self._times.measure("commit"):
-                if builder is None or not is_linked_later:
+                if builder is None or link is None or not is_linked_later:
                     pointer = self._commit_generation(writer, records, root_hash, link)
                 else:
                     unlinked_hash = make_root_hash(self._fingerprint, records, "")
@@ -378,7 +377,6 @@ class Indexer:
                     self._commit_generation(writer, records, unlinked_hash, declare)
                     self._times.note_searchable()
                     self._progress(IndexProgress("link", 0, 1))
-                    link = partial(self._link_graph, builder, None, records, linking)
                     pointer = writer.commit_graph(link, root_hash=root_hash).pointer
         else:
             self._edges = pointer.edges

@@ -1,7 +1,7 @@
 """The workspace as one caller sees it: repositories that they may not see do not exist."""
 
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -139,9 +139,8 @@ class VisibleWorkspace:
 
     def hide_folders(self, error: CodeRAGError) -> None:
         """Replace the folders of the visible repositories in an error by their names."""
-        for root, repository in self._repositories.items():
-            for folder in (os.path.realpath(root), root):  # engines name the real one
-                error.replace_text(folder, repository.name)
+        for folder, name in self._list_folders():
+            error.replace_text(folder, name)
 
     def may_have_source(self, scope: ItemScope) -> bool:
         """Return whether a visible repository has a visible source of a kind."""
@@ -208,9 +207,15 @@ class VisibleWorkspace:
         return (exact or named)[0] if len(exact or named) == 1 else None
 
     def _name_folders(self, text: str) -> str:
-        for root, repository in self._repositories.items():
-            text = text.replace(os.path.realpath(root), repository.name).replace(root, repository.name)
+        for folder, name in self._list_folders():
+            text = text.replace(folder, name)
         return text
+
+    def _list_folders(self) -> Iterator[tuple[str, str]]:
+        """Yield each folder that stands for a visible repository, with its name; engines use the real one."""
+        for root, repository in self._repositories.items():
+            yield os.path.realpath(root), repository.name
+            yield root, repository.name
 
     def _to_readers(self, repository: OpenRepository, visible: VisibleRepository) -> OpenRepository:
         reader = Reader(self._namespace, frozenset(visible.source_kinds), visible.name)
