@@ -1,13 +1,16 @@
 """Runner on a Ray cluster. Its machines need CodeRAG with the extra `ray`, git, and the credentials of this one."""
 
+import socket
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from coderag.cluster.repository_task import RepositoryTask, index_repository
 from coderag.cluster.runners import EndedTask, make_lost_result
 from coderag.errors import ConfigurationError
 
 _POLL_S = 5.0
+_CONNECT_S = 10.0
 
 
 class RayRunner:
@@ -27,6 +30,7 @@ class RayRunner:
         self._was_connected = ray.is_initialized()
         if not self._was_connected:
             try:
+                _check_reachable(address)
                 ray.init(
                     address=None if address == "local" else address, log_to_driver=False, configure_logging=False,
                     include_dashboard=False if address == "local" else None,
@@ -66,6 +70,13 @@ class RayRunner:
             return task, self._ray.get(reference)
         except self._ray.exceptions.RayError:
             return task, make_lost_result(task)
+
+
+def _check_reachable(address: str) -> None:
+    """Raise an `OSError` if nothing listens at an address with a port: Ray would try for many minutes."""
+    parts = urlsplit(address if "://" in address else f"//{address}")
+    if parts.hostname and parts.port:
+        socket.create_connection((parts.hostname, parts.port), _CONNECT_S).close()
 
 
 def _load_ray() -> Any:  # noqa: ANN401  # Ray has no types here

@@ -11,7 +11,7 @@ from coderag.cluster.checkout import fetch_commit, resolve_commit
 from coderag.cluster.published_record import PublishedRecord, read_record, write_record
 from coderag.config.sections import StorageSettings
 from coderag.errors import CodeRAGError
-from coderag.schema.cluster import ClusterRepository, RepositoryResult
+from coderag.schema.cluster import ClusterRepository, RepositoryResult, RepositoryState
 from coderag.stores.object_storage.bucket import Bucket
 from coderag.stores.object_storage.layout import RepositoryFolder
 
@@ -100,4 +100,5 @@ def _index(task: RepositoryTask) -> RepositoryResult:
     write_record(bucket, repository.name, record)
     if not task.keeps_work and not repository.is_folder:
         shutil.rmtree(own_folder, ignore_errors=True)
-    return RepositoryResult(repository.name, "indexed", commit, report.lines, report.chunks)
+    state: RepositoryState = "unchanged" if previous and previous.manifest == manifest else "indexed"
+    return RepositoryResult(repository.name, state, commit, report.lines, report.chunks)

@@ -172,6 +172,7 @@ def test_a_folder_is_indexed_as_it_is(origins, storage, tmp_path):
     (folder / "a.py").write_text("def first():\n    pass\n")
     repositories = [ClusterRepository("own", str(folder))]
     assert run_all(origins, storage, tmp_path / "work", repositories=repositories).results[0].state == "indexed"
+    assert run_all(origins, storage, tmp_path / "work", repositories=repositories).results[0].state == "unchanged"
     (folder / "a.py").write_text("def second():\n    pass\n")
     run_all(origins, storage, tmp_path / "work", repositories=repositories)
     chunks, *_ = read_published(storage, "own", tmp_path / "reader")
@@ -265,6 +266,13 @@ def test_ray_publishes_the_same(origins, storage, list_file, tmp_path):
     ]
     published = read_published(storage, "repo0", tmp_path / "reader" / "repo0")
     assert published == index_on_one_machine(origins, "repo0", tmp_path / "own")
+
+
+def test_a_ray_cluster_that_does_not_answer_is_told_at_once(storage, list_file):
+    pytest.importorskip("ray", reason="needs the extra ray")
+    done = run_command(storage, str(list_file), "--ray", "127.0.0.1:9")
+    assert done.returncode == 3, done.stderr
+    assert "the Ray cluster 127.0.0.1:9 does not answer" in done.stderr
 
 
 def test_the_command_plans_indexes_and_tells_what_failed(origins, storage, list_file, tmp_path):

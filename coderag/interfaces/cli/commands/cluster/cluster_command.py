@@ -184,7 +184,7 @@ def _make_report_rows(report: "ClusterReport") -> "list[ReportRow]":
     if len(failed) > _MAX_FAILED:
         reasons.append(f"and {len(failed) - _MAX_FAILED:,} more, see --json")
     return [
-        ReportRow("indexed", f"{len(indexed):,} repositories, {lines:,} lines, {chunks:,} chunks"),
+        ReportRow("indexed", f"{len(indexed):,}, with {lines:,} lines and {chunks:,} chunks"),
         ReportRow("unchanged", f"{report.count('unchanged'):,}"),
         *make_list_rows("failed", map(escape_controls, reasons), "red"),
         ReportRow("time", format_duration(report.elapsed_s)),
